@@ -1,0 +1,24 @@
+"""readwarp: sequencing reads to alignments and variants, on NVIDIA GPUs or SIMD CPU cores.
+
+The public names are imported on first use, so that `import readwarp` and `readwarp --help` stay fast.
+"""
+
+from typing import Any
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "Index": "readwarp.index",
+    "Aligner": "readwarp.align",
+    "pairwise": "readwarp.pairwise",
+    "Scoring": "readwarp.config",
+}
+__all__ = ["Aligner", "Index", "Scoring", "__version__", "pairwise"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        from importlib import import_module
+
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'readwarp' has no attribute {name!r}")

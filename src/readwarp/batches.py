@@ -1,0 +1,204 @@
+"""The types that travel between steps.
+
+Frozen structures of one-dimensional arrays. Ragged data are values plus `*_offsets` (int64, n + 1). Positions are
+0-based and half-open, bases are 0-4 (A C G T other), strand is 0 forward or 1 reverse, qualities are Phred integers.
+A reference position counts from the first base of the first contig (contigs lie one behind the other, see
+`readwarp.index`). A query position counts on the *oriented* read: the read as sequenced on strand 0, its reverse
+complement on strand 1; so `reference - query` is one diagonal on either strand.
+
+The same type holds host or device arrays; only the backend moves it. Dimensions: n reads, b bases, h hits, c chains
+or candidates, r output records.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from numpy import ndarray
+
+
+class Segment(IntEnum):
+    """Place of a read in its template. FIRST is always followed directly by its LAST in a batch."""
+
+    UNPAIRED = 0
+    FIRST = 1
+    LAST = 2
+
+
+class Status(IntEnum):
+    """What became of one item of a kernel; everything but OK and UNGAPPED is counted and reported."""
+
+    OK = 0
+    UNGAPPED = 1  # answered without dynamic programming, and proven optimal
+    TOO_LONG = 2  # longer than the step's limit
+    CAPACITY = 3  # did not fit the step's working memory
+    OVERFLOW = 4  # score beyond the lane width
+
+
+class Origin(IntEnum):
+    """Why a window is a candidate."""
+
+    CHAIN = 0
+    RESCUE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """Reads in input order. Mates are neighbours and never split between batches."""
+
+    number: int  # counts from 0 within the run
+    source: int  # input (file or pair of files) the reads come from; a batch has one source
+    bases: ndarray  # uint8 [b], 0-4
+    qualities: ndarray  # uint8 [b], Phred; 255 throughout a read that has none
+    read_offsets: ndarray  # int64 [n + 1]
+    names: ndarray  # uint8, without /1 /2 and comment
+    name_offsets: ndarray  # int64 [n + 1]
+    tags: ndarray  # uint8, BAM-encoded auxiliary fields carried over, RG not among them
+    tag_offsets: ndarray  # int64 [n + 1]
+    segment: ndarray  # uint8 [n], Segment
+    read_group: ndarray  # int32 [n], index into the header's read groups, -1 none
+
+    def __len__(self) -> int:
+        return self.read_offsets.size - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SeedHits:
+    """Exact seed matches of each read.
+
+    An anchor is one uint64, so that a plain sort orders it by strand, reference and query:
+    bit 63 strand, bits 16-62 reference start, bits 0-15 query start.
+    """
+
+    anchors: ndarray  # uint64 [h]
+    anchor_offsets: ndarray  # int64 [n + 1]
+    repetitive: ndarray  # int32 [n], seeds left out because they occur too often in the reference
+    status: ndarray  # uint8 [n], Status
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """Collinear chains of each read, best first (score, then strand, then reference start)."""
+
+    chain_offsets: ndarray  # int64 [n + 1]
+    reference_start: ndarray  # int64 [c]
+    reference_stop: ndarray  # int64 [c]
+    query_start: ndarray  # int32 [c]
+    query_stop: ndarray  # int32 [c]
+    strand: ndarray  # uint8 [c]
+    score: ndarray  # int32 [c], read bases covered by anchors less gap cost
+    anchors: ndarray  # int32 [c], anchors in the chain
+    repetitive: ndarray  # int32 [n], as in SeedHits
+    status: ndarray  # uint8 [n], Status
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Windows of the reference to extend reads in, grouped by read. A window lies within one contig."""
+
+    candidate_offsets: ndarray  # int64 [n + 1]
+    read: ndarray  # int32 [c], index in the batch
+    strand: ndarray  # uint8 [c]
+    window_start: ndarray  # int64 [c]
+    window_stop: ndarray  # int64 [c]
+    diagonal: ndarray  # int64 [c], reference position of query position 0 if there were no gap
+    chain_score: ndarray  # int32 [c], 0 for rescue windows
+    query_start: ndarray  # int32 [c], span of the chain; 0, 0 for rescue windows
+    query_stop: ndarray  # int32 [c]
+    origin: ndarray  # uint8 [c], Origin
+
+    def __len__(self) -> int:
+        return self.read.size
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Best score of each candidate: raw alignment score plus one end bonus per read end that is reached."""
+
+    score: ndarray  # int32 [c]
+    query_stop: ndarray  # int32 [c], end of the best alignment on the oriented read
+    reference_stop: ndarray  # int64 [c]
+    status: ndarray  # uint8 [c], Status
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    """Alignments of the traced candidates. The CIGAR covers the aligned span only: clips follow from the query span."""
+
+    candidate: ndarray  # int64 [e], row in Candidates
+    score: ndarray  # int32 [e], raw: what the CIGAR re-scores to (AS), without end bonus
+    query_start: ndarray  # int32 [e]
+    query_stop: ndarray  # int32 [e]
+    reference_start: ndarray  # int64 [e]
+    reference_stop: ndarray  # int64 [e]
+    edit_distance: ndarray  # int32 [e]
+    cigar: ndarray  # uint32, BAM coding (length << 4 | op), M I D
+    cigar_offsets: ndarray  # int64 [e + 1]
+    status: ndarray  # uint8 [e], Status
+
+
+@dataclass(frozen=True, slots=True)
+class Alignments:
+    """Output records as arrays, one row each; rows of a read are neighbours (its primary first), reads in batch order."""
+
+    read: ndarray  # int32 [r], index in the batch
+    flag: ndarray  # uint16 [r], SAM flag
+    contig: ndarray  # int32 [r], -1 none
+    position: ndarray  # int64 [r], 0-based in its contig, -1 none
+    mapping_quality: ndarray  # uint8 [r]
+    cigar: ndarray  # uint32, BAM coding, clips included
+    cigar_offsets: ndarray  # int64 [r + 1]
+    mate_contig: ndarray  # int32 [r]
+    mate_position: ndarray  # int64 [r]
+    template_length: ndarray  # int64 [r]
+    tags: ndarray  # uint8, BAM-encoded: what the aligner says (NM MD AS XS MC MQ SA XA ...), without RG and carried tags
+    tag_offsets: ndarray  # int64 [r + 1]
+
+    def __len__(self) -> int:
+        return self.read.size
+
+
+@dataclass(frozen=True, slots=True)
+class InsertSizes:
+    """Insert-size model of one input: outer distance of forward-reverse pairs, in bases."""
+
+    mean: float
+    deviation: float
+    low: int  # limits of a proper pair, inclusive
+    high: int
+    pairs: int  # confident pairs it was estimated from; 0 when it is a default
+    other_orientations: int  # confident pairs that did not point at each other
+
+
+@dataclass(frozen=True, slots=True)
+class Pileup:
+    """Evidence at each position of a reference window of one contig; w positions, a alleles seen."""
+
+    contig: int
+    start: int  # 0-based in the contig
+    stop: int
+    counts: ndarray  # int32 [w, 5 (A C G T other/deleted), 2 (strand)]
+    quality_sums: ndarray  # int64 [w, 5, 2], sums of usable Phred base qualities
+    allele_position: ndarray  # int64 [a], anchor base of an insertion or deletion seen in CIGARs, 0-based in the contig
+    allele_kind: ndarray  # uint8 [a], BAM operation: 1 insertion, 2 deletion
+    allele_length: ndarray  # int32 [a]
+    allele_bases: ndarray  # uint8, inserted bases, 0-4
+    allele_offsets: ndarray  # int64 [a + 1]
+    allele_counts: ndarray  # int32 [a, 2 (strand)]
+    allele_quality_sums: ndarray  # int64 [a, 2]
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Called sites in order, ready to be written; v sites, each with its alleles and one genotype per sample."""
+
+    contig: ndarray  # int32 [v]
+    position: ndarray  # int64 [v], 0-based
+    alleles: list[tuple[str, ...]]  # reference first
+    quality: ndarray  # float64 [v], Phred
+    genotype: list[tuple[int, ...]]  # allele indices, as many as the ploidy
+    genotype_quality: ndarray  # int32 [v]
+    depth: ndarray  # int32 [v]
+    allele_depth: list[tuple[int, ...]]
+    likelihoods: list[tuple[int, ...]]  # PL in VCF order
+    filters: list[tuple[str, ...]]  # empty: PASS
+    annotations: list[dict[str, float | int | tuple[float | int, ...]]]  # INFO

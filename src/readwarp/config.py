@@ -1,0 +1,101 @@
+"""Parameters of each step, frozen and checked where they are made. Units: bases, scores, Phred."""
+
+from dataclasses import dataclass, field
+
+from readwarp.errors import UsageError
+
+MAX_READ_LENGTH = 4096  # longer reads come out unmapped, counted as too_long
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """Affine-gap scores of bwa mem: a gap of n bases costs gap_open + n * gap_extend. All are magnitudes."""
+
+    match: int = 1
+    mismatch: int = 4
+    gap_open: int = 6
+    gap_extend: int = 1
+    end_bonus: int = 5  # for each read end that is aligned instead of clipped
+
+    def __post_init__(self) -> None:
+        if self.match < 1 or min(self.mismatch, self.gap_open, self.end_bonus) < 0 or self.gap_extend < 1:
+            raise UsageError("scores must be positive: match and gap extension at least 1, the others at least 0")
+
+
+@dataclass(frozen=True, slots=True)
+class SeedParameters:
+    """Open syncmers (Edgar 2021; Sahlin 2022): a k-mer whose smallest s-mer lies at offset t.
+
+    k, s and t belong to the index; the rest to the look-up.
+    """
+
+    k: int = 20
+    s: int = 16
+    t: int = 2
+    max_hits: int = 64  # seeds that occur more often are left out at first ...
+    rescue_hits: int = 1024  # ... and looked up to this number for reads left without a hit
+
+    def __post_init__(self) -> None:
+        if not 0 < self.s < self.k <= 31 or not 0 <= self.t <= self.k - self.s:
+            raise UsageError("seeds need 0 < s < k <= 31 and 0 <= t <= k - s")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainParameters:
+    max_gap: int = 100  # most bases by which neighbouring anchors may differ in diagonal
+    max_chains: int = 64  # kept per read
+    drop: float = 0.4  # chains below this share of the read's best score are left out
+
+
+@dataclass(frozen=True, slots=True)
+class PairParameters:
+    max_candidates: int = 24  # chains extended per read
+    window_padding: int = 32  # bases of reference on either side of a chain's diagonal span
+    max_rescues: int = 8  # rescue windows per mate
+    training_pairs: int = 16384  # first pairs of each input, from which the insert-size model is made
+    deviations: float = 4.0  # half width of the proper-pair interval in standard deviations
+    unpaired_penalty: int = 17  # bwa's -U
+
+
+@dataclass(frozen=True, slots=True)
+class RecordParameters:
+    min_score: int = 30  # bwa's -T; reads shorter than 60 bases need half their length
+    max_secondary: int = 5  # hits named in XA (bwa's -h)
+    secondary_ratio: float = 0.8
+    soft_clip_supplementary: bool = False  # -Y
+    eqx: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlignParameters:
+    scoring: Scoring = field(default_factory=Scoring)
+    seed: SeedParameters = field(default_factory=SeedParameters)
+    chain: ChainParameters = field(default_factory=ChainParameters)
+    pair: PairParameters = field(default_factory=PairParameters)
+    records: RecordParameters = field(default_factory=RecordParameters)
+
+
+@dataclass(frozen=True, slots=True)
+class CallParameters:
+    ploidy: int = 2
+    min_base_quality: int = 10
+    min_mapping_quality: int = 20
+    max_depth: int = 8000
+    min_quality: float = 20.0  # QUAL below which a site is filtered LowQual
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a run may use. Budgets in bytes; None: what is free less a margin."""
+
+    threads: int = 1
+    device: str = "cpu"  # auto | cpu | cuda | cuda:0,1
+    memory: int | None = None
+    vram: int | None = None
+    batch_bases: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads < 1:
+            raise UsageError("--threads must be at least 1")
+        if self.batch_bases is not None and self.batch_bases < 1:
+            raise UsageError("--batch-bases must be at least 1")

@@ -1,0 +1,1 @@
+"""What runs where: Numba options, SIMD and packed lanes, the choice of a backend, device memory."""

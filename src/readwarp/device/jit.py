@@ -1,0 +1,62 @@
+"""The only place with Numba options, and the only import of numba.cuda.
+
+`kernel` compiles a loop over arrays for the CPU; `scalar` compiles a rule of scalars in, scalars out that kernels of
+both sides call. Compiled code is cached on disk in a folder named after the version, a hash of all sources of the
+package, and the Numba version: Numba itself does not notice an edit in an imported module.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+PACKAGE = Path(__file__).resolve().parent.parent
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": False}
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_folder() -> Path:
+    """$READWARP_CACHE, else $XDG_CACHE_HOME or ~/.cache, else the temporary folder when that cannot be written."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    roots = [os.environ.get("READWARP_CACHE"), os.path.join(home, "readwarp"), os.path.join(tempfile.gettempdir(), f"readwarp-{os.getuid()}")]
+    for root in filter(None, roots):
+        folder = Path(root) / _source_hash()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    raise OSError(f"no folder for compiled kernels can be written: {', '.join(filter(None, roots))}")
+
+
+numba.config.CACHE_DIR = str(cache_folder())
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """A loop over arrays, compiled for the CPU; releases the GIL."""
+    return numba.njit(**OPTIONS)(function)
+
+
+def scalar(function: Callable[..., Any]) -> Any:
+    """A rule of scalars, compiled into the kernels that call it, CPU or CUDA."""
+    return numba.njit(inline="never", **OPTIONS)(function)
+
+
+def __getattr__(name: str) -> Any:
+    """`from readwarp.device.jit import cuda` imports numba.cuda only where it is asked for."""
+    if name == "cuda":
+        from numba import cuda
+
+        return cuda
+    raise AttributeError(name)
