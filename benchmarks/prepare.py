@@ -1,0 +1,109 @@
+"""Make the benchmarks' read sets: prepare.py FOLDER [SET ...]   (sets: chrX chr20; default both)
+
+Needs Debian's packages apt, dpkg and art-nextgen-simulation-tools. Reads carry their true place in their names
+(tools/simulate_diploid.py), so that tools/map_accuracy.py and tools/call_accuracy.py can score what is made of them.
+
+    chrX    70 Mb of human chromosome X (smalt-examples), variants at 0.1 %, 662k pairs 2x150, 3x, insert 400 +- 90
+    chr20   10 Mb of human chromosome 20, the variants of HG002, 30x 2x150, insert 350 +- 50
+"""
+
+import argparse
+import gzip
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pysam
+
+HERE = Path(__file__).resolve().parent
+SIMULATE = HERE / "tools" / "simulate_diploid.py"
+VARIANT_RATE, INDEL_SHARE, LONGEST_INDEL = 0.001, 0.15, 40
+
+
+def human_x(folder: Path) -> Path:
+    """Unpack the chromosome from Debian's package."""
+    target = folder / "chrX.fa"
+    with tempfile.TemporaryDirectory() as scratch:
+        subprocess.run(["apt-get", "-q", "download", "smalt-examples"], cwd=scratch, check=True)
+        package = next(Path(scratch).glob("smalt-examples_*.deb"))
+        subprocess.run(["dpkg", "-x", package.name, "files"], cwd=scratch, check=True)
+        packed = next(Path(scratch).rglob("hs37chrXtrunc.fa.gz"))
+        with gzip.open(packed, "rb") as source, open(target, "wb") as sink:
+            shutil.copyfileobj(source, sink)
+    return target
+
+
+def random_variants(reference: Path, contig: str, target: Path, seed: int = 7) -> Path:
+    """Heterozygous and homozygous SNVs and indels at VARIANT_RATE; bgzipped and indexed."""
+    bases = pysam.FastaFile(str(reference)).fetch(contig).upper()
+    rng = random.Random(seed)
+    lines = [
+        "##fileformat=VCFv4.2",
+        f"##contig=<ID={contig},length={len(bases)}>",
+        '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">',
+        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS",
+    ]
+    position = 0
+    while True:
+        position += 1 + int(rng.expovariate(VARIANT_RATE))
+        if position >= len(bases) - 100:
+            break
+        alleles = random_alleles(bases, position, rng)
+        if alleles is None:
+            continue
+        genotype = rng.choice(("0|1", "1|0", "1|1"))
+        lines.append(f"{contig}\t{position + 1}\t.\t{alleles[0]}\t{alleles[1]}\t.\t.\t.\tGT\t{genotype}")
+    target.write_text("\n".join(lines) + "\n")
+    return Path(pysam.tabix_index(str(target), preset="vcf", force=True))
+
+
+def random_alleles(bases: str, position: int, rng: random.Random) -> tuple[str, str] | None:
+    """Reference and alternative allele at a position, or None where the reference has other letters than ACGT."""
+    here = bases[position]
+    if here not in "ACGT":
+        return None
+    if rng.random() >= INDEL_SHARE:
+        return here, rng.choice([b for b in "ACGT" if b != here])
+    length = min(1 + int(rng.expovariate(0.35)), LONGEST_INDEL)
+    if rng.random() < 0.5:
+        deleted = bases[position : position + length + 1]
+        return None if set(deleted) - set("ACGT") else (deleted, here)
+    return here, here + "".join(rng.choice("ACGT") for _ in range(length))
+
+
+def simulate(reference: Path, variants: Path, prefix: Path, *options: str) -> None:
+    subprocess.run([sys.executable, SIMULATE, reference, variants, prefix, *options], check=True)
+
+
+def chr_x(folder: Path) -> None:
+    reference = human_x(folder)
+    contig = pysam.FastaFile(str(reference)).references[0]
+    variants = random_variants(reference, contig, folder / "chrX.vcf")
+    simulate(reference, variants, folder / "chrX", "--contig", contig, "--depth", "3", "--insert", "400", "--insert-sd", "90")
+
+
+def chr_20(folder: Path) -> None:
+    reference = folder / "chr20.fa"
+    with gzip.open(HERE / "data/sim_chr20/grch38.chr20_10M.fa.gz", "rb") as source, open(reference, "wb") as sink:
+        shutil.copyfileobj(source, sink)
+    simulate(reference, HERE / "data/sim_chr20/truth.vcf.gz", folder / "chr20", "--contig", "chr20", "--depth", "30")
+
+
+SETS = {"chrX": chr_x, "chr20": chr_20}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("sets", nargs="*", default=list(SETS), choices=list(SETS))
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for name in arguments.sets:
+        SETS[name](arguments.folder)
+
+
+if __name__ == "__main__":
+    main()
