@@ -1,0 +1,119 @@
+"""Accuracy beside other tools, as a gate: acceptance.py FOLDER
+
+On real reads (NA12878 chr21): bcftools and freebayes find no fewer true variants on readwarp's BAM than on bwa mem's,
+and `readwarp run` finds at least 97 % of the confident SNVs with at most 5 false ones. On simulated reads (chrX of
+prepare.py): correct, wrong at MAPQ >= 20 and proper pairs not worse than minimap2 -ax sr. Exits with 1 where a
+condition does not hold. Needs readwarp, bwa, minimap2, samtools, bcftools, freebayes and what prepare.py needs.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import prepare
+
+HERE = Path(__file__).resolve().parent
+REAL = HERE.parent / "test_data" / "na12878_chr21"
+THREADS = "2"
+
+
+def shell(command: str) -> None:
+    subprocess.run(["bash", "-euo", "pipefail", "-c", command], check=True)
+
+
+def timed(command: str) -> float:
+    started = time.perf_counter()
+    shell(command)
+    return time.perf_counter() - started
+
+
+def tool(script: str, *arguments: object) -> dict:
+    command = [sys.executable, HERE / "tools" / script, *map(str, arguments)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+class Gate:
+    """Conditions that were checked, and whether all held."""
+
+    def __init__(self) -> None:
+        self.passed = True
+
+    def check(self, what: str, holds: bool) -> None:
+        print(f"{'ok  ' if holds else 'FAIL'} {what}", flush=True)
+        self.passed &= holds
+
+
+def found(calls: Path, reference: Path) -> tuple[int, int]:
+    """True SNVs and indels among the calls, and false ones of both kinds, in the confident regions."""
+    score = tool("call_accuracy.py", REAL / "truth.vcf", calls, reference, "--bed", REAL / "confident.bed")
+    kinds = [score[k] for k in ("snv", "indel")]
+    return sum(k["tp"] for k in kinds), sum(k["fp"] for k in kinds)
+
+
+def real_reads(folder: Path, gate: Gate) -> None:
+    reference = folder / "ref.fa"
+    shell(f"cp {REAL}/ref.fa {reference} && samtools faidx {reference} && bwa index {reference} 2>/dev/null")
+    reads = f"{REAL}/reads_1.fq.gz {REAL}/reads_2.fq.gz"
+    group = "@RG\\tID:1\\tSM:NA12878"
+    shell(
+        f"bwa mem -t {THREADS} -R '{group}' {reference} {reads} 2>/dev/null | samtools fixmate -m - -"
+        f" | samtools sort - 2>/dev/null | samtools markdup - {folder}/bwa.bam && samtools index {folder}/bwa.bam"
+    )
+    shell(f"readwarp run {reference} {reads} -R '{group}' -t {THREADS} --no-progress -q -o {folder}/run")
+    shell(f"samtools quickcheck -v {folder}/run/NA12878.bam && ln -sf run/NA12878.bam {folder}/readwarp.bam")
+    shell(f"ln -sf run/NA12878.bam.bai {folder}/readwarp.bam.bai")
+    counts = {}
+    for mapper in ("bwa", "readwarp"):
+        bam, prefix = folder / f"{mapper}.bam", folder / mapper
+        shell(f"bcftools mpileup -q 20 -f {reference} {bam} 2>/dev/null | bcftools call -mv -Ov -o {prefix}.bcftools.vcf")
+        shell(f"freebayes -f {reference} {bam} | bcftools view -i 'QUAL>=20' > {prefix}.freebayes.vcf")
+        for caller in ("bcftools", "freebayes"):
+            counts[caller, mapper] = found(Path(f"{prefix}.{caller}.vcf"), reference)
+    for caller in ("bcftools", "freebayes"):
+        ours, theirs = counts[caller, "readwarp"], counts[caller, "bwa"]
+        gate.check(f"{caller}: (true, false) on readwarp's BAM {ours}, on bwa mem's {theirs}", ours[0] >= theirs[0])
+    calls = folder / "run" / "NA12878.vcf.gz"
+    shell(f"bcftools norm --check-ref e -f {reference} {calls} -Ou 2>/dev/null | bcftools view -H - > /dev/null")
+    snv = tool("call_accuracy.py", REAL / "truth.vcf", calls, reference, "--bed", REAL / "confident.bed")["snv"]
+    gate.check(f"readwarp run: SNV recall {snv['recall']}, {snv['fp']} false", snv["recall"] >= 0.97 and snv["fp"] <= 5)
+
+
+def simulated_reads(folder: Path, gate: Gate) -> None:
+    prepare.chr_x(folder)
+    reads = f"{folder}/chrX_1.fq {folder}/chrX_2.fq"
+    commands = {
+        "minimap2": f"minimap2 -ax sr -t {THREADS} {folder}/chrX.fa {reads} 2>/dev/null",
+        "readwarp": f"readwarp align {folder}/chrX.fa {reads} -t {THREADS} --no-progress -q",
+    }
+    shell(f"readwarp index -t {THREADS} {folder}/chrX.fa")
+    scores, seconds = {}, {}
+    for mapper, command in commands.items():
+        out = folder / f"{mapper}.sam"
+        seconds[mapper] = timed(f"{command} > {out}")
+        scores[mapper] = tool("map_accuracy.py", out)
+        out.unlink()
+        print(f"{mapper}: {seconds[mapper]:.1f} s {scores[mapper]}", flush=True)
+    ours, theirs = scores["readwarp"], scores["minimap2"]
+    for key in ("correct", "proper"):
+        bar = theirs[key] if key == "correct" else 99.95
+        gate.check(f"{key} {ours[key]} % (bar {bar})", ours[key] >= bar)
+    gate.check(f"wrong at MAPQ >= 20: {ours['wrong_q20']} % (bar {theirs['wrong_q20']})", ours["wrong_q20"] <= theirs["wrong_q20"])
+    print(f"wall time readwarp / minimap2: {seconds['readwarp'] / seconds['minimap2']:.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    gate = Gate()
+    real_reads(folder, gate)
+    simulated_reads(folder, gate)
+    sys.exit(0 if gate.passed else 1)
+
+
+if __name__ == "__main__":
+    main()
