@@ -82,7 +82,9 @@ def chr_x(folder: Path) -> None:
     reference = human_x(folder)
     contig = pysam.FastaFile(str(reference)).references[0]
     variants = random_variants(reference, contig, folder / "chrX.vcf")
-    simulate(reference, variants, folder / "chrX", "--contig", contig, "--depth", "3", "--insert", "400", "--insert-sd", "90")
+    simulate(
+        reference, variants, folder / "chrX", "--contig", contig, "--depth", "3", "--insert", "400", "--insert-sd", "90"
+    )
 
 
 def chr_20(folder: Path) -> None:

@@ -150,7 +150,9 @@ class Alignments:
     mate_contig: ndarray  # int32 [r]
     mate_position: ndarray  # int64 [r]
     template_length: ndarray  # int64 [r]
-    tags: ndarray  # uint8, BAM-encoded: what the aligner says (NM MD AS XS MC MQ SA XA ...), without RG and carried tags
+    tags: (
+        ndarray  # uint8, BAM-encoded: what the aligner says (NM MD AS XS MC MQ SA XA ...), without RG and carried tags
+    )
     tag_offsets: ndarray  # int64 [r + 1]
 
     def __len__(self) -> int:

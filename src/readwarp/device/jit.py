@@ -28,7 +28,11 @@ def _source_hash() -> str:
 def cache_folder() -> Path:
     """$READWARP_CACHE, else $XDG_CACHE_HOME or ~/.cache, else the temporary folder when that cannot be written."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    roots = [os.environ.get("READWARP_CACHE"), os.path.join(home, "readwarp"), os.path.join(tempfile.gettempdir(), f"readwarp-{os.getuid()}")]
+    roots = [
+        os.environ.get("READWARP_CACHE"),
+        os.path.join(home, "readwarp"),
+        os.path.join(tempfile.gettempdir(), f"readwarp-{os.getuid()}"),
+    ]
     for root in filter(None, roots):
         folder = Path(root) / _source_hash()
         try:
