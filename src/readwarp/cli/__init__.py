@@ -1,0 +1,122 @@
+"""The command line: one module per subcommand, and the one place where exceptions become exit codes.
+
+A subcommand is a module with `add_arguments(parser)` and `run(options) -> int`. Only the one that is asked for is
+imported, and it imports NumPy, Numba and pysam inside `run`: `--help` has to be instant.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from importlib import import_module
+from types import FrameType
+from typing import NoReturn
+
+from readwarp import __version__
+from readwarp.errors import ReadwarpError, UsageError
+
+COMMANDS = {
+    "run": "reads to sorted alignments, variants and a report, in one go",
+    "index": "build the index of a reference",
+    "align": "align reads: FASTQ, BAM or CRAM to SAM, BAM or CRAM",
+    "call": "call variants from sorted alignments",
+    "pairwise": "align pairs of sequences (Smith-Waterman)",
+    "doctor": "show what this machine has and what is missing",
+}
+EPILOG = """\
+example:
+  readwarp run ref.fa reads_1.fq.gz reads_2.fq.gz -o results
+
+`readwarp COMMAND --help` shows the options of one command.
+exit codes: 0 fine, 1 internal error, 2 usage, 3 bad input, 4 device not usable, 5 not enough memory, 130 / 143 stopped
+"""
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived; unwinds like KeyboardInterrupt, so that half-written files are removed."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Usage errors take the same way out as all others: one line, exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see `{self.prog} --help`)")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code. The installed `readwarp` script ends with it."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminate)
+    try:
+        options = build_parser(arguments).parse_args(arguments)
+        options.command_line = " ".join(["readwarp", *arguments])
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except SystemExit as leaving:  # --help, --version
+        return leaving.code if isinstance(leaving.code, int) else 0
+    except BaseException as error:
+        return explain(error, verbose=_is_verbose(arguments))
+
+
+def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser, with the arguments of the command that is asked for."""
+    parser = Parser(
+        "readwarp",
+        description="Sequencing reads to alignments and variants, on GPU or SIMD CPU cores.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"readwarp {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+        command.description = summary[0].upper() + summary[1:] + "."
+        if name in arguments[:1]:
+            module = import_module(f"readwarp.cli.{name}")
+            command.epilog = getattr(module, "EPILOG", None)
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+def explain(error: BaseException, verbose: bool = False) -> int:
+    """Say in one line on stderr what went wrong (with -v a traceback before it); the exit code."""
+    if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as `head` does: no error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if verbose:
+        import traceback
+
+        traceback.print_exception(error)
+    code, line = _code_and_line(error)
+    print(f"readwarp: error: {line}", file=sys.stderr, flush=True)
+    return code
+
+
+def _code_and_line(error: BaseException) -> tuple[int, str]:
+    text = " ".join(str(error).split())
+    if isinstance(error, ReadwarpError):
+        return error.exit_code, text
+    if isinstance(error, KeyboardInterrupt):
+        return 130, "interrupted"
+    if isinstance(error, Terminated):
+        return 143, "terminated"
+    if isinstance(error, MemoryError):
+        return 5, "out of memory: try a smaller --memory or fewer --threads"
+    if isinstance(error, OSError) and error.errno:
+        return 1, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+    return 1, f"internal error: {type(error).__name__}: {text} (please report this; -v shows the traceback)"
+
+
+def _is_verbose(arguments: Sequence[str]) -> bool:
+    return any(a == "--verbose" or (a.startswith("-v") and set(a[1:]) == {"v"}) for a in arguments)
+
+
+def _terminate(signum: int, frame: FrameType | None) -> None:
+    raise Terminated

@@ -1,0 +1,141 @@
+"""Options that several commands share, and how they become config objects."""
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from readwarp.config import Resources, Scoring
+from readwarp.errors import InputError, UsageError
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def size(text: str) -> int:
+    """`4G`, `500M`, `1.5g` or plain bytes -> bytes."""
+    number, unit = text.strip().upper().removesuffix("B").removesuffix("I"), ""
+    if number[-1:] in ("K", "M", "G", "T"):
+        number, unit = number[:-1], number[-1]
+    try:
+        value = int(float(number) * UNITS[unit])
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 500M or 4G") from None
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be more than nothing")
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number from 1 up; 20M is 20 million."""
+    number, unit = text.strip().upper(), 1
+    if number[-1:] in ("K", "M", "G"):
+        number, unit = number[:-1], {"K": 10**3, "M": 10**6, "G": 10**9}[number[-1]]
+    try:
+        value = int(number) * unit
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} must be at least 1")
+    return value
+
+
+def add_resources(parser: argparse.ArgumentParser) -> None:
+    """-t --device --memory --vram --batch-bases; read by `resources`."""
+    group = parser.add_argument_group("resources (none of them changes the output)")
+    group.add_argument("-t", "--threads", type=count, metavar="N", help="CPU threads [all this process may use]")
+    group.add_argument(
+        "--device", default="auto", metavar="D", help="auto, cpu, cuda or cuda:0,1 [auto: a GPU when one works]"
+    )
+    group.add_argument(
+        "--memory", type=size, metavar="SIZE", help="memory budget, such as 8G [what is free less a margin]"
+    )
+    group.add_argument(
+        "--vram", type=size, metavar="SIZE", help="memory budget of each GPU, such as 4G [what is free less a margin]"
+    )
+    group.add_argument(
+        "--batch-bases", type=count, metavar="N", help="most read bases in one batch [by the memory budget]"
+    )
+
+
+def resources(options: argparse.Namespace) -> Resources:
+    from readwarp.device.machine import usable_threads
+
+    threads = options.threads or usable_threads()
+    return Resources(threads, options.device, options.memory, options.vram, options.batch_bases)
+
+
+def add_reporting(parser: argparse.ArgumentParser) -> None:
+    """--no-progress -q -v --log --metrics; read by `readwarp.cli.reporting`."""
+    group = parser.add_argument_group("messages")
+    group.add_argument("--no-progress", action="store_true", help="log lines instead of a progress bar")
+    group.add_argument("-q", "--quiet", action="store_true", help="warnings and errors only")
+    group.add_argument("-v", "--verbose", action="store_true", help="more log lines; the traceback of an error")
+    group.add_argument("--log", type=Path, metavar="FILE", help="write log lines to FILE too")
+    group.add_argument("--metrics", type=Path, metavar="FILE", help="write counts and times as JSON to FILE")
+
+
+def add_output(parser: argparse.ArgumentParser, text: str) -> None:
+    """-o -f; checked by `check_output`."""
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
+    parser.add_argument("-f", "--force", action="store_true", help="replace an output that exists")
+
+
+def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) -> None:
+    """Refuse, before any work, an output that exists (without --force), is an input, or has no folder to lie in."""
+    if path is None or str(path) == "-":
+        return
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}")
+    if any(str(other) != "-" and path.resolve() == Path(str(other)).resolve() for other in inputs):
+        raise UsageError(f"{path}: is an input too")
+    if path.exists() and not force and not _is_device(path):
+        raise UsageError(f"{path}: exists already (use --force to replace it)")
+
+
+def check_inputs(paths: Iterable[object]) -> None:
+    """Every input is there and can be read; `-` is stdin and may come once."""
+    names = [str(path) for path in paths]
+    if names.count("-") > 1:
+        raise UsageError("stdin (-) can be read once only")
+    for name in names:
+        if name == "-":
+            continue
+        try:
+            with open(name, "rb"):
+                pass
+        except OSError as error:
+            raise InputError(name, (error.strerror or "cannot be read").lower()) from None
+
+
+def _is_device(path: Path) -> bool:
+    """/dev/null, /dev/stdout, a named pipe: written to, never replaced."""
+    return path.is_char_device() or path.is_fifo()
+
+
+def add_scoring(parser: argparse.ArgumentParser, short: bool = True) -> None:
+    """-A -B -O -E -L as in bwa mem; read by `scoring`."""
+    default = Scoring()
+    group = parser.add_argument_group("scores (as in bwa mem)")
+    for letter, name, field, text in (
+        ("-A", "--match", "match", "score of a match"),
+        ("-B", "--mismatch", "mismatch", "penalty of a mismatch"),
+        ("-O", "--gap-open", "gap_open", "penalty of opening a gap"),
+        ("-E", "--gap-extend", "gap_extend", "penalty of each base in a gap"),
+        ("-L", "--clip", "end_bonus", "penalty of clipping a read end"),
+    ):
+        value = getattr(default, field)
+        names = (letter, name) if short else (name,)
+        group.add_argument(
+            *names, dest=f"scoring_{field}", type=int, default=value, metavar="N", help=f"{text} [{value}]"
+        )
+
+
+def scoring(options: argparse.Namespace) -> Scoring:
+    return Scoring(
+        options.scoring_match,
+        options.scoring_mismatch,
+        options.scoring_gap_open,
+        options.scoring_gap_extend,
+        options.scoring_end_bonus,
+    )

@@ -1,0 +1,82 @@
+"""What this machine lets the process use: cores, memory, SIMD, libraries. Read by the planner and by `doctor`."""
+
+import os
+import re
+from importlib import metadata
+from pathlib import Path
+
+LIBRARIES = ("numba", "llvmlite", "numpy", "numba-cuda", "pysam", "dnaio", "isal", "biopython", "rich")
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def usable_threads() -> int:
+    """Cores in the affinity mask, less where SLURM or the container's CPU quota grants fewer; at least 1."""
+    limits = [len(os.sched_getaffinity(0))]
+    granted = os.environ.get("SLURM_CPUS_PER_TASK", "")
+    if granted.isdigit():
+        limits.append(int(granted))
+    quota = _read(CGROUP / "cpu.max").split()
+    if len(quota) == 2 and quota[0].isdigit():
+        limits.append(-(-int(quota[0]) // int(quota[1])))
+    return max(1, min(limits))
+
+
+def free_memory() -> int:
+    """Bytes this process may still take: what the system has available, less where the container is limited."""
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")), re.MULTILINE)
+    available = int(match[1]) * 1024 if match else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit, used = _read(CGROUP / "memory.max").strip(), _read(CGROUP / "memory.current").strip()
+    if limit.isdigit() and used.isdigit():
+        available = min(available, max(0, int(limit) - int(used)))
+    return available
+
+
+def total_memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_memory() -> int:
+    """Most bytes this process has held at once."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def processor() -> str:
+    match = re.search(r"^model name\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")), re.MULTILINE)
+    return match[1].strip() if match else os.uname().machine
+
+
+def simd() -> str:
+    """The widest vector instructions the compiler may use here."""
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    for feature, name in (
+        ("avx512bw", "AVX-512 (64 lanes of 8 bits)"),
+        ("avx2", "AVX2 (32 lanes of 8 bits)"),
+        ("neon", "NEON (16 lanes of 8 bits)"),
+        ("sse4.2", "SSE4.2 (16 lanes of 8 bits)"),
+    ):
+        if features.get(feature):
+            return name
+    return "none known"
+
+
+def library_versions() -> dict[str, str | None]:
+    """Version of each library, None where it is not installed."""
+    return {name: _version(name) for name in LIBRARIES}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
