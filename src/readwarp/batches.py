@@ -138,7 +138,7 @@ class Extensions:
 
 @dataclass(frozen=True, slots=True)
 class Alignments:
-    """Output records as arrays, one row each; rows of a read are neighbours (its primary first), reads in batch order."""
+    """Output records as arrays, one row each, reads in batch order; rows of a read are neighbours, primary first."""
 
     read: ndarray  # int32 [r], index in the batch
     flag: ndarray  # uint16 [r], SAM flag
