@@ -1,0 +1,100 @@
+"""Items in order through worker threads: read ahead, work in parallel, write in input order."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
+from queue import Full, Queue
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+THREAD_PREFIX = "readwarp"  # of every thread started here
+
+
+def run_ordered(
+    items: Iterable[T],
+    work: Callable[[T], U],
+    write: Callable[[U], None],
+    workers: int,
+    in_flight: int,
+    bind: Callable[[int], None] | None = None,
+) -> None:
+    """write(work(item)) for each item, in the order of the items; `work` runs in `workers` threads.
+
+    At most `in_flight` items are between reading and writing, and two more are read ahead. Items are produced by a
+    thread of their own; `write` runs in the calling one, where signals arrive. `bind(i)` is called first in worker i.
+    The first error, from any of them, ends the run: what has not begun is dropped, and the error is raised here.
+    """
+    numbers = count()
+    pool = ThreadPoolExecutor(
+        workers, f"{THREAD_PREFIX} worker", initializer=lambda: bind(next(numbers)) if bind else None
+    )
+    pending: deque[Future[U]] = deque()
+    ahead = read_ahead(items, depth=2)
+    try:
+        for item in ahead:
+            pending.append(pool.submit(work, item))
+            while pending and (len(pending) >= in_flight or pending[0].done()):
+                write(pending.popleft().result())
+        while pending:
+            write(pending.popleft().result())
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    finally:
+        ahead.close()
+    pool.shutdown()
+
+
+def read_ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
+    """The same items, produced by a thread of their own with at most `depth` of them waiting.
+
+    An error of the producer is raised after the items before it. Closing the generator stops the producer at its
+    next item.
+    """
+    waiting: Queue[tuple[bool, Any]] = Queue(depth)
+    stopped = threading.Event()
+    producer = threading.Thread(
+        target=_produce, args=(items, waiting, stopped), name=f"{THREAD_PREFIX} reader", daemon=True
+    )
+    producer.start()
+    try:
+        while True:
+            is_item, value = waiting.get()
+            if is_item:
+                yield value
+            elif value is None:
+                return
+            else:
+                raise value
+    finally:
+        stopped.set()
+
+
+def _produce(items: Iterable[T], waiting: "Queue[tuple[bool, Any]]", stopped: threading.Event) -> None:
+    """Items as (True, item), then (False, error or None); gives up when `stopped`."""
+
+    def put(entry: tuple[bool, Any]) -> bool:
+        while not stopped.is_set():
+            try:
+                waiting.put(entry, timeout=0.1)
+                return True
+            except Full:
+                continue
+        return False
+
+    end: BaseException | None = None
+    try:
+        for item in items:
+            if not put((True, item)):
+                break
+    except BaseException as error:
+        end = error
+    finally:
+        close = getattr(items, "close", None)
+        if close:
+            close()
+    put((False, end))
