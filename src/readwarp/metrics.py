@@ -1,4 +1,4 @@
-"""Counters and stage times of one run, added up over threads."""
+"""Counters, stage times and facts of one run, added up over threads; `--metrics` writes them as JSON."""
 
 import json
 import threading
@@ -9,17 +9,23 @@ from pathlib import Path
 
 
 class Metrics:
-    """Named counts and named seconds; safe to use from any thread."""
+    """Named counts, named seconds and named facts; safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._started = time.perf_counter()
         self.counts: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
+        self.facts: dict[str, object] = {}
 
     def count(self, name: str, number: int = 1) -> None:
         with self._lock:
             self.counts[name] = self.counts.get(name, 0) + int(number)
+
+    def note(self, **facts: object) -> None:
+        """Things that are stated, not added up: version, device, insert sizes. The last one said stands."""
+        with self._lock:
+            self.facts.update(facts)
 
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
@@ -33,11 +39,13 @@ class Metrics:
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
     def as_dict(self) -> dict[str, object]:
-        return {
-            "wall_seconds": round(time.perf_counter() - self._started, 3),
-            "counts": dict(sorted(self.counts.items())),
-            "stage_seconds": {k: round(v, 3) for k, v in sorted(self.seconds.items())},
-        }
+        with self._lock:
+            return {
+                **self.facts,
+                "wall_seconds": round(time.perf_counter() - self._started, 3),
+                "counts": dict(sorted(self.counts.items())),
+                "stage_seconds": {k: round(v, 3) for k, v in sorted(self.seconds.items())},
+            }
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(self.as_dict(), indent=2) + "\n")

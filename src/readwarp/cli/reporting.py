@@ -1,0 +1,176 @@
+"""What a run tells its user: log lines, a progress bar on a terminal, compilation, metrics."""
+
+import argparse
+import logging
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Protocol
+
+from readwarp import __version__
+from readwarp.errors import UsageError
+from readwarp.metrics import Metrics
+
+LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
+logger = logging.getLogger("readwarp")
+
+
+class Progress(Protocol):
+    def advance(self, number: int, share: float | None = None) -> None:
+        """So many items more are done; `share` of the whole input (0-1) where that is known."""
+
+
+class Reporter:
+    """Sets up logging for a command, and makes its progress displays; writes the metrics when the command succeeds."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.metrics = Metrics()
+        self.metrics.note(readwarp=__version__, command=options.command_line)
+        self.metrics_file = options.metrics
+        self.bars = sys.stderr.isatty() and not options.no_progress and not options.quiet
+        self._level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
+        self._log_file = options.log
+        self._handlers: list[logging.Handler] = []
+
+    def __enter__(self) -> "Reporter":
+        logger.setLevel(min(self._level, logging.INFO))
+        logger.propagate = False
+        self._add(logging.StreamHandler(sys.stderr), "readwarp: %(message)s").setLevel(self._level)
+        if self._log_file:
+            try:
+                self._add(logging.FileHandler(self._log_file), "%(asctime)s %(levelname)s %(message)s")
+            except OSError as error:
+                raise UsageError(f"--log {self._log_file}: {error.strerror}") from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None and self.metrics_file:
+            self.write_metrics(self.metrics_file)
+        if error is not None:
+            self._handlers[0].setLevel(logging.CRITICAL)  # on stderr the command line says it
+            logger.error("%s", error or type(error).__name__)
+        for handler in self._handlers:
+            logger.removeHandler(handler)
+            handler.close()
+
+    def _add(self, handler: logging.Handler, pattern: str) -> logging.Handler:
+        handler.setFormatter(logging.Formatter(pattern))
+        logger.addHandler(handler)
+        self._handlers.append(handler)
+        return handler
+
+    def write_metrics(self, path: Any) -> None:
+        from readwarp.device.machine import peak_memory
+
+        self.metrics.note(peak_memory_bytes=peak_memory())
+        self.metrics.write(path)
+
+    @contextmanager
+    def progress(self, what: str, unit: str) -> Iterator[Progress]:
+        """A bar on a terminal, else a log line every half minute."""
+        if self.bars:
+            with _bar(what, unit) as shown:
+                yield shown
+        else:
+            yield _LogLines(what, unit)
+
+    @contextmanager
+    def compiling(self) -> Iterator[None]:
+        """Shows which kernel is being compiled while the block runs; shows nothing when all come from the cache."""
+        from numba.core import event
+
+        listener = _Compilation(self.bars)
+        started = time.perf_counter()
+        with event.install_listener("numba:compile", listener):
+            try:
+                yield
+            finally:
+                listener.stop()
+        if listener.kernels:
+            spent = time.perf_counter() - started
+            self.metrics.note(compiled_kernels=listener.kernels, compile_seconds=round(spent, 1))
+            logger.info("compiled %d kernels in %.0f s; later runs find them in the cache", listener.kernels, spent)
+
+
+class _LogLines:
+    def __init__(self, what: str, unit: str) -> None:
+        self.what, self.unit, self.done = what, unit, 0
+        self.started = self.said = time.perf_counter()
+
+    def advance(self, number: int, share: float | None = None) -> None:
+        self.done += number
+        now = time.perf_counter()
+        if now - self.said >= LOG_INTERVAL:
+            self.said = now
+            of_whole = "" if share is None else f", {share:.0%} of the input"
+            rate = self.done / (now - self.started)
+            logger.info("%s: %s %s, %s/s%s", self.what, f"{self.done:,}", self.unit, f"{rate:,.0f}", of_whole)
+
+
+@contextmanager
+def _bar(what: str, unit: str) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        TextColumn(f"{{task.fields[done]:,}} {unit}"),
+        TextColumn(f"[green]{{task.fields[rate]:,.0f}} {unit}/s"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5) as bar:
+        yield _Bar(bar, bar.add_task(what, total=None, done=0, rate=0.0))
+
+
+class _Bar:
+    def __init__(self, bar: Any, task: Any) -> None:
+        self.bar, self.task, self.done, self.started = bar, task, 0, time.perf_counter()
+
+    def advance(self, number: int, share: float | None = None) -> None:
+        self.done += number
+        rate = self.done / max(1e-9, time.perf_counter() - self.started)
+        known = {} if share is None else {"total": 1.0, "completed": min(share, 1.0)}
+        self.bar.update(self.task, done=self.done, rate=rate, **known)
+
+
+class _Compilation:
+    """Listens to Numba's compile events; a kernel that calls others nests their events in its own."""
+
+    def __init__(self, bars: bool) -> None:
+        self.kernels, self.depth, self.bars = 0, 0, bars
+        self.status: Any = None
+
+    def notify(self, happened: Any) -> None:
+        if happened.is_start:
+            self.depth += 1
+            if self.depth == 1:
+                self._start(happened.data["dispatcher"].py_func.__name__)
+        elif happened.is_end:
+            self.depth -= 1
+            self.kernels += self.depth == 0
+
+    def _start(self, name: str) -> None:
+        if self.kernels == 0 and not self.bars:
+            logger.info("compiling kernels for this machine (once, under a minute)")
+        if self.bars:
+            self._show(f"compiling kernels for this machine (once, under a minute): {self.kernels + 1} {name}")
+
+    def _show(self, text: str) -> None:
+        if self.status is None:
+            from rich.console import Console
+
+            self.status = Console(stderr=True).status(text)
+            self.status.start()
+        self.status.update(text)
+
+    def stop(self) -> None:
+        if self.status is not None:
+            self.status.stop()
