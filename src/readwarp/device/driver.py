@@ -1,0 +1,87 @@
+"""What the CUDA driver says, asked through its C interface: works with no CUDA package installed.
+
+Sources: CUDA Driver API (cuInit, cuDriverGetVersion, cuDeviceGetAttribute) and NVML reference manuals, NVIDIA.
+"""
+
+import ctypes
+from dataclasses import dataclass
+from pathlib import Path
+
+MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+NVIDIA_VENDOR = "0x10de"
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    name: str
+    compute_capability: tuple[int, int]
+    memory: int  # bytes
+    free: int | None  # bytes, None where NVML does not say
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    cuda: tuple[int, int]  # newest CUDA version it supports
+    version: str | None
+    devices: tuple[Device, ...]
+
+
+def read_driver() -> Driver | str:
+    """The driver and the devices it shows to this process, or why there is none."""
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "an NVIDIA card without a driver" if has_card() else "no NVIDIA driver (libcuda.so.1)"
+    code = cuda.cuInit(0)
+    version = ctypes.c_int()
+    cuda.cuDriverGetVersion(ctypes.byref(version))
+    supported = version.value // 1000, version.value % 1000 // 10
+    nvml = _nvml()
+    if code:
+        return f"the driver (CUDA {supported[0]}.{supported[1]}) shows no usable device (cuInit: error {code})"
+    number = ctypes.c_int()
+    cuda.cuDeviceGetCount(ctypes.byref(number))
+    devices = tuple(_device(cuda, nvml, ordinal) for ordinal in range(number.value))
+    return Driver(supported, _driver_version(nvml), devices)
+
+
+def has_card() -> bool:
+    """Whether a PCI device of NVIDIA's is there, driver or not."""
+    vendors = Path("/sys/bus/pci/devices").glob("*/vendor")
+    displays = (v for v in vendors if v.with_name("class").read_text().startswith("0x03"))
+    return any(v.read_text().strip() == NVIDIA_VENDOR for v in displays)
+
+
+def _device(cuda: ctypes.CDLL, nvml: ctypes.CDLL | None, ordinal: int) -> Device:
+    handle, memory = ctypes.c_int(), ctypes.c_size_t()
+    name, bus = ctypes.create_string_buffer(256), ctypes.create_string_buffer(64)
+    cuda.cuDeviceGet(ctypes.byref(handle), ordinal)
+    cuda.cuDeviceGetName(name, 256, handle)
+    cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), handle)
+    cuda.cuDeviceGetPCIBusId(bus, 64, handle)
+    capability = []
+    for attribute in (MAJOR, MINOR):
+        value = ctypes.c_int()
+        cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, handle)
+        capability.append(value.value)
+    return Device(name.value.decode(), (capability[0], capability[1]), memory.value, _free_memory(nvml, bus.value))
+
+
+def _nvml() -> ctypes.CDLL | None:
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return None
+    return None if nvml.nvmlInit_v2() else nvml
+
+
+def _driver_version(nvml: ctypes.CDLL | None) -> str | None:
+    text = ctypes.create_string_buffer(96)
+    return None if nvml is None or nvml.nvmlSystemGetDriverVersion(text, 96) else text.value.decode()
+
+
+def _free_memory(nvml: ctypes.CDLL | None, bus: bytes) -> int | None:
+    handle, sizes = ctypes.c_void_p(), (ctypes.c_ulonglong * 3)()  # total, free, used
+    if nvml is None or nvml.nvmlDeviceGetHandleByPciBusId_v2(bus, ctypes.byref(handle)):
+        return None
+    return None if nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(sizes)) else sizes[1]
