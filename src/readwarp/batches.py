@@ -172,21 +172,86 @@ class InsertSizes:
 
 
 @dataclass(frozen=True, slots=True)
+class AlignedReads:
+    """Usable aligned reads that overlap a region of one contig, in file order (ascending position).
+
+    Bases lie as in BAM: on the forward strand of the reference, clipped ones included.
+    """
+
+    contig: int
+    start: int  # the region asked for, 0-based in the contig
+    stop: int
+    position: ndarray  # int64 [n], first aligned reference base, 0-based in the contig
+    reference_stop: ndarray  # int64 [n], one behind the last aligned reference base
+    flag: ndarray  # uint16 [n], SAM flag
+    mapping_quality: ndarray  # uint8 [n]
+    name_hash: ndarray  # uint64 [n], equal for the mates of a pair
+    cigar: ndarray  # uint32, BAM coding
+    cigar_offsets: ndarray  # int64 [n + 1]
+    bases: ndarray  # uint8 [b], 0-4
+    qualities: ndarray  # uint8 [b], Phred; 255 throughout a read that has none
+    read_offsets: ndarray  # int64 [n + 1]
+
+    def __len__(self) -> int:
+        return self.position.size
+
+
+@dataclass(frozen=True, slots=True)
 class Pileup:
-    """Evidence at each position of a reference window of one contig; w positions, a alleles seen."""
+    """Evidence at each position of a reference window of one contig; w positions, a alleles seen.
+
+    An allele is an insertion or deletion that CIGARs show, left-aligned against the reference; alleles are in
+    ascending order of position, kind and length.
+    """
 
     contig: int
     start: int  # 0-based in the contig
     stop: int
-    counts: ndarray  # int32 [w, 5 (A C G T other/deleted), 2 (strand)]
-    quality_sums: ndarray  # int64 [w, 5, 2], sums of usable Phred base qualities
-    allele_position: ndarray  # int64 [a], anchor base of an insertion or deletion seen in CIGARs, 0-based in the contig
+    counts: ndarray  # int32 [w, 5 (A C G T deleted), 2 (strand)]
+    quality_sums: ndarray  # int32 [w, 5, 2], sums of usable Phred base qualities
+    allele_position: ndarray  # int64 [a], reference base before an insertion or deletion, 0-based in the contig
     allele_kind: ndarray  # uint8 [a], BAM operation: 1 insertion, 2 deletion
     allele_length: ndarray  # int32 [a]
     allele_bases: ndarray  # uint8, inserted bases, 0-4
     allele_offsets: ndarray  # int64 [a + 1]
     allele_counts: ndarray  # int32 [a, 2 (strand)]
-    allele_quality_sums: ndarray  # int64 [a, 2]
+    allele_quality_sums: ndarray  # int64 [a, 2], of the bases before the allele
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """Places of one contig where alleles compete, in order of position; s sites, A alleles, the reference's first.
+
+    An allele replaces the `deleted` reference bases from the site's `begin` on by its inserted bases. A substitution
+    has `begin` at its base; an insertion or deletion has it right behind its anchor base.
+    """
+
+    contig: int
+    begin: ndarray  # int64 [s], 0-based in the contig
+    stop: ndarray  # int64 [s], first reference base behind all places where one of the alleles could be written
+    is_indel: ndarray  # bool [s]
+    allele_offsets: ndarray  # int64 [s + 1]
+    deleted: ndarray  # int32 [A]
+    inserted: ndarray  # uint8, bases; 4 alone: the base is missing on a haplotype with a deletion across it
+    inserted_offsets: ndarray  # int64 [A + 1]
+
+    def __len__(self) -> int:
+        return self.begin.size
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihoods:
+    """What each read says about the alleles of a site; p pairs of a site and a read, grouped by site in file order."""
+
+    pair_offsets: ndarray  # int64 [s + 1]
+    read: ndarray  # int32 [p], index in AlignedReads
+    allele: ndarray  # int8 [p], the allele that fits best, -1 no single one, -2 the read says nothing
+    quality: ndarray  # uint8 [p], base quality at the site
+    mapping_quality: ndarray  # uint8 [p]
+    strand: ndarray  # uint8 [p]
+    end_distance: ndarray  # int32 [p], bases to the nearer end of the read's aligned part
+    value_offsets: ndarray  # int64 [s + 1]: a site's values are a pairs x alleles table
+    values: ndarray  # float64, log10 P(read | allele)
 
 
 @dataclass(frozen=True, slots=True)
