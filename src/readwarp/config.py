@@ -36,8 +36,8 @@ class SeedParameters:
     rescue_hits: int = 1024  # ... and looked up to this number for reads left without a hit
 
     def __post_init__(self) -> None:
-        if not 0 < self.s < self.k <= 31 or not 0 <= self.t <= self.k - self.s:
-            raise UsageError("seeds need 0 < s < k <= 31 and 0 <= t <= k - s")
+        if not 0 < self.s < self.k <= 31 or 2 * self.t != self.k - self.s:
+            raise UsageError("seeds need 0 < s < k <= 31 and t = (k - s) / 2")
 
 
 @dataclass(frozen=True, slots=True)
