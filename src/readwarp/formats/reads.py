@@ -1,0 +1,81 @@
+"""Reads in: any input as a stream of raw batches (one thread), and a raw batch as a ReadBatch (any thread).
+
+    for raw in open_reads(inputs, batch_bases):     # reads and cuts bytes, decodes nothing
+        reads = parse(raw)                          # compiled, without the GIL
+
+The kind of a file is told by its first bytes, never by its name. Batches hold whole pairs, at most `batch_bases` bases
+(a single longer pair comes alone), and one input each; where they are cut never changes the reads.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from types import ModuleType
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import ReadBatch
+from readwarp.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class ReadInput:
+    """One input: a file ("-" is stdin), or the two files of its mates."""
+
+    paths: tuple[str, ...]
+    interleaved: bool = False  # FASTQ and FASTA: mates are neighbours in the file
+    read_group: int = -1  # of every read (FASTQ, FASTA) or of those whose own group is unknown; -1 none
+    comments: bool = False  # FASTQ and FASTA: the comment holds SAM tags
+    groups: tuple[str, ...] = ()  # IDs of the header's read groups, which RG tags refer to
+    reference: str | None = None  # FASTA that CRAM was written against
+
+    def __post_init__(self) -> None:
+        if len(self.paths) not in (1, 2) or (self.interleaved and len(self.paths) == 2):
+            raise UsageError("an input is one file, interleaved or not, or two files of mates")
+
+
+@dataclass(frozen=True, slots=True)
+class RawBatch:
+    """Whole records as they lie in the files, mates in step: record i of one file and record i of the other."""
+
+    number: int  # counts from 0 within the run
+    source: int  # index of the input
+    input: ReadInput
+    kind: str  # fastq | fasta | bam
+    first_record: int  # number of the first record in its file, from 1
+    records: int  # in each of `data`
+    data: tuple[ndarray, ...]  # uint8, the records of each file
+
+
+def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Iterator[RawBatch]:
+    """Raw batches of all inputs in order. Raises InputError for what cannot be read or is no known kind."""
+    from readwarp.formats.source import open_source
+
+    number = 0
+    for source, given in enumerate(inputs):
+        files = [open_source(path) for path in given.paths]
+        module = _codec("bam" if any(file.kind in ("bam", "cram") for file in files) else "fastx")
+        try:
+            for kind, first_record, records, data in module.raw_records(files, given, batch_bases):
+                yield RawBatch(number, source, given, kind, first_record, records, data)
+                number += 1
+        finally:
+            for file in files:
+                file.close()
+
+
+def parse(raw: RawBatch) -> ReadBatch:
+    """Decode a raw batch. Raises InputError with the file, the record and the reason."""
+    return _codec("bam" if raw.kind == "bam" else "fastx").parse(raw)
+
+
+def _codec(name: str) -> ModuleType:
+    return import_module(f"readwarp.formats.{name}")
+
+
+def offsets_of(lengths: ndarray) -> ndarray:
+    """Lengths [n] -> offsets int64 [n + 1]."""
+    offsets = np.zeros(lengths.size + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
