@@ -81,19 +81,18 @@ class Reporter:
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """Shows which kernel is being compiled while the block runs; shows nothing when all come from the cache."""
-        from numba.core import event
+        from readwarp.device.compilation import watched
 
-        listener = _Compilation(self.bars)
-        started = time.perf_counter()
-        with event.install_listener("numba:compile", listener):
-            try:
+        started, said = time.perf_counter(), _Compiling(self.bars)
+        try:
+            with watched(said.kernel) as compilation:
                 yield
-            finally:
-                listener.stop()
-        if listener.kernels:
+        finally:
+            said.stop()
+        if compilation.kernels:
             spent = time.perf_counter() - started
-            self.metrics.note(compiled_kernels=listener.kernels, compile_seconds=round(spent, 1))
-            logger.info("compiled %d kernels in %.0f s; later runs find them in the cache", listener.kernels, spent)
+            self.metrics.note(compiled_kernels=compilation.kernels, compile_seconds=round(spent, 1))
+            logger.info("compiled %d kernels in %.0f s; later runs find them in the cache", compilation.kernels, spent)
 
 
 class _LogLines:
@@ -141,29 +140,21 @@ class _Bar:
         self.bar.update(self.task, done=self.done, rate=rate, **known)
 
 
-class _Compilation:
-    """Listens to Numba's compile events; a kernel that calls others nests their events in its own."""
+class _Compiling:
+    """One log line, or on a terminal the name of the kernel at hand."""
+
+    TEXT = "compiling kernels for this machine (once, under a minute)"
 
     def __init__(self, bars: bool) -> None:
-        self.kernels, self.depth, self.bars = 0, 0, bars
+        self.bars = bars
         self.status: Any = None
 
-    def notify(self, happened: Any) -> None:
-        if happened.is_start:
-            self.depth += 1
-            if self.depth == 1:
-                self._start(happened.data["dispatcher"].py_func.__name__)
-        elif happened.is_end:
-            self.depth -= 1
-            self.kernels += self.depth == 0
-
-    def _start(self, name: str) -> None:
-        if self.kernels == 0 and not self.bars:
-            logger.info("compiling kernels for this machine (once, under a minute)")
-        if self.bars:
-            self._show(f"compiling kernels for this machine (once, under a minute): {self.kernels + 1} {name}")
-
-    def _show(self, text: str) -> None:
+    def kernel(self, name: str, number: int) -> None:
+        if not self.bars:
+            if number == 1:
+                logger.info(self.TEXT)
+            return
+        text = f"{self.TEXT}: {number} {name}"
         if self.status is None:
             from rich.console import Console
 

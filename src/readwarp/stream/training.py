@@ -2,40 +2,49 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, groupby
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from readwarp.batches import ReadBatch, Segment
 from readwarp.stream.halving import reads_between
 
+
+class HasSource(Protocol):
+    @property
+    def source(self) -> int: ...
+
+
+B = TypeVar("B", bound=HasSource)
 M = TypeVar("M")
 
 
 def with_models(
-    batches: Iterable[ReadBatch], pairs: int, train: Callable[[list[ReadBatch]], M]
-) -> Iterator[tuple[ReadBatch, M]]:
+    batches: Iterable[B], pairs: int, parse: Callable[[B], ReadBatch], train: Callable[[list[ReadBatch]], M]
+) -> Iterator[tuple[B, M]]:
     """Each batch with the model of its source.
 
     `train` gets the source's first 2 * `pairs` reads (all, when there are fewer; one more, rather than part mates), so
     its first `pairs` pairs where all reads are paired. Batches read for it are held back until it is done.
     """
     for _, of_source in groupby(batches, key=lambda batch: batch.source):
-        held, sample = _first_reads(of_source, 2 * pairs)
+        held, sample = _first_reads(of_source, 2 * pairs, parse)
         model = train(sample)
         for batch in chain(held, of_source):
             yield batch, model
 
 
-def _first_reads(batches: Iterable[ReadBatch], reads: int) -> tuple[list[ReadBatch], list[ReadBatch]]:
-    """The batches taken off to see so many reads, and the same with the last cut behind the last of these reads."""
-    held: list[ReadBatch] = []
+def _first_reads(
+    batches: Iterable[B], missing: int, parse: Callable[[B], ReadBatch]
+) -> tuple[list[B], list[ReadBatch]]:
+    """The batches taken off to see so many reads, and these reads."""
+    held: list[B] = []
     sample: list[ReadBatch] = []
-    missing = reads
     for batch in batches:
         held.append(batch)
-        if len(batch) >= missing:
-            parts_mates = missing < len(batch) and batch.segment[missing] == Segment.LAST
-            sample.append(reads_between(batch, 0, missing + int(parts_mates)))
+        reads = parse(batch)
+        if len(reads) >= missing:
+            parts_mates = missing < len(reads) and reads.segment[missing] == Segment.LAST
+            sample.append(reads_between(reads, 0, missing + int(parts_mates)))
             break
-        sample.append(batch)
-        missing -= len(batch)
+        sample.append(reads)
+        missing -= len(reads)
     return held, sample

@@ -1,0 +1,112 @@
+"""The house keeps its shape: imports go down only, Numba has one door, `--help` is instant, files stay small."""
+
+import ast
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted((ROOT / "src" / "readwarp").rglob("*.py"))
+LINES, FUNCTION_LINES = 400, 70
+
+# cli -> align | call -> pairwise | index -> stream | device | formats -> batches, config, errors, metrics
+LAYERS = [
+    {"cli"},
+    {"align", "call"},
+    {"pairwise", "index"},
+    {"stream", "device", "formats"},
+    {"batches", "config", "errors", "metrics"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+BESIDE = {  # imports between rooms of one layer
+    ("formats", "device"),  # bulk codecs are compiled
+    ("config", "errors"),
+}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT / "src").as_posix()
+
+
+def room_of(module: str) -> str | None:
+    """readwarp.align.seed.cpu -> align; None for the package itself."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else None
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Full names of what a file imports, inside functions too; `from a import b` gives a.b."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_imports_go_down_only(path):
+    here = path.relative_to(ROOT / "src" / "readwarp").parts[0].removesuffix(".py")
+    if here not in LEVEL:  # the package's own __init__ and __main__ may see all
+        return
+    for module in imports(path):
+        there = room_of(module)
+        if not module.startswith("readwarp.") or there == here or there not in LEVEL:
+            continue
+        down = LEVEL[there] > LEVEL[here]
+        assert down or (here, there) in BESIDE, f"{name_of(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_numba_has_one_door(path):
+    in_device = path.parent.name == "device"
+    for module in imports(path):
+        if module == "numba" or module.startswith("numba."):
+            assert in_device, f"{name_of(path)} imports {module}: use readwarp.device.jit"
+        if module == "readwarp.device.jit.cuda":
+            assert in_device or path.name == "cuda.py", f"{name_of(path)} imports CUDA outside */cuda.py"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_files_and_functions_stay_small(path):
+    text = path.read_text()
+    assert text.count("\n") <= LINES
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            assert lines <= FUNCTION_LINES, f"{name_of(path)}: {node.name} has {lines} lines"
+
+
+def test_every_source_is_known_to_a_layer():
+    known = {"__init__", "__main__", *LEVEL}
+    assert {path.relative_to(ROOT / "src" / "readwarp").parts[0].removesuffix(".py") for path in SOURCES} <= known
+
+
+COMMANDS = ["", "run", "index", "align", "call", "pairwise", "doctor"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_imports_nothing_heavy(command):
+    code = (
+        "import sys; from readwarp.cli import main;"
+        f"assert main({[*command.split(), '--help']!r}) == 0;"
+        "heavy = {'numpy', 'numba', 'llvmlite', 'pysam', 'rich', 'Bio', 'isal', 'dnaio'} & set(sys.modules);"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "usage: readwarp" in done.stdout
+
+
+def test_help_is_instant():
+    """Best of five, so that a busy machine does not fail it; the bar is 0.2 s."""
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "readwarp", "align", "--help"], check=True, capture_output=True)
+        times.append(time.perf_counter() - started)
+    assert min(times) < 0.2, times
