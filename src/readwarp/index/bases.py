@@ -38,7 +38,7 @@ def unpack(packed, start, stop, out):
 
 @kernel
 def pack(bases, start, packed):
-    """bases (uint8, one a byte) -> packed at position `start`, which is even; `packed` is zero there beforehand."""
+    """bases (uint8, one a byte) -> packed from position `start` on; `packed` is zero there beforehand."""
     for i in range(bases.size):
         position = start + i
         packed[position >> 1] |= bases[i] << np.uint8((position & 1) << 2)

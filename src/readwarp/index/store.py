@@ -1,10 +1,43 @@
-"""The index: what it holds in memory, and its one memory-mapped file."""
+"""The index: what it holds in memory, and its one memory-mapped file.
 
+    bytes 0-7      magic "readwarp"
+    8-11           version of the layout, uint32 (all numbers little-endian)
+    12-15          length of the description, uint32
+    16-47          SHA-256 of the description
+    48-            description, JSON: parameters, contigs (name, length, MD5), source, arrays, CRC-32 of data blocks
+    then           packed, bucket_starts, tags, positions, each from a multiple of 4096 on
+
+A file is written under a private name and renamed, so another process sees all of it or none, and of several that
+build it at once the last one wins with the same bytes. The description is checked whenever a file is opened, and so
+is the length of the file. Of the data, `CHECKED_BLOCKS` blocks of 1 MiB spread evenly over it are checked then (all
+of it up to 64 MiB, a few hundredths of a second for any size), and everything by `Index.verify`.
+"""
+
+import hashlib
+import json
+import mmap
+import os
+import secrets
+import struct
 from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, BinaryIO
 
+import numpy as np
+from isal import isal_zlib
 from numpy import ndarray
 
 from readwarp.config import SeedParameters
+from readwarp.errors import InputError
+
+MAGIC = b"readwarp"
+VERSION = 1
+PREFIX = struct.Struct("<8sII32s")
+ALIGNMENT = 4096
+BLOCK = 1 << 20
+CHECKED_BLOCKS = 64
+DTYPES = {"packed": np.uint8, "bucket_starts": np.uint32, "tags": np.uint16, "positions": np.uint32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +49,151 @@ class Reference:
     md5: tuple[str, ...]  # of each contig, as in @SQ M5
     packed: ndarray  # uint8, two bases a byte, low nibble first (readwarp.index.bases)
 
+    def __repr__(self) -> str:
+        return f"Reference({len(self.names)} contigs, {int(self.contig_offsets[-1])} bases)"
+
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Positions of the reference's syncmers, grouped by bucket (upper bits of the hash), sorted by tag and position."""
+    """Positions of the reference's syncmers, grouped by bucket (upper bits of the hash), sorted by tag and position.
+
+    All arrays are read-only. `Index.build("ref.fa")`, `.save("ref.fa.rwx")`, `Index.open("ref.fa.rwx")`.
+    """
 
     reference: Reference
     parameters: SeedParameters
     bucket_starts: ndarray  # uint32 [buckets + 1]
     tags: ndarray  # uint16 [entries]: 15 more bits of the hash << 1 | strand of the canonical k-mer
     positions: ndarray  # uint32 [entries], first base of the k-mer
+
+    def __repr__(self) -> str:
+        p, reference = self.parameters, self.reference
+        contigs, bases = len(reference.names), int(reference.contig_offsets[-1])
+        return f"Index({contigs} contigs, {bases} bases, {self.positions.size} seeds, k={p.k}, s={p.s})"
+
+    @classmethod
+    def build(cls, path: str | Path, parameters: SeedParameters | None = None, threads: int | None = None) -> "Index":
+        """The index of a FASTA, GenBank or EMBL file, in memory. threads: None takes all the process may use."""
+        from readwarp.index.build import build_index
+
+        return build_index(path, parameters or SeedParameters(), threads or len(os.sched_getaffinity(0)))
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Index":
+        """Map an index file. Raises InputError for another kind of file, another version, and damage."""
+        return _open(Path(path))
+
+    def save(self, path: str | Path, source: str | Path | None = None) -> None:
+        """Write the index file; it appears under its name when it is whole. source: the file it was made from."""
+        _save(self, Path(path), describe_source(source) if source is not None else None)
+
+    @staticmethod
+    def verify(path: str | Path) -> None:
+        """Check every byte of an index file. Raises InputError where it is damaged."""
+        file = IndexFile(Path(path))
+        file.check(len(file.blocks))
+
+
+def describe_source(path: str | Path) -> dict[str, int]:
+    """What tells cheaply that a source file is still the same."""
+    state = Path(path).stat()
+    return {"size": state.st_size, "mtime_ns": state.st_mtime_ns}
+
+
+class IndexFile:
+    """An index file that is mapped and whose description has been checked."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                self.data = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+        except (OSError, ValueError) as error:  # ValueError: an empty file
+            raise InputError(path, f"cannot be read as an index ({error})") from error
+        self.description = self._described()
+        self.blocks = [(name, i) for name, sums in self.description["checksums"].items() for i in range(len(sums))]
+
+    def _described(self) -> dict[str, Any]:
+        if self.data[:8].tobytes() != MAGIC or self.data.size < PREFIX.size:
+            raise InputError(self.path, "is not a readwarp index")
+        _, version, length, digest = PREFIX.unpack(self.data[: PREFIX.size].tobytes())
+        if version != VERSION:
+            raise InputError(self.path, f"index of version {version}, this readwarp reads {VERSION}; build it again")
+        text = self.data[PREFIX.size : PREFIX.size + length].tobytes()
+        if hashlib.sha256(text).digest() != digest:
+            raise InputError(self.path, "damaged index (description); build it again")
+        description: dict[str, Any] = json.loads(text)
+        if self.data.size != _aligned(PREFIX.size + length) + _places(description["sizes"])[-1]:
+            raise InputError(self.path, "damaged index (length); build it again")
+        return description
+
+    def array(self, name: str) -> ndarray:
+        sizes = self.description["sizes"]
+        start = self.data.size + _places(sizes)[list(sizes).index(name)] - _places(sizes)[-1]
+        return self.data[start : start + sizes[name] * np.dtype(DTYPES[name]).itemsize].view(DTYPES[name])
+
+    def check(self, most: int) -> None:
+        """Check at most so many blocks, the first and the last of all among them."""
+        for chosen in np.unique(np.linspace(0, len(self.blocks) - 1, most).astype(int)):
+            name, number = self.blocks[chosen]
+            block = self.array(name).view(np.uint8)[number * BLOCK : (number + 1) * BLOCK]
+            if isal_zlib.crc32(block) != self.description["checksums"][name][number]:
+                raise InputError(self.path, f"damaged index ({name}, block {number}); build it again")
+
+    def index(self) -> Index:
+        text = self.description
+        ends = np.concatenate([[0], np.cumsum(text["lengths"])]).astype(np.int64)
+        ends.flags.writeable = False
+        reference = Reference(tuple(text["names"]), ends, tuple(text["md5"]), self.array("packed"))
+        parameters = SeedParameters(**text["parameters"])
+        return Index(reference, parameters, *(self.array(name) for name in ("bucket_starts", "tags", "positions")))
+
+
+def _open(path: Path) -> Index:
+    file = IndexFile(path)
+    file.check(CHECKED_BLOCKS)
+    return file.index()
+
+
+def _save(index: Index, path: Path, source: dict[str, int] | None) -> None:
+    parameters = index.parameters
+    arrays = {name: getattr(index.reference if name == "packed" else index, name) for name in DTYPES}
+    description = {
+        "parameters": {"k": parameters.k, "s": parameters.s, "t": parameters.t},
+        "names": index.reference.names,
+        "lengths": np.diff(index.reference.contig_offsets).tolist(),
+        "md5": index.reference.md5,
+        "source": source,
+        "sizes": {name: array.size for name, array in arrays.items()},
+        "checksums": {name: _checksums(array) for name, array in arrays.items()},
+    }
+    private = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        with private.open("xb") as file:
+            _write(file, json.dumps(description).encode(), arrays)
+        private.replace(path)
+    except BaseException:
+        private.unlink(missing_ok=True)
+        raise
+
+
+def _write(file: BinaryIO, text: bytes, arrays: dict[str, ndarray]) -> None:
+    file.write(PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest()) + text)
+    for array in arrays.values():
+        file.write(bytes(_aligned(file.tell()) - file.tell()))
+        file.write(array.view(np.uint8).data)
+    file.write(bytes(_aligned(file.tell()) - file.tell()))
+
+
+def _checksums(array: ndarray) -> list[int]:
+    data = array.view(np.uint8)
+    return [isal_zlib.crc32(data[start : start + BLOCK]) for start in range(0, data.size, BLOCK)]
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def _places(sizes: dict[str, int]) -> list[int]:
+    """Where each array starts behind the description, and where the file ends."""
+    return [0, *accumulate(_aligned(size * np.dtype(DTYPES[name]).itemsize) for name, size in sizes.items())]

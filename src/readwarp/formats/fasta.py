@@ -1,0 +1,139 @@
+"""References: FASTA, GenBank and EMBL, plain, gzip or bgzip, to contigs of upper-case letters."""
+
+import io
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from isal import igzip, isal_zlib
+
+from readwarp.errors import InputError
+
+BLOCK = 1 << 24  # bytes read at a time
+IUPAC = b"ACGTUNRYSWKMBDHV"
+UPPER = bytes(range(256)).upper()
+GZIP_MAGIC = b"\x1f\x8b"
+BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+
+
+class Contig(NamedTuple):
+    name: str  # first word of the header, or the accession
+    letters: bytes  # upper-case IUPAC, without line ends
+
+
+def read_contigs(path: str | Path) -> Iterator[Contig]:
+    """The contigs of a reference file, one at a time, in file order.
+
+    The kind of file is told by its first bytes, not by its name. Raises InputError for a file that cannot be read, is
+    truncated, corrupt or of another format, and for an empty, doubled or unprintable name, a contig without sequence
+    and letters outside IUPAC.
+    """
+    path = Path(path)
+    seen: set[str] = set()
+    try:
+        with _opened(path) as stream:
+            for contig in _parsed(stream, path):
+                _check(contig, path, seen)
+                yield contig
+    except (EOFError, zlib.error, isal_zlib.error, igzip.BadGzipFile) as error:
+        raise InputError(path, f"truncated or corrupt gzip ({error})") from error
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error)) from error
+    if not seen:
+        raise InputError(path, "holds no sequence")
+
+
+def _opened(path: Path) -> BinaryIO:
+    raw = path.open("rb")
+    if raw.read(2) != GZIP_MAGIC:
+        raw.seek(0)
+        return raw
+    is_bgzip = raw.read(14)[10:12] == b"BC"
+    if is_bgzip and _tail(raw, len(BGZF_END)) != BGZF_END:
+        raw.close()
+        raise InputError(path, "truncated bgzip: its last block is missing")
+    raw.close()
+    return igzip.open(path, "rb")
+
+
+def _tail(raw: BinaryIO, size: int) -> bytes:
+    end = raw.seek(0, io.SEEK_END)
+    raw.seek(max(0, end - size))
+    return raw.read()
+
+
+def _parsed(stream: BinaryIO, path: Path) -> Iterator[Contig]:
+    """Contigs of a stream, by the format that its first line shows."""
+    line = stream.readline(1 << 16)
+    while line and not line.strip():
+        line = stream.readline(1 << 16)
+    if not line:
+        return iter(())
+    if line.startswith(b">"):
+        return _fasta(stream, line)
+    for start, kind in ((b"LOCUS ", "genbank"), (b"ID   ", "embl")):
+        if line.startswith(start):
+            return _annotated(stream, line, kind, path)
+    raise InputError(path, "not FASTA, GenBank or EMBL: starts with none of '>', 'LOCUS', 'ID'")
+
+
+def _fasta(stream: BinaryIO, first: bytes) -> Iterator[Contig]:
+    header, parts = first[1:], []
+    if not header.endswith(b"\n"):
+        header += stream.readline()
+    for block in _line_blocks(stream):
+        body, *records = (b"\n" + block).split(b"\n>")
+        parts.append(body)
+        for record in records:
+            yield _contig(header, parts)
+            header, _, body = record.partition(b"\n")
+            parts = [body]
+    yield _contig(header, parts)
+
+
+def _line_blocks(stream: BinaryIO) -> Iterator[bytes]:
+    """Large blocks that end at line ends."""
+    while block := stream.read(BLOCK):
+        yield block if block.endswith(b"\n") else block + stream.readline()
+
+
+def _contig(header: bytes, parts: Iterable[bytes]) -> Contig:
+    words = header.split(maxsplit=1)
+    name = words[0] if words and not header[:1].isspace() else b""
+    return Contig(name.decode("ascii", "replace"), b"".join(p.translate(UPPER, b"\r\n \t") for p in parts))
+
+
+def _annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Contig]:
+    """GenBank or EMBL by Biopython, whose warnings are about annotations, which are not used."""
+    from Bio import SeqIO
+    from Bio.Seq import UndefinedSequenceError
+
+    text = io.StringIO((first + stream.read()).decode("utf-8", "replace"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for record in SeqIO.parse(text, kind):
+                name = record.id if record.id not in ("", ".", "<unknown id>") else record.name
+                yield Contig(name, bytes(record.seq).upper())
+        except UndefinedSequenceError as error:
+            raise InputError(path, "has no sequence", record.id) from error
+        except (ValueError, AssertionError, IndexError) as error:
+            raise InputError(path, f"not a whole {kind} file ({error})") from error
+
+
+def _check(contig: Contig, path: Path, seen: set[str]) -> None:
+    name, letters = contig
+    if not name:
+        raise InputError(path, "a contig without a name", len(seen) + 1)
+    if not name.isascii() or not name.isprintable() or "\ufffd" in name:
+        raise InputError(path, "a name that is not printable ASCII", len(seen) + 1)
+    if name in seen:
+        raise InputError(path, "name occurs twice", name)
+    if not letters:
+        raise InputError(path, "has no sequence", name)
+    strange = letters.translate(None, IUPAC)
+    if strange:
+        raise InputError(path, f"{chr(strange[0])!r} is no IUPAC letter", name)
+    seen.add(name)

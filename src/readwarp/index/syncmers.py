@@ -1,0 +1,131 @@
+"""Open syncmers: the k-mers that are looked up (Edgar 2021, PeerJ 9:e10805; Sahlin 2022, Genome Biology 23:260).
+
+A k-mer is a syncmer when the smallest of its k - s + 1 s-mers lies at offset t and all others are larger. t is the
+middle, (k - s) / 2, and s-mers are compared by the hash `order` of the lesser of the s-mer and its reverse complement,
+so that a place of the genome has the same syncmers on both strands. A tie makes no syncmer: that leaves out runs of
+short repeats. A k-mer that is its own reverse complement has no strand and is no syncmer either.
+
+    hash = mix(min(k-mer, its reverse complement)),  bucket = upper bits of the hash,  tag = the 15 bits below
+
+A k-mer is a number of 2k bits, first base in the highest. The scalar rules are shared by the index and both sides of
+align/seed.
+"""
+
+import numpy as np
+
+from readwarp.device.jit import kernel, scalar
+
+TAG_BITS = 15
+
+
+@scalar
+def mask_of(length):
+    """All ones over the 2 * length bits of a word."""
+    return (np.uint64(1) << np.uint64(2 * length)) - np.uint64(1)
+
+
+@scalar
+def push(word, base, mask):
+    """The word moved on by one base."""
+    return ((word << np.uint64(2)) | np.uint64(base)) & mask
+
+
+@scalar
+def push_complement(word, base, length):
+    """The reverse complement of the word moved on by one base."""
+    return (word >> np.uint64(2)) | (np.uint64(3 - base) << np.uint64(2 * (length - 1)))
+
+
+@scalar
+def order(word):
+    """Random order of s-mers; 0 is left free for "no s-mer here"."""
+    half = np.uint32(word) ^ (np.uint32(word >> np.uint64(32)) * np.uint32(0x85EBCA6B))
+    half = np.uint32((half ^ (half >> np.uint32(15))) * np.uint32(0x9E3779B1))
+    return max(half, np.uint32(1))
+
+
+@scalar
+def mix(word):
+    """64 well mixed bits (multiply and xor-shift twice)."""
+    word = (word ^ (word >> np.uint64(31))) * np.uint64(0x7FB5D329728EA185)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x81DADEF4BC2DD44D)
+    return word ^ (word >> np.uint64(33))
+
+
+@scalar
+def bucket_of(mixed, bucket_bits):
+    return np.int64(mixed >> np.uint64(64 - bucket_bits))
+
+
+@scalar
+def tag_of(mixed, bucket_bits):
+    return np.uint16((mixed >> np.uint64(64 - bucket_bits - TAG_BITS)) & np.uint64((1 << TAG_BITS) - 1))
+
+
+def most_syncmers(length, k, t):
+    """Upper bound of the syncmers in `length` bases (or in each element of an array of lengths).
+
+    Each is strictly the smallest among its neighbours within t, so two of them are more than t apart.
+    """
+    return np.maximum(length - k + 1 + t, 0) // (t + 1)
+
+
+@kernel
+def sketch(bases, start, stop, k, s, t, scratch, hashes, positions, strands, first):
+    """Syncmers of bases[start:stop] (0-4, one a byte) -> hashes, positions, strands from row `first`; returns the end.
+
+    positions count from `start`; strand 1: the reverse complement is the lesser. One row more than the syncmers found
+    is written to. scratch: see `sketch_scratch`. Loops are kept apart where the compiler can then vectorise them.
+    """
+    length, sequence = stop - start, bases[start:stop]
+    if length < k:
+        return first
+    forward, reverse, orders, flags = scratch
+    short, shift = mask_of(s), np.uint64(2 * (k - s))
+    _roll(sequence, k, s, forward, reverse, flags)
+    for i in range(length):
+        orders[i] = order(min(forward[i] & short, reverse[i] >> shift)) * np.uint32(flags[i])
+    kmers = length - k + 1
+    middle, forward, reverse = orders[s - 1 + t :], forward[k - 1 :], reverse[k - 1 :]  # of the k-mer at i
+    flags[:kmers] = 0
+    for d in range(k - s + 1):
+        other = orders[s - 1 + d :]
+        for i in range(kmers):
+            flags[i] += np.uint8(other[i] > middle[i])
+    for i in range(kmers):
+        flags[i] = (flags[i] == k - s) & (forward[i] != reverse[i]) & (middle[i] != 0)
+    row = first
+    for i in range(kmers):
+        positions[row] = i
+        row += np.int64(flags[i])
+    for i in range(first, row):
+        kmer = positions[i]
+        strands[i] = forward[kmer] > reverse[kmer]
+        hashes[i] = mix(min(forward[kmer], reverse[kmer]))
+    return row
+
+
+@kernel
+def _roll(sequence, k, s, forward, reverse, flags):
+    """The k-mer that ends at each base, its reverse complement, and whether the s bases up to it are A C G T."""
+    mask = mask_of(k)
+    word = complement = np.uint64(0)
+    run = 0
+    for i in range(sequence.size):
+        base = sequence[i]
+        run = run + 1 if base < 4 else 0
+        flags[i] = run >= s
+        base &= np.uint8(3)
+        word = push(word, base, mask)
+        complement = push_complement(complement, base, k)
+        forward[i], reverse[i] = word, complement
+
+
+def sketch_scratch(longest):
+    """Room for `sketch` of up to `longest` bases: k-mers, reverse complements, orders of s-mers, flags."""
+    return (
+        np.empty(longest, np.uint64),
+        np.empty(longest, np.uint64),
+        np.empty(longest, np.uint32),
+        np.empty(longest, np.uint8),
+    )
