@@ -1,0 +1,192 @@
+"""Aligned reads of a region of a BAM or CRAM file as arrays.
+
+BAM is read in bulk: the index says where to begin, blocks are decompressed by isal, records are decoded in compiled
+code. The records of a CRAM region are written by htslib as uncompressed BAM first and take the same way.
+"""
+
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pysam
+from isal import igzip, isal_zlib
+
+from readwarp.batches import AlignedReads
+from readwarp.errors import InputError
+from readwarp.formats import aligned_records as records
+from readwarp.formats.bam_index import BamIndex, load_index
+
+BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+CHUNK = 1 << 18  # compressed bytes read at a time
+EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality control, duplicate
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFilter:
+    min_mapping_quality: int = 0
+    excluded_flags: int = EXCLUDED
+    read_groups: tuple[str, ...] = ()  # empty: all
+
+
+class AlignedReader:
+    """A sorted and indexed BAM or CRAM file, open for reading regions from any thread."""
+
+    def __init__(self, path: Path, reference: Path | None = None):
+        """`reference`: FASTA for CRAM. Raises InputError for what is damaged, not sorted or without an index."""
+        self.path, self._reference = path, reference
+        with self._opened() as file:
+            self.header = file.header
+            self.is_cram = file.is_cram
+            if self.header.to_dict().get("HD", {}).get("SO") in ("unsorted", "queryname", "unknown"):
+                raise InputError(path, "is not sorted by coordinate (`samtools sort` does that)")
+            if not self.is_cram and not file.is_bam:
+                raise InputError(path, "is neither BAM nor CRAM")
+            if self.is_cram and not file.has_index():
+                raise InputError(path, "has no index (make one with `samtools index`)")
+        self.names: tuple[str, ...] = self.header.references
+        self.lengths: tuple[int, ...] = self.header.lengths
+        self._index: BamIndex | None = None if self.is_cram else load_index(path)
+        if not self.is_cram:
+            _check_end(path)
+        self._descriptor = os.open(path, os.O_RDONLY)
+
+    def _opened(self) -> pysam.AlignmentFile:
+        verbosity = pysam.set_verbosity(0)
+        try:
+            fasta = str(self._reference) if self._reference else None
+            return pysam.AlignmentFile(str(self.path), reference_filename=fasta)
+        except (OSError, ValueError) as error:
+            raise InputError(self.path, f"cannot be read as BAM or CRAM ({error})") from error
+        finally:
+            pysam.set_verbosity(verbosity)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def samples(self) -> dict[str, tuple[str, ...]]:
+        """Sample name -> its read groups, as the header says."""
+        out: dict[str, tuple[str, ...]] = {}
+        for group in self.header.to_dict().get("RG", []):
+            if "SM" in group:
+                out[group["SM"]] = (*out.get(group["SM"], ()), group["ID"])
+        return out
+
+    def read(self, contig: int, start: int, stop: int, keep: ReadFilter) -> AlignedReads:
+        """Usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order."""
+        groups = np.array([_hash(group) for group in keep.read_groups], np.uint64)
+        limits = (contig, start, stop, keep.excluded_flags, keep.min_mapping_quality, groups)
+        parts, state, last, carry = [], records.MORE, -1, b""
+        for chunk in self._cram_bytes(contig, start, stop) if self.is_cram else self._bam_bytes(contig, start):
+            raw = np.frombuffer(carry + chunk, np.uint8)
+            places = np.empty(raw.size // records.FIXED + 1, np.int64)
+            found, rest, last, state = records.scan(raw, 0, last, *limits, places)
+            if state in (records.UNSORTED, records.BROKEN):
+                reason = "reads are not sorted by position" if state == records.UNSORTED else "damaged BAM record"
+                raise InputError(self.path, reason, f"near {self.names[contig]}:{max(last, 0) + 1}")
+            parts.append(_decoded(raw, places[:found]))
+            carry = raw[rest:].tobytes()
+            if state == records.DONE:
+                break
+        if state == records.MORE and carry:
+            raise InputError(self.path, "truncated: ends within a record")
+        return _joined(parts, contig, start, stop)
+
+    def _bam_bytes(self, contig: int, start: int) -> Iterator[bytes]:
+        """Decompressed bytes from the first record that may overlap `start`."""
+        assert self._index is not None
+        offset = self._index.start_of(contig, start)
+        if offset is None:
+            return
+        place, skip = offset >> 16, offset & 0xFFFF
+        while compressed := os.pread(self._descriptor, CHUNK, place):
+            size = whole_blocks(compressed)
+            if size == 0:
+                raise InputError(self.path, f"truncated or not BGZF at byte {place}")
+            try:
+                data = igzip.decompress(compressed[:size])
+            except (EOFError, OSError, zlib.error, isal_zlib.error) as error:
+                raise InputError(self.path, f"damaged block at or behind byte {place} ({error})") from error
+            yield data[skip:]
+            place, skip = place + size, 0
+
+    def _cram_bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
+        with tempfile.TemporaryFile() as copy, self._opened() as file:
+            try:
+                with pysam.AlignmentFile(copy, "wbu", header=self.header) as out:  # type: ignore[arg-type]
+                    for record in file.fetch(self.names[contig], start, stop):
+                        out.write(record)
+            except (OSError, ValueError) as error:
+                reason = f"cannot be decoded; is this its reference? ({error})"
+                raise InputError(self.path, reason, f"near {self.names[contig]}:{start + 1}") from error
+            copy.seek(0)
+            data = igzip.decompress(copy.read())
+        yield data[_header_size(data) :]
+
+
+def whole_blocks(data: bytes) -> int:
+    """Bytes of the whole BGZF blocks at the beginning of `data`; 0 when it does not begin with one."""
+    place = 0
+    while data[place : place + 4] == b"\x1f\x8b\x08\x04" and len(data) >= place + 18:
+        size = int.from_bytes(data[place + 16 : place + 18], "little") + 1
+        if data[place + 12 : place + 14] != b"BC" or place + size > len(data):
+            break
+        place += size
+    return place
+
+
+def _check_end(path: Path) -> None:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - len(BGZF_END)))
+        if file.read() != BGZF_END:
+            raise InputError(path, "truncated: its last block is missing")
+
+
+def _hash(text: str) -> int:
+    raw = np.frombuffer(text.encode(), np.uint8)
+    return int(records.hash_bytes(raw, 0, raw.size))
+
+
+def _header_size(data: bytes) -> int:
+    place = 8 + int.from_bytes(data[4:8], "little")
+    contigs, place = int.from_bytes(data[place : place + 4], "little"), place + 4
+    for _ in range(contigs):
+        place += 8 + int.from_bytes(data[place : place + 4], "little")
+    return place
+
+
+def _decoded(raw: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, ...]:
+    cigar_offsets, read_offsets = np.empty((2, places.size + 1), np.int64)
+    records.measure(raw, places, cigar_offsets, read_offsets)
+    numbers, name_hash = np.empty((places.size, 4), np.int64), np.empty(places.size, np.uint64)
+    cigar = np.empty(cigar_offsets[-1], np.uint32)
+    bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
+    records.decode(raw, places, cigar_offsets, read_offsets, numbers, name_hash, cigar, bases, qualities)
+    return numbers, name_hash, cigar, bases, qualities, np.diff(cigar_offsets), np.diff(read_offsets)
+
+
+def _joined(parts: list[tuple[np.ndarray, ...]], contig: int, start: int, stop: int) -> AlignedReads:
+    parts = parts or [_decoded(np.empty(0, np.uint8), np.empty(0, np.int64))]
+    numbers, name_hash, cigar, bases, qualities, operations, lengths = map(np.concatenate, zip(*parts, strict=True))
+    return AlignedReads(
+        contig=contig,
+        start=start,
+        stop=stop,
+        position=numbers[:, 0].copy(),
+        reference_stop=numbers[:, 1].copy(),
+        flag=numbers[:, 2].astype(np.uint16),
+        mapping_quality=numbers[:, 3].astype(np.uint8),
+        name_hash=name_hash,
+        cigar=cigar,
+        cigar_offsets=_offsets(operations),
+        bases=bases,
+        qualities=qualities,
+        read_offsets=_offsets(lengths),
+    )
+
+
+def _offsets(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))

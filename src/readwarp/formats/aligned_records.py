@@ -1,0 +1,145 @@
+"""Decompressed BAM records of a region to arrays; byte offsets as in the SAM specification, section 4.2."""
+
+import numpy as np
+
+from readwarp.device.jit import kernel
+
+MORE, DONE, UNSORTED, BROKEN = 0, 1, 2, 3  # how a scan ended
+FIXED = 36  # bytes before the name, block_size included
+NIBBLES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
+NIBBLES[[1, 2, 4, 8]] = 0, 1, 2, 3
+CONSUMES_REFERENCE = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1], np.uint8)  # MIDNSHP=X
+AUX_WIDTHS = np.zeros(128, np.uint8)
+for _letters, _width in (("AcC", 1), ("sS", 2), ("iIf", 4)):
+    AUX_WIDTHS[[ord(letter) for letter in _letters]] = _width
+
+
+@kernel
+def number_at(raw, place, width):
+    """Little-endian unsigned integer."""
+    value = 0
+    for i in range(width):
+        value |= np.int64(raw[place + i]) << (8 * i)
+    return value
+
+
+@kernel
+def signed_at(raw, place):
+    """Little-endian int32."""
+    value = number_at(raw, place, 4)
+    return value - (1 << 32) if value >> 31 else value
+
+
+@kernel
+def hash_bytes(raw, start, stop):
+    """FNV-1a, 64 bits."""
+    value = np.uint64(0xCBF29CE484222325)
+    for i in range(start, stop):
+        value = (value ^ np.uint64(raw[i])) * np.uint64(0x100000001B3)
+    return value
+
+
+@kernel
+def cigar_place(raw, place):
+    return place + FIXED + np.int64(raw[place + 12])
+
+
+@kernel
+def reference_end(raw, place):
+    """One behind the last aligned reference base of the record."""
+    cigar, stop = cigar_place(raw, place), signed_at(raw, place + 8)
+    for i in range(number_at(raw, place + 16, 2)):
+        operation = number_at(raw, cigar + 4 * i, 4)
+        if operation & 15 < 9:
+            stop += CONSUMES_REFERENCE[operation & 15] * (operation >> 4)
+    return stop
+
+
+@kernel
+def read_group_hash(raw, place, end):
+    """Hash of the value of RG:Z, 0 without one."""
+    length = number_at(raw, place + 20, 4)
+    i = cigar_place(raw, place) + 4 * number_at(raw, place + 16, 2) + (length + 1) // 2 + length
+    while i + 3 < end:
+        kind, is_group, i = raw[i + 2], raw[i] == 82 and raw[i + 1] == 71, i + 3
+        if kind == 90 or kind == 72:  # Z H
+            start = i
+            while i < end and raw[i]:
+                i += 1
+            if is_group:
+                return hash_bytes(raw, start, i)
+            i += 1
+        elif kind == 66:  # B
+            i += 5 + AUX_WIDTHS[raw[i] & 127] * number_at(raw, i + 1, 4)
+        else:
+            i += max(1, AUX_WIDTHS[kind & 127])
+    return np.uint64(0)
+
+
+@kernel
+def is_whole(raw, place, end):
+    """The parts of the record fit its size."""
+    length = number_at(raw, place + 20, 4)
+    parts = FIXED + np.int64(raw[place + 12]) + 4 * number_at(raw, place + 16, 2) + (length + 1) // 2 + length
+    return raw[place + 12] > 0 and place + parts <= end
+
+
+@kernel
+def scan(raw, place, last, contig, start, stop, excluded, min_mapping_quality, groups, places):
+    """Find the usable records that overlap [start, stop) of a contig.
+
+    `raw` uint8 decompressed bytes, a record begins at `place`; `last` the position of the record before. Their places
+    go to `places` (int64, large enough for all records). `groups`: hashes of the read groups wanted, empty for all.
+    -> (usable records, place of the first record not looked at, its position, MORE | DONE | UNSORTED | BROKEN)
+    """
+    found = 0
+    while place + FIXED <= raw.size:
+        end = place + 4 + number_at(raw, place, 4)
+        if end > raw.size:
+            break
+        if not is_whole(raw, place, end):
+            return found, place, last, BROKEN
+        own_contig, position = signed_at(raw, place + 4), signed_at(raw, place + 8)
+        if own_contig < 0 or own_contig > contig or (own_contig == contig and position >= stop):
+            return found, place, last, DONE
+        if own_contig == contig:
+            if position < last:
+                return found, place, last, UNSORTED
+            last = position
+            usable = raw[place + 13] >= min_mapping_quality and not number_at(raw, place + 18, 2) & excluded
+            if usable and number_at(raw, place + 20, 4) and reference_end(raw, place) > start:
+                if groups.size == 0 or np.any(groups == read_group_hash(raw, place, end)):
+                    places[found] = place
+                    found += 1
+        place = end
+    return found, place, last, MORE
+
+
+@kernel
+def measure(raw, places, cigar_offsets, read_offsets):
+    """Fill the offsets (int64 [n + 1]) of the records' CIGARs and bases."""
+    cigar_offsets[0] = read_offsets[0] = 0
+    for i in range(places.size):
+        cigar_offsets[i + 1] = cigar_offsets[i] + number_at(raw, places[i] + 16, 2)
+        read_offsets[i + 1] = read_offsets[i] + number_at(raw, places[i] + 20, 4)
+
+
+@kernel
+def decode(raw, places, cigar_offsets, read_offsets, numbers, name_hash, cigar, bases, qualities):
+    """Fill the arrays of AlignedReads; `numbers` int64 [n, 4]: position, reference stop, flag, mapping quality."""
+    for i in range(places.size):
+        place = places[i]
+        numbers[i, 0], numbers[i, 1] = signed_at(raw, place + 8), reference_end(raw, place)
+        numbers[i, 2], numbers[i, 3] = number_at(raw, place + 18, 2), raw[place + 13]
+        name_stop = cigar_place(raw, place)
+        name_hash[i] = hash_bytes(raw, place + FIXED, name_stop - 1)
+        for j in range(cigar_offsets[i + 1] - cigar_offsets[i]):
+            cigar[cigar_offsets[i] + j] = number_at(raw, name_stop + 4 * j, 4)
+        first, length = read_offsets[i], read_offsets[i + 1] - read_offsets[i]
+        sequence = name_stop + 4 * (cigar_offsets[i + 1] - cigar_offsets[i])
+        for j in range(length):
+            byte = raw[sequence + (j >> 1)]
+            bases[first + j] = NIBBLES[byte & 15] if j & 1 else NIBBLES[byte >> 4]
+        sequence += (length + 1) >> 1
+        for j in range(length):
+            qualities[first + j] = raw[sequence + j]
