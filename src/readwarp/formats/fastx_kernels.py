@@ -187,7 +187,10 @@ def fill(text, fields, first, step, bases, qualities, read_offsets, names, name_
                 code = CODES[text[source + i]]
                 bases[out + i] = code
                 worst = max(worst, code)
-            if fill_qualities(text[fields[r, QUALITY] : fields[r, QUALITY] + length], qualities[out : out + length]) > 93:
+            if (
+                fill_qualities(text[fields[r, QUALITY] : fields[r, QUALITY] + length], qualities[out : out + length])
+                > 93
+            ):
                 return r, BAD_QUALITY
         if worst == INVALID:
             return r, BAD_BASE

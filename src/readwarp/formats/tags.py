@@ -95,8 +95,10 @@ def is_field(text, start, stop):
         return False
     first, second, kind = text[start], text[start + 1], text[start + 3]
     letter = 65 <= first <= 90 or 97 <= first <= 122
-    return letter and (65 <= second <= 90 or 97 <= second <= 122 or 48 <= second <= 57) and (
-        kind == A or kind == I or kind == F or kind == Z or kind == H or kind == B
+    return (
+        letter
+        and (65 <= second <= 90 or 97 <= second <= 122 or 48 <= second <= 57)
+        and (kind == A or kind == I or kind == F or kind == Z or kind == H or kind == B)
     )
 
 

@@ -1,0 +1,74 @@
+"""BGZF, the blocked gzip of BAM: blocks of fixed cut, compressed by isal in threads.
+
+Every block but the last holds BLOCK bytes, so the file depends on the data alone, not on batches or threads.
+"""
+
+import struct
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import BinaryIO
+
+from isal import igzip_lib, isal_zlib
+
+BLOCK = 65280  # bytes of data: what htslib takes
+GROUP = 32 * BLOCK  # compressed in one go
+LEVEL = 1
+EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
+
+
+def compress_block(data: memoryview | bytes) -> bytes:
+    """One BGZF block of at most BLOCK bytes."""
+    body = igzip_lib.compress(data, LEVEL, igzip_lib.COMP_DEFLATE)
+    size = HEADER.size + len(body) + 8
+    header = HEADER.pack(31, 139, 8, 4, 0, 0, 255, 6, 66, 67, 2, size - 1)
+    return header + body + struct.pack("<II", isal_zlib.crc32(data), len(data))
+
+
+def _compress(data: memoryview | bytes) -> bytes:
+    return b"".join(compress_block(data[i : i + BLOCK]) for i in range(0, len(data), BLOCK))
+
+
+class BgzfWriter:
+    """Writes to a binary file, at most a few groups of blocks ahead of it. `close` leaves the file itself open."""
+
+    def __init__(self, file: BinaryIO, threads: int = 1):
+        self._file, self._pending = file, bytearray()
+        self._pool = ThreadPoolExecutor(threads, "bgzf")
+        self._ahead: deque[Future[bytes]] = deque()
+        self._most_ahead = threads + 2
+
+    def write(self, data: object) -> None:
+        """Take bytes or a uint8 array, which must not change afterwards."""
+        view = memoryview(data).cast("B") if len(data) else memoryview(b"")  # type: ignore[arg-type]
+        taken = 0
+        if self._pending:
+            taken = GROUP - len(self._pending)
+            self._pending += view[:taken]
+            if len(self._pending) < GROUP:
+                return
+            self._submit(bytes(self._pending))
+            self._pending.clear()
+        while len(view) - taken >= GROUP:
+            self._submit(view[taken : taken + GROUP])
+            taken += GROUP
+        self._pending += view[taken:]
+
+    def _submit(self, data: memoryview | bytes) -> None:
+        self._ahead.append(self._pool.submit(_compress, data))
+        self._drain(self._most_ahead)
+
+    def _drain(self, ahead: int) -> None:
+        while len(self._ahead) > ahead:
+            self._file.write(self._ahead.popleft().result())
+
+    def close(self) -> None:
+        """Compress what is left and end the file with the empty block."""
+        self._submit(bytes(self._pending))
+        self._drain(0)
+        self._pool.shutdown()
+        self._file.write(EOF_BLOCK)
+
+    def abort(self) -> None:
+        self._ahead.clear()
+        self._pool.shutdown(cancel_futures=True)

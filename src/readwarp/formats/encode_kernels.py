@@ -1,0 +1,225 @@
+"""Compiled encoders: rows of Alignments and their reads -> SAM text or BAM records, one behind the other.
+
+SEQ and QUAL follow the strand of the flag; letters and qualities under a hard clip are left out.
+"""
+
+import numpy as np
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.tag_text import put_number, put_tags
+from readwarp.formats.tags import put_bytes
+
+LETTERS = np.frombuffer(b"ACGTN", np.uint8).copy()
+NIBBLES = np.array([1, 2, 4, 8, 15], np.uint8)
+OPERATIONS = np.frombuffer(b"MIDNSHP=XB", np.uint8).copy()
+ON_REFERENCE = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 0], np.int64)
+
+REVERSE = 0x10
+TAB, NEWLINE, STAR, EQUAL, ZERO = 9, 10, 42, 61, 48
+R, G, Z = 82, 71, 90
+NO_QUALITY = 255
+
+
+@scalar
+def hard_clips(cigar, start, stop):
+    """Bases hard-clipped on the left and on the right."""
+    left, right = 0, 0
+    if stop > start and (cigar[start] & 15) == 5:
+        left = np.int64(cigar[start] >> 4)
+    if stop > start + 1 and (cigar[stop - 1] & 15) == 5:
+        right = np.int64(cigar[stop - 1] >> 4)
+    return left, right
+
+
+@scalar
+def oriented_span(read, flag, left, right, read_offsets):
+    """First letter to write, step to the next, and how many."""
+    start, stop = read_offsets[read], read_offsets[read + 1]
+    if flag & REVERSE:
+        return stop - 1 - left, -1, stop - start - left - right
+    return start + left, 1, stop - start - left - right
+
+
+@scalar
+def put_copy(values, start, stop, out, at):
+    for i in range(stop - start):
+        out[at + i] = values[start + i]
+    return at + stop - start
+
+
+@scalar
+def put_name(names, offsets, index, out, at):
+    """The name at `index`, or '*' for an empty one or none."""
+    if index < 0 or offsets[index + 1] == offsets[index]:
+        out[at] = STAR
+        return at + 1
+    return put_copy(names, offsets[index], offsets[index + 1], out, at)
+
+
+@scalar
+def bin_of(start, stop):
+    """The smallest bin of the binning index of BAM (SAM specification 5.3) that holds [start, stop)."""
+    stop -= 1
+    for level in range(5):
+        shift = 14 + 3 * level
+        if start >> shift == stop >> shift:
+            return ((1 << (3 * (5 - level))) - 1) // 7 + (start >> shift)
+    return 0
+
+
+@kernel
+def sam_records(reads, rows, names, groups, out, offsets):
+    """All rows -> SAM lines in `out` (uint8, large enough), starts in `offsets`; bytes written."""
+    bases, qualities, read_offsets, read_names, name_offsets, carried, carried_offsets, read_group = reads
+    read, flag, contig, position, quality, cigar, cigar_offsets, mate, mate_position, insert, tags, tag_offsets = rows
+    contig_names, contig_offsets = names
+    ids, id_offsets = groups
+    at = 0
+    for row in range(read.size):
+        offsets[row] = at
+        r = np.int64(read[row])
+        at = put_name(read_names, name_offsets, r, out, at)
+        at = put_field(np.int64(flag[row]), out, at)
+        out[at] = TAB
+        at = put_name(contig_names, contig_offsets, np.int64(contig[row]), out, at + 1)
+        at = put_field(np.int64(position[row]) + 1, out, at)
+        at = put_field(np.int64(quality[row]), out, at)
+        at = put_cigar(cigar, cigar_offsets[row], cigar_offsets[row + 1], out, at)
+        out[at] = TAB
+        if mate[row] >= 0 and mate[row] == contig[row]:
+            out[at + 1] = EQUAL
+            at += 2
+        else:
+            at = put_name(contig_names, contig_offsets, np.int64(mate[row]), out, at + 1)
+        at = put_field(np.int64(mate_position[row]) + 1, out, at)
+        at = put_field(np.int64(insert[row]), out, at)
+        left, right = hard_clips(cigar, cigar_offsets[row], cigar_offsets[row + 1])
+        start, step, length = oriented_span(r, flag[row], left, right, read_offsets)
+        at = put_letters(bases, qualities, start, step, length, out, at)
+        at = put_tags(tags, tag_offsets[row], tag_offsets[row + 1], out, at)
+        if read_group[r] >= 0:
+            out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 4], out[at + 5] = TAB, R, G, 58, Z, 58
+            at = put_name(ids, id_offsets, np.int64(read_group[r]), out, at + 6)
+        at = put_tags(carried, carried_offsets[r], carried_offsets[r + 1], out, at)
+        out[at] = NEWLINE
+        at += 1
+    offsets[read.size] = at
+    return at
+
+
+@scalar
+def put_field(number, out, at):
+    out[at] = TAB
+    return put_number(number, out, at + 1)
+
+
+@scalar
+def put_cigar(cigar, start, stop, out, at):
+    out[at] = TAB
+    at += 1
+    if start == stop:
+        out[at] = STAR
+        return at + 1
+    for i in range(start, stop):
+        at = put_number(np.int64(cigar[i] >> 4), out, at)
+        out[at] = OPERATIONS[cigar[i] & 15]
+        at += 1
+    return at
+
+
+@scalar
+def put_letters(bases, qualities, start, step, length, out, at):
+    """SEQ and QUAL as text, each '*' when it is empty or not known."""
+    out[at] = TAB
+    at += 1
+    if length <= 0:
+        out[at], out[at + 1], out[at + 2] = STAR, TAB, STAR
+        return at + 3
+    if step > 0:
+        for i in range(length):
+            out[at + i] = LETTERS[bases[start + i]]
+    else:
+        for i in range(length):
+            base = bases[start - i]
+            out[at + i] = LETTERS[base if base > 3 else 3 - base]
+    at += length
+    out[at] = TAB
+    at += 1
+    if qualities[start] == NO_QUALITY:
+        out[at] = STAR
+        return at + 1
+    if step > 0:
+        for i in range(length):
+            out[at + i] = qualities[start + i] + np.uint8(33)
+    else:
+        for i in range(length):
+            out[at + i] = qualities[start - i] + np.uint8(33)
+    return at + length
+
+
+@kernel
+def bam_records(reads, rows, groups, out, offsets):
+    """All rows -> BAM records (block_size first) in `out` (uint8), starts in `offsets`; bytes written."""
+    bases, qualities, read_offsets, read_names, name_offsets, carried, carried_offsets, read_group = reads
+    read, flag, contig, position, quality, cigar, cigar_offsets, mate, mate_position, insert, tags, tag_offsets = rows
+    ids, id_offsets = groups
+    at = 0
+    for row in range(read.size):
+        offsets[row] = at
+        r, place = np.int64(read[row]), np.int64(position[row])
+        first, last = cigar_offsets[row], cigar_offsets[row + 1]
+        left, right = hard_clips(cigar, first, last)
+        start, step, length = oriented_span(r, flag[row], left, right, read_offsets)
+        length = max(length, 0)
+        covered = 0
+        for i in range(first, last):
+            covered += np.int64(cigar[i] >> 4) * ON_REFERENCE[cigar[i] & 15]
+        put_bytes(contig[row], 4, out, at + 4)
+        put_bytes(place, 4, out, at + 8)
+        put_bytes(bin_of(place, place + max(covered, 1)), 2, out, at + 14)
+        put_bytes(last - first, 2, out, at + 16)
+        put_bytes(flag[row], 2, out, at + 18)
+        put_bytes(length, 4, out, at + 20)
+        put_bytes(mate[row], 4, out, at + 24)
+        put_bytes(mate_position[row], 4, out, at + 28)
+        put_bytes(insert[row], 4, out, at + 32)
+        end = put_name(read_names, name_offsets, r, out, at + 36)
+        out[end] = 0
+        out[at + 12], out[at + 13] = end + 1 - at - 36, quality[row]
+        end += 1
+        for i in range(first, last):
+            end = put_bytes(cigar[i], 4, out, end)
+        end = put_nibbles(bases, qualities, start, step, length, out, end)
+        end = put_copy(tags, tag_offsets[row], tag_offsets[row + 1], out, end)
+        if read_group[r] >= 0:
+            out[end], out[end + 1], out[end + 2] = R, G, Z
+            end = put_name(ids, id_offsets, np.int64(read_group[r]), out, end + 3)
+            out[end] = 0
+            end += 1
+        end = put_copy(carried, carried_offsets[r], carried_offsets[r + 1], out, end)
+        put_bytes(end - at - 4, 4, out, at)
+        at = end
+    offsets[read.size] = at
+    return at
+
+
+@scalar
+def put_nibbles(bases, qualities, start, step, length, out, at):
+    """SEQ, two letters a byte, and QUAL (255 throughout when not known)."""
+    flip = 3 if step < 0 else 0
+    for i in range(0, length - 1, 2):
+        high, low = bases[start + step * i], bases[start + step * (i + 1)]
+        high = high if high > 3 else high ^ flip
+        low = low if low > 3 else low ^ flip
+        out[at + (i >> 1)] = NIBBLES[high] << 4 | NIBBLES[low]
+    if length & 1:
+        base = bases[start + step * (length - 1)]
+        out[at + (length >> 1)] = NIBBLES[base if base > 3 else base ^ flip] << 4
+    at += (length + 1) >> 1
+    if step > 0:
+        for i in range(length):
+            out[at + i] = qualities[start + i]
+    else:
+        for i in range(length):
+            out[at + i] = qualities[start - i]
+    return at + length

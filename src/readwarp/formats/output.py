@@ -1,0 +1,216 @@
+"""Alignments out: SAM, BAM or CRAM by the name's ending, SAM on stdout; sorted, marked and indexed on the way.
+
+A file appears under its name when it is complete: it is written beside it and renamed by `close`; `abort` removes it.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Protocol
+
+from numpy import ndarray
+
+from readwarp.errors import ReadwarpError, UsageError
+from readwarp.formats import samtools
+from readwarp.formats.bgzf import BgzfWriter
+from readwarp.formats.header import field, lines_of
+from readwarp.formats.sam import Encoded
+
+CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
+
+
+class Sink(Protocol):
+    """Where encoded records go, in their final order."""
+
+    def write(self, data: ndarray) -> None: ...
+    def close(self) -> None: ...
+    def abort(self) -> None: ...
+
+
+def format_of(path: str | None) -> str:
+    """sam, bam or cram, by the ending; stdout (None or "-") is SAM. Raises UsageError."""
+    if path in (None, "-"):
+        return "sam"
+    ending = Path(str(path)).suffix.lower().lstrip(".")
+    if ending not in ("sam", "bam", "cram"):
+        if Path(str(path)).exists() and not Path(str(path)).is_file():
+            return "sam"  # a pipe or a device
+        raise UsageError(f"{path}: the output's name must end in .sam, .bam or .cram")
+    return ending
+
+
+def bam_header(text: str) -> bytes:
+    """BAM's binary header from SAM header text."""
+    encoded = text.encode()
+    parts = [b"BAM\x01", len(encoded).to_bytes(4, "little"), encoded]
+    contigs = lines_of(text, "SQ")
+    parts.append(len(contigs).to_bytes(4, "little"))
+    for line in contigs:
+        name = (field(line, "SN") or "").encode() + b"\0"
+        parts += [len(name).to_bytes(4, "little"), name, int(field(line, "LN") or 0).to_bytes(4, "little")]
+    return b"".join(parts)
+
+
+class OutputFile:
+    """A file that is written beside its name until `finish`; stdout, pipes and devices are written as they are."""
+
+    def __init__(self, path: str | None):
+        self.name = "stdout" if path in (None, "-") else str(path)
+        self.direct = path in (None, "-") or (Path(self.name).exists() and not Path(self.name).is_file())
+        self.place = Path(self.name) if self.direct else Path(f"{self.name}.{os.getpid()}.partial")
+
+    def open(self) -> BinaryIO:
+        if self.name == "stdout":
+            return sys.stdout.buffer
+        try:
+            return open(self.place, "wb", buffering=1 << 20)
+        except OSError as error:
+            raise UsageError(f"{self.name}: cannot be written ({error.strerror})") from error
+
+    def finish(self) -> None:
+        if not self.direct:
+            self.place.replace(self.name)
+
+    def remove(self) -> None:
+        if not self.direct:
+            self.place.unlink(missing_ok=True)
+
+
+class TextSink:
+    """SAM lines as they come."""
+
+    def __init__(self, file: OutputFile, header: str):
+        self._file, self._stream = file, file.open()
+        self._stream.write(header.encode())
+
+    def write(self, data: ndarray) -> None:
+        self._stream.write(memoryview(data))
+
+    def close(self) -> None:
+        self._stream.flush()
+        self.abort()
+
+    def abort(self) -> None:
+        if self._stream is not sys.stdout.buffer:
+            self._stream.close()
+
+
+class BamSink:
+    """BAM records, compressed in threads."""
+
+    def __init__(self, file: OutputFile, header: str, threads: int):
+        self._stream = file.open()
+        self._bgzf = BgzfWriter(self._stream, threads)
+        self._bgzf.write(bam_header(header))
+
+    def write(self, data: ndarray) -> None:
+        self._bgzf.write(data)
+
+    def close(self) -> None:
+        self._bgzf.close()
+        self._stream.close()
+
+    def abort(self) -> None:
+        self._bgzf.abort()
+        self._stream.close()
+
+
+class ChildSink:
+    """BAM records through a pipe to samtools, which writes CRAM, or SAM when they had to be sorted first."""
+
+    def __init__(self, file: OutputFile, header: str, options: tuple[str, ...]):
+        target = () if file.name == "stdout" else ("-o", str(file.place))
+        self._child = samtools.start(
+            "view", *options, *target, "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+        assert self._child.stdin is not None
+        self._pipe, self._name = self._child.stdin, file.name
+        self.write(memoryview(bam_header(header)))
+
+    def write(self, data: ndarray | memoryview) -> None:
+        try:
+            self._pipe.write(memoryview(data))
+        except BrokenPipeError:
+            self._fail()
+
+    def close(self) -> None:
+        _, said = self._child.communicate()
+        if self._child.returncode:
+            raise ReadwarpError(f"{self._name}: {samtools.last_line(said)}")
+
+    def _fail(self) -> None:
+        self._child.stdin = None
+        self.close()
+        raise ReadwarpError(f"{self._name}: samtools ended early")
+
+    def abort(self) -> None:
+        self._child.kill()
+        self._child.communicate()
+
+
+class AlignmentWriter:
+    """Takes encoded batches in order. One thread calls it; `close` completes the file, `abort` leaves none.
+
+    Also a context manager, which closes on success and aborts on any exception.
+    """
+
+    def __init__(
+        self,
+        path: str | None,
+        header: str,
+        *,
+        threads: int = 1,
+        reference: str | None = None,  # FASTA, for CRAM
+        write_index: bool = False,
+    ):
+        self.format = format_of(path)
+        self.text = self.format == "sam"  # what Encoder.text must be
+        if write_index and self.format == "sam":
+            raise UsageError("--write-index needs BAM or CRAM output")
+        self._header, self._write_index = header, write_index
+        self._file = OutputFile(path)
+        self._sink = self._make_sink(threads, reference)
+
+    def _make_sink(self, threads: int, reference: str | None) -> Sink:
+        if self.format == "bam":
+            return BamSink(self._file, self._header, threads)
+        if self.format == "cram":
+            if reference is None:
+                raise UsageError("CRAM output needs the reference's FASTA")
+            return ChildSink(self._file, self._header, ("--no-PG", "-C", "-T", reference))
+        return TextSink(self._file, self._header)
+
+    def write(self, encoded: Encoded) -> None:
+        self._sink.write(encoded.data)
+
+    def close(self) -> None:
+        try:
+            self._sink.close()
+            if self._write_index:
+                self._index()
+            self._file.finish()
+        except BaseException:
+            self._file.remove()
+            raise
+
+    def abort(self) -> None:
+        self._sink.abort()
+        self._file.remove()
+
+    def _index(self) -> None:
+        """Beside the output, under its final name, before the output itself appears."""
+        longest = max((int(field(line, "LN") or 0) for line in lines_of(self._header, "SQ")), default=0)
+        ending = "crai" if self.format == "cram" else "csi" if longest > CSI_LENGTH else "bai"
+        kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)
+        samtools.run("index", *kind, "-o", f"{self._file.name}.{ending}", str(self._file.place))
+
+    def __enter__(self) -> "AlignmentWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
