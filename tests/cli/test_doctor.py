@@ -1,0 +1,65 @@
+"""doctor: works anywhere, and names the install line that fits the driver."""
+
+import pytest
+
+from readwarp.cli import doctor, main
+from readwarp.device.driver import Device, Driver
+
+CARD = Device("NVIDIA H200", (9, 0), 141 << 30, 140 << 30)
+
+
+@pytest.fixture
+def real_cuda(monkeypatch):
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+
+
+def test_doctor_runs_here(capsys):
+    assert main(["doctor"]) == 0
+    text = capsys.readouterr().out
+    for word in ("processor", "SIMD", "memory", "libraries", "numba", "kernel cache"):
+        assert word in text
+
+
+@pytest.mark.parametrize(("cuda", "extra"), [((12, 4), "cuda12"), ((13, 0), "cuda13"), ((14, 1), "cuda13")])
+def test_install_line_fits_the_driver(cuda, extra, real_cuda):
+    lines = doctor.advice(Driver(cuda, "580.1", (CARD,)), "No module named 'numba_cuda'")
+    assert lines == [
+        "readwarp runs on the CPU: No module named 'numba_cuda'.",
+        "For the GPU install:",
+        f"  python -m pip install 'readwarp[{extra}]'",
+    ]
+
+
+def test_old_driver(real_cuda):
+    lines = doctor.advice(Driver((11, 8), None, (CARD,)), "too old")
+    assert "CUDA 11.8 at most" in lines[1]
+
+
+def test_no_driver(real_cuda, monkeypatch):
+    monkeypatch.setattr(doctor, "has_card", lambda: False)
+    assert doctor.advice("no NVIDIA driver (libcuda.so.1)", "whatever") == [
+        "readwarp runs on the CPU: no NVIDIA driver (libcuda.so.1).",
+        "Nothing is missing.",
+    ]
+    monkeypatch.setattr(doctor, "has_card", lambda: True)
+    assert "Install NVIDIA's driver" in doctor.advice("an NVIDIA card without a driver", "whatever")[1]
+
+
+def test_usable_gpu(real_cuda):
+    assert doctor.advice(Driver((13, 0), None, (CARD,)), None) == ["readwarp runs on the GPU."]
+    old = Device("Tesla V100", (7, 0), 16 << 30, None)
+    assert "Tesla V100 is older than compute capability 7.5" in doctor.advice(Driver((12, 8), None, (old,)), None)[1]
+
+
+def test_gpu_rows():
+    rows = doctor.gpu_rows(Driver((13, 0), "580.65", (CARD,)))
+    assert rows == [
+        ("CUDA driver", "580.65, up to CUDA 13.0"),
+        ("cuda:0", "NVIDIA H200, compute capability 9.0, 141G, 140G of it free"),
+    ]
+    assert doctor.gpu_rows("no NVIDIA driver") == [("GPU", "no NVIDIA driver")]
+
+
+def test_a_simulated_gpu_is_called_so(monkeypatch):
+    monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
+    assert doctor.advice("no driver", None) == ["CUDA is simulated (NUMBA_ENABLE_CUDASIM=1): for tests only."]
