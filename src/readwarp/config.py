@@ -34,6 +34,7 @@ class SeedParameters:
     t: int = 2
     max_hits: int = 64  # seeds that occur more often are left out at first ...
     rescue_hits: int = 1024  # ... and looked up to this number for reads left without a hit
+    max_anchors: int = 2048  # per read; seeds with the most places are left out until no more remain
 
     def __post_init__(self) -> None:
         if not 0 < self.s < self.k <= 31 or 2 * self.t != self.k - self.s:
@@ -82,6 +83,11 @@ class CallParameters:
     min_mapping_quality: int = 20
     max_depth: int = 8000
     min_quality: float = 20.0  # QUAL below which a site is filtered LowQual
+    min_alternate_count: int = 2  # reads that make an allele a candidate ...
+    min_alternate_fraction: float = 0.1  # ... and their share of those counted at the site
+    min_indel_fraction: float = 0.06
+    snv_prior: float = 1e-3  # heterozygosity
+    indel_prior: float = 1.25e-4
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,89 @@
+"""Pileup on the CPU: one pass over the reads."""
+
+import numpy as np
+
+from readwarp.batches import AlignedReads, Pileup
+from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
+from readwarp.call.pileup.events import Events, assemble, new_events
+from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable
+from readwarp.config import CallParameters
+from readwarp.device.jit import kernel
+
+
+def count_window(
+    reads: AlignedReads, reference: np.ndarray, start: int, stop: int, parameters: CallParameters
+) -> Pileup:
+    """See the step's contract."""
+    counts = np.zeros((stop - start, 5, 2), np.int32)
+    quality_sums = np.zeros((stop - start, 5, 2), np.int32)
+    events = new_events(reads)
+    count_bases(
+        *(reads.position, reads.flag, reads.cigar, reads.cigar_offsets),
+        *(reads.bases, reads.qualities, reads.read_offsets),
+        *(start, stop, parameters.min_base_quality, parameters.max_depth, np.zeros(stop - start, np.int32)),
+        *(counts, quality_sums, events.offsets, events.position, events.length, events.query, events.quality),
+    )
+    shift_events(reference, start, reads.bases, events.position, events.length, events.query, events.shift)
+    return assemble(reads, events, counts, quality_sums, start, stop)
+
+
+@kernel
+def count_bases(
+    position, flag, cigar, cigar_offsets, bases, qualities, read_offsets, start, stop, min_base_quality, max_depth,
+    depth, counts, quality_sums, event_offsets, event_position, event_length, event_query, event_quality,
+):  # fmt: skip
+    """Add every read to `depth`, `counts`, `quality_sums`; write its events, unmoved (`event_length` < 0: deletion)."""
+    for read in range(position.size):
+        strand = (flag[read] >> 4) & 1
+        p, q, event = position[read], read_offsets[read], event_offsets[read]
+        quality, is_open = 0, False  # of the last aligned base: its quality, whether it came before max_depth
+        for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
+            operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
+            if is_match(operation):
+                for k in range(max(0, start - p), min(length, stop - p)):
+                    base, w = bases[q + k], p + k - start
+                    is_open = depth[w] < max_depth
+                    if is_open and is_usable(base, qualities[q + k], min_base_quality):
+                        depth[w] += 1
+                        counts[w, base, strand] += 1
+                        quality_sums[w, base, strand] += qualities[q + k]
+                p, q = p + length, q + length
+                quality = qualities[q - 1] if length else 0
+            elif operation == INSERTION or operation == DELETION:
+                if start < p <= stop and is_open and quality > 0 and length <= MAX_INDEL:
+                    event_position[event] = p - 1
+                    event_length[event] = length if operation == INSERTION else -length
+                    event_query[event], event_quality[event] = q, quality
+                event += 1
+                if operation == INSERTION:
+                    q += length
+                else:
+                    for w in range(max(p, start) - start, min(p + length, stop) - start):
+                        if quality > 0 and depth[w] < max_depth:
+                            depth[w] += 1
+                            counts[w, DELETED, strand] += 1
+                            quality_sums[w, DELETED, strand] += quality
+                    p += length
+                quality = 0
+            elif operation == SOFT_CLIP:
+                q, quality = q + length, 0
+            elif operation == SKIP:
+                p, quality = p + length, 0
+
+
+@kernel
+def shift_events(reference, start, bases, event_position, event_length, event_query, event_shift):
+    """Move each event left while the base before it equals its last base."""
+    for event in range(event_position.size):
+        anchor, length, shift = event_position[event] - start, np.int64(event_length[event]), 0
+        if length == 0:
+            continue
+        while shift < MAX_SHIFT and anchor > 0:
+            if length < 0:
+                last = reference[anchor - length] if anchor - length < reference.size else 4
+            else:
+                last = bases[event_query[event] + (length - 1 - shift) % length]
+            if reference[anchor] > 3 or reference[anchor] != last:
+                break
+            anchor, shift = anchor - 1, shift + 1
+        event_position[event], event_shift[event] = anchor + start, shift

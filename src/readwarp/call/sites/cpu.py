@@ -1,0 +1,96 @@
+"""Candidate sites from a pileup (host only)."""
+
+import numpy as np
+
+from readwarp.batches import Pileup, Sites
+from readwarp.call.pileup.scalar import DELETED
+from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
+from readwarp.config import CallParameters
+from readwarp.device.jit import kernel
+
+Allele = tuple[int, bytes]  # deleted bases, inserted bases
+Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
+
+
+def find_sites(pileup: Pileup, reference: np.ndarray, parameters: CallParameters) -> Sites:
+    """See the step's contract."""
+    sites = _substitutions(pileup, reference, parameters) + _indels(pileup, reference, parameters)
+    sites.sort(key=lambda site: (site[0] - site[1], site[1]))
+    alleles = [allele for _, _, own in sites for allele in own]
+    begin = np.array([site[0] for site in sites], np.int64)
+    out = Sites(
+        contig=pileup.contig,
+        begin=begin,
+        stop=begin + 1,
+        is_indel=np.array([site[1] for site in sites], bool),
+        allele_offsets=_offsets([len(own) for _, _, own in sites]),
+        deleted=np.array([deleted for deleted, _ in alleles], np.int32),
+        inserted=np.frombuffer(b"".join(bases for _, bases in alleles), np.uint8),
+        inserted_offsets=_offsets([len(bases) for _, bases in alleles]),
+    )
+    extend_tracts(
+        *(reference, pileup.start, out.begin, out.stop, out.is_indel, out.allele_offsets),
+        *(out.deleted, out.inserted, out.inserted_offsets),
+    )
+    return out
+
+
+def _substitutions(pileup: Pileup, reference: np.ndarray, parameters: CallParameters) -> list[Site]:
+    counts = pileup.counts[:, :, 0] + pileup.counts[:, :, 1]
+    depth = counts.sum(axis=1)
+    least = np.maximum(parameters.min_alternate_count, parameters.min_alternate_fraction * depth)
+    is_allele = counts >= least[:, None]
+    known = np.flatnonzero(reference < 4)
+    is_allele[known, reference[known]] = False
+    is_allele[reference > 3] = False
+    sites: list[Site] = []
+    for w in np.flatnonzero(is_allele[:, :DELETED].any(axis=1)).tolist():
+        shown = sorted(np.flatnonzero(is_allele[w]).tolist(), key=lambda base: (-counts[w, base], base))
+        alleles = [(1, bytes([base])) for base in (int(reference[w]), *shown)]
+        sites.append((pileup.start + w, False, alleles))
+    return sites
+
+
+def _indels(pileup: Pileup, reference: np.ndarray, parameters: CallParameters) -> list[Site]:
+    number = pileup.allele_counts.sum(axis=1)
+    depth = pileup.counts[pileup.allele_position - pileup.start].sum(axis=(1, 2))
+    least = np.maximum(parameters.min_alternate_count, parameters.min_indel_fraction * depth)
+    groups: dict[int, list[tuple[int, int, Allele]]] = {}
+    for a in np.flatnonzero(number >= least).tolist():
+        anchor, length = int(pileup.allele_position[a]), int(pileup.allele_length[a])
+        bases = pileup.allele_bases[pileup.allele_offsets[a] : pileup.allele_offsets[a + 1]].tobytes()
+        deleted = 0 if bases else length
+        w = anchor - pileup.start
+        if w + 1 + deleted < reference.size and (reference[w : w + 1 + deleted] < 4).all():
+            groups.setdefault(anchor, []).append((-int(number[a]), a, (deleted, bases)))
+    return [
+        (anchor + 1, True, [(0, b""), *(allele for _, _, allele in sorted(found)[: MAX_ALLELES - 1])])
+        for anchor, found in groups.items()
+    ]
+
+
+def _offsets(sizes: list[int]) -> np.ndarray:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
+
+
+@kernel
+def extend_tracts(reference, start, begin, stop, is_indel, allele_offsets, deleted, inserted, inserted_offsets):
+    """Move `stop` of each indel site behind the rightmost place where one of its alleles could be written."""
+    for site in range(begin.size):
+        if not is_indel[site]:
+            continue
+        first = begin[site] - start
+        furthest = first
+        for a in range(allele_offsets[site] + 1, allele_offsets[site + 1]):
+            length, source = inserted_offsets[a + 1] - inserted_offsets[a], inserted_offsets[a]
+            shift, gap = 0, np.int64(deleted[a]) if length == 0 else length
+            while shift < MAX_TRACT:
+                right = first + shift + (gap if length == 0 else 0)
+                if right >= reference.size or reference[right] > 3:
+                    break
+                left = inserted[source + shift] if shift < length else reference[right - gap]
+                if left != reference[right]:
+                    break
+                shift += 1
+            furthest = max(furthest, first + shift + deleted[a])
+        stop[site] = furthest + start
