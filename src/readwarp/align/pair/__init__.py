@@ -1,6 +1,31 @@
 """Pair: the insert-size model, which chains to extend, and where to look for a mate (host only).
 
-    estimate_insert_sizes(reads, chains or scored candidates of the first pairs, ...) -> InsertSizes
-    plan_candidates(reads: ReadBatch, chains: Chains, reference: Reference, sizes: InsertSizes, parameters: AlignParameters) -> Candidates
-    plan_rescue(reads, candidates: Candidates, scores: Scores, reference, sizes, parameters) -> Candidates
+    orientations(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
+    fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes
+    plan_candidates(reads, chains, contig_offsets, sizes: InsertSizes, parameters: PairParameters) -> Candidates
+    plan_rescue(reads, candidates: Candidates, scores: Scores, reference: Reference, sizes, parameters: AlignParameters) -> Candidates
+    merge(candidates, scores, rescued: Candidates, rescued_scores: Scores) -> tuple[Candidates, Scores]
+
+**Geometry.** A read of length L whose query position 0 lies at reference position v (gaps undone) covers [v, v + L).
+Mates of a proper pair lie on opposite strands of one contig and point at each other; their outer distance is
+
+    d = (v + L of the reverse mate) - (v of the forward mate),    low <= d <= high.
+
+**Model.** From the first pairs of an input in which both mates have one confident chain: quartiles q1, q2, q3 of d;
+mean and deviation of what lies within 2 (q3 - q1) of the quartiles; limits at 3 (q3 - q1) from them or at `deviations`
+deviations from the mean, whichever is wider (the rule of bwa mem). It is frozen before the first record is written.
+
+**Candidates.** A chain is worth its score plus that of the best chain of the mate that is concordant with it. The best
+`max_candidates` are extended; ties go to the earlier chain. A window is the diagonal span of its chain with padding on
+both sides, clipped to the contig.
+
+**Rescue.** A mate is looked for near each good candidate of the other that has no good concordant one. The window
+follows from the model; exact matches of 10 bases between mate and window are counted by diagonal, and only a window in
+which some band of 16 diagonals holds enough of them is kept, cut down to the bands' surroundings.
 """
+
+from readwarp.align.pair.insert_sizes import InsertEvidence, fit, given, orientations
+from readwarp.align.pair.plan import merge, plan_candidates
+from readwarp.align.pair.rescue import plan_rescue
+
+__all__ = ["InsertEvidence", "fit", "given", "merge", "orientations", "plan_candidates", "plan_rescue"]

@@ -1,0 +1,100 @@
+"""The insert-size model of one input."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from readwarp.align.pair.scalar import FORWARD_REVERSE, contig_of, orientation, outer_distance
+from readwarp.batches import Chains, InsertSizes, ReadBatch, Segment
+from readwarp.config import PairParameters
+from readwarp.device.jit import kernel
+from readwarp.errors import UsageError
+
+ENOUGH_PAIRS = 25
+LONGEST_INSERT = 10_000  # pairs further apart say nothing about the library
+DEFAULT = InsertSizes(mean=400.0, deviation=150.0, low=1, high=1000, pairs=0, other_orientations=0)
+FIRST = int(Segment.FIRST)
+
+
+@dataclass(frozen=True, slots=True)
+class InsertEvidence:
+    """What confident pairs of some reads say, in read order."""
+
+    distances: np.ndarray  # int32 [confident forward-reverse pairs], outer distances
+    others: int  # confident pairs of another orientation
+
+
+@kernel
+def confident_chain(first, last, score, length):
+    """Whether a read's best chain covers most of it and leaves the next one far behind."""
+    if first == last or 2 * score[first] < length:
+        return False
+    return last - first == 1 or 10 * score[first + 1] < 8 * score[first]
+
+
+@kernel
+def confident_pairs(segment, read_offsets, chain_offsets, start, query_start, strand, score, contig_offsets, out):
+    """Outer distances of confident forward-reverse pairs -> out; how many, and how many lie otherwise."""
+    found = others = 0
+    for r in range(segment.size - 1):
+        if segment[r] != FIRST:
+            continue
+        a, b = chain_offsets[r], chain_offsets[r + 1]
+        length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
+        if not confident_chain(a, b, score, length_a) or not confident_chain(b, chain_offsets[r + 2], score, length_b):
+            continue
+        if contig_of(contig_offsets, start[a]) != contig_of(contig_offsets, start[b]):
+            continue
+        v_a, v_b = start[a] - query_start[a], start[b] - query_start[b]
+        if abs(v_a - v_b) > LONGEST_INSERT:
+            continue
+        if orientation(strand[a], v_a, length_a, strand[b], v_b, length_b) == FORWARD_REVERSE:
+            out[found] = outer_distance(strand[a], v_a, length_a, strand[b], v_b, length_b)
+            found += 1
+        else:
+            others += 1
+    return found, others
+
+
+def orientations(reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray) -> InsertEvidence:
+    """Evidence of the confident pairs of a batch."""
+    out = np.empty(len(reads) // 2 + 1, np.int32)
+    found, others = confident_pairs(
+        reads.segment,
+        reads.read_offsets,
+        chains.chain_offsets,
+        chains.reference_start,
+        chains.query_start,
+        chains.strand,
+        chains.score,
+        contig_offsets,
+        out,
+    )
+    return InsertEvidence(out[:found].copy(), int(others))
+
+
+def fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes:
+    """The model of these pairs; the default when they are fewer than 25."""
+    distances = np.sort(np.concatenate([e.distances for e in evidence] or [np.empty(0, np.int32)])).astype(np.int64)
+    others = sum(e.others for e in evidence)
+    if distances.size < ENOUGH_PAIRS:
+        return InsertSizes(DEFAULT.mean, DEFAULT.deviation, DEFAULT.low, DEFAULT.high, 0, others)
+    q1, q3 = (int(distances[int(share * distances.size)]) for share in (0.25, 0.75))
+    spread = q3 - q1
+    inner = distances[(distances >= q1 - 2 * spread) & (distances <= q3 + 2 * spread)]
+    n, total, squares = inner.size, int(inner.sum()), int((inner * inner).sum())  # integers: one answer on any machine
+    mean = total / n
+    deviation = max(1.0, ((n * squares - total * total) / (n * n)) ** 0.5)
+    low = min(q1 - 3 * spread, int(mean - parameters.deviations * deviation))
+    high = max(q3 + 3 * spread, int(mean + parameters.deviations * deviation + 1))
+    return InsertSizes(mean, deviation, max(1, low), high, distances.size, others)
+
+
+def given(mean: float, deviation: float | None = None, high: int | None = None, low: int | None = None) -> InsertSizes:
+    """The model that a user states (-I, as bwa's: mean[,deviation[,high[,low]]]); limits at 4 deviations by default."""
+    deviation = max(1.0, 0.1 * mean) if deviation is None else deviation
+    high = int(mean + 4 * deviation + 0.5) if high is None else high
+    low = max(1, int(mean - 4 * deviation + 0.5)) if low is None else low
+    if mean <= 0 or deviation <= 0 or not 0 < low <= high:
+        raise UsageError("--insert-size needs mean > 0, deviation > 0 and 0 < low <= high")
+    return InsertSizes(mean, deviation, low, high, 0, 0)

@@ -1,0 +1,169 @@
+"""The list of steps from reads to alignment records."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from readwarp.align import pair, records
+from readwarp.batches import Alignments, Candidates, Chains, Extensions, InsertSizes, ReadBatch, Scores, Segment, Status
+from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.device.backend import Backend
+from readwarp.index.store import Index
+from readwarp.metrics import Metrics
+
+SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedIndex:
+    """An index and where its arrays lie: the host's for planning and records, the backend's for its kernels."""
+
+    host: Index
+    there: Index  # its arrays on the backend's side
+    packed: np.ndarray  # of the reference, likewise
+    contig_offsets: np.ndarray  # likewise
+
+
+def place(index: Index, backend: Backend) -> PlacedIndex:
+    """The index on the backend's current device; made once, shared by all workers of that device."""
+    there, reference = backend.to_device(index), backend.to_device(index.reference)
+    return PlacedIndex(index, there, reference.packed, reference.contig_offsets)
+
+
+def align_batch(
+    reads: ReadBatch,
+    index: PlacedIndex,
+    sizes: InsertSizes,
+    parameters: AlignParameters,
+    backend: Backend,
+    metrics: Metrics,
+) -> Alignments:
+    """Output rows of a batch: every read once as primary or unmapped, supplementary ones behind it."""
+    extend, reference = backend.step(EXTEND), index.host.reference
+    device_reads = backend.to_device(reads)
+    chains = find_chains(reads, device_reads, index, parameters, backend, metrics)
+
+    with metrics.time("pair"):
+        planned = pair.plan_candidates(reads, chains, reference.contig_offsets, sizes, parameters.pair)
+    with metrics.time("extend_score"):
+        planned_scores = score(extend, device_reads, planned, index, parameters, backend)
+    with metrics.time("rescue"):
+        rescued = pair.plan_rescue(reads, planned, planned_scores, reference, sizes, parameters)
+    with metrics.time("extend_rescued"):
+        rescued_scores = score(extend, device_reads, rescued, index, parameters, backend)
+    with metrics.time("choose"):
+        candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)
+        choices = records.choose(
+            reads, candidates, scores, sizes, parameters, chains.repetitive, reference.contig_offsets
+        )
+    with metrics.time("extend_trace"):
+        chosen = backend.to_device(candidates)
+        extensions = backend.to_host(
+            extend.trace(device_reads, chosen, choices.candidate, index.packed, parameters.scoring)
+        )
+    with metrics.time("records"):
+        alignments = records.build(reads, choices, extensions, reference, parameters)
+    count(reads, chains, planned, rescued, scores, extensions, alignments, metrics)
+    return alignments
+
+
+def find_chains(
+    reads: ReadBatch,
+    device_reads: ReadBatch,
+    index: PlacedIndex,
+    parameters: AlignParameters,
+    backend: Backend,
+    metrics: Metrics,
+) -> Chains:
+    """Seeds looked up and chained, on the host again."""
+    with metrics.time("seed"):
+        hits = backend.step(SEED).find_seeds(device_reads, index.there, parameters.seed)
+    with metrics.time("chain"):
+        chain_hits = backend.step(CHAIN).chain_hits
+        return backend.to_host(chain_hits(device_reads, hits, index.contig_offsets, parameters.seed, parameters.chain))
+
+
+def score(
+    extend,
+    device_reads: ReadBatch,
+    candidates: Candidates,
+    index: PlacedIndex,
+    parameters: AlignParameters,
+    backend: Backend,
+) -> Scores:
+    if len(candidates) == 0:
+        return Scores(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.uint8))
+    return backend.to_host(extend.score(device_reads, backend.to_device(candidates), index.packed, parameters.scoring))
+
+
+def train(
+    batches: Iterable[ReadBatch], index: PlacedIndex, parameters: AlignParameters, backend: Backend, metrics: Metrics
+) -> InsertSizes:
+    """The insert-size model of an input, from its first reads (`pair.training_pairs` pairs, cut by the caller)."""
+    evidence = []
+    with metrics.time("train"):
+        for reads in batches:
+            if (reads.segment == Segment.FIRST).any():
+                chains = find_chains(reads, backend.to_device(reads), index, parameters, backend, metrics)
+                evidence.append(pair.orientations(reads, chains, index.host.reference.contig_offsets))
+    return pair.fit(evidence, parameters.pair)
+
+
+def warm_up(index: PlacedIndex, parameters: AlignParameters, backend: Backend) -> None:
+    """Compile every kernel on two pairs cut from the reference, one mate of which only rescue can place."""
+    reads = sample_pairs(index.host)
+    metrics = Metrics()
+    sizes = train([reads], index, parameters, backend, metrics)
+    align_batch(reads, index, replace(sizes, low=1, high=1000), parameters, backend, metrics)
+
+
+def sample_pairs(index: Index) -> ReadBatch:
+    """Two pairs of 120 bases, 300 apart, from the longest contig, with mismatches every 15 bases in the last mate."""
+    from readwarp.index.bases import unpack
+
+    starts = index.reference.contig_offsets
+    contig = int(np.argmax(np.diff(starts)))
+    window = np.empty(min(300, int(starts[contig + 1] - starts[contig])), np.uint8)
+    unpack(index.reference.packed, int(starts[contig]), int(starts[contig]) + window.size, window)
+    length = min(120, window.size)
+    forward, mate = window[:length], window[window.size - length :][::-1]
+    reverse = np.where(mate > 3, mate, 3 - mate).astype(np.uint8)
+    changed = reverse.copy()
+    changed[7::15] = (changed[7::15] + 1) & 3
+    gapped = np.concatenate([forward[: length // 2], forward[length // 2 + 1 :], forward[:1]])
+    bases = np.concatenate([forward, reverse, gapped, changed])
+    offsets = np.arange(5, dtype=np.int64) * length
+    return ReadBatch(
+        number=0, source=0, bases=bases, qualities=np.full(bases.size, 30, np.uint8), read_offsets=offsets,
+        names=np.frombuffer(b"aabb", np.uint8).copy(), name_offsets=np.arange(5, dtype=np.int64), tags=np.empty(0, np.uint8),
+        tag_offsets=np.zeros(5, np.int64), segment=np.array([1, 2, 1, 2], np.uint8), read_group=np.full(4, -1, np.int32),
+    )  # fmt: skip
+
+
+def count(
+    reads: ReadBatch, chains: Chains, planned: Candidates, rescued: Candidates, scores: Scores, extensions: Extensions,
+    alignments: Alignments, metrics: Metrics,
+) -> None:  # fmt: skip
+    """What happened to the batch, and every item that a kernel could not do."""
+    primary = (alignments.flag & 0x900) == 0
+    mapped = primary & ((alignments.flag & 0x4) == 0)
+    metrics.count("reads", len(reads))
+    metrics.count("bases", int(reads.read_offsets[-1]))
+    metrics.count("mapped", int(mapped.sum()))
+    metrics.count("proper", int((mapped & ((alignments.flag & 0x2) != 0)).sum()))
+    metrics.count("supplementary", int((~primary).sum()))
+    metrics.count("chains", chains.score.size)
+    metrics.count("candidates", len(planned))
+    metrics.count("rescue_windows", len(rescued))
+    metrics.count("traced", extensions.score.size)
+    metrics.count("reads_too_long", int((np.diff(reads.read_offsets) > MAX_READ_LENGTH).sum()))
+    for step, status in (
+        ("chain", chains.status),
+        ("extend_score", scores.status),
+        ("extend_trace", extensions.status),
+    ):
+        seen = np.bincount(status, minlength=len(Status))
+        for kind in Status:
+            if kind > Status.OK and seen[kind]:
+                metrics.count(f"{step}_{kind.name.lower()}", int(seen[kind]))

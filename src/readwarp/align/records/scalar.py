@@ -1,0 +1,54 @@
+"""Rules of scoring pairs and of mapping quality: scalars in, scalars out."""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from readwarp.batches import InsertSizes
+from readwarp.device.jit import scalar
+
+HIGHEST_QUALITY = 60
+SCALE = 1024  # fixed point of the tables
+
+
+@lru_cache(maxsize=16)
+def insert_penalties(sizes: InsertSizes, match: int) -> np.ndarray:
+    """int32 [high + 1]: score taken off a pair with outer distance d."""
+    out = np.zeros(sizes.high + 1, np.int32)
+    for d in range(sizes.high + 1):
+        tail = 2.0 * math.erfc(abs(d - sizes.mean) / sizes.deviation * math.sqrt(0.5))
+        out[d] = 1000 if tail < 1e-300 else max(0, round(-0.721 * match * math.log(tail)))
+    return out
+
+
+@lru_cache(maxsize=16)
+def quality_slopes(longest: int, match: int) -> np.ndarray:
+    """int32 [longest + 1]: Phred units (times SCALE) that one score unit of difference is worth, by aligned length."""
+    lengths = np.arange(longest + 1)
+    return np.array(
+        [round(SCALE * 6.02 / match * (1.0 if n < 50 else math.log(50) / math.log(n)) ** 2) for n in lengths], np.int32
+    )
+
+
+@lru_cache(maxsize=16)
+def crowd_penalties(most: int) -> np.ndarray:
+    """int32 [most + 1]: Phred units taken off when n places are near the second best one: 10 log10(n)."""
+    return np.array([0] + [round(10 * math.log10(n)) for n in range(1, most + 1)], np.int32)
+
+
+@scalar
+def mapping_quality(delta, alone_delta, slope, crowd_penalty, score, perfect, repetitive_share):
+    """MAPQ 0-60 of a read placed at worth(a).
+
+    delta: worth less that of the next best place; alone_delta: the same without the mate. The mate adds 40 at most. A
+    read far from perfect and a read with seeds skipped as repetitive (share of SCALE) are trusted less.
+    """
+    if delta <= 0:
+        return 0
+    identity = min(SCALE, score * SCALE // perfect)
+    trust = identity * identity // SCALE
+    quality = delta * slope // SCALE * trust // SCALE - crowd_penalty
+    alone = max(0, alone_delta * slope // SCALE * trust // SCALE - crowd_penalty)
+    quality = min(quality, alone + 40, HIGHEST_QUALITY)
+    return max(0, quality * (SCALE - repetitive_share) // SCALE)
