@@ -1,0 +1,168 @@
+"""Explicit SIMD in Numba: a type whose values are LLVM vectors of signed integers, usable inside CPU kernels.
+
+A vector has the width of the machine's registers, `VECTOR_BYTES`, so its number of lanes follows from the lane type:
+`lanes(np.int8)` is 64 with AVX-512, 32 with AVX2, 16 with SSE or NEON. Kernels are written once: the dtype of the
+arrays they load from chooses the lane type. A lane never looks at its neighbours, so results cannot depend on the
+width. `READWARP_VECTOR_BYTES` sets another width (for tests; use an empty kernel cache with it).
+
+Arrays are C-contiguous, and an index counts elements. `add` and `subtract` saturate.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import binding, ir
+from numba import types
+from numba.extending import intrinsic, models, register_model
+
+
+def _vector_bytes() -> int:
+    chosen = os.environ.get("READWARP_VECTOR_BYTES")
+    if chosen:
+        return int(chosen)
+    features = binding.get_host_cpu_features()
+    return 64 if features.get("avx512bw") else 32 if features.get("avx2") else 16
+
+
+VECTOR_BYTES = _vector_bytes()
+
+
+def lanes(dtype: Any) -> int:
+    """Lanes of that integer type in one vector."""
+    return VECTOR_BYTES // np.dtype(dtype).itemsize
+
+
+class Lanes(types.Type):
+    """The Numba type of one vector of `count` signed integers of `bits` bits."""
+
+    def __init__(self, bits: int):
+        self.bits, self.count = bits, VECTOR_BYTES * 8 // bits
+        super().__init__(name=f"Lanes(int{bits} x {self.count})")
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.bits, self.count
+
+    @property
+    def llvm(self) -> ir.VectorType:
+        return ir.VectorType(ir.IntType(self.bits), self.count)
+
+
+@register_model(Lanes)
+class LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, lane_type: Lanes):
+        super().__init__(manager, lane_type, lane_type.llvm)
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any, target: ir.Type) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), target.as_pointer())
+
+
+@intrinsic
+def load(typing, array, index):
+    """array[index : index + lanes] as one vector."""
+    lane_type = Lanes(array.dtype.bitwidth)
+
+    def codegen(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, signature.args[0], *arguments, lane_type.llvm)
+        return builder.load(pointer, align=lane_type.bits // 8)
+
+    return lane_type(array, types.intp), codegen
+
+
+@intrinsic
+def store(typing, array, index, value):
+    """array[index : index + lanes] = value."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, signature.args[0], *arguments[:2], value.llvm)
+        builder.store(arguments[2], pointer, align=value.bits // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, value), codegen
+
+
+@intrinsic
+def splat(typing, array, number):
+    """A vector of the array's lane type that holds the number (its low bits) in every lane."""
+    lane_type = Lanes(array.dtype.bitwidth)
+
+    def codegen(context, builder, signature, arguments):
+        element, value = ir.IntType(lane_type.bits), arguments[1]
+        if value.type.width > lane_type.bits:
+            value = builder.trunc(value, element)
+        elif value.type.width < lane_type.bits:
+            value = builder.sext(value, element)
+        undefined = ir.Constant(lane_type.llvm, ir.Undefined)
+        first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), lane_type.count), None)
+        return builder.shuffle_vector(first, undefined, zeros)
+
+    return lane_type(array, number), codegen
+
+
+def _binary(name: str) -> Any:
+    """An intrinsic that is one LLVM vector instruction of two arguments."""
+
+    def operation(typing, a, b):
+        def codegen(context, builder, signature, arguments):
+            symbol = f"llvm.{name}.v{a.count}i{a.bits}"
+            function = builder.module.globals.get(symbol)
+            if function is None:
+                function = ir.Function(builder.module, ir.FunctionType(a.llvm, [a.llvm] * 2), symbol)
+            return builder.call(function, arguments)
+
+        return a(a, b), codegen
+
+    return intrinsic(operation)
+
+
+maximum = _binary("smax")
+add = _binary("sadd.sat")
+subtract = _binary("ssub.sat")
+
+
+@intrinsic
+def plus(typing, a, b):
+    """a + b, wrapping around."""
+    return a(a, b), lambda context, builder, signature, arguments: builder.add(*arguments)
+
+
+def _select(comparison: str) -> Callable[..., Any]:
+    def operation(typing, a, b, yes, no):
+        def codegen(context, builder, signature, arguments):
+            mask = builder.icmp_signed(comparison, arguments[0], arguments[1])
+            return builder.select(mask, arguments[2], arguments[3])
+
+        return yes(a, b, yes, no), codegen
+
+    return intrinsic(operation)
+
+
+where_equal = _select("==")  # (a, b, yes, no): yes in the lanes where a == b, no elsewhere
+where_greater = _select(">")
+
+
+@intrinsic
+def store_greater(typing, array, index, a, b):
+    """One bit per lane, set where a > b, into a uint8 array at byte `index` (lane 0 is the lowest bit)."""
+    width = max(8, a.count)
+
+    def codegen(context, builder, signature, arguments):
+        mask = builder.icmp_signed(">", arguments[2], arguments[3])
+        bits = builder.bitcast(mask, ir.IntType(a.count))
+        if width > a.count:
+            bits = builder.zext(bits, ir.IntType(width))
+        pointer = _pointer(context, builder, signature.args[0], *arguments[:2], ir.IntType(width))
+        builder.store(bits, pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, a, b), codegen
+
+
+def mask_bytes(dtype: Any) -> int:
+    """Bytes that `store_greater` writes."""
+    return max(1, lanes(dtype) // 8)

@@ -1,0 +1,127 @@
+"""One alignment per SIMD lane: the recurrence of `readwarp.pairwise` over vectors, score-only and with directions.
+
+Queries and targets are transposed: element `position * lanes + lane`. The dtype of the arrays (int8, int16, int32)
+chooses the lane type. A local score is kept as score + least value of the type, so that saturation at the bottom is
+the rule that a local score never falls below 0; other modes keep the score as it is. Saturation at the top is an
+overflow, and shows as the greatest value in `found`.
+"""
+
+from readwarp.device.jit import kernel
+from readwarp.device.simd import (
+    VECTOR_BYTES,
+    add,
+    load,
+    maximum,
+    plus,
+    splat,
+    store,
+    subtract,
+    where_equal,
+    where_greater,
+)
+from readwarp.pairwise.scalar import GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL
+
+# The vectors of `found`. Positions are kept in base BLOCK, since a lane may have no more than 8 bits.
+SCORE, COLUMN, COLUMN_BLOCK, ROW, ROW_BLOCK, END_SCORE, END_ROW, END_ROW_BLOCK = range(8)
+BLOCK = 256
+
+
+@kernel
+def cell(diagonal, similarity, D):
+    """M or D: the better of the aligned pair and the deletion that ends here."""
+    return maximum(add(diagonal, similarity), D)
+
+
+@kernel
+def gap(extended, opened, extending):
+    """A gap one base longer: extended, or opened here."""
+    return maximum(subtract(extended, extending), opened)
+
+
+@kernel
+def score_group(query, target, columns, rows, first, H, D, remaining, costs, mode, found):
+    """Scores and ends of one group of lanes, into the vectors of `found`.
+
+    query [columns, lanes]: aligned at their ends, PAD before; every lane has begun at column `first`.
+    target [rows, lanes]: aligned at their beginnings, OUTSIDE behind; remaining [lanes]: their lengths (GLOBAL only).
+    H [columns, lanes]: the row above the target; D [columns, lanes]: working memory.
+    found: best score of any cell with its column and row (LOCAL), best score of the last column with its row + 1.
+    """
+    match, mismatch, gap_open, gap_extend, bonus = costs
+    count = VECTOR_BYTES // query.itemsize
+    floor, ceiling = -(1 << (8 * query.itemsize - 1)), (1 << (8 * query.itemsize - 1)) - 1
+    least, zero, one = splat(H, floor), splat(H, 0), splat(H, 1)
+    pad, outside = splat(H, PAD), splat(H, OUTSIDE)
+    reward, end_reward = splat(H, match), splat(H, match + bonus)
+    opening, extending = splat(H, gap_open + gap_extend), splat(H, gap_extend)
+    last = (columns - 1) * count
+    best = least if mode == LOCAL else splat(H, ceiling)
+    column, column_block, row, row_block = zero, zero, zero, zero
+    end_best = load(H, last) if mode == SEMIGLOBAL else least
+    end_row, end_row_block = zero, zero
+    left = add(least, splat(H, bonus)) if mode == LOCAL else zero
+    rows_left = load(remaining, 0)
+    for j in range(columns):
+        store(D, j * count, least)
+    for i in range(rows):
+        base = load(target, i * count)
+        penalty = where_equal(base, outside, least, splat(H, -mismatch))
+        end_penalty = where_equal(base, outside, least, splat(H, bonus - mismatch))
+        diagonal = left
+        if mode == GLOBAL:
+            left = subtract(left, opening if i == 0 else extending)
+        I_left = least if mode == LOCAL else subtract(left, opening)
+        I = I_left
+        row_before, start, block = best, 0, 0
+        while start < columns - 1:
+            padded = start < first
+            stop = min(start + BLOCK, first if padded else columns - 1)
+            block_before, offset = best, zero
+            for j in range(start * count, stop * count, count):
+                symbol = load(query, j)
+                d = load(D, j)
+                md = cell(diagonal, where_equal(symbol, base, reward, penalty), d)
+                h = maximum(md, I)
+                opened = subtract(md, opening)
+                diagonal = load(H, j)
+                d = gap(d, opened, extending)
+                I = gap(I, opened, extending)
+                if padded:
+                    I = where_equal(symbol, pad, I_left, I)
+                    d = where_equal(symbol, pad, least, d)
+                    store(H, j, where_equal(symbol, pad, left, h))
+                    h = where_equal(symbol, pad, least, h)
+                else:
+                    store(H, j, h)
+                store(D, j, d)
+                column = where_greater(h, best, offset, column)
+                best = maximum(best, h)
+                offset = plus(offset, one)
+            column_block = where_greater(best, block_before, splat(H, block), column_block)
+            start, block = stop, block + 1
+        row = where_greater(best, row_before, splat(H, i), row)
+        row_block = where_greater(best, row_before, splat(H, i // BLOCK), row_block)
+
+        d = load(D, last)
+        equal = load(query, last)
+        if mode == LOCAL:  # the bonus is for an aligned last base, so a gap at the end never gains it
+            end = add(diagonal, where_equal(equal, base, end_reward, end_penalty))
+        else:
+            md = cell(diagonal, where_equal(equal, base, reward, penalty), d)
+            end = maximum(md, I)
+            store(H, last, end)
+            store(D, last, gap(d, subtract(md, opening), extending))
+            if mode == GLOBAL:
+                rows_left = subtract(rows_left, one)
+                end = where_equal(rows_left, zero, end, least)
+        end_row = where_greater(end, end_best, splat(H, i + 1), end_row)
+        end_row_block = where_greater(end, end_best, splat(H, (i + 1) // BLOCK), end_row_block)
+        end_best = maximum(end_best, end)
+    store(found, SCORE * count, best)
+    store(found, COLUMN * count, column)
+    store(found, COLUMN_BLOCK * count, column_block)
+    store(found, ROW * count, row)
+    store(found, ROW_BLOCK * count, row_block)
+    store(found, END_SCORE * count, end_best)
+    store(found, END_ROW * count, end_row)
+    store(found, END_ROW_BLOCK * count, end_row_block)
