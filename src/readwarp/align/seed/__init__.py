@@ -2,7 +2,11 @@
 
     find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits
 
-The oriented read matches the reference exactly over k bases at each anchor (up to a tag collision, which the chain and
-extend steps outvote). Anchors of a read are in ascending order of their uint64. A seed with more than `max_hits`
-places is left out and counted in `repetitive`; a read left without any anchor is looked up again with `rescue_hits`.
+k, s and t are those of the index. The oriented read matches the reference exactly over k bases at each anchor (up to a
+tag collision, which the chain and extend steps outvote). Anchors of a read are in ascending order of their uint64.
+
+Repeats: seeds with more places than the read's cap are left out and counted in `repetitive`. The cap is `max_hits`;
+while the read has no anchor it is doubled up to `rescue_hits`, while it has more than `max_anchors` it is halved. So a
+read of repeats only still has places, and a read has `max_anchors` anchors at most (more only if all its seeds occur
+once, which its length bounds). Reads beyond MAX_READ_LENGTH have no anchor and status TOO_LONG.
 """

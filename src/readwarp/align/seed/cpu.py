@@ -1,0 +1,141 @@
+"""Seeds on the CPU: four passes over the batch, so that cache misses of many look-ups overlap."""
+
+import numpy as np
+
+from readwarp.align.seed.scalar import anchor_of, next_cap
+from readwarp.batches import ReadBatch, SeedHits, Status
+from readwarp.config import MAX_READ_LENGTH, SeedParameters
+from readwarp.device.jit import kernel
+from readwarp.index import Index
+from readwarp.index.syncmers import bucket_of, most_syncmers, sketch, sketch_scratch, tag_of
+
+GROUP = 64  # look-ups in flight
+SMALL = 48  # anchors up to which insertion sort is the fastest
+
+
+def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
+    n, p = len(reads), index.parameters
+    lengths = np.diff(reads.read_offsets)
+    room = int(most_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
+    hashes, firsts, counts = np.empty(room, np.uint64), np.empty(room, np.uint32), np.empty(room, np.uint32)
+    queries, strands = np.empty(room, np.int32), np.empty(room, np.uint8)
+    seed_offsets, anchor_offsets = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    repetitive, status = np.zeros(n, np.int32), np.zeros(n, np.uint8)
+    caps = np.empty(n, np.int64)
+    scratch = sketch_scratch(MAX_READ_LENGTH)
+    sketch_reads(
+        reads.bases, reads.read_offsets, p.k, p.s, p.t, scratch, hashes, queries, strands, seed_offsets, status
+    )
+    bucket_bits = (index.bucket_starts.size - 1).bit_length() - 1
+    look_up(hashes[: seed_offsets[-1]], index.bucket_starts, index.tags, bucket_bits, firsts, counts)
+    choose(
+        seed_offsets, counts, parameters.max_hits, parameters.rescue_hits, parameters.max_anchors,
+        caps, anchor_offsets, repetitive,
+    )  # fmt: skip
+    anchors = np.empty(anchor_offsets[-1], np.uint64)
+    emit(
+        reads.read_offsets, seed_offsets, queries, strands, firsts, counts, caps, index.tags, index.positions, p.k,
+        anchor_offsets, anchors,
+    )  # fmt: skip
+    return SeedHits(anchors, anchor_offsets, repetitive, status)
+
+
+@kernel
+def sketch_reads(bases, read_offsets, k, s, t, scratch, hashes, queries, strands, seed_offsets, status):
+    """Syncmers of each read, one read behind the other."""
+    row = 0
+    for read in range(read_offsets.size - 1):
+        start, stop = read_offsets[read], read_offsets[read + 1]
+        if stop - start > MAX_READ_LENGTH:
+            status[read] = Status.TOO_LONG
+        else:
+            row = sketch(bases, start, stop, k, s, t, scratch, hashes, queries, strands, row)
+        seed_offsets[read + 1] = row
+
+
+@kernel
+def look_up(hashes, bucket_starts, tags, bucket_bits, firsts, counts):
+    """First entry and number of entries of each hash. Bucket borders and tags of a group are touched before the walks."""
+    lows, highs = np.empty(GROUP, np.int64), np.empty(GROUP, np.int64)
+    for start in range(0, hashes.size, GROUP):
+        size = min(GROUP, hashes.size - start)
+        for i in range(size):
+            bucket = bucket_of(hashes[start + i], bucket_bits)
+            lows[i], highs[i] = bucket_starts[bucket], bucket_starts[bucket + 1]
+        touched = 0
+        for i in range(size):
+            if lows[i] < highs[i]:
+                touched |= tags[lows[i]]
+        counts[start] = touched  # keeps the loop above
+        for i in range(size):
+            tag = tag_of(hashes[start + i], bucket_bits) << 1
+            first = lower_bound(tags, lows[i], highs[i], tag)
+            last = first
+            if first < highs[i] and tags[first] <= tag + 1:
+                last = lower_bound(tags, first + 1, highs[i], tag + 2)
+            firsts[start + i], counts[start + i] = first, last - first
+
+
+@kernel
+def lower_bound(tags, low, high, value):
+    """The first of the entries [low, high) that is not below value."""
+    while high - low > 8:
+        middle = (low + high) >> 1
+        if tags[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    while low < high and tags[low] < value:
+        low += 1
+    return low
+
+
+@kernel
+def choose(seed_offsets, counts, max_hits, rescue_hits, max_anchors, caps, anchor_offsets, repetitive):
+    """The cap of each read (see `scalar.next_cap`), its anchors as offsets, and the seeds left out."""
+    for read in range(caps.size):
+        cap, wanted = 0, max_hits
+        while wanted != cap:
+            cap, anchors, left_out = wanted, 0, 0
+            for i in range(seed_offsets[read], seed_offsets[read + 1]):
+                if counts[i] > cap:
+                    left_out += 1
+                else:
+                    anchors += counts[i]
+            if left_out == 0 and anchors == 0:
+                break
+            wanted = next_cap(cap, anchors, max_hits, rescue_hits, max_anchors)
+        caps[read], repetitive[read] = cap, left_out
+        anchor_offsets[read + 1] = anchor_offsets[read] + anchors
+
+
+@kernel
+def emit(
+    read_offsets, seed_offsets, queries, strands, firsts, counts, caps, tags, positions, k, anchor_offsets, anchors
+):
+    """Anchors of the seeds at or below the cap, sorted within each read."""
+    for read in range(caps.size):
+        length = read_offsets[read + 1] - read_offsets[read]
+        row = anchor_offsets[read]
+        for i in range(seed_offsets[read], seed_offsets[read + 1]):
+            if counts[i] <= caps[read]:
+                for entry in range(firsts[i], np.int64(firsts[i]) + counts[i]):
+                    anchors[row] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
+                    row += 1
+        sort(anchors[anchor_offsets[read] : row])
+
+
+@kernel
+def sort(values):
+    """Ascending order; values that ascend or descend already, as those of one place do, cost one pass."""
+    if values.size > 1 and values[0] > values[-1]:
+        values[:] = values[::-1].copy()
+    if values.size > SMALL:
+        values.sort()
+        return
+    for i in range(1, values.size):
+        value, j = values[i], i - 1
+        while j >= 0 and values[j] > value:
+            values[j + 1] = values[j]
+            j -= 1
+        values[j + 1] = value
