@@ -7,7 +7,7 @@ import pytest
 
 from readwarp.cli import options
 from readwarp.cli.align import insert_size
-from readwarp.cli.inputs import grouped, parse_read_group, read_group_lines, sample_name
+from readwarp.cli.inputs import grouped, read_group_lines
 from readwarp.errors import InputError, UsageError
 
 
@@ -78,23 +78,6 @@ def test_odd_number_of_files():
         grouped(["a", "b", "c"], ["fastq"] * 3, False)
 
 
-@pytest.mark.parametrize(
-    ("paths", "name"),
-    [
-        (["lane/NA12878_R1.fastq.gz", "x"], "NA12878"),
-        (["reads_1.fq", "reads_2.fq"], "reads"),
-        (["s.1.fastq", "s.2.fastq"], "s"),
-        (["S1_L001_R1_001.fastq.gz", "S1_L001_R2_001.fastq.gz"], "S1_L001"),
-        (["chr_1.fq"], "chr_1"),  # alone: the number may be part of the name
-        (["a.bam"], "a"),
-        (["-"], "sample"),
-        (["_1.fq", "_2.fq"], "_1"),
-    ],
-)
-def test_sample_name(paths, name):
-    assert sample_name(paths) == name
-
-
 def test_read_groups_from_names_are_distinct():
     lines = read_group_lines(None, [("x/a_1.fq", "x/a_2.fq"), ("y/a_1.fq", "y/a_2.fq")])
     assert lines == ["@RG\tID:a\tSM:a", "@RG\tID:a.2\tSM:a"]
@@ -106,16 +89,6 @@ def test_one_read_group_for_all_or_one_each():
     assert read_group_lines([one, other], [("a",), ("b",)]) == ["@RG\tID:x\tSM:s", other]
     with pytest.raises(UsageError, match="2 read groups for 3 inputs"):
         read_group_lines([one, other], [("a",), ("b",), ("c",)])
-    with pytest.raises(UsageError, match="same ID"):
-        read_group_lines([one, "@RG\tID:x\tSM:t"], [("a",), ("b",)])
-
-
-@pytest.mark.parametrize(
-    "text", ["ID:x", "@RG", "@RG\tSM:x", "@RG\tID:x\tID:y", "@RG\tID:", "@RG\tID:x\nSM:y", "@RG ID:x"]
-)
-def test_not_a_read_group(text):
-    with pytest.raises(UsageError, match="read-group"):
-        parse_read_group(text)
 
 
 def test_check_output(tmp_path):

@@ -1,10 +1,14 @@
 """align: reads to alignments."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from readwarp.cli import options as shared
-from readwarp.cli.inputs import add_inputs
 from readwarp.config import AlignParameters, RecordParameters
+from readwarp.errors import UsageError
+
+if TYPE_CHECKING:
+    from readwarp.cli.align_job import AlignJob
 
 EPILOG = """\
 examples:
@@ -18,7 +22,7 @@ SORTS = ("coordinate", "name", "none")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_inputs(parser)
+    shared.add_inputs(parser)
     shared.add_output(parser, "SAM, BAM or CRAM by its ending [SAM to stdout]")
     group = parser.add_argument_group("output")
     group.add_argument("--sort", choices=SORTS, default="none", help="order of the records [none: as the reads come]")
@@ -72,10 +76,32 @@ def parameters(options: argparse.Namespace) -> AlignParameters:
 
 
 def run(options: argparse.Namespace) -> int:
-    from readwarp.cli.jobs import AlignJob, align
+    from readwarp.cli.align_job import align
     from readwarp.cli.reporting import Reporter
 
-    job = AlignJob.of(options, output=options.output, sort=options.sort)
+    shared.check_output(options.output, options.force, [options.reference, *options.reads])
+    if options.write_index and options.sort != "coordinate":
+        raise UsageError("--write-index needs --sort coordinate")
+    job = job_of(options)
     with Reporter(options) as reporter:
         align(job, reporter)
     return 0
+
+
+def job_of(options: argparse.Namespace) -> "AlignJob":
+    from readwarp.align.pair import given
+    from readwarp.cli.align_job import AlignJob
+    from readwarp.cli.inputs import open_inputs
+
+    return AlignJob(
+        reference=options.reference,
+        inputs=open_inputs(options),
+        output=None if options.output is None else str(options.output),
+        parameters=parameters(options),
+        resources=shared.resources(options),
+        sort=options.sort,
+        mark_duplicates=options.mark_duplicates,
+        write_index=options.write_index,
+        insert_sizes=given(*options.insert_size) if options.insert_size else None,
+        command=None if options.no_pg else options.command_line,
+    )

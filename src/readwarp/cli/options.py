@@ -113,6 +113,30 @@ def _is_device(path: Path) -> bool:
     return path.is_char_device() or path.is_fifo()
 
 
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """REF, READS and how reads are to be taken; read by `readwarp.cli.inputs`."""
+    parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be gzipped")
+    parser.add_argument(
+        "reads",
+        nargs="+",
+        metavar="READS",
+        help="FASTQ (plain or gzip), BAM, uBAM or CRAM, - is stdin. Two FASTQ files are mates; more are further pairs",
+    )
+    group = parser.add_argument_group("reads")
+    group.add_argument(
+        "-R",
+        "--read-group",
+        action="append",
+        metavar="LINE",
+        help=r"'@RG\tID:x\tSM:y'; once for all inputs or once for each [ID and SM from the file name]",
+    )
+    group.add_argument(
+        "-p", "--interleaved", action="store_true", help="each FASTQ file holds mates one after the other"
+    )
+    group.add_argument("--single", action="store_true", help="FASTQ files hold single reads, even when there are two")
+    group.add_argument("-C", "--comments", action="store_true", help="FASTQ comments are SAM tags: keep them")
+
+
 def add_scoring(parser: argparse.ArgumentParser, short: bool = True) -> None:
     """-A -B -O -E -L as in bwa mem; read by `scoring`."""
     default = Scoring()

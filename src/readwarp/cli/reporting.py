@@ -4,8 +4,9 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -20,6 +21,29 @@ logger = logging.getLogger("readwarp")
 class Progress(Protocol):
     def advance(self, number: int, share: float | None = None) -> None:
         """So many items more are done; `share` of the whole input (0-1) where that is known."""
+
+
+def consumed(paths: Sequence[Sequence[str]], source: int) -> float | None:
+    """The share of the inputs that has been read, in bytes as they lie on disk, while input `source` is being read.
+
+    The position is the kernel's, of any descriptor this process has open on one of the files, so that it holds for
+    every reader. None where an input is a pipe, or cannot be seen.
+    """
+    flat = [Path(path) for files in paths for path in files]
+    if not all(path.is_file() for path in flat):
+        return None
+    whole = sum(path.stat().st_size for path in flat)
+    before = sum(Path(path).stat().st_size for files in paths[:source] for path in files)
+    return (before + sum(_positions({Path(path).resolve() for path in paths[source]}))) / whole if whole else None
+
+
+def _positions(wanted: set[Path]) -> Iterator[int]:
+    for descriptor in Path("/proc/self/fd").iterdir():
+        try:
+            if descriptor.readlink() in wanted:
+                yield int(Path(f"/proc/self/fdinfo/{descriptor.name}").read_text().split()[1])
+        except OSError:  # closed meanwhile
+            continue
 
 
 class Reporter:
@@ -131,12 +155,13 @@ def _bar(what: str, unit: str) -> Iterator[Progress]:
 
 class _Bar:
     def __init__(self, bar: Any, task: Any) -> None:
-        self.bar, self.task, self.done, self.started = bar, task, 0, time.perf_counter()
+        self.bar, self.task, self.done, self.share, self.started = bar, task, 0, 0.0, time.perf_counter()
 
     def advance(self, number: int, share: float | None = None) -> None:
         self.done += number
         rate = self.done / max(1e-9, time.perf_counter() - self.started)
-        known = {} if share is None else {"total": 1.0, "completed": min(share, 1.0)}
+        self.share = max(self.share, share or 0.0)
+        known = {} if share is None else {"total": 1.0, "completed": self.share}
         self.bar.update(self.task, done=self.done, rate=rate, **known)
 
 

@@ -5,6 +5,7 @@ order); `to_device` and `to_host` move the arrays of one of the types in `batche
 A step without a `cuda.py` runs on the host on either side.
 """
 
+import os
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ import numpy as np
 from readwarp.errors import DeviceError
 
 T = TypeVar("T")
+OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,21 @@ class Backend:
         """The step's kernels for this side, or its host ones where it has no other."""
         side = self.name if find_spec(f"{package}.{self.name}") else "cpu"
         return import_module(f"{package}.{side}")
+
+    def device_of(self, worker: int) -> int:
+        """The device that a worker's batches run on; workers take turns. 0 on the CPU."""
+        return self.devices[worker % len(self.devices)] if self.devices else 0
+
+    def bind(self, device: int) -> None:
+        """Make `device` the one that the calling thread uses from here on."""
+        if self.name == "cuda":
+            from readwarp.device.jit import cuda
+
+            cuda.select_device(device)
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Whether the error says that the card is full, so that half a batch may still fit."""
+        return self.name == "cuda" and getattr(error, "code", None) == OUT_OF_MEMORY
 
     def to_device(self, value: T) -> T:
         """The same value with its arrays on the device (the value itself on the CPU)."""
@@ -51,20 +68,24 @@ def choose(device: str) -> Backend:
     if device == "cpu":
         return Backend("cpu")
     kind, _, numbers = device.partition(":")
-    if kind not in ("auto", "cuda") or (numbers and (kind == "auto" or not all(n.isdigit() for n in numbers.split(",")))):
+    if kind == "auto" and not numbers:
+        return Backend("cpu") if is_simulated() or unusable() else Backend("cuda", (0,))
+    wanted = numbers.split(",") if numbers else ["0"]
+    if kind != "cuda" or device.endswith(":") or not all(n.isdecimal() for n in wanted):
         raise DeviceError(f"--device {device}: not one of auto, cpu, cuda, cuda:0,1")
+    return _cuda(device, tuple(dict.fromkeys(map(int, wanted))))
+
+
+def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
     reason = unusable()
     if reason:
-        if kind == "auto":
-            return Backend("cpu")
-        raise DeviceError(f"--device {device}: {reason}")
+        raise DeviceError(f"--device {asked}: {reason}")
     from readwarp.device.jit import cuda
 
     present = len(cuda.gpus)
-    wanted = tuple(int(n) for n in numbers.split(",")) if numbers else (0,)
     missing = [n for n in wanted if n >= present]
     if missing:
-        raise DeviceError(f"--device {device}: no device {missing[0]}; this machine shows {present}")
+        raise DeviceError(f"--device {asked}: no device {missing[0]}; this machine shows {present}")
     return Backend("cuda", wanted)
 
 
@@ -76,3 +97,8 @@ def unusable() -> str | None:
         return None if cuda.is_available() else "no CUDA driver or no device was found (see `readwarp doctor`)"
     except Exception as error:  # a broken driver raises many kinds
         return f"CUDA cannot be loaded ({error})"
+
+
+def is_simulated() -> bool:
+    """Whether Numba's CUDA simulator stands in for a card; `auto` never takes it."""
+    return os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"

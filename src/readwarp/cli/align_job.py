@@ -1,0 +1,197 @@
+"""The align job: inputs, index, memory plan, steps and writer joined into one stream."""
+
+import logging
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from readwarp.align import pipeline
+from readwarp.batches import InsertSizes, ReadBatch
+from readwarp.cli.inputs import Inputs
+from readwarp.cli.reporting import Progress, Reporter, consumed
+from readwarp.config import AlignParameters, Resources
+from readwarp.device import backend as backends
+from readwarp.device.backend import Backend
+from readwarp.device.machine import free_memory
+from readwarp.formats.header import header_text, program_lines
+from readwarp.formats.output import AlignmentWriter
+from readwarp.formats.reads import RawBatch, open_reads, parse
+from readwarp.formats.sam import Encoded, Encoder
+from readwarp.index import Index, index_path, open_or_build
+from readwarp.metrics import Metrics
+from readwarp.stream.halving import in_halves
+from readwarp.stream.plan import Costs, Plan, Shape, plan
+from readwarp.stream.runner import run_ordered
+from readwarp.stream.training import with_models
+
+logger = logging.getLogger("readwarp")
+FREE_SHARE = 0.8  # of the free memory, when no budget is given
+PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
+SHAPE = Shape(read_length=150, candidates_per_read=4, cells_per_candidate=40)
+
+
+@dataclass(frozen=True, slots=True)
+class AlignJob:
+    reference: Path
+    inputs: Inputs
+    output: str | None  # None: SAM to stdout
+    parameters: AlignParameters
+    resources: Resources
+    sort: str = "none"
+    mark_duplicates: bool = False
+    write_index: bool = False
+    insert_sizes: InsertSizes | None = None  # as the user states them; None: estimated
+    command: str | None = None  # for @PG; None: no @PG
+
+
+def align(job: AlignJob, reporter: Reporter) -> None:
+    """Run the job: every read goes to the output once, in input order or sorted."""
+    metrics = reporter.metrics
+    backend = backends.choose(job.resources.device)
+    index = open_index(job.reference, job.parameters, job.resources.threads, reporter)
+    planned = planned_memory(job.resources, index)
+    placement = Placement(index, backend)
+    placement.bind(0)
+    metrics.note(
+        device=backend.name,
+        devices=list(backend.devices),
+        threads=planned.workers,
+        batch_bases=planned.batch_bases,
+        batches_in_flight=planned.in_flight,
+        planned_bytes=planned.peak_bytes,
+    )
+    with reporter.compiling():
+        pipeline.warm_up(placement.current(), job.parameters, backend)
+    with open_writer(job, index) as writer, reporter.progress("aligning", "reads") as progress:
+        stages = Stages(job, placement, backend, writer, metrics, progress)
+        batches = open_reads(job.inputs.inputs, planned.batch_bases)
+        items = with_models(batches, job.parameters.pair.training_pairs, parse, stages.train)
+        run_ordered(items, stages.align, stages.write, planned.workers, planned.in_flight, placement.bind)
+    summarize(metrics)
+
+
+class Stages:
+    """What happens to a batch in the reader's thread (train), in a worker (align) and in the writer's thread."""
+
+    def __init__(
+        self,
+        job: AlignJob,
+        placement: "Placement",
+        backend: Backend,
+        writer: AlignmentWriter,
+        metrics: Metrics,
+        progress: Progress,
+    ) -> None:
+        self.job, self.placement, self.backend = job, placement, backend
+        self.writer, self.metrics, self.progress = writer, metrics, progress
+        names, groups = placement.index.reference.names, job.inputs.read_group_ids
+        self.encoder = Encoder(names, groups, text=writer.text)
+
+    def train(self, first: list[ReadBatch]) -> InsertSizes:
+        if self.job.insert_sizes:
+            return self.job.insert_sizes
+        self.placement.bind(0)
+        sizes = pipeline.train(first, self.placement.current(), self.job.parameters, self.backend, self.metrics)
+        if sizes.pairs:
+            logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
+        return sizes
+
+    def align(self, item: tuple[RawBatch, InsertSizes]) -> tuple[int, int, list[Encoded]]:
+        raw, sizes = item
+        with self.metrics.time("parse"):
+            reads = parse(raw)
+        encoded = in_halves(reads, lambda part: self.encoded(part, sizes), self.backend.is_out_of_memory)
+        return raw.source, len(reads), encoded
+
+    def encoded(self, reads: ReadBatch, sizes: InsertSizes) -> Encoded:
+        index, parameters = self.placement.current(), self.job.parameters
+        rows = pipeline.align_batch(reads, index, sizes, parameters, self.backend, self.metrics)
+        with self.metrics.time("encode"):
+            return self.encoder.encode(reads, rows)
+
+    def write(self, done: tuple[int, int, list[Encoded]]) -> None:
+        source, reads, parts = done
+        with self.metrics.time("write"):
+            for part in parts:
+                self.writer.write(part)
+        self.metrics.count("batches")
+        self.progress.advance(reads, consumed(self.job.inputs.paths, source))
+
+
+class Placement:
+    """The index on each device in use, and which device the calling thread works on."""
+
+    def __init__(self, index: Index, backend: Backend) -> None:
+        self.index, self._backend = index, backend
+        self._placed: dict[int, pipeline.PlacedIndex] = {}
+        self._lock, self._mine = threading.Lock(), threading.local()
+
+    def bind(self, worker: int) -> None:
+        """Give the calling thread a device; the first thread on a device brings the index there."""
+        device = self._backend.device_of(worker)
+        self._backend.bind(device)
+        with self._lock:
+            if device not in self._placed:
+                self._placed[device] = pipeline.place(self.index, self._backend)
+        self._mine.placed = self._placed[device]
+
+    def current(self) -> pipeline.PlacedIndex:
+        placed: pipeline.PlacedIndex = self._mine.placed
+        return placed
+
+
+def open_index(reference: Path, parameters: AlignParameters, threads: int, reporter: Reporter) -> Index:
+    """REF.rwx, built first where it is absent."""
+    path = index_path(reference)
+    if path.exists():
+        return open_or_build(reference, parameters.seed, threads, reporter.metrics)
+    logger.info("building the index %s", path)
+    with reporter.compiling():
+        return open_or_build(reference, parameters.seed, threads, reporter.metrics)
+
+
+def planned_memory(resources: Resources, index: Index) -> Plan:
+    """What the budget allows, the index counted as if all of it were in memory."""
+    arrays = (index.reference.packed, index.bucket_starts, index.tags, index.positions)
+    costs = Costs(
+        fixed=PROGRAM_BYTES + sum(array.nbytes for array in arrays),
+        work_per_read=400,
+        work_per_base=8,
+        work_per_candidate=150,
+        work_per_cell=0.5,
+        held_per_read=300,
+        held_per_base=4,
+    )
+    budget = resources.memory or int(FREE_SHARE * free_memory())
+    return plan(budget, costs, SHAPE, resources.threads, resources.batch_bases)
+
+
+def open_writer(job: AlignJob, index: Index) -> AlignmentWriter:
+    reference = index.reference
+    lengths = (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
+    programs = program_lines(job.inputs.programs, job.command) if job.command else list(job.inputs.programs)
+    contigs = zip(reference.names, lengths, reference.md5, strict=True)
+    header = header_text(contigs, job.sort, job.inputs.read_groups, programs, job.inputs.comments)
+    return AlignmentWriter(
+        job.output,
+        header,
+        threads=job.resources.threads,
+        reference=str(job.reference),
+        write_index=job.write_index,
+    )
+
+
+def summarize(metrics: Metrics) -> None:
+    """One line on what came out, and one for each kind of read that could not be treated in full."""
+    counts, seconds = metrics.counts, metrics.as_dict()["wall_seconds"]
+    reads = counts.get("reads", 0)
+    if not reads:
+        logger.warning("the input holds no reads")
+        return
+    shares = (counts.get(name, 0) / reads for name in ("mapped", "proper"))
+    logger.info(
+        "%s reads in %.1f s: %.2f %% mapped, %.2f %% in proper pairs", f"{reads:,}", seconds, *(100 * s for s in shares)
+    )
+    for name, text in (("reads_too_long", "reads too long to align were left unmapped"),):
+        if counts.get(name):
+            logger.warning("%s %s", f"{counts[name]:,}", text)

@@ -1,0 +1,62 @@
+"""index: a reference to REF.rwx, or another name."""
+
+import argparse
+import logging
+import time
+from pathlib import Path
+
+from readwarp.cli import options as shared
+from readwarp.config import SEED_PRESETS, SeedParameters
+from readwarp.errors import UsageError
+
+EPILOG = """\
+examples:
+  readwarp index ref.fa                    ref.fa.rwx, for reads of 75 bases and more
+  readwarp index --preset short ref.fa     for shorter reads
+
+align and run build the index when it is absent.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("reference", metavar="REF", type=Path, help="FASTA (plain, gzip, bgzip), GenBank or EMBL")
+    shared.add_output(parser, "the index [REF.rwx]")
+    parser.add_argument("-t", "--threads", type=shared.count, metavar="N", help="CPU threads [all it may use]")
+    group = parser.add_argument_group("seeds")
+    group.add_argument("--preset", choices=SEED_PRESETS, default="standard", help="by read length [standard]")
+    group.add_argument("-k", type=int, metavar="N", help="bases of a seed [of the preset]")
+    group.add_argument("-s", type=int, metavar="N", help="bases of a seed's inner words [of the preset]")
+    shared.add_reporting(parser)
+
+
+def seed_parameters(options: argparse.Namespace) -> SeedParameters:
+    preset = SEED_PRESETS[options.preset]
+    k, s = options.k or preset.k, options.s or preset.s
+    if (k - s) % 2:
+        raise UsageError(f"-k {k} -s {s}: k - s must be even")
+    return SeedParameters(k=k, s=s, t=(k - s) // 2)
+
+
+def run(options: argparse.Namespace) -> int:
+    from readwarp.cli.reporting import Reporter
+    from readwarp.device.machine import usable_threads
+    from readwarp.index import Index, index_path
+
+    started = time.perf_counter()
+    parameters = seed_parameters(options)
+    output = options.output or index_path(options.reference)
+    shared.check_inputs([options.reference])
+    shared.check_output(output, options.force, [options.reference])
+    with Reporter(options) as reporter:
+        with reporter.metrics.time("index_build"):
+            index = Index.build(options.reference, parameters, options.threads or usable_threads())
+        with reporter.metrics.time("index_save"):
+            index.save(output, options.reference)
+        contigs, bases = len(index.reference.names), int(index.reference.contig_offsets[-1])
+        for name, number in (("contigs", contigs), ("bases", bases), ("seeds", index.positions.size)):
+            reporter.metrics.count(f"index_{name}", number)
+        logging.getLogger("readwarp").info(
+            "%s: %d contigs, %d bases, %d seeds (k=%d, s=%d), %.1f s",
+            output, contigs, bases, index.positions.size, parameters.k, parameters.s, time.perf_counter() - started,
+        )  # fmt: skip
+    return 0
