@@ -75,6 +75,10 @@ class AlignedReader:
                 out[group["SM"]] = (*out.get(group["SM"], ()), group["ID"])
         return out
 
+    def nothing(self, start: int, stop: int) -> AlignedReads:
+        """The reads of a contig that the file does not have."""
+        return _joined([], -1, start, stop)
+
     def read(self, contig: int, start: int, stop: int, keep: ReadFilter) -> AlignedReads:
         """Usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order."""
         groups = np.array([_hash(group) for group in keep.read_groups], np.uint64)

@@ -10,22 +10,23 @@ from readwarp.device.jit import kernel
 
 
 def weigh_indels(
-    reads: AlignedReads, qualities: np.ndarray, sites: Sites, reference: np.ndarray, start: int, max_depth: int
+    reads: AlignedReads, sites: Sites, reference: np.ndarray, start: int, max_depth: int
 ) -> tuple[Likelihoods, np.ndarray]:
     """`reference` begins at `start` and covers what the reads reach. See the step's contract."""
     out = find_pairs(reads, sites, max_depth)
-    masked = qualities.copy()
-    original = np.where(reads.qualities == 255, qualities, reads.qualities)
+    masked = reads.qualities.copy()
     compare_indels(
         *(reads.position, reads.mapping_quality, reads.cigar, reads.cigar_offsets, reads.bases, reads.read_offsets),
-        *(original, qualities, masked, reference, start, sites.begin, sites.stop, sites.allele_offsets),
+        *(reads.qualities, masked, reference, start, sites.begin, sites.stop, sites.allele_offsets),
         *(sites.deleted, sites.inserted, sites.inserted_offsets),
         *(out.pair_offsets, out.read, out.value_offsets, out.allele, out.quality, out.end_distance, out.values),
     )
     return out, masked
 
 
-def weigh_substitutions(reads: AlignedReads, qualities: np.ndarray, sites: Sites, least: int, max_depth: int) -> Likelihoods:
+def weigh_substitutions(
+    reads: AlignedReads, qualities: np.ndarray, sites: Sites, least: int, max_depth: int
+) -> Likelihoods:
     """Bases of quality below `least` say nothing. See the step's contract."""
     out = find_pairs(reads, sites, max_depth)
     compare_bases(
@@ -104,7 +105,7 @@ def base_score(bases, qualities, place, base):
 
 @kernel
 def compare_indels(
-    position, mapping_quality, cigar, cigar_offsets, bases, read_offsets, original, qualities, masked,
+    position, mapping_quality, cigar, cigar_offsets, bases, read_offsets, qualities, masked,
     reference, start, begin, stop, allele_offsets, deleted, inserted, inserted_offsets,
     pair_offsets, pair_read, value_offsets, allele, quality, end_distance, values,
 ):  # fmt: skip
@@ -139,15 +140,17 @@ def compare_indels(
                 length = inserted_offsets[first + a + 1] - source
                 total = 0.0
                 for k in range(compared):
-                    base = haplotype_base(k, is_forward, low, stop[site], gone, inserted, source, length, reference, start)
-                    total += base_score(bases, original, anchor + step * (k + 1), base)
+                    base = haplotype_base(
+                        k, is_forward, low, stop[site], gone, inserted, source, length, reference, start
+                    )
+                    total += base_score(bases, qualities, anchor + step * (k + 1), base)
                 difference = own - (tract - gone + length)
                 if own >= 0 and difference != 0:
                     slipped = log_indel_error(difference, unit, tract)
                     for k in range(own, compared):
                         p = stop[site] + k - own if is_forward else low - 1 - (k - own)
                         base = reference[p - start] if 0 <= p - start < reference.size else np.uint8(4)
-                        slipped += base_score(bases, original, anchor + step * (k + 1), base)
+                        slipped += base_score(bases, qualities, anchor + step * (k + 1), base)
                     total = max(total, slipped)
                 values[row + a] = total
                 if total > values[row + best]:
@@ -162,7 +165,7 @@ def compare_indels(
             margin = values[row + best] - second
             if margin > 0.01:
                 allele[pair] = best if margin > 0.3 else SEVERAL
-            quality[pair] = original[anchor]
+            quality[pair] = qualities[anchor]
             end_distance[pair] = min(anchor - aligned_low, aligned_high - 1 - anchor)
             if best > 0 and gain > 1.0 and (own < 0 or own == tract) and room <= MAX_MASK:
                 for k in range(room):

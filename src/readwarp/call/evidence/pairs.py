@@ -9,13 +9,14 @@ from readwarp.device.jit import kernel
 
 def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods:
     """Pairs of each site and the first `max_depth` reads across it, with room for what they say."""
-    low, high = sites.begin - sites.is_indel, np.maximum.accumulate(sites.stop)
+    low, last = sites.begin - sites.is_indel, sites.stop - ~sites.is_indel
+    reach = np.maximum.accumulate(last)
     number = np.zeros(len(sites) + 1, np.int64)
     empty = np.empty(0, np.int32)
-    link(reads.position, reads.reference_stop, low, sites.stop, high, max_depth, number, empty)
+    link(reads.position, reads.reference_stop, low, last, reach, max_depth, number, empty)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(number[:-1])))
     read = np.empty(offsets[-1], np.int32)
-    link(reads.position, reads.reference_stop, low, sites.stop, high, max_depth, offsets.copy(), read)
+    link(reads.position, reads.reference_stop, low, last, reach, max_depth, offsets.copy(), read)
     alleles = np.diff(sites.allele_offsets)
     value_offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.diff(offsets) * alleles)))
     return Likelihoods(
@@ -32,17 +33,17 @@ def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods
 
 
 @kernel
-def link(position, reference_stop, low, stop, reach, max_depth, cursor, pair_read):
+def link(position, reference_stop, low, last, reach, max_depth, cursor, pair_read):
     """Count the pairs of each site in `cursor` (pair_read empty), or write them from `cursor` on, which moves.
 
-    `low` ascending; `reach`: the running maximum of `stop`. A read and a site meet where read bases may lie at `low`
-    or at `stop` - 1.
+    `low` and `last`: first and last reference base of the site, anchors included, `low` ascending; `reach`: the running
+    maximum of `last`. A read and a site meet where they overlap.
     """
     seen = np.zeros(low.size, np.int64)
     for read in range(position.size):
-        site = np.searchsorted(reach, position[read], side="right")
+        site = np.searchsorted(reach, position[read])
         while site < low.size and low[site] < reference_stop[read]:
-            if stop[site] >= position[read] and seen[site] < max_depth:
+            if last[site] >= position[read] and seen[site] < max_depth:
                 if pair_read.size:
                     pair_read[cursor[site]] = read
                 seen[site] += 1

@@ -34,9 +34,7 @@ def merge_groups(
             for block in range(low, high, places.size):
                 stop = min(high, block + places.size)
                 locate(position, cigar, cigar_offsets, read_offsets, first, block, stop, places)
-                merge_block(
-                    position, cigar, cigar_offsets, read_offsets, second, block, stop, places, bases, qualities
-                )
+                merge_block(position, cigar, cigar_offsets, read_offsets, second, block, stop, places, bases, qualities)
 
 
 @kernel
