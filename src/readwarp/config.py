@@ -41,6 +41,12 @@ class SeedParameters:
             raise UsageError("seeds need 0 < s < k <= 31 and t = (k - s) / 2")
 
 
+SEED_PRESETS = {  # by read length; see docs/methods/seed.md
+    "standard": SeedParameters(),  # from 75 bases
+    "short": SeedParameters(k=16, s=12, t=2),  # below
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ChainParameters:
     max_gap: int = 100  # most bases by which neighbouring anchors may differ in diagonal

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     shared.check_inputs([options.reference])
     shared.check_output(output, options.force, [options.reference])
     with Reporter(options) as reporter:
-        with reporter.metrics.time("index_build"):
+        with reporter.metrics.time("index_build"), reporter.compiling():
             index = Index.build(options.reference, parameters, options.threads or usable_threads())
         with reporter.metrics.time("index_save"):
             index.save(output, options.reference)
