@@ -7,20 +7,20 @@ from typing import Any
 from numba.core import event
 
 
-class Compilation:
+class Compilation(event.Listener):
     """Counts the kernels compiled. A kernel that calls others nests their events in its own: those are not counted."""
 
     def __init__(self, started: Callable[[str, int], None]) -> None:
         self.kernels, self._depth, self._started = 0, 0, started
 
-    def notify(self, happened: Any) -> None:
-        if happened.is_start:
-            self._depth += 1
-            if self._depth == 1:
-                self.kernels += 1
-                self._started(happened.data["dispatcher"].py_func.__name__, self.kernels)
-        else:
-            self._depth -= 1
+    def on_start(self, event: Any) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self.kernels += 1
+            self._started(event.data["dispatcher"].py_func.__name__, self.kernels)
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
 
 
 @contextmanager
