@@ -1,7 +1,7 @@
 """Reads to alignment records: one folder per step, in the order data meets them.
 
-    seed -> chain -> pair (plan) -> extend (score) -> pair (rescue) -> extend (score) -> records (choose) -> extend (trace)
-    -> records (build)
+    seed -> chain -> pair (plan) -> extend (score) -> pair (rescue) -> extend (score)
+         -> records (choose) -> extend (trace) -> records (build)
 
 `pipeline.align_batch` is that list; `Aligner` is the same for a few reads from Python.
 """

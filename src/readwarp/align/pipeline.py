@@ -135,10 +135,18 @@ def sample_pairs(index: Index) -> ReadBatch:
     bases = np.concatenate([forward, reverse, gapped, changed])
     offsets = np.arange(5, dtype=np.int64) * length
     return ReadBatch(
-        number=0, source=0, bases=bases, qualities=np.full(bases.size, 30, np.uint8), read_offsets=offsets,
-        names=np.frombuffer(b"aabb", np.uint8).copy(), name_offsets=np.arange(5, dtype=np.int64), tags=np.empty(0, np.uint8),
-        tag_offsets=np.zeros(5, np.int64), segment=np.array([1, 2, 1, 2], np.uint8), read_group=np.full(4, -1, np.int32),
-    )  # fmt: skip
+        number=0,
+        source=0,
+        bases=bases,
+        qualities=np.full(bases.size, 30, np.uint8),
+        read_offsets=offsets,
+        names=np.frombuffer(b"aabb", np.uint8).copy(),
+        name_offsets=np.arange(5, dtype=np.int64),
+        tags=np.empty(0, np.uint8),
+        tag_offsets=np.zeros(5, np.int64),
+        segment=np.array([1, 2, 1, 2], np.uint8),
+        read_group=np.full(4, -1, np.int32),
+    )
 
 
 def count(

@@ -3,7 +3,7 @@
     orientations(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
     fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes
     plan_candidates(reads, chains, contig_offsets, sizes: InsertSizes, parameters: PairParameters) -> Candidates
-    plan_rescue(reads, candidates: Candidates, scores: Scores, reference: Reference, sizes, parameters: AlignParameters) -> Candidates
+    plan_rescue(reads, candidates: Candidates, scores: Scores, reference: Reference, sizes, parameters) -> Candidates
     merge(candidates, scores, rescued: Candidates, rescued_scores: Scores) -> tuple[Candidates, Scores]
 
 **Geometry.** A read of length L whose query position 0 lies at reference position v (gaps undone) covers [v, v + L).

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.align.pair.scalar import FORWARD_REVERSE, contig_of, orientation, outer_distance
+from readwarp.align.views import view_chains
 from readwarp.batches import Chains, InsertSizes, ReadBatch, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
@@ -25,31 +26,32 @@ class InsertEvidence:
 
 
 @kernel
-def confident_chain(first, last, score, length):
-    """Whether a read's best chain covers most of it and leaves the next one far behind."""
-    if first == last or 2 * score[first] < length:
+def is_confident(r, length, chains):
+    """Whether the best chain of read r covers half of it and leaves the next one far behind."""
+    first, last = chains.offsets[r], chains.offsets[r + 1]
+    if first == last or 2 * chains.score[first] < length:
         return False
-    return last - first == 1 or 10 * score[first + 1] < 8 * score[first]
+    return last - first == 1 or 10 * chains.score[first + 1] < 8 * chains.score[first]
 
 
 @kernel
-def confident_pairs(segment, read_offsets, chain_offsets, start, query_start, strand, score, contig_offsets, out):
+def confident_pairs(segment, read_offsets, chains, contig_offsets, out):
     """Outer distances of confident forward-reverse pairs -> out; how many, and how many lie otherwise."""
     found = others = 0
     for r in range(segment.size - 1):
         if segment[r] != FIRST:
             continue
-        a, b = chain_offsets[r], chain_offsets[r + 1]
+        a, b = chains.offsets[r], chains.offsets[r + 1]
         length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
-        if not confident_chain(a, b, score, length_a) or not confident_chain(b, chain_offsets[r + 2], score, length_b):
+        if not is_confident(r, length_a, chains) or not is_confident(r + 1, length_b, chains):
             continue
-        if contig_of(contig_offsets, start[a]) != contig_of(contig_offsets, start[b]):
+        if contig_of(contig_offsets, chains.start[a]) != contig_of(contig_offsets, chains.start[b]):
             continue
-        v_a, v_b = start[a] - query_start[a], start[b] - query_start[b]
+        v_a, v_b = chains.start[a] - chains.query_start[a], chains.start[b] - chains.query_start[b]
         if abs(v_a - v_b) > LONGEST_INSERT:
             continue
-        if orientation(strand[a], v_a, length_a, strand[b], v_b, length_b) == FORWARD_REVERSE:
-            out[found] = outer_distance(strand[a], v_a, length_a, strand[b], v_b, length_b)
+        if orientation(chains.strand[a], v_a, length_a, chains.strand[b], v_b, length_b) == FORWARD_REVERSE:
+            out[found] = outer_distance(chains.strand[a], v_a, length_a, chains.strand[b], v_b, length_b)
             found += 1
         else:
             others += 1
@@ -59,30 +61,20 @@ def confident_pairs(segment, read_offsets, chain_offsets, start, query_start, st
 def orientations(reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray) -> InsertEvidence:
     """Evidence of the confident pairs of a batch."""
     out = np.empty(len(reads) // 2 + 1, np.int32)
-    found, others = confident_pairs(
-        reads.segment,
-        reads.read_offsets,
-        chains.chain_offsets,
-        chains.reference_start,
-        chains.query_start,
-        chains.strand,
-        chains.score,
-        contig_offsets,
-        out,
-    )
+    found, others = confident_pairs(reads.segment, reads.read_offsets, view_chains(chains), contig_offsets, out)
     return InsertEvidence(out[:found].copy(), int(others))
 
 
 def fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes:
     """The model of these pairs; the default when they are fewer than 25."""
-    distances = np.sort(np.concatenate([e.distances for e in evidence] or [np.empty(0, np.int32)])).astype(np.int64)
+    distances = np.sort(np.concatenate([np.empty(0, np.int64), *(e.distances for e in evidence)]))
     others = sum(e.others for e in evidence)
     if distances.size < ENOUGH_PAIRS:
         return InsertSizes(DEFAULT.mean, DEFAULT.deviation, DEFAULT.low, DEFAULT.high, 0, others)
     q1, q3 = (int(distances[int(share * distances.size)]) for share in (0.25, 0.75))
     spread = q3 - q1
     inner = distances[(distances >= q1 - 2 * spread) & (distances <= q3 + 2 * spread)]
-    n, total, squares = inner.size, int(inner.sum()), int((inner * inner).sum())  # integers: one answer on any machine
+    n, total, squares = inner.size, int(inner.sum()), int((inner * inner).sum())  # integers: one answer everywhere
     mean = total / n
     deviation = max(1.0, ((n * squares - total * total) / (n * n)) ** 0.5)
     low = min(q1 - 3 * spread, int(mean - parameters.deviations * deviation))

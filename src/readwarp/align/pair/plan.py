@@ -3,6 +3,7 @@
 import numpy as np
 
 from readwarp.align.pair.scalar import contig_of, outer_distance
+from readwarp.align.views import limits_of, view_chains
 from readwarp.batches import Candidates, Chains, InsertSizes, Origin, ReadBatch, Scores, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
@@ -11,22 +12,21 @@ FIRST, CHAIN = int(Segment.FIRST), int(Origin.CHAIN)
 
 
 @kernel
-def add_mate_scores(
-    r, read_offsets, chain_offsets, start, query_start, strand, score, contig_offsets, low, high, value
-):
+def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
     """value of each chain of reads r and r + 1: its score plus that of the mate's best concordant chain."""
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
-    for a in range(chain_offsets[r], chain_offsets[r + 1]):
-        for b in range(chain_offsets[r + 1], chain_offsets[r + 2]):
-            if strand[a] == strand[b]:
+    for a in range(chains.offsets[r], chains.offsets[r + 1]):
+        v_a = chains.start[a] - chains.query_start[a]
+        for b in range(chains.offsets[r + 1], chains.offsets[r + 2]):
+            if chains.strand[a] == chains.strand[b]:
                 continue
-            d = outer_distance(
-                strand[a], start[a] - query_start[a], length_a, strand[b], start[b] - query_start[b], length_b
-            )
-            if d < low or d > high or contig_of(contig_offsets, start[a]) != contig_of(contig_offsets, start[b]):
+            v_b = chains.start[b] - chains.query_start[b]
+            d = outer_distance(chains.strand[a], v_a, length_a, chains.strand[b], v_b, length_b)
+            if d < limits.low or d > limits.high:
                 continue
-            value[a] = max(value[a], score[a] + score[b])
-            value[b] = max(value[b], score[a] + score[b])
+            if contig_of(contig_offsets, chains.start[a]) == contig_of(contig_offsets, chains.start[b]):
+                both = chains.score[a] + chains.score[b]
+                value[a], value[b] = max(value[a], both), max(value[b], both)
 
 
 @kernel
@@ -46,25 +46,23 @@ def best_chains(first, last, value, most, order):
 
 
 @kernel
-def plan(segment, read_offsets, chain_offsets, start, stop, query_start, query_stop, strand, score, contig_offsets,
-         low, high, most, padding, offsets, read, window_start, window_stop, diagonal, chain):  # fmt: skip
-    """Candidates of all reads -> offsets (by read) and one row each; `chain` is the row in Chains."""
-    value, order = score.copy(), np.empty(most, np.int64)
+def plan(read_offsets, segment, chains, contig_offsets, limits, most, padding, offsets, read, chain, windows):
+    """Candidates of all reads -> offsets (by read) and a row each; windows: start, stop, diagonal. Returns the rows."""
+    value, order = chains.score.copy(), np.empty(most, np.int64)
     made = 0
     offsets[0] = 0
     for r in range(segment.size):
         if segment[r] == FIRST:
-            add_mate_scores(
-                r, read_offsets, chain_offsets, start, query_start, strand, score, contig_offsets, low, high, value
-            )
+            add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value)
         length = read_offsets[r + 1] - read_offsets[r]
-        for i in range(best_chains(chain_offsets[r], chain_offsets[r + 1], value, most, order)):
+        for i in range(best_chains(chains.offsets[r], chains.offsets[r + 1], value, most, order)):
             c = order[i]
-            contig = contig_of(contig_offsets, start[c])
-            head, tail = start[c] - query_start[c], stop[c] - query_stop[c]
-            read[made], chain[made], diagonal[made] = r, c, head
-            window_start[made] = max(contig_offsets[contig], min(head, tail) - padding)
-            window_stop[made] = min(contig_offsets[contig + 1], max(head, tail) + length + padding)
+            contig = contig_of(contig_offsets, chains.start[c])
+            head, tail = chains.start[c] - chains.query_start[c], chains.stop[c] - chains.query_stop[c]
+            read[made], chain[made] = r, c
+            windows[0, made] = max(contig_offsets[contig], min(head, tail) - padding)
+            windows[1, made] = min(contig_offsets[contig + 1], max(head, tail) + length + padding)
+            windows[2, made] = head
             made += 1
         offsets[r + 1] = made
     return made
@@ -75,22 +73,20 @@ def plan_candidates(
 ) -> Candidates:
     """The windows to extend each read in: the best `max_candidates` chains, mates taken together."""
     room = chains.score.size
-    offsets, read = np.empty(len(reads) + 1, np.int64), np.empty(room, np.int32)
-    window_start, window_stop, diagonal, chain = (np.empty(room, np.int64) for _ in range(4))
+    offsets, read, chain = np.empty(len(reads) + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int64)
+    windows = np.empty((3, room), np.int64)
     made = plan(
-        reads.segment, reads.read_offsets, chains.chain_offsets, chains.reference_start, chains.reference_stop,
-        chains.query_start, chains.query_stop, chains.strand, chains.score, contig_offsets,
-        sizes.low, sizes.high, parameters.max_candidates, parameters.window_padding,
-        offsets, read, window_start, window_stop, diagonal, chain,
+        reads.read_offsets, reads.segment, view_chains(chains), contig_offsets, limits_of(sizes),
+        parameters.max_candidates, parameters.window_padding, offsets, read, chain, windows,
     )  # fmt: skip
     chain = chain[:made]
     return Candidates(
         candidate_offsets=offsets,
         read=read[:made],
         strand=chains.strand[chain],
-        window_start=window_start[:made],
-        window_stop=window_stop[:made],
-        diagonal=diagonal[:made],
+        window_start=windows[0, :made],
+        window_stop=windows[1, :made],
+        diagonal=windows[2, :made],
         chain_score=chains.score[chain],
         query_start=chains.query_start[chain],
         query_stop=chains.query_stop[chain],
@@ -128,7 +124,7 @@ def merge(
         out[rows], out[more_rows] = one, other
         return out
 
-    names = [name for name in Candidates.__slots__ if name != "candidate_offsets"]  # type: ignore[attr-defined]
+    names = [name for name in Candidates.__slots__ if name != "candidate_offsets"]
     both = {name: union(getattr(candidates, name), getattr(rescued, name)) for name in names}
-    all_scores = {name: union(getattr(scores, name), getattr(rescued_scores, name)) for name in Scores.__slots__}  # type: ignore[attr-defined]
+    all_scores = {name: union(getattr(scores, name), getattr(rescued_scores, name)) for name in Scores.__slots__}
     return Candidates(candidate_offsets=offsets, **both), Scores(**all_scores)

@@ -4,7 +4,7 @@
            repetitive: int32 [n], contig_offsets: int64) -> Choices
     build(reads, choices: Choices, extensions: Extensions, reference: Reference, parameters) -> Alignments
 
-**Worth of a place.** With scores s_a, s_b of candidates a, b of two mates (end bonuses included) and their outer distance d,
+**Worth of a place.** With scores s_a, s_b of candidates a, b of two mates (end bonuses included) at outer distance d,
 
     pair(a, b) = s_a + s_b - penalty(d)          concordant: opposite strands, one contig, low <= d <= high
     worth(a)   = max(max_b pair(a, b), s_a + max_b s_b - U)
@@ -22,8 +22,8 @@ Candidates of a read that end on the same diagonal and strand are one place.
 before them; other places with at least `secondary_ratio` of the best score are named in XA if they are no more than
 `max_secondary`.
 
-**Tags**, in this order, as BAM encodes them: NM MD AS XS MC MQ ms SA XA. AS is what the CIGAR re-scores to; XS is the next
-best score, less the same end bonus as the best has; ms is the mate's sum of base qualities of at least 15, as
+**Tags**, in this order, as BAM encodes them: NM MD AS XS MC MQ ms SA XA. AS is what the CIGAR re-scores to; XS is the
+next best score, less the same end bonus as the best has; ms is the mate's sum of base qualities of at least 15, as
 samtools fixmate writes it.
 """
 

@@ -1,4 +1,4 @@
-"""Rules of scoring pairs and of mapping quality: scalars in, scalars out."""
+"""Rules of scoring pairs and of mapping quality: scalars in, scalars out, and the tables they read."""
 
 import math
 from functools import lru_cache
@@ -10,6 +10,7 @@ from readwarp.device.jit import scalar
 
 HIGHEST_QUALITY = 60
 SCALE = 1024  # fixed point of the tables
+MOST_CROWD = 255
 
 
 @lru_cache(maxsize=16)
@@ -24,25 +25,23 @@ def insert_penalties(sizes: InsertSizes, match: int) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def quality_slopes(longest: int, match: int) -> np.ndarray:
-    """int32 [longest + 1]: Phred units (times SCALE) that one score unit of difference is worth, by aligned length."""
-    lengths = np.arange(longest + 1)
-    return np.array(
-        [round(SCALE * 6.02 / match * (1.0 if n < 50 else math.log(50) / math.log(n)) ** 2) for n in lengths], np.int32
-    )
+    """int32 [longest + 1]: Phred units (times SCALE) that one score unit of difference is worth, by read length."""
+    shares = [1.0 if n < 50 else math.log(50) / math.log(n) for n in range(longest + 1)]
+    return np.array([round(SCALE * 6.02 / match * share * share) for share in shares], np.int32)
 
 
-@lru_cache(maxsize=16)
-def crowd_penalties(most: int) -> np.ndarray:
-    """int32 [most + 1]: Phred units taken off when n places are near the second best one: 10 log10(n)."""
-    return np.array([0] + [round(10 * math.log10(n)) for n in range(1, most + 1)], np.int32)
+@lru_cache(maxsize=1)
+def crowd_penalties() -> np.ndarray:
+    """int32 [MOST_CROWD + 1]: Phred units taken off when n places are near the second best one: 10 log10(n)."""
+    return np.array([0] + [round(10 * math.log10(n)) for n in range(1, MOST_CROWD + 1)], np.int32)
 
 
 @scalar
 def mapping_quality(delta, alone_delta, slope, crowd_penalty, score, perfect, repetitive_share):
-    """MAPQ 0-60 of a read placed at worth(a).
+    """MAPQ 0-60 of a read placed at a.
 
-    delta: worth less that of the next best place; alone_delta: the same without the mate. The mate adds 40 at most. A
-    read far from perfect and a read with seeds skipped as repetitive (share of SCALE) are trusted less.
+    delta: worth(a) less the next best worth; alone_delta: the same for its own score. The mate adds 40 at most. A read
+    far from the perfect score and a read with seeds skipped as repetitive (share of SCALE) are trusted less.
     """
     if delta <= 0:
         return 0

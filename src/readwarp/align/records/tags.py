@@ -1,12 +1,15 @@
 """The aligner's auxiliary fields, as BAM encodes them (SAM specification, section 4.2.4)."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from readwarp.align.pair.scalar import contig_of
-from readwarp.align.records.choose import SECONDARY, Choices
-from readwarp.batches import Extensions, ReadBatch, Segment, Status
+from readwarp.align.records.choose import SECONDARY
+from readwarp.align.records.views import Rows, Traces
+from readwarp.align.views import ReadView, view_reference
+from readwarp.batches import Segment, Status
 from readwarp.device.jit import kernel
 from readwarp.index.store import Reference
 
@@ -18,15 +21,20 @@ NM, MD, AS, XS, MC, MQ, MS, SA, XA = (
     int.from_bytes(name, "little") for name in (b"NM", b"MD", b"AS", b"XS", b"MC", b"MQ", b"ms", b"SA", b"XA")
 )
 FIXED_ROOM = 64  # bytes of the numeric tags of a row, tag names and ends included
-NUMBER_ROOM = 11  # letters of one number and what follows it
+NUMBER_ROOM = 11  # a number and the letter after it
+MISMATCH_ROOM = 6  # a matched length and a letter in MD
+
+
+class ContigNames(NamedTuple):
+    letters: np.ndarray  # uint8
+    offsets: np.ndarray  # int64 [contigs + 1]
 
 
 @lru_cache(maxsize=4)
-def contig_names(names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Bytes of all names and int64 offsets."""
+def contig_names(names: tuple[str, ...]) -> ContigNames:
     encoded = [name.encode() for name in names]
     offsets = np.concatenate([[0], np.cumsum([len(name) for name in encoded])]).astype(np.int64)
-    return np.frombuffer(b"".join(encoded), np.uint8), offsets
+    return ContigNames(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
 
 @kernel
@@ -83,28 +91,27 @@ def put_operations(out, at, operations, start, stop):
 
 
 @kernel
-def put_clipped(out, at, e, length, query_start, query_stop, operations, operation_offsets):
-    """CIGAR of choice e with soft clips."""
-    if query_start[e] > 0:
-        at = put_number(out, at, np.int64(query_start[e]))
+def put_clipped(out, at, e, length, traces):
+    """CIGAR of trace e with soft clips."""
+    head, tail = np.int64(traces.query_start[e]), np.int64(length - traces.query_stop[e])
+    if head > 0:
+        at = put_number(out, at, head)
         out[at] = 83  # S
         at += 1
-    at = put_operations(out, at, operations, operation_offsets[e], operation_offsets[e + 1])
-    if query_stop[e] < length:
-        at = put_number(out, at, np.int64(length - query_stop[e]))
+    at = put_operations(out, at, traces.operations, traces.operation_offsets[e], traces.operation_offsets[e + 1])
+    if tail > 0:
+        at = put_number(out, at, tail)
         out[at] = 83
         at += 1
     return at
 
 
 @kernel
-def put_differences(
-    out, at, e, read_start, read_stop, strand, bases, packed, query_start, start, operations, operation_offsets
-):
-    """MD: matched lengths, reference letters of mismatches, ^ and letters of deletions."""
-    q, position, matched = np.int64(query_start[e]), start[e], 0
-    for i in range(operation_offsets[e], operation_offsets[e + 1]):
-        count, operation = np.int64(operations[i] >> 4), operations[i] & 15
+def put_differences(out, at, e, first, last, bases, packed, traces):
+    """MD of trace e of the read bases[first:last]: matched lengths, reference letters, ^ before those deleted."""
+    q, position, matched = np.int64(traces.query_start[e]), traces.start[e], 0
+    for i in range(traces.operation_offsets[e], traces.operation_offsets[e + 1]):
+        count, operation = np.int64(traces.operations[i] >> 4), traces.operations[i] & 15
         if operation == INSERTION:
             q += count
             continue
@@ -119,7 +126,7 @@ def put_differences(
                 out[at] = LETTERS[there]
                 at += 1
                 continue
-            base = np.int64(bases[read_start + q]) if strand[e] == 0 else 3 - np.int64(bases[read_stop - 1 - q])
+            base = np.int64(bases[first + q]) if traces.strand[e] == 0 else 3 - np.int64(bases[last - 1 - q])
             q += 1
             if base == there and 0 <= base <= 3:
                 matched += 1
@@ -133,65 +140,28 @@ def put_differences(
 
 
 @kernel
-def put_place(out, at, contig, contig_names, contig_name_offsets):
-    at = put_bytes(out, at, contig_names, contig_name_offsets[contig], contig_name_offsets[contig + 1])
+def put_contig(out, at, contig, names):
+    at = put_bytes(out, at, names.letters, names.offsets[contig], names.offsets[contig + 1])
     out[at] = 44  # ,
     return at + 1
 
 
 @kernel
-def row_room(
-    r,
-    row,
-    row_offsets,
-    row_choice,
-    mate_row,
-    choice_offsets,
-    cigar_offsets,
-    operation_offsets,
-    edit_distance,
-    longest_name,
-):
-    """Most bytes that the tags of a row can take."""
-    room = FIXED_ROOM
-    if mate_row >= 0:
-        room += NUMBER_ROOM * (cigar_offsets[mate_row + 1] - cigar_offsets[mate_row])
-    if row_choice[row] < 0:
-        return room
-    room += 6 * (edit_distance[row_choice[row]] + 2)
-    for e in range(choice_offsets[r], choice_offsets[r + 1]):  # SA and XA name no more places than were traced
-        room += longest_name + NUMBER_ROOM * (operation_offsets[e + 1] - operation_offsets[e] + 6)
-    return room
-
-
-@kernel
-def quality_sums(qualities, read_offsets, out):
-    """Sum of base qualities of at least 15, by read."""
-    for r in range(out.size):
-        total = 0
-        for i in range(read_offsets[r], read_offsets[r + 1]):
-            quality = np.int32(qualities[i])
-            total += quality if quality >= 15 else 0
-        out[r] = total
-
-
-@kernel
-def put_supplementary(out, at, r, row, length, row_offsets, row_choice, strand, contig, position, quality, query_start, query_stop,
-                      operations, operation_offsets, edit_distance, names, name_offsets):  # fmt: skip
+def put_supplementary(out, at, r, row, length, rows, traces, names):
     """SA: the other rows of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
     at = put_text_start(out, at, SA)
-    for other in range(row_offsets[r], row_offsets[r + 1]):
+    for other in range(rows.offsets[r], rows.offsets[r + 1]):
         if other == row:
             continue
-        e = row_choice[other]
-        at = put_place(out, at, contig[other], names, name_offsets)
-        at = put_number(out, at, position[other] + 1)
-        out[at], out[at + 1], out[at + 2] = 44, 45 if strand[e] else 43, 44  # ,-, or ,+,
-        at = put_clipped(out, at + 3, e, length, query_start, query_stop, operations, operation_offsets)
+        e = rows.trace[other]
+        at = put_contig(out, at, rows.contig[other], names)
+        at = put_number(out, at, rows.position[other] + 1)
+        out[at], out[at + 1], out[at + 2] = 44, 45 if traces.strand[e] else 43, 44  # ,-, or ,+,
+        at = put_clipped(out, at + 3, e, length, traces)
         out[at] = 44
-        at = put_number(out, at + 1, np.int64(quality[other]))
+        at = put_number(out, at + 1, np.int64(rows.mapping_quality[other]))
         out[at] = 44
-        at = put_number(out, at + 1, np.int64(edit_distance[e]))
+        at = put_number(out, at + 1, np.int64(traces.edit_distance[e]))
         out[at] = 59  # ;
         at += 1
     out[at] = 0
@@ -199,23 +169,22 @@ def put_supplementary(out, at, r, row, length, row_offsets, row_choice, strand, 
 
 
 @kernel
-def put_secondary(out, at, first, last, length, role, status, strand, start, contig_offsets, query_start, query_stop,
-                  operations, operation_offsets, edit_distance, names, name_offsets):  # fmt: skip
+def put_secondary(out, at, r, length, traces, contig_offsets, names):
     """XA: other places of the read: contig,strand and position,CIGAR,NM; nothing when there is none."""
     begun = False
-    for e in range(first, last):
-        if role[e] != SECONDARY or status[e] > UNGAPPED:
+    for e in range(traces.offsets[r], traces.offsets[r + 1]):
+        if traces.role[e] != SECONDARY or traces.status[e] > UNGAPPED:
             continue
         if not begun:
             at, begun = put_text_start(out, at, XA), True
-        contig = contig_of(contig_offsets, start[e])
-        at = put_place(out, at, contig, names, name_offsets)
-        out[at] = 45 if strand[e] else 43
-        at = put_number(out, at + 1, start[e] - contig_offsets[contig] + 1)
+        contig = contig_of(contig_offsets, traces.start[e])
+        at = put_contig(out, at, contig, names)
+        out[at] = 45 if traces.strand[e] else 43
+        at = put_number(out, at + 1, traces.start[e] - contig_offsets[contig] + 1)
         out[at] = 44
-        at = put_clipped(out, at + 1, e, length, query_start, query_stop, operations, operation_offsets)
+        at = put_clipped(out, at + 1, e, length, traces)
         out[at] = 44
-        at = put_number(out, at + 1, np.int64(edit_distance[e]))
+        at = put_number(out, at + 1, np.int64(traces.edit_distance[e]))
         out[at] = 59
         at += 1
     if begun:
@@ -225,109 +194,84 @@ def put_secondary(out, at, first, last, length, role, status, strand, start, con
 
 
 @kernel
-def total_room(
-    segment,
-    row_offsets,
-    row_read,
-    row_choice,
-    choice_offsets,
-    cigar_offsets,
-    operation_offsets,
-    edit_distance,
-    longest_name,
-):
-    """Most bytes that all tags can take."""
+def mate_of(r, segment):
+    return r + 1 if segment[r] == FIRST else r - 1
+
+
+@kernel
+def total_room(segment, rows, traces, cigar_offsets, longest_name):
+    """Most bytes that all tags can take; SA and XA name no more places than were traced."""
     room = 0
-    for row in range(row_read.size):
-        r = row_read[row]
-        mate_row = -1 if segment[r] == UNPAIRED else (row_offsets[r + 1] if segment[r] == FIRST else row_offsets[r - 1])
-        room += row_room(
-            r,
-            row,
-            row_offsets,
-            row_choice,
-            mate_row,
-            choice_offsets,
-            cigar_offsets,
-            operation_offsets,
-            edit_distance,
-            longest_name,
-        )
+    for row in range(rows.read.size):
+        r, e = rows.read[row], rows.trace[row]
+        room += FIXED_ROOM
+        if segment[r] != UNPAIRED:
+            mate_row = rows.offsets[mate_of(r, segment)]
+            room += NUMBER_ROOM * (cigar_offsets[mate_row + 1] - cigar_offsets[mate_row])
+        if e >= 0:
+            room += MISMATCH_ROOM * (traces.edit_distance[e] + 2)
+            for t in range(traces.offsets[r], traces.offsets[r + 1]):
+                operations = traces.operation_offsets[t + 1] - traces.operation_offsets[t]
+                room += longest_name + NUMBER_ROOM * (operations + 6)
     return room
 
 
 @kernel
-def write_tags(
-    segment, read_offsets, bases, packed, contig_offsets, names, name_offsets, quality_sum, choice_offsets, role, strand, choice_score,
-    second_score, score, query_start, query_stop, start, edit_distance, operations, operation_offsets, status,
-    row_offsets, row_read, row_choice, contig, position, quality, cigar, cigar_offsets, out, out_offsets,
-):  # fmt: skip
-    """Tags of all rows."""
+def quality_sum(qualities, first, last):
+    """Sum of base qualities of at least 15."""
+    total = np.int32(0)
+    for i in range(first, last):
+        quality = np.int32(qualities[i])
+        total += quality if quality >= 15 else 0
+    return total
+
+
+@kernel
+def put_mate(out, at, mate, reads, rows, cigar, cigar_offsets):
+    """MC and MQ of a mapped mate, and ms."""
+    mate_row = rows.offsets[mate]
+    if rows.trace[mate_row] >= 0:
+        at = put_text_start(out, at, MC)
+        at = put_operations(out, at, cigar, cigar_offsets[mate_row], cigar_offsets[mate_row + 1])
+        out[at] = 0
+        at = put_integer(out, at + 1, MQ, np.int64(rows.mapping_quality[mate_row]))
+    total = quality_sum(reads.qualities, reads.offsets[mate], reads.offsets[mate + 1])
+    return put_integer(out, at, MS, np.int64(total))
+
+
+@kernel
+def write_tags(reads, reference, rows, traces, names, cigar, cigar_offsets, out, out_offsets):
+    """Tags of all rows; returns their bytes."""
     at = 0
     out_offsets[0] = 0
-    for row in range(row_read.size):
-        r, e = row_read[row], row_choice[row]
-        length = read_offsets[r + 1] - read_offsets[r]
+    for row in range(rows.read.size):
+        r, e = rows.read[row], rows.trace[row]
+        first, last = reads.offsets[r], reads.offsets[r + 1]
         if e >= 0:
-            at = put_integer(out, at, NM, np.int64(edit_distance[e]))
+            at = put_integer(out, at, NM, np.int64(traces.edit_distance[e]))
             at = put_text_start(out, at, MD)
-            at = put_differences(
-                out,
-                at,
-                e,
-                read_offsets[r],
-                read_offsets[r + 1],
-                strand,
-                bases,
-                packed,
-                query_start,
-                start,
-                operations,
-                operation_offsets,
-            )
+            at = put_differences(out, at, e, first, last, reads.bases, reference.packed, traces)
             out[at] = 0
-            at = put_integer(out, at + 1, AS, np.int64(score[e]))
-            at = put_integer(out, at, XS, np.int64(max(0, second_score[e] - (choice_score[e] - score[e]))))
-        if segment[r] != UNPAIRED:
-            mate = r + 1 if segment[r] == FIRST else r - 1
-            mate_row = row_offsets[mate]
-            if row_choice[mate_row] >= 0:
-                at = put_text_start(out, at, MC)
-                at = put_operations(out, at, cigar, cigar_offsets[mate_row], cigar_offsets[mate_row + 1])
-                out[at] = 0
-                at = put_integer(out, at + 1, MQ, np.int64(quality[mate_row]))
-            at = put_integer(out, at, MS, np.int64(quality_sum[mate]))
-        if row_offsets[r + 1] - row_offsets[r] > 1:
-            at = put_supplementary(out, at, r, row, length, row_offsets, row_choice, strand, contig, position, quality, query_start,
-                                   query_stop, operations, operation_offsets, edit_distance, names, name_offsets)  # fmt: skip
-        if e >= 0 and row == row_offsets[r]:
-            at = put_secondary(out, at, choice_offsets[r], choice_offsets[r + 1], length, role, status, strand, start, contig_offsets,
-                               query_start, query_stop, operations, operation_offsets, edit_distance, names, name_offsets)  # fmt: skip
+            bonus = traces.full_score[e] - traces.score[e]
+            at = put_integer(out, at + 1, AS, np.int64(traces.score[e]))
+            at = put_integer(out, at, XS, np.int64(max(0, traces.second_score[e] - bonus)))
+        if reads.segment[r] != UNPAIRED:
+            at = put_mate(out, at, mate_of(r, reads.segment), reads, rows, cigar, cigar_offsets)
+        if rows.offsets[r + 1] - rows.offsets[r] > 1:
+            at = put_supplementary(out, at, r, row, last - first, rows, traces, names)
+        if e >= 0 and row == rows.offsets[r]:
+            at = put_secondary(out, at, r, last - first, traces, reference.contig_offsets, names)
         out_offsets[row + 1] = at
     return at
 
 
 def encode_tags(
-    reads: ReadBatch, choices: Choices, extensions: Extensions, reference: Reference, row_offsets: np.ndarray, row_read: np.ndarray,
-    row_choice: np.ndarray, contig: np.ndarray, position: np.ndarray, quality: np.ndarray, cigar: np.ndarray, cigar_offsets: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """NM MD AS XS MC MQ ms SA XA of all rows: uint8 bytes and int64 offsets [rows + 1]."""
-    names, name_offsets = contig_names(reference.names)
-    room = total_room(
-        reads.segment, row_offsets, row_read, row_choice, choices.choice_offsets, cigar_offsets, extensions.cigar_offsets,
-        extensions.edit_distance, int(np.diff(name_offsets).max()),
-    )  # fmt: skip
-    out, out_offsets, sums = (
-        np.empty(room, np.uint8),
-        np.empty(row_read.size + 1, np.int64),
-        np.empty(len(reads), np.int64),
-    )
-    quality_sums(reads.qualities, reads.read_offsets, sums)
-    used = write_tags(
-        reads.segment, reads.read_offsets, reads.bases, reference.packed, reference.contig_offsets, names, name_offsets, sums,
-        choices.choice_offsets, choices.role, choices.strand, choices.score, choices.second_score,
-        extensions.score, extensions.query_start, extensions.query_stop, extensions.reference_start, extensions.edit_distance,
-        extensions.cigar, extensions.cigar_offsets, extensions.status,
-        row_offsets, row_read, row_choice, contig, position, quality, cigar, cigar_offsets, out, out_offsets,
-    )  # fmt: skip
-    return out[:used], out_offsets
+    reads: ReadView, reference: Reference, rows: Rows, traces: Traces, cigar: np.ndarray, cigar_offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """NM MD AS XS MC MQ ms SA XA of all rows: uint8 bytes and int64 offsets [r + 1]."""
+    names = contig_names(reference.names)
+    room = total_room(reads.segment, rows, traces, cigar_offsets, int(np.diff(names.offsets).max()))
+    out, offsets = np.empty(room, np.uint8), np.empty(rows.read.size + 1, np.int64)
+    view = view_reference(reference)
+    used = write_tags(reads, view, rows, traces, names, cigar, cigar_offsets, out, offsets)
+    return out[:used], offsets
