@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from readwarp.cli import options as shared
-from readwarp.config import AlignParameters, RecordParameters
+from readwarp.config import SEED_PRESETS, AlignParameters, RecordParameters
 from readwarp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,9 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
-    """-I --min-score -Y --eqx; read by `parameters`."""
+    """--preset -I --min-score -Y --eqx; read by `parameters`."""
     default = RecordParameters()
     group = parser.add_argument_group("alignment")
+    group.add_argument(
+        "--preset",
+        choices=SEED_PRESETS,
+        help="seeds of the index: short for reads below 75 bases [those of the index that is there, else standard]",
+    )
     group.add_argument(
         "-I",
         "--insert-size",
@@ -99,6 +104,7 @@ def job_of(options: argparse.Namespace) -> "AlignJob":
         output=None if options.output is None else str(options.output),
         parameters=parameters(options),
         resources=shared.resources(options),
+        seeds=SEED_PRESETS[options.preset] if options.preset else None,
         sort=options.sort,
         mark_duplicates=options.mark_duplicates,
         write_index=options.write_index,

@@ -2,14 +2,14 @@
 
 import logging
 import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from readwarp.align import pipeline
 from readwarp.batches import InsertSizes, ReadBatch
 from readwarp.cli.inputs import Inputs
 from readwarp.cli.reporting import Progress, Reporter, consumed
-from readwarp.config import AlignParameters, Resources
+from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
@@ -37,6 +37,7 @@ class AlignJob:
     output: str | None  # None: SAM to stdout
     parameters: AlignParameters
     resources: Resources
+    seeds: SeedParameters | None = None  # what the index must have; None: take the one that is there
     sort: str = "none"
     mark_duplicates: bool = False
     write_index: bool = False
@@ -48,7 +49,8 @@ def align(job: AlignJob, reporter: Reporter) -> None:
     """Run the job: every read goes to the output once, in input order or sorted."""
     metrics = reporter.metrics
     backend = backends.choose(job.resources.device)
-    index = open_index(job.reference, job.parameters, job.resources.threads, reporter)
+    index = open_index(job, reporter)
+    job = replace(job, parameters=seeded_as(index, job.parameters))
     planned = planned_memory(job.resources, index)
     placement = Placement(index, backend)
     placement.bind(0)
@@ -85,6 +87,7 @@ class Stages:
         self.job, self.placement, self.backend = job, placement, backend
         self.writer, self.metrics, self.progress = writer, metrics, progress
         names, groups = placement.index.reference.names, job.inputs.read_group_ids
+        self.models: list[dict[str, object]] = []  # of each input
         self.encoder = Encoder(names, groups, text=writer.text)
 
     def train(self, first: list[ReadBatch]) -> InsertSizes:
@@ -92,6 +95,8 @@ class Stages:
             return self.job.insert_sizes
         self.placement.bind(0)
         sizes = pipeline.train(first, self.placement.current(), self.job.parameters, self.backend, self.metrics)
+        self.models.append(asdict(sizes))
+        self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
             logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
         return sizes
@@ -140,14 +145,20 @@ class Placement:
         return placed
 
 
-def open_index(reference: Path, parameters: AlignParameters, threads: int, reporter: Reporter) -> Index:
-    """REF.rwx, built first where it is absent."""
-    path = index_path(reference)
+def open_index(job: AlignJob, reporter: Reporter) -> Index:
+    """REF.rwx, built first where it is absent; with the seeds asked for, else those it has."""
+    path, metrics, threads = index_path(job.reference), reporter.metrics, job.resources.threads
     if path.exists():
-        return open_or_build(reference, parameters.seed, threads, reporter.metrics)
+        return open_or_build(job.reference, job.seeds, threads, metrics)
     logger.info("building the index %s", path)
     with reporter.compiling():
-        return open_or_build(reference, parameters.seed, threads, reporter.metrics)
+        return open_or_build(job.reference, job.seeds, threads, metrics)
+
+
+def seeded_as(index: Index, parameters: AlignParameters) -> AlignParameters:
+    """Look up what the index holds."""
+    have = index.parameters
+    return replace(parameters, seed=replace(parameters.seed, k=have.k, s=have.s, t=have.t))
 
 
 def planned_memory(resources: Resources, index: Index) -> Plan:

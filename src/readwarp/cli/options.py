@@ -3,9 +3,14 @@
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from readwarp.config import Resources, Scoring
+from readwarp.config import CallParameters, Resources, Scoring
 from readwarp.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from readwarp.call.targets import Target
+    from readwarp.index.store import Reference
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -163,3 +168,45 @@ def scoring(options: argparse.Namespace) -> Scoring:
         options.scoring_gap_extend,
         options.scoring_end_bonus,
     )
+
+
+def add_calling(parser: argparse.ArgumentParser) -> None:
+    """-r -L --ploidy and qualities; read by `calling` and `targets`."""
+    default = CallParameters()
+    group = parser.add_argument_group("calling")
+    group.add_argument(
+        "-r",
+        "--region",
+        action="append",
+        default=[],
+        metavar="R",
+        help="NAME, NAME:FROM or NAME:FROM-TO; may be repeated [everything]",
+    )
+    group.add_argument("-L", "--targets", type=Path, metavar="BED", help="call in the intervals of a BED file")
+    for name, value, text in (
+        ("ploidy", default.ploidy, "copies of each contig"),
+        ("min-base-quality", default.min_base_quality, "bases below it are not used"),
+        ("min-mapping-quality", default.min_mapping_quality, "reads below it are not used"),
+        ("max-depth", default.max_depth, "most reads used at a position"),
+    ):
+        group.add_argument(f"--{name}", type=int, default=value, metavar="N", help=f"{text} [{value}]")
+
+
+def calling(options: argparse.Namespace) -> CallParameters:
+    return CallParameters(
+        ploidy=options.ploidy,
+        min_base_quality=options.min_base_quality,
+        min_mapping_quality=options.min_mapping_quality,
+        max_depth=options.max_depth,
+    )
+
+
+def targets(options: argparse.Namespace, reference: "Reference") -> "list[Target] | None":
+    """What --region and --targets ask for, None for everything. Raises InputError for a contig that does not exist."""
+    from readwarp.call.targets import parse_region, read_bed
+
+    if not options.region and not options.targets:
+        return None
+    lengths = (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
+    parts = [parse_region(text, reference.names, lengths) for text in options.region]
+    return parts + (read_bed(options.targets, reference.names, lengths) if options.targets else [])

@@ -5,7 +5,7 @@ import logging
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -21,6 +21,9 @@ logger = logging.getLogger("readwarp")
 class Progress(Protocol):
     def advance(self, number: int, share: float | None = None) -> None:
         """So many items more are done; `share` of the whole input (0-1) where that is known."""
+
+    def kernel(self, name: str, number: int) -> None:
+        """A kernel is being compiled meanwhile."""
 
 
 def consumed(paths: Sequence[Sequence[str]], source: int) -> float | None:
@@ -96,11 +99,10 @@ class Reporter:
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Progress]:
         """A bar on a terminal, else a log line every half minute."""
-        if self.bars:
-            with _bar(what, unit) as shown:
-                yield shown
-        else:
-            yield _LogLines(what, unit)
+        from readwarp.device.compilation import watched
+
+        with _bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as shown, watched(shown.kernel):
+            yield shown
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
@@ -119,6 +121,9 @@ class Reporter:
             logger.info("compiled %d kernels in %.0f s; later runs find them in the cache", compilation.kernels, spent)
 
 
+COMPILING = "compiling kernels for this machine (once, under a minute)"
+
+
 class _LogLines:
     def __init__(self, what: str, unit: str) -> None:
         self.what, self.unit, self.done = what, unit, 0
@@ -132,6 +137,10 @@ class _LogLines:
             of_whole = "" if share is None else f", {share:.0%} of the input"
             rate = self.done / (now - self.started)
             logger.info("%s: %s %s, %s/s%s", self.what, f"{self.done:,}", self.unit, f"{rate:,.0f}", of_whole)
+
+    def kernel(self, name: str, number: int) -> None:
+        if number == 1:
+            logger.info(COMPILING)
 
 
 @contextmanager
@@ -150,25 +159,27 @@ def _bar(what: str, unit: str) -> Iterator[Progress]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5) as bar:
-        yield _Bar(bar, bar.add_task(what, total=None, done=0, rate=0.0))
+        yield _Bar(bar, what)
 
 
 class _Bar:
-    def __init__(self, bar: Any, task: Any) -> None:
-        self.bar, self.task, self.done, self.share, self.started = bar, task, 0, 0.0, time.perf_counter()
+    def __init__(self, bar: Any, what: str) -> None:
+        self.bar, self.what, self.done, self.share, self.started = bar, what, 0, 0.0, time.perf_counter()
+        self.task = bar.add_task(what, total=None, done=0, rate=0.0)
 
     def advance(self, number: int, share: float | None = None) -> None:
         self.done += number
         rate = self.done / max(1e-9, time.perf_counter() - self.started)
         self.share = max(self.share, share or 0.0)
         known = {} if share is None else {"total": 1.0, "completed": self.share}
-        self.bar.update(self.task, done=self.done, rate=rate, **known)
+        self.bar.update(self.task, description=self.what, done=self.done, rate=rate, **known)
+
+    def kernel(self, name: str, number: int) -> None:
+        self.bar.update(self.task, description=f"{self.what} (compiling {name})")
 
 
 class _Compiling:
     """One log line, or on a terminal the name of the kernel at hand."""
-
-    TEXT = "compiling kernels for this machine (once, under a minute)"
 
     def __init__(self, bars: bool) -> None:
         self.bars = bars
@@ -177,9 +188,9 @@ class _Compiling:
     def kernel(self, name: str, number: int) -> None:
         if not self.bars:
             if number == 1:
-                logger.info(self.TEXT)
+                logger.info(COMPILING)
             return
-        text = f"{self.TEXT}: {number} {name}"
+        text = f"{COMPILING}: {number} {name}"
         if self.status is None:
             from rich.console import Console
 

@@ -1,0 +1,106 @@
+"""run: reads to sorted, duplicate-marked alignments and variants, with a summary."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from readwarp.cli import options as shared
+from readwarp.cli.align import add_alignment, job_of
+from readwarp.errors import UsageError
+
+if TYPE_CHECKING:
+    from readwarp.cli.align_job import AlignJob
+    from readwarp.cli.reporting import Reporter
+
+EPILOG = """\
+example:
+  readwarp run ref.fa sample_1.fq.gz sample_2.fq.gz -o results
+
+makes results/sample.bam and .bai, results/sample.vcf.gz and .tbi, and results/metrics.json; `sample` is the SM of the
+read group, by default from the file's name. The index REF.rwx is built when it is absent.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    shared.add_inputs(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True, help="folder of the results")
+    parser.add_argument("-f", "--force", action="store_true", help="replace results that exist")
+    parser.add_argument("--no-pg", action="store_true", help="no @PG line in the header of the BAM file")
+    add_alignment(parser)
+    shared.add_scoring(parser, short=False)
+    shared.add_calling(parser)
+    shared.add_resources(parser)
+    shared.add_reporting(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from readwarp.cli.align_job import align
+    from readwarp.cli.reporting import Reporter
+    from readwarp.cli.summary import show
+
+    options.sort, options.mark_duplicates, options.write_index = "coordinate", True, True
+    folder: Path = options.output
+    job = job_of(options)
+    stem = folder / sample_of(job)
+    bam, vcf, metrics = Path(f"{stem}.bam"), Path(f"{stem}.vcf.gz"), folder / "metrics.json"
+    made = make_folder(folder)
+    try:
+        for output in (bam, vcf, metrics):
+            shared.check_output(output, options.force, [options.reference, *options.reads])
+        with Reporter(options) as reporter:
+            align(replace(job, output=str(bam)), reporter)
+            call(options, job, bam, vcf, reporter)
+            reporter.write_metrics(metrics)
+        show(reporter.metrics, (bam, vcf, metrics), quiet=options.quiet)
+    except BaseException:
+        if made and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+    return 0
+
+
+def call(options: argparse.Namespace, job: "AlignJob", bam: Path, vcf: Path, reporter: "Reporter") -> None:
+    from readwarp.call.pipeline import call_variants
+    from readwarp.index import open_or_build
+
+    reference, metrics, told = open_or_build(options.reference).reference, reporter.metrics, [0, 1]
+    with metrics.time("call"), reporter.progress("calling", "bases") as progress:
+
+        def tell(done: int, total: int) -> None:
+            progress.advance(done - told[0], done / total)
+            told[:] = done, total
+
+        call_variants(
+            reference,
+            bam,
+            vcf,
+            shared.calling(options),
+            job.resources,
+            metrics,
+            regions=shared.targets(options, reference),
+            reference_path=options.reference,
+            command=options.command_line,
+            progress=tell,
+        )
+    metrics.note(mean_depth=round(metrics.counts.get("bases_counted", 0) / told[1], 2))
+
+
+def sample_of(job: "AlignJob") -> str:
+    """The one sample that all read groups belong to."""
+    from readwarp.formats.header import field
+
+    samples = sorted({field(line, "SM") or field(line, "ID") or "sample" for line in job.inputs.read_groups})
+    if len(samples) > 1:
+        raise UsageError(f"run takes the reads of one sample; these are of {', '.join(samples)} (see --read-group)")
+    return samples[0].replace("/", "_")
+
+
+def make_folder(folder: Path) -> bool:
+    """Make the folder of the results; whether it was not there before."""
+    try:
+        there = folder.is_dir()
+        folder.mkdir(parents=True, exist_ok=True)
+        return not there
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made ({(error.strerror or 'unknown').lower()})") from None

@@ -1,0 +1,99 @@
+"""What `run` shows at its end: reads, alignments, variants, files and the first calls."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from readwarp.metrics import Metrics
+
+FIRST_CALLS = 5
+
+
+def show(metrics: Metrics, files: Sequence[Path], quiet: bool = False) -> None:
+    """Tables on stdout; nothing with `quiet`."""
+    if quiet:
+        return
+    console = Console(highlight=False)
+    bam, vcf, _ = files
+    table = Table(title=f"[bold]{bam.stem}[/]", title_justify="left", show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(justify="right")
+    table.add_column(style="dim")
+    for row in rows(metrics):
+        table.add_row(*row)
+    console.print(table)
+    calls = first_calls(vcf)
+    if calls:
+        console.print(calls_table(calls))
+    for path in files:
+        console.print(str(path), soft_wrap=True)
+
+
+def rows(metrics: Metrics) -> list[tuple[str, str, str]]:
+    """(what, figure, explanation)."""
+    count = metrics.counts.get
+    reads, aligned, depth = count("reads", 0), count("mapped", 0), metrics.facts.get("mean_depth")
+    snvs, indels, passed = count("snvs", 0), count("indels", 0), count("variants_pass", 0)
+    out = [
+        ("reads", f"{reads:,}", ""),
+        ("mapped", percent(aligned, reads), ""),
+        ("properly paired", percent(count("proper", 0), reads), ""),
+        ("duplicates", percent(count("duplicates", 0), reads), ""),
+        *((("insert size", size, "bases, mean ± deviation"),) if (size := insert_size(metrics)) else ()),
+        *(
+            (("mean depth", f"{depth:.1f}", "bases used for calling per base of the reference"),)
+            if isinstance(depth, float)
+            else ()
+        ),
+        ("variants", f"{passed:,}", f"pass all filters, of {count('variants', 0):,}"),
+        ("SNVs", f"{snvs:,}", f"Ts/Tv {ratio(count('transitions', 0), count('transversions', 0))}"),
+        ("indels", f"{indels:,}", ""),
+        ("heterozygous", percent(count("heterozygous", 0), passed), "of the variants"),
+    ]
+    return out
+
+
+def insert_size(metrics: Metrics) -> str:
+    models = metrics.facts.get("insert_sizes")
+    known = [m for m in models if m["pairs"]] if isinstance(models, list) else []
+    return ", ".join(f"{m['mean']:.0f} ± {m['deviation']:.0f}" for m in known)
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f} %" if whole else "-"
+
+
+def ratio(a: int, b: int) -> str:
+    return f"{a / b:.2f}" if b else "-"
+
+
+def first_calls(vcf: Path) -> list[tuple[str, ...]]:
+    """Place, alleles, genotype, depth and quality of the first variants that pass."""
+    import pysam
+
+    out: list[tuple[str, ...]] = []
+    with pysam.VariantFile(str(vcf)) as file:
+        for record in file:
+            if len(out) == FIRST_CALLS:
+                break
+            if list(record.filter) not in ([], ["PASS"]):
+                continue
+            sample = record.samples[0]
+            genotype = "/".join("." if allele is None else str(allele) for allele in sample["GT"])
+            place = f"{record.chrom}:{record.pos:,}"
+            alleles = f"{record.ref} → {','.join(record.alts or ())}"
+            out.append((place, alleles, genotype, str(sample.get("DP", "")), f"{record.qual or 0:.0f}"))
+    return out
+
+
+def calls_table(calls: Sequence[tuple[str, ...]]) -> Table:
+    table = Table(title="first variants", title_justify="left", box=None, pad_edge=False, title_style="bold")
+    for name in ("place", "alleles", "genotype"):
+        table.add_column(name)
+    for name in ("depth", "quality"):
+        table.add_column(name, justify="right")
+    for call in calls:
+        table.add_row(*call)
+    return table
