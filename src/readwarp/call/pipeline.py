@@ -162,14 +162,10 @@ def _run(
         if progress:
             progress(done, total)
 
-    devices, workers = caller.backend.devices, resources.threads
-
     def bind(worker: int) -> None:
-        if devices:
-            from readwarp.device.jit import cuda
+        caller.backend.bind(caller.backend.device_of(worker))
 
-            cuda.select_device(devices[worker % len(devices)])
-
+    workers = resources.threads
     run_ordered(windows(targets, size), work, write, workers, 2 * workers + 2, bind)
 
 

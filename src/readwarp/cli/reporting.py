@@ -22,6 +22,9 @@ class Progress(Protocol):
     def advance(self, number: int, share: float | None = None) -> None:
         """So many items more are done; `share` of the whole input (0-1) where that is known."""
 
+    def reach(self, done: int, total: int) -> None:
+        """So many items of all are done."""
+
     def kernel(self, name: str, number: int) -> None:
         """A kernel is being compiled meanwhile."""
 
@@ -124,7 +127,19 @@ class Reporter:
 COMPILING = "compiling kernels for this machine (once, under a minute)"
 
 
-class _LogLines:
+class _Reaching:
+    """`reach` in terms of `advance`."""
+
+    done = 0
+
+    def advance(self, number: int, share: float | None = None) -> None:
+        raise NotImplementedError
+
+    def reach(self, done: int, total: int) -> None:
+        self.advance(done - self.done, done / total if total else None)
+
+
+class _LogLines(_Reaching):
     def __init__(self, what: str, unit: str) -> None:
         self.what, self.unit, self.done = what, unit, 0
         self.started = self.said = time.perf_counter()
@@ -162,7 +177,7 @@ def _bar(what: str, unit: str) -> Iterator[Progress]:
         yield _Bar(bar, what)
 
 
-class _Bar:
+class _Bar(_Reaching):
     def __init__(self, bar: Any, what: str) -> None:
         self.bar, self.what, self.done, self.share, self.started = bar, what, 0, 0.0, time.perf_counter()
         self.task = bar.add_task(what, total=None, done=0, rate=0.0)

@@ -64,13 +64,9 @@ def call(options: argparse.Namespace, job: "AlignJob", bam: Path, vcf: Path, rep
     from readwarp.call.pipeline import call_variants
     from readwarp.index import open_or_build
 
-    reference, metrics, told = open_or_build(options.reference).reference, reporter.metrics, [0, 1]
+    reference, metrics = open_or_build(options.reference).reference, reporter.metrics
+    targets = shared.targets(options, reference)
     with metrics.time("call"), reporter.progress("calling", "bases") as progress:
-
-        def tell(done: int, total: int) -> None:
-            progress.advance(done - told[0], done / total)
-            told[:] = done, total
-
         call_variants(
             reference,
             bam,
@@ -78,12 +74,13 @@ def call(options: argparse.Namespace, job: "AlignJob", bam: Path, vcf: Path, rep
             shared.calling(options),
             job.resources,
             metrics,
-            regions=shared.targets(options, reference),
+            regions=targets,
             reference_path=options.reference,
             command=options.command_line,
-            progress=tell,
+            progress=progress.reach,
         )
-    metrics.note(mean_depth=round(metrics.counts.get("bases_counted", 0) / told[1], 2))
+    bases = sum(t.stop - t.start for t in targets) if targets else int(reference.contig_offsets[-1])
+    metrics.note(mean_depth=round(metrics.counts.get("bases_counted", 0) / max(1, bases), 2))
 
 
 def sample_of(job: "AlignJob") -> str:
