@@ -216,6 +216,9 @@ class Pileup:
     allele_offsets: ndarray  # int64 [a + 1]
     allele_counts: ndarray  # int32 [a, 2 (strand)]
     allele_quality_sums: ndarray  # int64 [a, 2], of the bases before the allele
+    event_offsets: ndarray  # int64 [n reads + 1]: the insertions and deletions of each read's CIGAR ...
+    event_position: ndarray  # int64 [e], ... the reference base before them after left-alignment ...
+    event_allele: ndarray  # int32 [e], ... and their allele, -1 where they do not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,10 +233,12 @@ class Sites:
     begin: ndarray  # int64 [s], 0-based in the contig
     stop: ndarray  # int64 [s], first reference base behind all places where one of the alleles could be written
     is_indel: ndarray  # bool [s]
+    unit: ndarray  # int32 [s], bases of the repeat unit of the first other allele of an indel; 1 elsewhere
     allele_offsets: ndarray  # int64 [s + 1]
     deleted: ndarray  # int32 [A]
     inserted: ndarray  # uint8, bases; 4 alone: the base is missing on a haplotype with a deletion across it
     inserted_offsets: ndarray  # int64 [A + 1]
+    source: ndarray  # int32 [A], allele of the pileup, -1 for the reference and for substitutions
 
     def __len__(self) -> int:
         return self.begin.size

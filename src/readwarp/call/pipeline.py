@@ -74,7 +74,7 @@ class Caller:
         indels = selected(sites, np.flatnonzero(near & sites.is_indel))
         inside = within(sites, window.start, window.stop)
         substitutions = selected(sites, np.flatnonzero(inside & ~sites.is_indel))
-        for_indels, masked = weigh_indels(reads, indels, bases, first, p.max_depth)
+        for_indels, masked = weigh_indels(reads, pileup, indels, bases, first, p.max_depth)
         for_substitutions = weigh_substitutions(reads, masked, substitutions, p.min_base_quality, p.max_depth)
         calls = (
             genotype_sites(substitutions, for_substitutions, bases, first, p),

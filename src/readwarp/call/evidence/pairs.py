@@ -61,12 +61,12 @@ def base_at(position, cigar, cigar_offsets, read_offsets, read, target):
             if target < p + length:
                 return (q + target - p if target >= p else -1), False
             p, q = p + length, q + length
-        elif operation == DELETION or operation == SKIP:
+        elif operation in (DELETION, SKIP):
             if target < p + length:
                 is_deleted = operation == DELETION and q > read_offsets[read]
                 return (q - 1 if is_deleted else -1), is_deleted
             p += length
-        elif operation == INSERTION or operation == SOFT_CLIP:
+        elif operation in (INSERTION, SOFT_CLIP):
             q += length
     return -1, False
 
@@ -93,7 +93,7 @@ def anchors(position, cigar, cigar_offsets, read_offsets, read, low, high):
                 aligned_low = q
             p, q = p + length, q + length
             aligned_high = q
-        elif operation == INSERTION or operation == DELETION or operation == SKIP:
+        elif operation in (INSERTION, DELETION, SKIP):
             after = q + (length if operation == INSERTION else 0)
             if p <= low:
                 lowest = after

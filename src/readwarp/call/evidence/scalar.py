@@ -22,10 +22,11 @@ def log_mismatch(quality):
 @scalar
 def log_indel_error(difference, unit, tract):
     """log10 of the probability of an error of `difference` bases in a repeat of `tract` bases in units of `unit`."""
-    size = abs(difference)
-    repeats = tract // unit
+    size, repeats = abs(difference), tract // unit
     phred = 45.0
-    if size % unit == 0:
+    if size == 0:
+        phred = 60.0
+    elif size % unit == 0:
         slope = 2.4 if unit == 1 else 3.0
         phred = max(10.0, 45.0 - slope * max(0, repeats - 3)) + 5.0 * (size // unit - 1)
     return -0.1 * min(phred, 60.0)

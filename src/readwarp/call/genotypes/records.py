@@ -8,6 +8,7 @@ import numpy as np
 from readwarp.batches import Calls, Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.filters import annotate, failed_filters
+from readwarp.call.genotypes.scalar import indel_prior
 from readwarp.config import CallParameters
 from readwarp.index.bases import LETTERS
 
@@ -58,7 +59,10 @@ def _call(sites, likelihoods, site, scores, reference, start, parameters):  # ty
     kept = [0, *sorted({a for a in table[best] if is_other[a]})]
     if len(kept) == 1:
         return None
-    theta = parameters.indel_prior if sites.is_indel[site] else parameters.snv_prior
+    theta = parameters.snv_prior
+    if sites.is_indel[site]:
+        tract = int(sites.stop[site] - sites.begin[site])
+        theta = indel_prior(parameters.indel_prior, int(sites.unit[site]), tract)
     quality = _quality(scores, table, is_other, theta)
     genotype, phred = _likelihoods(scores, table, is_other, kept, best)
     pairs = slice(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1])

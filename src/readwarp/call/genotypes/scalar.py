@@ -1,4 +1,4 @@
-"""Strand bias and Phred numbers."""
+"""Priors and strand bias."""
 
 import math
 
@@ -23,3 +23,9 @@ def fisher_phred(a, b, c, d):
         if other <= seen:
             p += math.exp(other)
     return max(0.0, -10.0 * math.log10(min(1.0, max(p, 1e-300))))
+
+
+@scalar
+def indel_prior(prior, unit, tract):
+    """Heterozygosity of indels: repeats of more than 4 units vary more, the more units they have."""
+    return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))

@@ -48,7 +48,7 @@ def locate(position, cigar, cigar_offsets, read_offsets, read, start, stop, plac
             for k in range(max(0, start - p), min(length, stop - p)):
                 places[p + k - start] = q + k
             p, q = p + length, q + length
-        elif operation == INSERTION or operation == SOFT_CLIP:
+        elif operation in (INSERTION, SOFT_CLIP):
             q += length
         elif operation < SOFT_CLIP:
             p += length
@@ -69,7 +69,7 @@ def merge_block(position, cigar, cigar_offsets, read_offsets, read, start, stop,
                         qualities[better] -= qualities[worse]
                     qualities[worse] = 0
             p, q = p + length, q + length
-        elif operation == INSERTION or operation == SOFT_CLIP:
+        elif operation in (INSERTION, SOFT_CLIP):
             q += length
         elif operation < SOFT_CLIP:
             p += length

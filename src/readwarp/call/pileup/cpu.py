@@ -4,7 +4,7 @@ import numpy as np
 
 from readwarp.batches import AlignedReads, Pileup
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
-from readwarp.call.pileup.events import Events, assemble, new_events
+from readwarp.call.pileup.events import assemble, new_events
 from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
@@ -49,7 +49,7 @@ def count_bases(
                         quality_sums[w, base, strand] += qualities[q + k]
                 p, q = p + length, q + length
                 quality = qualities[q - 1] if length else 0
-            elif operation == INSERTION or operation == DELETION:
+            elif operation in (INSERTION, DELETION):
                 if start < p <= stop and is_open and quality > 0 and length <= MAX_INDEL:
                     event_position[event] = p - 1
                     event_length[event] = length if operation == INSERTION else -length

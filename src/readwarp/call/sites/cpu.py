@@ -8,7 +8,7 @@ from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 
-Allele = tuple[int, bytes]  # deleted bases, inserted bases
+Allele = tuple[int, bytes, int]  # deleted bases, inserted bases, allele of the pileup or -1
 Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
 
 
@@ -23,13 +23,15 @@ def find_sites(pileup: Pileup, reference: np.ndarray, parameters: CallParameters
         begin=begin,
         stop=begin + 1,
         is_indel=np.array([site[1] for site in sites], bool),
+        unit=np.ones(begin.size, np.int32),
         allele_offsets=_offsets([len(own) for _, _, own in sites]),
-        deleted=np.array([deleted for deleted, _ in alleles], np.int32),
-        inserted=np.frombuffer(b"".join(bases for _, bases in alleles), np.uint8),
-        inserted_offsets=_offsets([len(bases) for _, bases in alleles]),
+        deleted=np.array([deleted for deleted, _, _ in alleles], np.int32),
+        inserted=np.frombuffer(b"".join(bases for _, bases, _ in alleles), np.uint8),
+        inserted_offsets=_offsets([len(bases) for _, bases, _ in alleles]),
+        source=np.array([source for _, _, source in alleles], np.int32),
     )
     extend_tracts(
-        *(reference, pileup.start, out.begin, out.stop, out.is_indel, out.allele_offsets),
+        *(reference, pileup.start, out.begin, out.stop, out.unit, out.is_indel, out.allele_offsets),
         *(out.deleted, out.inserted, out.inserted_offsets),
     )
     return out
@@ -46,7 +48,7 @@ def _substitutions(pileup: Pileup, reference: np.ndarray, parameters: CallParame
     sites: list[Site] = []
     for w in np.flatnonzero(is_allele[:, :DELETED].any(axis=1)).tolist():
         shown = sorted(np.flatnonzero(is_allele[w]).tolist(), key=lambda base: (-counts[w, base], base))
-        alleles = [(1, bytes([base])) for base in (int(reference[w]), *shown)]
+        alleles = [(1, bytes([base]), -1) for base in (int(reference[w]), *shown)]
         sites.append((pileup.start + w, False, alleles))
     return sites
 
@@ -62,9 +64,9 @@ def _indels(pileup: Pileup, reference: np.ndarray, parameters: CallParameters) -
         deleted = 0 if bases else length
         w = anchor - pileup.start
         if w + 1 + deleted < reference.size and (reference[w : w + 1 + deleted] < 4).all():
-            groups.setdefault(anchor, []).append((-int(number[a]), a, (deleted, bases)))
+            groups.setdefault(anchor, []).append((-int(number[a]), a, (deleted, bases, a)))
     return [
-        (anchor + 1, True, [(0, b""), *(allele for _, _, allele in sorted(found)[: MAX_ALLELES - 1])])
+        (anchor + 1, True, [(0, b"", -1), *(allele for _, _, allele in sorted(found)[: MAX_ALLELES - 1])])
         for anchor, found in groups.items()
     ]
 
@@ -74,8 +76,8 @@ def _offsets(sizes: list[int]) -> np.ndarray:
 
 
 @kernel
-def extend_tracts(reference, start, begin, stop, is_indel, allele_offsets, deleted, inserted, inserted_offsets):
-    """Move `stop` of each indel site behind the rightmost place where one of its alleles could be written."""
+def extend_tracts(reference, start, begin, stop, unit, is_indel, allele_offsets, deleted, inserted, inserted_offsets):
+    """Move each indel site's `stop` behind the rightmost place where an allele could be written; find its `unit`."""
     for site in range(begin.size):
         if not is_indel[site]:
             continue
@@ -93,4 +95,16 @@ def extend_tracts(reference, start, begin, stop, is_indel, allele_offsets, delet
                     break
                 shift += 1
             furthest = max(furthest, first + shift + deleted[a])
+            if a == allele_offsets[site] + 1:
+                changed = inserted[source : source + length] if length else reference[first : first + gap]
+                unit[site] = period(changed)
         stop[site] = furthest + start
+
+
+@kernel
+def period(bases):
+    """Length of the shortest unit that the bases repeat."""
+    for unit in range(1, bases.size):
+        if bases.size % unit == 0 and np.all(bases[unit:] == bases[:-unit]):
+            return unit
+    return bases.size

@@ -21,10 +21,12 @@ def selected(sites: Sites, rows: np.ndarray) -> Sites:
         begin=sites.begin[rows],
         stop=sites.stop[rows],
         is_indel=sites.is_indel[rows],
+        unit=sites.unit[rows],
         allele_offsets=_offsets(sites.allele_offsets, rows),
         deleted=sites.deleted[alleles],
         inserted=sites.inserted[_ranges(sites.inserted_offsets, alleles)],
         inserted_offsets=_offsets(sites.inserted_offsets, alleles),
+        source=sites.source[alleles],
     )
 
 
