@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.align.seed.scalar import anchor_of, next_cap
+from readwarp.align.seed.scalar import UNFILTERED, WINDOWS, anchor_of, is_supported, next_cap, window_of
 from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, SeedParameters
 from readwarp.device.jit import kernel
@@ -10,6 +10,7 @@ from readwarp.index import Index
 from readwarp.index.syncmers import bucket_of, most_syncmers, sketch, sketch_scratch, tag_of
 
 GROUP = 64  # look-ups in flight
+AHEAD = 16  # reads whose entries are in flight
 SMALL = 48  # anchors up to which insertion sort is the fastest
 
 
@@ -32,12 +33,14 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
         seed_offsets, counts, parameters.max_hits, parameters.rescue_hits, parameters.max_anchors,
         caps, anchor_offsets, repetitive,
     )  # fmt: skip
-    anchors = np.empty(anchor_offsets[-1], np.uint64)
+    anchors, room = np.empty(anchor_offsets[-1] + 1, np.uint64), int(np.diff(anchor_offsets).max(initial=0))
+    if room == 0:
+        return SeedHits(anchors[:0], anchor_offsets, repetitive, status)
     emit(
         reads.read_offsets, seed_offsets, queries, strands, firsts, counts, caps, index.tags, index.positions, p.k,
-        anchor_offsets, anchors,
+        room, anchor_offsets, anchors,
     )  # fmt: skip
-    return SeedHits(anchors, anchor_offsets, repetitive, status)
+    return SeedHits(anchors[: anchor_offsets[-1]], anchor_offsets, repetitive, status)
 
 
 @kernel
@@ -55,7 +58,7 @@ def sketch_reads(bases, read_offsets, k, s, t, scratch, hashes, queries, strands
 
 @kernel
 def look_up(hashes, bucket_starts, tags, bucket_bits, firsts, counts):
-    """First entry and number of entries of each hash. Bucket borders and tags of a group are touched before the walks."""
+    """First entry and number of entries of each hash. A group's borders and tags are touched before the walks."""
     lows, highs = np.empty(GROUP, np.int64), np.empty(GROUP, np.int64)
     for start in range(0, hashes.size, GROUP):
         size = min(GROUP, hashes.size - start)
@@ -111,18 +114,60 @@ def choose(seed_offsets, counts, max_hits, rescue_hits, max_anchors, caps, ancho
 
 @kernel
 def emit(
-    read_offsets, seed_offsets, queries, strands, firsts, counts, caps, tags, positions, k, anchor_offsets, anchors
-):
-    """Anchors of the seeds at or below the cap, sorted within each read."""
+    read_offsets,
+    seed_offsets,
+    queries,
+    strands,
+    firsts,
+    counts,
+    caps,
+    tags,
+    positions,
+    k,
+    room,
+    anchor_offsets,
+    anchors,
+):  # fmt: skip
+    """Anchors of the seeds at or below the cap, weak places left out, sorted within each read."""
+    row, touched, found = 0, 0, np.empty(room, np.uint64)
+    support = np.zeros(2 * WINDOWS, np.uint16)
     for read in range(caps.size):
-        length = read_offsets[read + 1] - read_offsets[read]
-        row = anchor_offsets[read]
+        if read % AHEAD == 0:  # entries of the next reads, so that their cache misses overlap
+            for i in range(seed_offsets[read], seed_offsets[min(read + AHEAD, caps.size)]):
+                entry = min(firsts[i], tags.size - 1)
+                touched ^= positions[entry] ^ tags[entry]
+        length, size = read_offsets[read + 1] - read_offsets[read], 0
         for i in range(seed_offsets[read], seed_offsets[read + 1]):
             if counts[i] <= caps[read]:
                 for entry in range(firsts[i], np.int64(firsts[i]) + counts[i]):
-                    anchors[row] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
-                    row += 1
-        sort(anchors[anchor_offsets[read] : row])
+                    found[size] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
+                    size += 1
+        kept = anchors[row : row + size]
+        if size > UNFILTERED:
+            size = leave_out_weak(found[:size], support, kept)
+        else:
+            kept[:] = found[:size]
+        sort(kept[:size])
+        row += size
+        anchor_offsets[read + 1] = row
+    return touched  # or the compiler would leave the touching out
+
+
+@kernel
+def leave_out_weak(found, support, kept):
+    """Copies the anchors of places that have enough of them (see `scalar.is_supported`); returns how many."""
+    support[:] = 0
+    most = 0
+    for anchor in found:
+        for half in range(2):
+            window = window_of(anchor, half)
+            support[window] += 1
+            most = max(most, support[window])
+    size = 0
+    for anchor in found:
+        kept[size] = anchor
+        size += is_supported(max(support[window_of(anchor, 0)], support[window_of(anchor, 1)]), most)
+    return size
 
 
 @kernel

@@ -4,6 +4,10 @@ import numpy as np
 
 from readwarp.device.jit import scalar
 
+UNFILTERED = 48  # anchors of a read up to which all are kept
+WINDOWS = 1024  # counters of places, in each of two halves
+WINDOW_BITS = 7  # a place: this many low bits of the diagonal left out
+
 
 @scalar
 def anchor_of(position, entry_strand, query, seed_strand, length, k):
@@ -24,3 +28,18 @@ def next_cap(cap, anchors, max_hits, rescue_hits, max_anchors):
     if anchors > max_anchors and cap > 1 and cap <= max_hits:
         return cap // 2
     return cap
+
+
+@scalar
+def window_of(anchor, half):
+    """Counter of the place an anchor votes for. The windows of half 1 are shifted by half a window."""
+    query = anchor & np.uint64(0xFFFF)
+    diagonal = (anchor >> np.uint64(16)) - query + np.uint64(half << (WINDOW_BITS - 1))
+    place = (diagonal >> np.uint64(WINDOW_BITS)) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(place >> np.uint64(54)) + half * WINDOWS
+
+
+@scalar
+def is_supported(support, most):
+    """Whether a place has at least an eighth of the anchors of the read's best place."""
+    return 8 * support >= most
