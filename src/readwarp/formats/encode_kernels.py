@@ -23,7 +23,7 @@ NO_QUALITY = 255
 @scalar
 def hard_clips(cigar, start, stop):
     """Bases hard-clipped on the left and on the right."""
-    left, right = 0, 0
+    left, right = np.int64(0), np.int64(0)
     if stop > start and (cigar[start] & 15) == 5:
         left = np.int64(cigar[start] >> 4)
     if stop > start + 1 and (cigar[stop - 1] & 15) == 5:

@@ -82,10 +82,10 @@ def cut_fasta(text, stop, most, ended):
 
 @kernel
 def is_blank_text(text, start, stop):
+    blank = True
     for i in range(start, stop):
-        if text[i] != NEWLINE and text[i] != RETURN:
-            return False
-    return True
+        blank &= text[i] == NEWLINE or text[i] == RETURN
+    return blank
 
 
 @kernel

@@ -6,6 +6,8 @@ A file appears under its name when it is complete: it is written beside it and r
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol
@@ -15,8 +17,10 @@ from numpy import ndarray
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.formats import samtools
 from readwarp.formats.bgzf import BgzfWriter
+from readwarp.formats.duplicates import SKIP, DuplicateMarker, Libraries, with_signatures
 from readwarp.formats.header import field, lines_of
 from readwarp.formats.sam import Encoded
+from readwarp.formats.sort import Sorter
 
 CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
 
@@ -141,13 +145,26 @@ class ChildSink:
             raise ReadwarpError(f"{self._name}: {samtools.last_line(said)}")
 
     def _fail(self) -> None:
-        self._child.stdin = None
+        self._child.stdin = None  # it is broken: nothing to flush
         self.close()
         raise ReadwarpError(f"{self._name}: samtools ended early")
 
     def abort(self) -> None:
         self._child.kill()
-        self._child.communicate()
+        self._child.wait()
+        for pipe in (self._pipe, self._child.stderr):
+            with suppress(OSError):
+                if pipe:
+                    pipe.close()
+
+
+def _check_options(format: str, sort: str, mark_duplicates: bool, write_index: bool) -> None:
+    if sort not in ("coordinate", "name", "none"):
+        raise UsageError(f"--sort {sort}: not one of coordinate, name, none")
+    if mark_duplicates and sort != "coordinate":
+        raise UsageError("--mark-duplicates needs --sort coordinate")
+    if write_index and (format == "sam" or sort != "coordinate"):
+        raise UsageError("--write-index needs BAM or CRAM output and --sort coordinate")
 
 
 class AlignmentWriter:
@@ -164,38 +181,70 @@ class AlignmentWriter:
         threads: int = 1,
         reference: str | None = None,  # FASTA, for CRAM
         write_index: bool = False,
+        sort: str = "none",  # coordinate | name | none
+        mark_duplicates: bool = False,  # mates must be neighbours in what is written here
+        memory: int = 256 << 20,  # bytes, for sorting
     ):
         self.format = format_of(path)
-        self.text = self.format == "sam"  # what Encoder.text must be
-        if write_index and self.format == "sam":
-            raise UsageError("--write-index needs BAM or CRAM output")
+        self.text = self.format == "sam" and sort == "none"  # what Encoder.text must be
+        _check_options(self.format, sort, mark_duplicates, write_index)
+        self.duplicates = 0  # marked; known after `close`
         self._header, self._write_index = header, write_index
+        self._sorter: Sorter | None = None
+        self._libraries: Libraries | None = None
+        if sort != "none":
+            self._sorter = Sorter(sort, memory, threads, SKIP if mark_duplicates else 0)
+        if mark_duplicates:
+            self._libraries = Libraries(lines_of(header, "RG"))
         self._file = OutputFile(path)
         self._sink = self._make_sink(threads, reference)
 
     def _make_sink(self, threads: int, reference: str | None) -> Sink:
+        if self.text:
+            return TextSink(self._file, self._header)
         if self.format == "bam":
             return BamSink(self._file, self._header, threads)
-        if self.format == "cram":
-            if reference is None:
-                raise UsageError("CRAM output needs the reference's FASTA")
-            return ChildSink(self._file, self._header, ("--no-PG", "-C", "-T", reference))
-        return TextSink(self._file, self._header)
+        if self.format == "sam":
+            return ChildSink(self._file, self._header, ("--no-PG", "-h"))
+        if reference is None:
+            raise UsageError("CRAM output needs the reference's FASTA")
+        return ChildSink(self._file, self._header, ("--no-PG", "-C", "-T", reference))
 
     def write(self, encoded: Encoded) -> None:
-        self._sink.write(encoded.data)
+        if self._libraries:
+            encoded = with_signatures(encoded, self._libraries)
+        if self._sorter:
+            self._sorter.add(encoded)
+        else:
+            self._sink.write(encoded.data)
 
     def close(self) -> None:
         try:
+            for data in self._sorted():
+                self._sink.write(data)
             self._sink.close()
             if self._write_index:
                 self._index()
             self._file.finish()
         except BaseException:
-            self._file.remove()
+            self.abort()
             raise
 
+    def _sorted(self) -> Iterator[ndarray]:
+        """What the sorter holds, in order, and marked when that was asked for."""
+        pieces = self._sorter.sorted() if self._sorter else iter(())
+        if not self._libraries:
+            yield from (piece.data for piece in pieces)
+            return
+        marker = DuplicateMarker()
+        for piece in pieces:
+            yield from marker.push(piece)
+        yield from marker.finish()
+        self.duplicates = marker.marked
+
     def abort(self) -> None:
+        if self._sorter:
+            self._sorter.close()
         self._sink.abort()
         self._file.remove()
 

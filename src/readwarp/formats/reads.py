@@ -50,11 +50,11 @@ class RawBatch:
 
 def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Iterator[RawBatch]:
     """Raw batches of all inputs in order. Raises InputError for what cannot be read or is no known kind."""
-    from readwarp.formats.source import open_source
+    from readwarp.formats.source import Source
 
     number = 0
     for source, given in enumerate(inputs):
-        files = [open_source(path) for path in given.paths]
+        files = [Source(path) for path in given.paths]
         module = _codec("bam" if any(file.kind in ("bam", "cram") for file in files) else "fastx")
         try:
             for kind, first_record, records, data in module.raw_records(files, given, batch_bases):

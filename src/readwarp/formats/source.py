@@ -1,8 +1,9 @@
 """Bytes of an input file, whatever wraps them: plain, gzip (any number of members, so bgzip too), or a pipe."""
 
+import io
 import sys
 import zlib
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 from isal import igzip_threaded, isal_zlib
@@ -10,14 +11,46 @@ from isal import igzip_threaded, isal_zlib
 from readwarp.errors import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
-BROKEN = (EOFError, OSError, zlib.error, isal_zlib.error)
+BROKEN: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
+
+
+class TailReader(io.RawIOBase):
+    """A file that remembers the last bytes read of it, which tell whether a BAM file is whole."""
+
+    KEPT = 28
+
+    def __init__(self, file: BinaryIO):
+        self._file, self.tail = file, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        got = self._file.readinto(buffer)  # type: ignore[attr-defined]
+        self.tail = (self.tail + bytes(buffer[max(0, got - self.KEPT) : got]))[-self.KEPT :]
+        return got
 
 
 class Source:
     """A file opened for reading: what kind it is, and its decompressed bytes into a buffer."""
 
-    def __init__(self, path: str, raw: BinaryIO, stream: BinaryIO, kind: str):
-        self.path, self.kind, self._raw, self._stream = path, kind, raw, stream
+    def __init__(self, path: str):
+        """Open `path` ("-": stdin). Raises InputError for what cannot be read or is of no known kind."""
+        self.path = path
+        try:
+            self.raw, head = _opened(path)
+            self.kind = _kind(path, head)
+            self._compressed = TailReader(self.raw)
+            self._stream: BinaryIO = self.raw
+            if self.raw.peek(2)[:2] == GZIP_MAGIC:
+                self._stream = cast(BinaryIO, igzip_threaded.open(self._compressed, "rb"))
+        except BROKEN as error:
+            raise broken(path, error) from error
+
+    @property
+    def tail(self) -> bytes:
+        """The last bytes of the compressed file, once it is read to its end."""
+        return self._compressed.tail
 
     def read_into(self, buffer: np.ndarray) -> int:
         """Fill uint8 `buffer` as far as the file goes; how many bytes that was. Raises InputError when it is broken."""
@@ -33,10 +66,10 @@ class Source:
         return filled
 
     def close(self) -> None:
-        if self._stream is not self._raw:
+        if self._stream is not self.raw:
             self._stream.close()
-        if self._raw is not sys.stdin.buffer:
-            self._raw.close()
+        if self.raw is not sys.stdin.buffer:
+            self.raw.close()
 
 
 def broken(path: str, error: Exception) -> InputError:
@@ -48,17 +81,25 @@ def broken(path: str, error: Exception) -> InputError:
     return InputError(path, f"corrupt compressed data ({error})")
 
 
-def open_source(path: str) -> Source:
-    """Open `path` ("-": stdin) and tell its kind (fastq, fasta, bam, cram or empty) by its first bytes."""
+def kind_of(path: str) -> str:
+    """fastq, fasta, bam, cram or empty, by the first bytes; stdin keeps them for who reads it. Raises InputError."""
     try:
-        raw = sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20)
-        head = raw.peek(4)[:4]  # type: ignore[attr-defined]
-        if head[:2] != GZIP_MAGIC:
-            return Source(path, raw, raw, _kind(path, head))
-        stream = igzip_threaded.open(raw, "rb")
-        return Source(path, raw, stream, _kind(path, stream.peek(4)[:4]))
+        raw, head = _opened(path)
+        if path != "-":
+            raw.close()
+        return _kind(path, head)
     except BROKEN as error:
         raise broken(path, error) from error
+
+
+def _opened(path: str) -> tuple[io.BufferedReader, bytes]:
+    """The open file and its first four bytes, decompressed."""
+    raw = sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20)  # noqa: SIM115
+    assert isinstance(raw, io.BufferedReader)
+    head = raw.peek(4096)
+    if head[:2] == GZIP_MAGIC:
+        head = isal_zlib.decompressobj(31).decompress(head, 4)
+    return raw, head[:4]
 
 
 def _kind(path: str, head: bytes) -> str:
@@ -70,3 +111,6 @@ def _kind(path: str, head: bytes) -> str:
     if not head.strip():
         return "fastq"  # nothing but blank lines, or the reader says what follows them
     raise InputError(path, "not FASTQ, FASTA, BAM or CRAM", 1)
+
+
+open_source = Source

@@ -38,7 +38,7 @@ def width_of(kind):
 @scalar
 def get_number(values, at, kind):
     """Little-endian integer of type c C s S i I (or the bits of f)."""
-    width, number = width_of(kind), 0
+    width, number = width_of(kind), np.int64(0)
     for i in range(width):
         number |= np.int64(values[at + i]) << (8 * i)
     signed = kind == 99 or kind == 115 or kind == 105
@@ -49,7 +49,7 @@ def get_number(values, at, kind):
 def field_stop(tags, at):
     """Where the field that starts at `at` stops."""
     kind, at = tags[at + 2], at + 3
-    if kind == Z or kind == H:
+    if kind in (Z, H):
         while tags[at] != 0:
             at += 1
         return at + 1
@@ -65,13 +65,13 @@ def put_tags(tags, start, stop, out, at):
         kind = tags[start + 2]
         out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 5] = TAB, tags[start], tags[start + 1], COLON, COLON
         end, value, at = field_stop(tags, start), start + 3, at + 6
-        if kind == A or kind == Z or kind == H or kind == F:
+        if kind in (A, Z, H, F):
             out[at - 2] = kind
         else:
             out[at - 2] = B if kind == B else I
         if kind == B:
             at = put_array(tags, value, end, out, at)
-        elif kind == A or kind == Z or kind == H:
+        elif kind in (A, Z, H):
             for i in range(value, end if kind == A else end - 1):
                 out[at] = tags[i]
                 at += 1

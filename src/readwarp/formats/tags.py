@@ -98,7 +98,7 @@ def is_field(text, start, stop):
     return (
         letter
         and (65 <= second <= 90 or 97 <= second <= 122 or 48 <= second <= 57)
-        and (kind == A or kind == I or kind == F or kind == Z or kind == H or kind == B)
+        and kind in (A, I, F, Z, H, B)
     )
 
 
@@ -191,7 +191,7 @@ def integer(text, start, stop):
     negative = i < stop and text[i] == MINUS
     if i < stop and (text[i] == MINUS or text[i] == PLUS):
         i += 1
-    digits, value = i, 0
+    digits, value = i, np.int64(0)
     while i < stop and 48 <= text[i] <= 57 and i - digits < 18:
         value = 10 * value + np.int64(text[i]) - 48
         i += 1
