@@ -59,7 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # --help, --version
         return leaving.code if isinstance(leaving.code, int) else 0
     except BaseException as error:
-        return explain(error, verbose=_is_verbose(arguments))
+        code = explain(error, verbose=_is_verbose(arguments))
+        if argv is None:
+            _leave_if_busy(code)
+        return code
 
 
 def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
@@ -112,6 +115,13 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
     if isinstance(error, OSError) and error.errno:
         return 1, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
     return 1, f"internal error: {type(error).__name__}: {text} (please report this; -v shows the traceback)"
+
+
+def _leave_if_busy(code: int) -> None:
+    """End the process without waiting for threads of ours that are in a kernel, or blocked on a pipe."""
+    if any(thread.name.startswith("readwarp") for thread in threading.enumerate()):
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _is_verbose(arguments: Sequence[str]) -> bool:

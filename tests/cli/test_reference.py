@@ -1,0 +1,85 @@
+"""docs/reference/cli.md says what the parsers say. `python tests/cli/test_reference.py` writes it anew."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from readwarp.cli import COMMANDS, build_parser
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
+HEAD = """\
+# Command line
+
+    readwarp COMMAND [options] ...
+
+stdin and stdout are `-`. `readwarp --version` says the version, `readwarp COMMAND --help` what stands here.
+
+| exit code | meaning |
+|---|---|
+| 0 | fine; also when the reader of a pipe has closed it |
+| 1 | internal error, or the system refused something (a full disk) |
+| 2 | usage: options that do not go together, an output that exists already |
+| 3 | bad input; the message names file, record and reason |
+| 4 | the device that was asked for cannot be used |
+| 5 | not enough memory for one batch; the message states the minimum |
+| 130, 143 | stopped by Ctrl-C, by SIGTERM |
+
+An error is one line on stderr, `readwarp: error: ...`; `-v` shows the traceback before it. An output appears under its
+name only when it is complete.
+
+| environment variable | meaning |
+|---|---|
+| `READWARP_CACHE` | folder of compiled kernels [`$XDG_CACHE_HOME/readwarp` or `~/.cache/readwarp`] |
+| `SLURM_CPUS_PER_TASK` | most threads, unless `--threads` says otherwise |
+| `CUDA_VISIBLE_DEVICES` | GPUs that may be used |
+| `TMPDIR` | folder of temporary files of sorting |
+"""
+
+
+def reference() -> str:
+    return HEAD + "".join(section(command) for command in COMMANDS)
+
+
+def section(command: str) -> str:
+    parser = command_parser(command)
+    lines = [f"\n## readwarp {command}\n", f"{COMMANDS[command][0].upper()}{COMMANDS[command][1:]}.\n"]
+    for group in parser._action_groups:
+        rows = list(table(group))
+        if rows:
+            title = {"positional arguments": "arguments", "options": "files"}.get(group.title or "", group.title)
+            lines += [f"| {title} | |", "|---|---|", *rows, ""]
+    if parser.epilog:
+        lines += ["```", parser.epilog.strip(), "```", ""]
+    return "\n".join(lines)
+
+
+def command_parser(command: str) -> argparse.ArgumentParser:
+    parser = build_parser([command])
+    choices = next(a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    found = choices[command]
+    assert isinstance(found, argparse.ArgumentParser)
+    return found
+
+
+def table(group: argparse._ArgumentGroup) -> Iterator[str]:
+    for action in group._group_actions:
+        if isinstance(action, argparse._HelpAction):
+            continue
+        value = "" if action.nargs == 0 else action.metavar or "|".join(map(str, action.choices or ()))
+        name = ", ".join(action.option_strings) + (" " if action.option_strings and value else "") + str(value)
+        cells = (f"`{name}`", str(action.help).replace("%%", "%"))
+        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def test_the_page_is_up_to_date():
+    assert PAGE.read_text() == reference(), "run: python tests/cli/test_reference.py"
+
+
+def test_every_option_has_a_help_text():
+    for command in COMMANDS:
+        for action in command_parser(command)._actions:
+            assert action.help, f"{command}: {action.dest}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(reference())
