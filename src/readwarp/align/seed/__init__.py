@@ -9,5 +9,7 @@ Repeats: seeds with more places than the read's cap are left out and counted in 
 while the read has no anchor it is doubled up to `rescue_hits`, while it has more than `max_anchors` it is halved. So a
 read of repeats only still has places, and a read has `max_anchors` anchors at most (more only if all its seeds occur
 once, which its length bounds). Of more than 48 anchors, those whose place (128 bases of the diagonal) has less than an
-eighth of the anchors of the best place are left out before they are sorted: no chain would come of them. Reads beyond MAX_READ_LENGTH have no anchor and status TOO_LONG.
+eighth of the anchors of the best place are left out before they are sorted: no chain would come of them.
+
+Reads beyond MAX_READ_LENGTH have no anchor and status TOO_LONG.
 """

@@ -114,19 +114,8 @@ def choose(seed_offsets, counts, max_hits, rescue_hits, max_anchors, caps, ancho
 
 @kernel
 def emit(
-    read_offsets,
-    seed_offsets,
-    queries,
-    strands,
-    firsts,
-    counts,
-    caps,
-    tags,
-    positions,
-    k,
-    room,
-    anchor_offsets,
-    anchors,
+    read_offsets, seed_offsets, queries, strands, firsts, counts, caps, tags, positions, k, room,
+    anchor_offsets, anchors
 ):  # fmt: skip
     """Anchors of the seeds at or below the cap, weak places left out, sorted within each read."""
     row, touched, found = 0, 0, np.empty(room, np.uint64)
