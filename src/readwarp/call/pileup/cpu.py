@@ -5,7 +5,7 @@ import numpy as np
 from readwarp.batches import AlignedReads, Pileup
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.pileup.events import assemble, new_events
-from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable
+from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, rotated
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 
@@ -67,8 +67,8 @@ def count_bases(
                 quality = 0
             elif operation == SOFT_CLIP:
                 q, quality = q + length, 0
-            elif operation == SKIP:
-                p, quality = p + length, 0
+            else:
+                p, quality = p + (length if operation == SKIP else 0), 0
 
 
 @kernel
@@ -82,7 +82,7 @@ def shift_events(reference, start, bases, event_position, event_length, event_qu
             if length < 0:
                 last = reference[anchor - length] if anchor - length < reference.size else 4
             else:
-                last = bases[event_query[event] + (length - 1 - shift) % length]
+                last = bases[event_query[event] + rotated(length - 1, shift, length)]
             if reference[anchor] > 3 or reference[anchor] != last:
                 break
             anchor, shift = anchor - 1, shift + 1
