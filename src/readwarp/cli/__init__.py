@@ -5,6 +5,7 @@ imported, and it imports NumPy, Numba and pysam inside `run`: `--help` has to be
 """
 
 import argparse
+import atexit
 import os
 import signal
 import sys
@@ -121,6 +122,7 @@ def _leave_if_busy(code: int) -> None:
     """End the process without waiting for threads of ours that are in a kernel, or blocked on a pipe."""
     if any(thread.name.startswith("readwarp") for thread in threading.enumerate()):
         sys.stderr.flush()
+        atexit._run_exitfuncs()  # temporary folders
         os._exit(code)
 
 

@@ -27,6 +27,7 @@ from readwarp.stream.training import with_models
 logger = logging.getLogger("readwarp")
 FREE_SHARE = 0.8  # of the free memory, when no budget is given
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
+SORT_BYTES = 256 << 20
 SHAPE = Shape(read_length=150, candidates_per_read=4, cells_per_candidate=40)
 
 
@@ -51,7 +52,7 @@ def align(job: AlignJob, reporter: Reporter) -> None:
     backend = backends.choose(job.resources.device)
     index = open_index(job, reporter)
     job = replace(job, parameters=seeded_as(index, job.parameters))
-    planned = planned_memory(job.resources, index)
+    planned = planned_memory(job, index)
     placement = Placement(index, backend)
     placement.bind(0)
     metrics.note(
@@ -64,11 +65,14 @@ def align(job: AlignJob, reporter: Reporter) -> None:
     )
     with reporter.compiling():
         pipeline.warm_up(placement.current(), job.parameters, backend)
-    with open_writer(job, index) as writer, reporter.progress("aligning", "reads") as progress:
+    with reporter.progress("aligning", "reads") as progress, open_writer(job, index) as writer:
         stages = Stages(job, placement, backend, writer, metrics, progress)
         batches = open_reads(job.inputs.inputs, planned.batch_bases)
         items = with_models(batches, job.parameters.pair.training_pairs, parse, stages.train)
         run_ordered(items, stages.align, stages.write, planned.workers, planned.in_flight, placement.bind)
+        progress.phase("sorting" if job.sort != "none" else "completing")
+    if job.mark_duplicates:
+        metrics.count("duplicates", writer.duplicates)
     summarize(metrics)
 
 
@@ -161,11 +165,11 @@ def seeded_as(index: Index, parameters: AlignParameters) -> AlignParameters:
     return replace(parameters, seed=replace(parameters.seed, k=have.k, s=have.s, t=have.t))
 
 
-def planned_memory(resources: Resources, index: Index) -> Plan:
+def planned_memory(job: AlignJob, index: Index) -> Plan:
     """What the budget allows, the index counted as if all of it were in memory."""
     arrays = (index.reference.packed, index.bucket_starts, index.tags, index.positions)
     costs = Costs(
-        fixed=PROGRAM_BYTES + sum(array.nbytes for array in arrays),
+        fixed=PROGRAM_BYTES + sum(array.nbytes for array in arrays) + (SORT_BYTES if job.sort != "none" else 0),
         work_per_read=400,
         work_per_base=8,
         work_per_candidate=150,
@@ -173,6 +177,7 @@ def planned_memory(resources: Resources, index: Index) -> Plan:
         held_per_read=300,
         held_per_base=4,
     )
+    resources = job.resources
     budget = resources.memory or int(FREE_SHARE * free_memory())
     return plan(budget, costs, SHAPE, resources.threads, resources.batch_bases)
 
@@ -189,6 +194,9 @@ def open_writer(job: AlignJob, index: Index) -> AlignmentWriter:
         threads=job.resources.threads,
         reference=str(job.reference),
         write_index=job.write_index,
+        sort=job.sort,
+        mark_duplicates=job.mark_duplicates,
+        memory=SORT_BYTES,
     )
 
 

@@ -4,10 +4,12 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from readwarp.cli.options import check_inputs
 from readwarp.errors import UsageError
-from readwarp.formats.header import field, merged_lines, read_group_line, read_group_of_file
+from readwarp.formats.bam import read_header
+from readwarp.formats.header import field, lines_of, merged_lines, read_group_line, read_group_of_file
 from readwarp.formats.reads import ReadInput
 from readwarp.formats.source import open_source
 
@@ -35,22 +37,25 @@ class Inputs:
 def open_inputs(options: argparse.Namespace) -> Inputs:
     """The inputs that the options name. Raises InputError and UsageError."""
     check_inputs([options.reference, *options.reads])
-    kinds = [kind_of(path) for path in options.reads]
-    groups = grouped(options.reads, kinds, options.interleaved or options.single)
-    lines = read_group_lines(options.read_group, groups)
-    merged = merged_lines(lines)
+    kinds = {path: kind_of(path) for path in options.reads}
+    groups = grouped(options.reads, list(kinds.values()), options.interleaved or options.single)
+    headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
+    own = [lines_of(header, "RG") for header in headers]
+    lines = read_group_lines(options.read_group, groups, own)
+    merged = merged_lines([line for line in lines if line] + [line for group in own for line in group])
     inputs = tuple(
         ReadInput(
             paths,
-            interleaved=options.interleaved,
-            read_group=merged.index(line),
-            comments=options.comments,
+            interleaved=options.interleaved and not header,
+            read_group=merged.index(line) if line else -1,
+            comments=options.comments and not header,
             groups=tuple(field(line, "ID") or "" for line in merged),
             reference=str(options.reference),
         )
-        for paths, line in zip(groups, lines, strict=True)
+        for paths, line, header in zip(groups, lines, headers, strict=True)
     )
-    return Inputs(inputs, tuple(merged))
+    comments = tuple(dict.fromkeys(line for header in headers for line in lines_of(header, "CO")))
+    return Inputs(inputs, tuple(merged), tuple(merged_programs(headers)), comments)
 
 
 def kind_of(path: str) -> str:
@@ -80,10 +85,17 @@ def grouped(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list[tup
     return groups
 
 
-def read_group_lines(given: Sequence[str] | None, inputs: Sequence[Sequence[str]]) -> list[str]:
-    """One header line for each input: as given, or with ID and SM from the file's name."""
+def read_group_lines(
+    given: Sequence[str] | None, inputs: Sequence[Sequence[str]], own: Sequence[Sequence[str]]
+) -> list[str]:
+    """The header line for each input's reads without a group: as given, else ID and SM from the file's name.
+
+    Empty for an input that brings its `own` lines, unless one is given.
+    """
     if not given:
-        return _distinct([read_group_of_file(paths[0]) for paths in inputs])
+        named = [paths[0] for paths, lines in zip(inputs, own, strict=True) if not lines]
+        names = iter(_distinct([read_group_of_file(path) for path in named]))
+        return ["" if lines else next(names) for lines in own]
     lines = [read_group_line(text) for text in given]
     if len(lines) == 1:
         lines *= len(inputs)
@@ -101,3 +113,24 @@ def _distinct(lines: Sequence[str]) -> list[str]:
         seen[name] += 1
         out.append(line if seen[name] == 1 else line.replace(f"\tID:{name}\t", f"\tID:{name}.{seen[name]}\t", 1))
     return out
+
+
+def merged_programs(headers: Sequence[str]) -> list[str]:
+    """@PG lines of several headers, each once; where two share an ID and differ, the later one gets a number."""
+    merged: dict[str, str] = {}
+    for header in headers:
+        renamed: dict[str, str] = {}
+        for line in lines_of(header, "PG"):
+            line = _with_field(line, "PP", renamed)
+            name = field(line, "ID") or ""
+            if merged.get(name, line) != line:
+                number = next(n for n in count(1) if f"{name}.{n}" not in merged)
+                renamed[name] = f"{name}.{number}"
+                line = _with_field(line, "ID", renamed)
+            merged[field(line, "ID") or ""] = line
+    return list(merged.values())
+
+
+def _with_field(line: str, tag: str, renamed: dict[str, str]) -> str:
+    parts = line.split("\t")
+    return "\t".join(f"{tag}:{renamed.get(p[3:], p[3:])}" if p.startswith(f"{tag}:") else p for p in parts)

@@ -25,6 +25,9 @@ class Progress(Protocol):
     def reach(self, done: int, total: int) -> None:
         """So many items of all are done."""
 
+    def phase(self, what: str) -> None:
+        """All items are done; what is being done with them now."""
+
     def kernel(self, name: str, number: int) -> None:
         """A kernel is being compiled meanwhile."""
 
@@ -138,6 +141,9 @@ class _Reaching:
     def reach(self, done: int, total: int) -> None:
         self.advance(done - self.done, done / total if total else None)
 
+    def phase(self, what: str) -> None:
+        logger.debug("%s", what)
+
 
 class _LogLines(_Reaching):
     def __init__(self, what: str, unit: str) -> None:
@@ -188,6 +194,9 @@ class _Bar(_Reaching):
         self.share = max(self.share, share or 0.0)
         known = {} if share is None else {"total": 1.0, "completed": self.share}
         self.bar.update(self.task, description=self.what, done=self.done, rate=rate, **known)
+
+    def phase(self, what: str) -> None:
+        self.bar.update(self.task, description=what)
 
     def kernel(self, name: str, number: int) -> None:
         self.bar.update(self.task, description=f"{self.what} (compiling {name})")

@@ -12,6 +12,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 THREAD_PREFIX = "readwarp"  # of every thread started here
+PATIENCE = 0.5  # seconds that a producer is given to clean up
 
 
 def run_ordered(
@@ -72,6 +73,7 @@ def read_ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
                 raise value
     finally:
         stopped.set()
+        producer.join(PATIENCE)
 
 
 def _produce(items: Iterable[T], waiting: "Queue[tuple[bool, Any]]", stopped: threading.Event) -> None:

@@ -1,0 +1,241 @@
+"""align: the same bytes whatever the resources; odd input that is fine."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pysam
+import pytest
+from command_samples import CONTIGS, fasta, letters, record, reverse_complement, run_main, sam_lines
+
+
+@pytest.fixture
+def sam(reference, capfd):
+    """Run align to stdout; the SAM text."""
+
+    def sam(*arguments: object, ref: object = reference) -> str:
+        code = run_main(["align", ref, *arguments, "-q", "--no-pg"])
+        said = capfd.readouterr()
+        assert (code, said.err) == (0, "")
+        return said.out
+
+    return sam
+
+
+def fields(line: str) -> list[str]:
+    return line.split("\t")
+
+
+def test_golden_pair(sam, write):
+    """A pair 300 apart on contig `two`, its first mate with one mismatch."""
+    fragment = CONTIGS["two"][500:800]
+    first = fragment[:40] + ("A" if fragment[40] != "A" else "C") + fragment[41:60]
+    a = write("g_1.fq", record("p", first))
+    b = write("g_2.fq", record("p", reverse_complement(fragment)[:60]))
+    lines = sam_lines(sam(a, b, "-R", r"@RG\tID:x\tSM:y"))
+    assert [fields(line)[:9] for line in lines] == [
+        ["p", "99", "two", "501", "60", "60M", "=", "741", "300"],
+        ["p", "147", "two", "741", "60", "60M", "=", "501", "-300"],
+    ]
+    tags = [dict(field.split(":", 1) for field in fields(line)[11:]) for line in lines]
+    assert (tags[0]["NM"], tags[0]["AS"], tags[0]["RG"]) == ("i:1", "i:55", "Z:x")
+    assert tags[0]["MD"] == f"Z:40{fragment[40]}19"
+    assert (tags[1]["NM"], tags[1]["AS"], tags[1]["MD"]) == ("i:0", "i:60", "Z:60")
+
+
+def test_reads_come_from_where_their_names_say(sam, mates):
+    lines = sam_lines(sam(*mates))
+    assert len(lines) == 400
+    for line in lines:
+        name, flag, contig, position = fields(line)[:4]
+        _, true_contig, start = name.split(":")
+        offset = 200 if int(flag) & 16 else 0
+        assert (contig, int(position)) == (true_contig, int(start) + offset + 1), line
+
+
+def test_header(sam, mates, reference):
+    header = [line for line in sam(*mates).splitlines() if line.startswith("@")]
+    assert header[0].startswith("@HD\tVN:1.6\tSO:unsorted")
+    assert [line.split("\t")[:3] for line in header[1:3]] == [
+        ["@SQ", f"SN:{name}", f"LN:{len(s)}"] for name, s in CONTIGS.items()
+    ]
+    assert header[3:] == ["@RG\tID:s\tSM:s"]
+
+
+def test_program_line(reference, mates, tmp_path):
+    out = tmp_path / "o.sam"
+    assert run_main(["align", reference, *mates, "-o", out, "-q"]) == 0
+    line = next(line for line in out.read_text().splitlines() if line.startswith("@PG"))
+    assert line.startswith("@PG\tID:readwarp\tPN:readwarp\tVN:") and f"CL:readwarp align {reference}" in line
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-t", "1"),
+        ("-t", "2"),
+        ("-t", "3", "--batch-bases", "1000"),
+        ("-t", "2", "--batch-bases", "7000"),
+        ("-t", "1", "--batch-bases", "30000"),
+        ("-t", "1", "--memory", "900M"),
+    ],
+)
+def test_same_bytes_whatever_the_resources(options, sam, mates):
+    assert sam(*mates, *options) == sam(*mates)
+
+
+def test_same_bytes_from_gzip_and_pipe(sam, mates, write, monkeypatch):
+    plain = sam(*mates)
+    zipped = [write(f"s_{i}.fq.gz", path.read_text()) for i, path in enumerate(mates, 1)]
+    assert sam(*zipped) == plain
+    one, other = (path.read_text().splitlines(keepends=True) for path in mates)
+    records = ["".join(text[i : i + 4]) for i in range(0, len(one), 4) for text in (one, other)]
+    group = ("-R", "@RG\tID:s\tSM:s")
+    assert sam(write("i.fq", "".join(records)), "--interleaved", *group) == plain
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(gzip.compress("".join(records).encode()))))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert sam("-", "--interleaved", *group) == plain
+
+
+def test_bam_holds_what_sam_says(sam, mates, reference, tmp_path):
+    out = tmp_path / "o.bam"
+    assert run_main(["align", reference, *mates, "-o", out, "-q", "--no-pg"]) == 0
+    with pysam.AlignmentFile(str(out)) as file:
+        text = str(file.header) + "".join(read.to_string() + "\n" for read in file)
+    assert text == sam(*mates)
+
+
+def test_several_inputs_with_their_read_groups(sam, mates, write):
+    again = [write(f"t_{i}.fq", path.read_text()) for i, path in enumerate(mates, 1)]
+    text = sam(*mates, *again)
+    assert [line for line in text.splitlines() if line.startswith("@RG")] == ["@RG\tID:s\tSM:s", "@RG\tID:t\tSM:t"]
+    lines = sam_lines(text)
+    assert [line.split("RG:Z:")[1].split("\t")[0] for line in lines] == ["s"] * 400 + ["t"] * 400
+    assert [line.replace("RG:Z:t", "RG:Z:s") for line in lines[400:]] == lines[:400]
+
+
+def test_sorted_marked_and_indexed(mates, reference, tmp_path, write):
+    """Every pair twice: half of them are duplicates."""
+    twice = [
+        write(f"d_{i}.fq", path.read_text() + path.read_text().replace("@r", "@q")) for i, path in enumerate(mates, 1)
+    ]
+    out = tmp_path / "o.bam"
+    options = ["--sort", "coordinate", "--mark-duplicates", "--write-index"]
+    assert run_main(["align", reference, *twice, "-o", out, "-q", *options]) == 0
+    with pysam.AlignmentFile(str(out)) as file:
+        reads = list(file)
+        assert file.header.to_dict()["HD"]["SO"] == "coordinate"
+    places = [(read.reference_id, read.reference_start) for read in reads]
+    assert places == sorted(places)
+    assert sum(read.is_duplicate for read in reads) == 400
+    assert Path(f"{out}.bai").exists()
+
+
+def test_empty_fastq_gives_a_header(sam, write):
+    text = sam(write("e.fq", ""))
+    assert sam_lines(text) == []
+    assert text.count("@SQ") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        (record("a", ""), 1),  # length 0
+        (record("a", "N" * 100), 1),
+        (record("a", letters(5000, 8)), 1),  # longer than any read it aligns
+        (record("a", CONTIGS["one"][:100].lower()), 1),
+        (record("a", CONTIGS["one"][:99] + "R"), 1),
+        (record("a", CONTIGS["one"][:100]).replace("\n", "\r\n"), 1),
+        (record("a", CONTIGS["one"][:100]).rstrip("\n"), 1),
+        (record("a", CONTIGS["one"][:100], "@" * 100) * 3, 3),  # the same name three times, @ as quality
+        (record("a/1 1:N:0:ACGT", CONTIGS["one"][:100]), 1),
+        (record("a", CONTIGS["one"][:100]) + "\n\n\n", 1),
+    ],
+)
+def test_odd_reads_are_fine(text, reads, sam, write):
+    lines = sam_lines(sam(write("odd.fq", text)))
+    assert [fields(line)[0] for line in lines] == ["a"] * reads
+
+
+def test_odd_contigs_are_fine(sam, write):
+    """Names of HLA alleles, contigs shorter than a read, IUPAC and lower case, and 10,000 contigs in all."""
+    contigs = {
+        "HLA-A*01:01": letters(500, 21),
+        "a,b:c": letters(400, 22).lower(),
+        "tiny": "ACGT",
+        "iupac": "ACGTRYKM" * 20,
+    }
+    contigs |= {f"c{i}": letters(60, 100 + i) for i in range(9996)}
+    reads = record("x", contigs["HLA-A*01:01"][100:200]) + record("y", contigs["a,b:c"][50:150])
+    lines = sam_lines(sam(write("odd.fq", reads), ref=write("odd.fa", fasta(contigs))))
+    assert [fields(line)[2:4] for line in lines] == [["HLA-A*01:01", "101"], ["a,b:c", "51"]]
+
+
+def test_genbank_reference(sam, write, test_data, tmp_path):
+    ref = write("m.gb", (test_data / "odd" / "mitochondrion.gb").read_bytes())
+    text = sam(
+        write("r.fq", record("x", "GATCACAGGTCTATCACCCTATTAACCACTCACGGGAGCTCTCCATGCATTTGGTATTTTCGTCTGGGGGG")), ref=ref
+    )
+    assert text.count("@SQ") == 1
+
+
+def test_comments_become_tags(sam, write):
+    line = sam_lines(sam(write("c.fq", record("a BC:Z:ACGT\tzi:i:-5", CONTIGS["one"][:100])), "-C"))[0]
+    assert "BC:Z:ACGT" in fields(line) and "zi:i:-5" in fields(line)
+
+
+def test_metrics(reference, mates, tmp_path, capfd):
+    out = tmp_path / "m.json"
+    assert run_main(["align", reference, *mates, "-q", "--metrics", out, "--batch-bases", "5000", "-t", "2"]) == 0
+    said = json.loads(out.read_text())
+    assert said["counts"]["reads"] == 400 and said["counts"]["mapped"] == 400
+    assert said["counts"]["batches"] > 5
+    assert said["device"] == "cpu" and said["peak_memory_bytes"] > 1 << 20
+    assert said["insert_sizes"][0]["pairs"] > 100 and abs(said["insert_sizes"][0]["mean"] - 300) < 1
+
+
+def test_log_lines(reference, mates, tmp_path, capfd):
+    log = tmp_path / "run.log"
+    assert run_main(["align", reference, *mates, "-o", tmp_path / "o.sam", "--log", log]) == 0
+    said = capfd.readouterr().err
+    assert "readwarp: 400 reads in" in said and "100.00 % mapped" in said
+    assert "400 reads in" in log.read_text()
+
+
+def test_force(reference, mates, tmp_path, capsys):
+    out = tmp_path / "o.sam"
+    out.write_text("precious")
+    assert run_main(["align", reference, *mates, "-o", out, "-q"]) == 2
+    assert out.read_text() == "precious"
+    assert "exists already" in capsys.readouterr().err
+    assert run_main(["align", reference, *mates, "-o", out, "-q", "--force"]) == 0
+    assert out.read_text().startswith("@HD")
+
+
+@pytest.mark.slow
+def test_simulated_cuda_gives_the_same_bytes(reference, mates, tmp_path):
+    first, last = (tmp_path / f"s_{i}.fq" for i in (1, 2))
+    for path, source in zip((first, last), mates, strict=True):
+        path.write_text("".join(source.read_text().splitlines(keepends=True)[: 4 * 4]))
+    out = {}
+    for device in ("cpu", "cuda"):
+        command = [
+            sys.executable,
+            "-m",
+            "readwarp",
+            "align",
+            reference,
+            first,
+            last,
+            "-q",
+            "--no-pg",
+            "--device",
+            device,
+        ]
+        done = subprocess.run([str(a) for a in command], capture_output=True, env={"NUMBA_ENABLE_CUDASIM": "1"})
+        assert done.returncode == 0, done.stderr
+        out[device] = done.stdout
+    assert out["cpu"] == out["cuda"] and out["cpu"].count(b"\n") > 8

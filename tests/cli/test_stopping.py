@@ -1,0 +1,85 @@
+"""Ctrl-C, SIGTERM and closed pipes: the right code, and no file left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_samples import pairs, record
+
+DEADLINE = 60
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return folder
+
+
+def start(*arguments: object, **pipes: int) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "readwarp", *map(str, arguments)]
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **pipes)
+
+
+def wait_for(happened, process) -> None:
+    """Until `happened()`; fails when the process ends first or it takes too long."""
+    started = time.monotonic()
+    while not happened():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() - started < DEADLINE
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("ending", ["bam", "sam", "cram"])
+def test_a_signal_leaves_no_file(number, code, ending, reference, folder):
+    """Stopped while it waits for more reads, with some of them written."""
+    process = start("align", reference, "-", "-o", folder / f"o.{ending}", "--batch-bases", "10000")
+    process.stdin.write("".join(record(n, a) for n, a, _ in pairs(3000)).encode())
+    process.stdin.flush()
+    wait_for(lambda: any(folder.iterdir()), process)
+    time.sleep(0.3)
+    process.send_signal(number)
+    assert process.wait(DEADLINE) == code
+    assert list(folder.iterdir()) == []
+    said = process.stderr.read().decode()
+    assert said.endswith("readwarp: error: interrupted\n" if code == 130 else "readwarp: error: terminated\n")
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_sorting(number, code, reference, folder, monkeypatch, tmp_path):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    options = ("--sort", "coordinate", "--mark-duplicates", "--batch-bases", "10000")
+    process = start("align", reference, "-", "-o", folder / "o.bam", *options)
+    process.stdin.write("".join(record(n, a) for n, a, _ in pairs(3000)).encode())
+    process.stdin.flush()
+    time.sleep(3)
+    process.send_signal(number)
+    assert process.wait(DEADLINE) == code
+    assert list(folder.iterdir()) == [] and list(scratch.iterdir()) == []
+
+
+def test_a_closed_pipe_is_no_error(reference, tmp_path):
+    reads = tmp_path / "many.fq"
+    reads.write_text("".join(record(n, a) for n, a, _ in pairs(20000)))
+    process = start("align", reference, reads, "-q", stdout=subprocess.PIPE)
+    process.stdin.close()
+    assert process.stdout.readline().startswith(b"@HD")
+    process.stdout.close()
+    assert process.wait(DEADLINE) == 0
+    assert process.stderr.read() == b""
+
+
+def test_a_closed_stdin_is_an_empty_input(reference):
+    process = start("align", reference, "-", "-q", stdout=subprocess.PIPE)
+    out, said = process.communicate(b"", timeout=DEADLINE)
+    assert (process.returncode, said) == (0, b"")
+    assert out.startswith(b"@HD") and out.count(b"\n") == 5
