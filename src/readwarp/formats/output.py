@@ -6,11 +6,12 @@ A file appears under its name when it is complete: it is written beside it and r
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NoReturn, Protocol
 
 from numpy import ndarray
 
@@ -124,38 +125,51 @@ class BamSink:
 class ChildSink:
     """BAM records through a pipe to samtools, which writes CRAM, or SAM when they had to be sorted first."""
 
-    def __init__(self, file: OutputFile, header: str, options: tuple[str, ...]):
-        target = () if file.name == "stdout" else ("-o", str(file.place))
-        self._child = samtools.start(
-            "view", *options, *target, "-", stdin=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-        )
+    def __init__(self, file: OutputFile, header: str, reference: str | None):
+        self._name = file.name
+        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
+        self._said = (Path(self._folder.name) / "said").open("w+b")
+        options = ["-h"] if reference is None else ["-C", "-T", samtools.reference_in(reference, self._folder.name)]
+        options += [] if file.name == "stdout" else ["-o", str(file.place)]
+        self._child = samtools.start("view", "--no-PG", *options, "-", stdin=subprocess.PIPE, stderr=self._said)
         assert self._child.stdin is not None
-        self._pipe, self._name = self._child.stdin, file.name
+        self._pipe = self._child.stdin
         self.write(memoryview(bam_header(header)))
 
     def write(self, data: ndarray | memoryview) -> None:
         try:
             self._pipe.write(memoryview(data))
         except BrokenPipeError:
-            self._fail()
+            self._end()
 
     def close(self) -> None:
-        _, said = self._child.communicate()
-        if self._child.returncode:
-            raise ReadwarpError(f"{self._name}: {samtools.last_line(said)}")
+        try:
+            self._pipe.close()
+        except BrokenPipeError:
+            self._end()
+        if self._child.wait():
+            self._end()
+        self._clean()
 
-    def _fail(self) -> None:
-        self._child.stdin = None  # it is broken: nothing to flush
-        self.close()
-        raise ReadwarpError(f"{self._name}: samtools ended early")
+    def _end(self) -> NoReturn:
+        """The child has ended before its time: say why."""
+        self._child.wait()
+        self._said.seek(0)
+        reason = samtools.reason(self._said.read())
+        if self._name == "stdout" and "Broken pipe" in reason:
+            raise BrokenPipeError(reason)
+        raise ReadwarpError(f"{self._name}: {reason}")
 
     def abort(self) -> None:
         self._child.kill()
         self._child.wait()
-        for pipe in (self._pipe, self._child.stderr):
-            with suppress(OSError):
-                if pipe:
-                    pipe.close()
+        with suppress(BrokenPipeError):
+            self._pipe.close()
+        self._clean()
+
+    def _clean(self) -> None:
+        self._said.close()
+        self._folder.cleanup()
 
 
 def _check_options(format: str, sort: str, mark_duplicates: bool, write_index: bool) -> None:
@@ -205,10 +219,10 @@ class AlignmentWriter:
         if self.format == "bam":
             return BamSink(self._file, self._header, threads)
         if self.format == "sam":
-            return ChildSink(self._file, self._header, ("--no-PG", "-h"))
+            return ChildSink(self._file, self._header, None)
         if reference is None:
             raise UsageError("CRAM output needs the reference's FASTA")
-        return ChildSink(self._file, self._header, ("--no-PG", "-C", "-T", reference))
+        return ChildSink(self._file, self._header, reference)
 
     def write(self, encoded: Encoded) -> None:
         if self._libraries:

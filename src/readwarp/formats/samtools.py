@@ -1,15 +1,24 @@
 """samtools, as it comes with pysam, in a process of its own: in ours it would hold the GIL and redirect stdout."""
 
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
-from readwarp.errors import ReadwarpError
+from readwarp.errors import InputError, ReadwarpError
+from readwarp.formats.fasta import read_contigs
 
 
 def start(*arguments: str, **pipes: Any) -> "subprocess.Popen[bytes]":
-    """Start `samtools ...` with the pipes of subprocess.Popen."""
-    return subprocess.Popen([sys.executable, "-m", "readwarp.formats.samtools", *arguments], **pipes)
+    """Start `samtools ...` with the pipes of subprocess.Popen, out of reach of the terminal's Ctrl-C.
+
+    References of CRAM are never looked for in the network.
+    """
+    command = [sys.executable, "-m", "readwarp.formats.samtools", *arguments]
+    environment = {"REF_PATH": os.devnull} | os.environ
+    return subprocess.Popen(command, env=environment, start_new_session=True, **pipes)
 
 
 def run(*arguments: str) -> None:
@@ -17,12 +26,33 @@ def run(*arguments: str) -> None:
     process = start(*arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     _, said = process.communicate()
     if process.returncode:
-        raise ReadwarpError(f"samtools {arguments[0]}: {last_line(said)}")
+        raise ReadwarpError(f"samtools {arguments[0]}: {reason(said)}")
 
 
-def last_line(said: bytes) -> str:
-    lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else "failed"
+def reason(said: bytes) -> str:
+    """The first error in what samtools wrote to stderr, without its place in the source code."""
+    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("[E::")] or lines or ["samtools failed"]
+    return re.sub(r"^\[E::\w+\] ", "", errors[0])
+
+
+def reference_in(path: str, folder: str) -> str:
+    """The reference as a FASTA file beside which an index lies or can be made: itself, or in `folder`."""
+    if Path(f"{path}.fai").exists() and (not path.endswith(".gz") or Path(f"{path}.gzi").exists()):
+        return path
+    try:
+        with Path(path).open("rb") as file:
+            is_plain = file.read(1) == b">"
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from error
+    copy = Path(folder) / "reference.fa"
+    if is_plain:
+        copy.symlink_to(Path(path).resolve())
+        return str(copy)
+    with copy.open("wb") as out:
+        for contig in read_contigs(path):
+            out.write(b">" + contig.name.encode() + b"\n" + contig.letters + b"\n")
+    return str(copy)
 
 
 def main() -> int:
@@ -32,7 +62,7 @@ def main() -> int:
     try:
         getattr(pysam.samtools, command)(*arguments, catch_stdout=False)
     except pysam.SamtoolsError as error:
-        print(error.value if hasattr(error, "value") else error, file=sys.stderr)
+        print(str(error).partition("stderr=")[2] or error, file=sys.stderr)
         return 1
     return 0
 

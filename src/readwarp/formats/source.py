@@ -14,43 +14,20 @@ GZIP_MAGIC = b"\x1f\x8b"
 BROKEN: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
 
 
-class TailReader(io.RawIOBase):
-    """A file that remembers the last bytes read of it, which tell whether a BAM file is whole."""
-
-    KEPT = 28
-
-    def __init__(self, file: BinaryIO):
-        self._file, self.tail = file, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        got = self._file.readinto(buffer)  # type: ignore[attr-defined]
-        self.tail = (self.tail + bytes(buffer[max(0, got - self.KEPT) : got]))[-self.KEPT :]
-        return got
-
-
 class Source:
     """A file opened for reading: what kind it is, and its decompressed bytes into a buffer."""
 
-    def __init__(self, path: str):
-        """Open `path` ("-": stdin). Raises InputError for what cannot be read or is of no known kind."""
+    def __init__(self, path: str, pipe: BinaryIO | None = None):
+        """Open `path` ("-": stdin) or a pipe in its stead. Raises InputError for what cannot be read or holds no reads."""
         self.path = path
         try:
-            self.raw, head = _opened(path)
+            self.raw, head = _opened(path, pipe)
             self.kind = _kind(path, head)
-            self._compressed = TailReader(self.raw)
             self._stream: BinaryIO = self.raw
             if self.raw.peek(2)[:2] == GZIP_MAGIC:
-                self._stream = cast(BinaryIO, igzip_threaded.open(self._compressed, "rb"))
+                self._stream = cast(BinaryIO, igzip_threaded.open(self.raw, "rb"))
         except BROKEN as error:
             raise broken(path, error) from error
-
-    @property
-    def tail(self) -> bytes:
-        """The last bytes of the compressed file, once it is read to its end."""
-        return self._compressed.tail
 
     def read_into(self, buffer: np.ndarray) -> int:
         """Fill uint8 `buffer` as far as the file goes; how many bytes that was. Raises InputError when it is broken."""
@@ -92,9 +69,9 @@ def kind_of(path: str) -> str:
         raise broken(path, error) from error
 
 
-def _opened(path: str) -> tuple[io.BufferedReader, bytes]:
+def _opened(path: str, pipe: BinaryIO | None = None) -> tuple[io.BufferedReader, bytes]:
     """The open file and its first four bytes, decompressed."""
-    raw = sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20)  # noqa: SIM115
+    raw = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
     assert isinstance(raw, io.BufferedReader)
     head = raw.peek(4096)
     if head[:2] == GZIP_MAGIC:
@@ -113,4 +90,4 @@ def _kind(path: str, head: bytes) -> str:
     raise InputError(path, "not FASTQ, FASTA, BAM or CRAM", 1)
 
 
-open_source = Source
+open_source = Source  # the name it had at first

@@ -95,11 +95,7 @@ def is_field(text, start, stop):
         return False
     first, second, kind = text[start], text[start + 1], text[start + 3]
     letter = 65 <= first <= 90 or 97 <= first <= 122
-    return (
-        letter
-        and (65 <= second <= 90 or 97 <= second <= 122 or 48 <= second <= 57)
-        and kind in (A, I, F, Z, H, B)
-    )
+    return letter and (65 <= second <= 90 or 97 <= second <= 122 or 48 <= second <= 57) and kind in (A, I, F, Z, H, B)
 
 
 @scalar
