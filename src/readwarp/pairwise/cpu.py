@@ -1,6 +1,6 @@
-"""Pairs of sequences on CPU lanes: sorted into groups, transposed, scored, traced."""
+"""Pairs of sequences on CPU lanes: which run in lanes of which width, in which order."""
 
-from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -8,152 +8,12 @@ from numpy import ndarray
 from readwarp.device.jit import kernel
 from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
-from readwarp.pairwise.lanes import (
-    BLOCK,
-    COLUMN,
-    COLUMN_BLOCK,
-    END_ROW,
-    END_ROW_BLOCK,
-    END_SCORE,
-    ROW,
-    ROW_BLOCK,
-    SCORE,
-    score_group,
-)
-from readwarp.pairwise.scalar import GLOBAL, LOCAL, OUTSIDE, PAD
+from readwarp.pairwise.groups import score_sorted, trace_single, trace_sorted
+from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, arrays
+from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, LOCAL, OVERFLOWN, longest_gap
 
-Costs = tuple[int, int, int, int, int]  # match, mismatch, gap open, gap extension, bonus per query end (local mode)
-OVERFLOWN = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Pairs:
-    """Sequences to align, i-th query against i-th target; pairs may share bytes. Codes 0-125, never equal: no match."""
-
-    queries: ndarray  # uint8
-    query_starts: ndarray  # int64 [p]
-    query_lengths: ndarray  # int64 [p]
-    targets: ndarray  # uint8
-    target_starts: ndarray  # int64 [p]
-    target_lengths: ndarray  # int64 [p]
-
-    def __len__(self) -> int:
-        return self.query_starts.size
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """Best score of each pair, and where its first best alignment ends (0, 0 when nothing scores above 0)."""
-
-    score: ndarray  # int32 [p]
-    query_stop: ndarray  # int32 [p]
-    target_stop: ndarray  # int32 [p]
-
-
-@kernel
-def transpose(source, starts, lengths, group, positions, at_end, filler, out):
-    """Sequences of the pairs in `group` into lanes: out[position * lanes + lane], the rest filled with `filler`."""
-    count = out.size // max(positions, 1) if group.size == 0 else out.size // positions
-    out[:] = filler
-    for lane in range(group.size):
-        start, length = starts[group[lane]], lengths[group[lane]]
-        offset = (positions - length if at_end else 0) * count + lane
-        for i in range(length):
-            out[offset + i * count] = source[start + i]
-
-
-@kernel
-def _top_row(query_lengths, group, columns, costs, mode, like, H):
-    """The row above the target: 0 in local mode, a gap of the query's bases so far in the others."""
-    count = H.size // columns
-    floor = -(1 << (8 * like.itemsize - 1))
-    H[:] = floor if mode == LOCAL else 0
-    for lane in range(group.size):
-        pads = columns - query_lengths[group[lane]]
-        if mode == LOCAL:
-            for j in range(pads):
-                H[j * count + lane] = floor + costs[4]
-        else:
-            for j in range(pads, columns):
-                H[j * count + lane] = -(costs[2] + (j - pads + 1) * costs[3])
-
-
-@kernel
-def _position(low, block, bits):
-    """A position from its two digits in base BLOCK, each in a signed lane of that many bits."""
-    mask = (1 << bits) - 1
-    return (low & 255) + (block & mask) * BLOCK
-
-
-@kernel
-def _collect(found, pads, first, count, lane, columns, mode, bits):
-    """(score, query stop, target stop) of one lane: the best cell, ties to the first row, then the first column."""
-    floor = -(1 << (bits - 1)) if mode == LOCAL else 0
-    end_score = np.int64(found[END_SCORE * count + lane]) - floor
-    end_row = _position(np.int64(found[END_ROW * count + lane]), np.int64(found[END_ROW_BLOCK * count + lane]), bits)
-    query_stop = columns - pads
-    if mode != LOCAL:
-        return end_score, query_stop, end_row
-    score = np.int64(found[SCORE * count + lane]) - floor
-    row = _position(np.int64(found[ROW * count + lane]), np.int64(found[ROW_BLOCK * count + lane]), bits) + 1
-    if end_score > score or (end_score == score and end_row < row):
-        return end_score, query_stop if end_score > 0 else 0, end_row
-    block = np.int64(found[COLUMN_BLOCK * count + lane]) & ((1 << bits) - 1)
-    blocks_padded = (first + BLOCK - 1) // BLOCK
-    start = block * BLOCK if block < blocks_padded else first + (block - blocks_padded) * BLOCK
-    column = start + (np.int64(found[COLUMN * count + lane]) & 255)
-    return (score, column - pads + 1, row) if score > 0 else (score, 0, 0)
-
-
-@kernel
-def score_sorted(
-    queries,
-    query_starts,
-    query_lengths,
-    targets,
-    target_starts,
-    target_lengths,
-    order,
-    costs,
-    mode,
-    like,
-    score,
-    query_stop,
-    target_stop,
-):
-    """Score the pairs named in `order`, group by group, in lanes of the dtype of `like`. Lengths are at least 1.
-
-    A local score that reached the lane's greatest value comes back as OVERFLOWN.
-    """
-    bits = 8 * like.itemsize
-    count = like.size
-    ceiling = (1 << bits) - 1
-    longest, tallest = 0, 0
-    for pair in order:
-        longest, tallest = max(longest, query_lengths[pair]), max(tallest, target_lengths[pair])
-    query_space, target_space = np.empty(longest * count, like.dtype), np.empty(tallest * count, like.dtype)
-    H_space, D_space = np.empty(longest * count, like.dtype), np.empty(longest * count, like.dtype)
-    remaining, found = np.zeros(count, like.dtype), np.empty(8 * count, like.dtype)
-    for begin in range(0, order.size, count):
-        group = order[begin : begin + count]
-        columns, rows, shortest = 0, 0, longest
-        for lane in range(group.size):
-            columns, rows = max(columns, query_lengths[group[lane]]), max(rows, target_lengths[group[lane]])
-            shortest = min(shortest, query_lengths[group[lane]])
-            if mode == GLOBAL:
-                remaining[lane] = target_lengths[group[lane]]
-        query, target = query_space[: columns * count], target_space[: rows * count]
-        H, D = H_space[: columns * count], D_space[: columns * count]
-        transpose(queries, query_starts, query_lengths, group, columns, True, PAD, query)
-        transpose(targets, target_starts, target_lengths, group, rows, False, OUTSIDE, target)
-        _top_row(query_lengths, group, columns, costs, mode, like, H)
-        first = columns - shortest
-        score_group(query, target, columns, rows, first, H, D, remaining, costs, mode, found)
-        for lane in range(group.size):
-            pair = group[lane]
-            best, stop, end = _collect(found, columns - query_lengths[pair], first, count, lane, columns, mode, bits)
-            score[pair] = OVERFLOWN if mode == LOCAL and best >= ceiling else best
-            query_stop[pair], target_stop[pair] = stop, end
+ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pairs are traced one by one
+RUNS, LEFT = 5, 3  # columns of `traced`
 
 
 def score_pairs(pairs: Pairs, costs: Costs, mode: int, known: ndarray | None = None) -> Ends:
@@ -165,29 +25,54 @@ def score_pairs(pairs: Pairs, costs: Costs, mode: int, known: ndarray | None = N
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
     empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
-    _score_empty(*(pairs.query_lengths, pairs.target_lengths), order[empty], costs, mode, *_fields(ends))
+    _score_empty(arrays(pairs), order[empty], costs, mode, arrays(ends))
     order = order[~empty]
     for width in _widths(pairs, costs, mode):
-        fits = np.ones(order.size, bool) if known is None or mode != LOCAL else known[order] < _ceiling(width)
+        fits = np.ones(order.size, bool) if known is None else known[order] < _ceiling(width, mode)
         now = order[fits]
         if now.size:
-            like = np.empty(lanes(width), width)
-            score_sorted(*_fields(pairs), now, costs, mode, like, *_fields(ends))
-            fits[fits] = ends.score[now] != OVERFLOWN
+            score_sorted(arrays(pairs), now, costs, mode, np.empty(lanes(width), width), *arrays(ends))
+            fits[fits] = (ends.score[now] != OVERFLOWN) | (mode != LOCAL)
         order = order[~fits]
     return ends
 
 
-def _fields(value: Pairs | Ends) -> tuple[ndarray, ...]:
-    return tuple(getattr(value, field.name) for field in fields(value))
+def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends) -> Traces:
+    """The alignments that end where `score_pairs` found the ends, gaps leftmost.
+
+    A path of the known score cannot stray further from its diagonal than `scalar.longest_gap`, so the band is exact.
+    """
+    reached = ends.score - np.where((mode == LOCAL) & (ends.query_stop == pairs.query_lengths), costs[4], 0)
+    traced = np.zeros((len(pairs), 6), np.int64)
+    cigar = np.empty(4 * len(pairs) + 64, np.uint32)
+    used = _trace_empty(arrays(ends), mode, traced, cigar)
+    strays = _strays(reached, ends.query_stop, ends.target_stop, costs, mode)
+    order = np.lexsort((ends.query_stop, strays))
+    order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
+    work = (arrays(pairs), reached, ends.query_stop, ends.target_stop, strays)
+    for width in _widths(pairs, costs, mode):
+        fits = reached[order] < _ceiling(width, mode)
+        now, order = order[fits], order[~fits]
+        if now.size:
+            like = np.empty(lanes(width), width)
+            cigar, used = trace_sorted(work, now, costs, mode, like, ROOM, traced, cigar, used)
+            large = now[traced[now, RUNS] < 0]
+            if large.size:
+                cigar, used = trace_single(work, large, costs, mode, traced, cigar, used)
+    left = traced[:, LEFT]
+    if (left != np.where((mode == LOCAL) & (traced[:, 0] == 0) & (ends.score > 0), costs[4], 0)).any():
+        raise AssertionError("an alignment does not add up to its score: the band was too narrow")
+    score = (reached - left).astype(np.int32)
+    offsets, cigar = _in_order(traced, cigar, used)
+    return Traces(score, *(traced[:, k].astype(np.int32) for k in range(3)), cigar, offsets)
 
 
-def _ceiling(width: type) -> int:
-    """The local score at which lanes of that width overflow."""
-    return 2 ** (8 * np.dtype(width).itemsize) - 1
+def _ceiling(width: Any, mode: int) -> int:
+    """The local score at which lanes of that width overflow; other modes never do (`_widths`)."""
+    return 2 ** (8 * np.dtype(width).itemsize) - 1 if mode == LOCAL else 2**62
 
 
-def _widths(pairs: Pairs, costs: Costs, mode: int) -> tuple[type, ...]:
+def _widths(pairs: Pairs, costs: Costs, mode: int) -> tuple[Any, ...]:
     """Lane types that can hold these costs and lengths, narrowest first. Raises UsageError if not even int32 can."""
     if len(pairs) == 0:
         return ()
@@ -198,21 +83,56 @@ def _widths(pairs: Pairs, costs: Costs, mode: int) -> tuple[type, ...]:
     lowest = 0 if mode == LOCAL else 3 * gap_open + (query + target + 1) * gap_extend + mismatch
     if highest + lowest + step >= 2**31:
         raise UsageError("scores of these sequences would not fit 32 bits: use smaller scores or shorter sequences")
-    if mode == LOCAL:
-        return tuple(
-            w
-            for w in (np.int8, np.int16, np.int32)
-            if step <= np.iinfo(w).max and (w != np.int8 or max(query, target) < 2**15)
-        )
-    return (np.int16, np.int32) if highest + lowest + step + target < 2**15 else (np.int32,)
+    if mode != LOCAL:
+        return (np.int16, np.int32) if highest + lowest + step + target < 2**15 else (np.int32,)
+    narrow = (np.int8,) if step < 2**7 and max(query, target) < 2**15 else ()
+    return (*narrow, np.int16, np.int32) if step < 2**15 else (np.int32,)
 
 
 @kernel
-def _score_empty(query_lengths, target_lengths, order, costs, mode, score, query_stop, target_stop):
+def _score_empty(pairs, order, costs, mode, ends):
     """Pairs of which one sequence is empty: nothing in local mode, one gap or nothing in the others."""
+    _, _, query_lengths, _, _, target_lengths = pairs
+    score, query_stop, target_stop = ends
     for pair in order:
         gap = query_lengths[pair] + (target_lengths[pair] if mode == GLOBAL else 0)
         if mode != LOCAL:
             score[pair] = -(costs[2] + gap * costs[3]) if gap else 0
             query_stop[pair] = query_lengths[pair]
             target_stop[pair] = target_lengths[pair] if mode == GLOBAL else 0
+
+
+@kernel
+def _trace_empty(ends, mode, traced, cigar):
+    """Alignments that are one gap or nothing. Returns the number of runs."""
+    score, query_stop, target_stop = ends
+    used = 0
+    for pair in range(score.size):
+        gap = max(query_stop[pair], target_stop[pair])
+        if mode != LOCAL and min(query_stop[pair], target_stop[pair]) == 0 and gap > 0:
+            cigar[used] = np.uint32(gap << 4 | (INSERTION if query_stop[pair] > 0 else DELETION))
+            traced[pair, 2], traced[pair, 4], traced[pair, 5] = gap, used, 1
+            used += 1
+    return used
+
+
+@kernel
+def _strays(reached, query_stop, target_stop, costs, mode):
+    """How far each pair's path can stray from its diagonal."""
+    strays = np.empty(reached.size, np.int64)
+    bonus = costs[4] if mode == LOCAL else 0
+    for pair in range(reached.size):
+        lengths = np.int64(query_stop[pair]), np.int64(target_stop[pair])
+        strays[pair] = longest_gap(np.int64(reached[pair]), *lengths, costs[0], costs[2], costs[3], bonus)
+    return strays
+
+
+@kernel
+def _in_order(traced, runs, used):
+    """(cigar offsets, runs) in the order of the pairs."""
+    offsets, cigar = np.zeros(len(traced) + 1, np.int64), np.empty(used, np.uint32)
+    for pair in range(len(traced)):
+        begin, number = traced[pair, 4], traced[pair, 5]
+        offsets[pair + 1] = offsets[pair] + number
+        cigar[offsets[pair] : offsets[pair + 1]] = runs[begin : begin + number]
+    return offsets, cigar

@@ -15,6 +15,7 @@ from readwarp.device.simd import (
     plus,
     splat,
     store,
+    store_greater,
     subtract,
     where_equal,
     where_greater,
@@ -27,9 +28,9 @@ BLOCK = 256
 
 
 @kernel
-def cell(diagonal, similarity, D):
-    """M or D: the better of the aligned pair and the deletion that ends here."""
-    return maximum(add(diagonal, similarity), D)
+def cell(diagonal, similarity, E):
+    """M or E: the better of the aligned pair and the deletion that ends here."""
+    return maximum(add(diagonal, similarity), E)
 
 
 @kernel
@@ -39,12 +40,12 @@ def gap(extended, opened, extending):
 
 
 @kernel
-def score_group(query, target, columns, rows, first, H, D, remaining, costs, mode, found):
+def score_group(query, target, columns, rows, first, H, E, remaining, costs, mode, found):
     """Scores and ends of one group of lanes, into the vectors of `found`.
 
     query [columns, lanes]: aligned at their ends, PAD before; every lane has begun at column `first`.
     target [rows, lanes]: aligned at their beginnings, OUTSIDE behind; remaining [lanes]: their lengths (GLOBAL only).
-    H [columns, lanes]: the row above the target; D [columns, lanes]: working memory.
+    H [columns, lanes]: the row above the target; E [columns, lanes]: working memory.
     found: best score of any cell with its column and row (LOCAL), best score of the last column with its row + 1.
     """
     match, mismatch, gap_open, gap_extend, bonus = costs
@@ -62,7 +63,7 @@ def score_group(query, target, columns, rows, first, H, D, remaining, costs, mod
     left = add(least, splat(H, bonus)) if mode == LOCAL else zero
     rows_left = load(remaining, 0)
     for j in range(columns):
-        store(D, j * count, least)
+        store(E, j * count, least)
     for i in range(rows):
         base = load(target, i * count)
         penalty = where_equal(base, outside, least, splat(H, -mismatch))
@@ -70,8 +71,8 @@ def score_group(query, target, columns, rows, first, H, D, remaining, costs, mod
         diagonal = left
         if mode == GLOBAL:
             left = subtract(left, opening if i == 0 else extending)
-        I_left = least if mode == LOCAL else subtract(left, opening)
-        I = I_left
+        F_left = least if mode == LOCAL else subtract(left, opening)
+        F = F_left
         row_before, start, block = best, 0, 0
         while start < columns - 1:
             padded = start < first
@@ -79,21 +80,21 @@ def score_group(query, target, columns, rows, first, H, D, remaining, costs, mod
             block_before, offset = best, zero
             for j in range(start * count, stop * count, count):
                 symbol = load(query, j)
-                d = load(D, j)
+                d = load(E, j)
                 md = cell(diagonal, where_equal(symbol, base, reward, penalty), d)
-                h = maximum(md, I)
+                h = maximum(md, F)
                 opened = subtract(md, opening)
                 diagonal = load(H, j)
                 d = gap(d, opened, extending)
-                I = gap(I, opened, extending)
+                F = gap(F, opened, extending)
                 if padded:
-                    I = where_equal(symbol, pad, I_left, I)
+                    F = where_equal(symbol, pad, F_left, F)
                     d = where_equal(symbol, pad, least, d)
                     store(H, j, where_equal(symbol, pad, left, h))
                     h = where_equal(symbol, pad, least, h)
                 else:
                     store(H, j, h)
-                store(D, j, d)
+                store(E, j, d)
                 column = where_greater(h, best, offset, column)
                 best = maximum(best, h)
                 offset = plus(offset, one)
@@ -102,15 +103,15 @@ def score_group(query, target, columns, rows, first, H, D, remaining, costs, mod
         row = where_greater(best, row_before, splat(H, i), row)
         row_block = where_greater(best, row_before, splat(H, i // BLOCK), row_block)
 
-        d = load(D, last)
+        d = load(E, last)
         equal = load(query, last)
         if mode == LOCAL:  # the bonus is for an aligned last base, so a gap at the end never gains it
             end = add(diagonal, where_equal(equal, base, end_reward, end_penalty))
         else:
             md = cell(diagonal, where_equal(equal, base, reward, penalty), d)
-            end = maximum(md, I)
+            end = maximum(md, F)
             store(H, last, end)
-            store(D, last, gap(d, subtract(md, opening), extending))
+            store(E, last, gap(d, subtract(md, opening), extending))
             if mode == GLOBAL:
                 rows_left = subtract(rows_left, one)
                 end = where_equal(rows_left, zero, end, least)
@@ -125,3 +126,49 @@ def score_group(query, target, columns, rows, first, H, D, remaining, costs, mod
     store(found, END_SCORE * count, end_best)
     store(found, END_ROW * count, end_row)
     store(found, END_ROW_BLOCK * count, end_row_block)
+
+
+@kernel
+def trace_group(query, target, columns, rows, lead, width, H, E, costs, mode, directions):
+    """Directions of one group of lanes, in a band: row i covers the columns i - width to i + lead.
+
+    query [columns, lanes] and target [rows, lanes] start at their beginnings, PAD and OUTSIDE beside them; OUTSIDE may
+    come before a target too (not in GLOBAL mode). H [columns, lanes] is the row above the target. One bit per lane
+    and question, four questions per cell (`scalar.follow`): at
+    `((row * min(columns, lead + width + 1) + column - first column of the row) * 4 + question) * mask_bytes`.
+    """
+    match, mismatch, gap_open, gap_extend, bonus = costs
+    count = VECTOR_BYTES // query.itemsize
+    plane = max(1, count // 8)
+    stride = min(columns, lead + width + 1)
+    least, zero, outside = splat(H, -(1 << (8 * query.itemsize - 1))), splat(H, 0), splat(H, OUTSIDE)
+    reward, opening, extending = splat(H, match), splat(H, gap_open + gap_extend), splat(H, gap_extend)
+    left = add(least, splat(H, bonus)) if mode == LOCAL else zero
+    for j in range(columns):
+        store(E, j * count, least)
+    for i in range(rows):
+        base = load(target, i * count)
+        penalty = where_equal(base, outside, least, splat(H, -mismatch))
+        diagonal = left
+        if mode == GLOBAL:
+            left = subtract(left, opening if i == 0 else extending)
+        F = least if mode == LOCAL else subtract(left, opening)
+        low = max(0, i - width)
+        if low > 0:
+            diagonal, F = load(H, (low - 1) * count), least
+        place = i * stride * 4 * plane
+        for j in range(low * count, min(columns, i + lead + 1) * count, count):
+            d = load(E, j)
+            m = add(diagonal, where_equal(load(query, j), base, reward, penalty))
+            md = maximum(m, d)
+            opened = subtract(md, opening)
+            extended_e, extended_f = subtract(d, extending), subtract(F, extending)
+            store_greater(directions, place, d, m)
+            store_greater(directions, place + plane, F, md)
+            store_greater(directions, place + 2 * plane, opened, extended_e)
+            store_greater(directions, place + 3 * plane, opened, extended_f)
+            diagonal = load(H, j)
+            store(H, j, maximum(md, F))
+            store(E, j, maximum(extended_e, opened))
+            F = maximum(extended_f, opened)
+            place += 4 * plane

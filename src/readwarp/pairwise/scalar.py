@@ -11,22 +11,70 @@ LOCAL, GLOBAL, SEMIGLOBAL = 0, 1, 2
 PAD = 126  # a lane's query has not begun, or is over
 OUTSIDE = 127  # beyond the target: not even a mismatch can be aligned here
 
+UNREACHED = -(1 << 29)  # a score that no path has, with room to add to it
+OVERFLOWN = -1  # the score of a pair that needs wider lanes
+
 # Operations of a CIGAR in BAM's coding.
 MATCH, INSERTION, DELETION = 0, 1, 2
 
 
 @scalar
-def best_possible(query_length, target_length, match, bonus):
-    """No alignment scores more: every base of the shorter sequence matches, and both query ends earn their bonus."""
-    return min(query_length, target_length) * match + 2 * bonus
+def longest_gap(score, query_length, target_length, match, gap_open, gap_extend, bonuses):
+    """Most bases by which a path of at least this score leaves the diagonal it ends on; 0 if it can have no gap.
+
+    A path that strays by g bases holds gaps of g bases or more, which cost at least gap_open + g * gap_extend; its
+    aligned bases and bonuses gain at most min(lengths) * match + bonuses.
+    """
+    spare = min(query_length, target_length) * match + bonuses - score - gap_open
+    return min(max(spare, 0) // gap_extend, query_length + target_length)
+
+
+# Where a walk stands: on the best of M, E and F; on the better of M and E (a gap was opened from it); inside a gap; on M.
+ON_BEST, ON_PAIR_OR_DELETION, IN_DELETION, IN_INSERTION, ON_PAIR = 0, 1, 2, 3, 4
+
+# The four questions of a cell.
+DELETION_BETTER, INSERTION_BETTER, DELETION_OPENS, INSERTION_OPENS = 1, 2, 4, 8
 
 
 @scalar
-def longest_gap(score, query_length, target_length, match, gap_open, gap_extend, bonus):
-    """Most bases by which a path of at least this score leaves the diagonal it ends on; -1 if it cannot have a gap.
+def pair_gain(query_code, target_code, match, mismatch):
+    """Score of an aligned pair. Nothing can be aligned OUTSIDE."""
+    if target_code == OUTSIDE:
+        return UNREACHED
+    return match if query_code == target_code else -mismatch
 
-    A path that strays by g bases holds gaps of g bases or more, which cost at least gap_open + g * gap_extend; without
-    them it would score at most `best_possible`.
-    """
-    spare = best_possible(query_length, target_length, match, bonus) - score - gap_open
-    return -1 if spare < gap_extend else min(spare // gap_extend, query_length + target_length)
+
+@scalar
+def cell(diagonal, gain, E, F, opening, extending, floor):
+    """(H, E of the cell below, F of the cell to the right, answers) of one cell; nothing falls below `floor`."""
+    m = max(diagonal + gain, floor)
+    md = max(m, E)
+    opened, E_extended, F_extended = max(md - opening, floor), max(E - extending, floor), max(F - extending, floor)
+    answers = (
+        (DELETION_BETTER if m < E else 0)
+        | (INSERTION_BETTER if md < F else 0)
+        | (DELETION_OPENS if opened > E_extended else 0)
+        | (INSERTION_OPENS if opened > F_extended else 0)
+    )
+    return max(md, F), max(E_extended, opened), max(F_extended, opened), answers
+
+
+@scalar
+def operation(state, directions):
+    """MATCH, INSERTION or DELETION: how the alignment comes to a cell. On ties M goes before E before F, so that,
+    walking from the end, gaps are put off as long as possible: they lie leftmost."""
+    if state == IN_INSERTION or (state == ON_BEST and directions & INSERTION_BETTER):
+        return INSERTION
+    if state == IN_DELETION or (state != ON_PAIR and directions & DELETION_BETTER):
+        return DELETION
+    return MATCH
+
+
+@scalar
+def state_after(taken, directions):
+    """Where the walk stands in the cell it came to (whose directions these are) by that operation."""
+    if taken == MATCH:
+        return ON_BEST
+    if taken == INSERTION:
+        return ON_PAIR_OR_DELETION if directions & INSERTION_OPENS else IN_INSERTION
+    return ON_PAIR_OR_DELETION if directions & DELETION_OPENS else IN_DELETION

@@ -1,7 +1,19 @@
 """Extend: affine-gap alignment of oriented reads in reference windows, local with a bonus for each read end reached.
 
     score(reads: ReadBatch, candidates: Candidates, packed: uint8, scoring: Scoring) -> Scores
-    trace(reads: ReadBatch, candidates: Candidates, chosen: int64 [e], packed: uint8, scoring: Scoring) -> Extensions
+    trace(reads, candidates, chosen: int64 [e], packed, scoring, scores: Scores | None) -> Extensions
 
-`packed` is the reference, two bases a byte (`readwarp.index.bases`).
+`packed` is the reference, two bases a byte (`readwarp.index.bases`). The recurrence is that of `readwarp.pairwise` in
+local mode: the whole read against the whole window; an alignment begins and ends with an aligned pair; one whose first
+(last) pair holds the read's first (last) base gains the end bonus. N matches nothing. `Scores.score` includes the
+bonuses, `Extensions.score` does not. Reads from 1 base to config.MAX_READ_LENGTH.
+
+The read is first laid on its candidate's diagonal. If no gap, no further mismatch and no clip elsewhere could score
+more, and the window does not hold the whole read exactly elsewhere, that is the answer (Status.UNGAPPED). All others
+are answered by dynamic programming (Status.OK).
+
+Ties: the ungapped answer where it is proven best; else the smallest reference stop, then the smallest query stop, and
+from there gaps as far left as they go. An alignment that has come down to score 0 begins there.
+
+Window: `scalar.proven_gap(length, score, ...)` says with how much padding the window proves its best score.
 """

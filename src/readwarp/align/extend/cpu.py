@@ -1,15 +1,21 @@
 """Extend on CPU lanes: the ungapped answer where it is proven, dynamic programming for the others."""
 
+from dataclasses import fields, replace
+from typing import TypeVar
+
 import numpy as np
 from numpy import ndarray
 
 from readwarp.align.extend.scalar import ungapped_is_best
-from readwarp.batches import Candidates, ReadBatch, Scores, Status
+from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.jit import kernel
 from readwarp.index.bases import complement
 from readwarp.pairwise import cpu as pairwise
-from readwarp.pairwise.scalar import LOCAL
+from readwarp.pairwise.pairs import Ends, Pairs, Traces, arrays
+from readwarp.pairwise.scalar import LOCAL, MATCH
+
+T = TypeVar("T", Candidates, Scores)
 
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
 
@@ -20,36 +26,98 @@ def score(reads: ReadBatch, candidates: Candidates, packed: ndarray, scoring: Sc
     Status UNGAPPED: an alignment without gaps, proven best, found without dynamic programming; OK: found by it (score
     0 and stops at the window's start when nothing scores above 0); TOO_LONG: a read beyond MAX_READ_LENGTH, score 0.
     """
-    number = len(candidates)
-    found = Scores(
-        np.zeros(number, np.int32),
-        np.zeros(number, np.int32),
-        candidates.window_start.copy(),
-        np.zeros(number, np.uint8),
+    costs, number = costs_of(scoring), len(candidates)
+    best, query_stop, status = np.zeros(number, np.int32), np.zeros(number, np.int32), np.zeros(number, np.uint8)
+    reference_stop = candidates.window_start.copy()
+    oriented, starts, lengths = _queries(reads, candidates)
+    windows = candidates.window_start, candidates.window_stop
+    found = best, query_stop, reference_stop, status
+    _score_ungapped(oriented, starts, lengths, windows, candidates.diagonal, packed, costs, MAX_READ_LENGTH, found)
+    rest = np.flatnonzero(status == OK)
+    pairs = _pairs(oriented, starts, lengths, candidates, packed, rest)
+    ends = pairwise.score_pairs(pairs, costs, LOCAL, known=best[rest])
+    best[rest], query_stop[rest] = ends.score, ends.query_stop
+    reference_stop[rest] = candidates.window_start[rest] + ends.target_stop
+    return Scores(best, query_stop, reference_stop, status)
+
+
+def trace(
+    reads: ReadBatch,
+    candidates: Candidates,
+    chosen: ndarray,
+    packed: ndarray,
+    scoring: Scoring,
+    scores: Scores | None = None,
+) -> Extensions:
+    """The alignments of the chosen candidates (int64 [e]), gaps leftmost. `scores`: those of `score`, if at hand.
+
+    A candidate without an alignment (score 0, too long) comes back with an empty CIGAR and its status.
+    """
+    costs = costs_of(scoring)
+    taken = _rows(candidates, chosen)
+    found = score(reads, taken, packed, scoring) if scores is None else _rows(scores, chosen)
+    oriented, starts, lengths = _queries(reads, taken)
+    spans = np.zeros((chosen.size, 4), np.int64)  # score, query start, reference start, edit distance
+    spans[:, 1], spans[:, 2] = found.query_stop, found.reference_stop
+    _trace_ungapped(oriented, starts, lengths, arrays(found), packed, costs, spans)
+    gapped = np.flatnonzero((found.status == OK) & (found.score > 0))
+    pairs = _pairs(oriented, starts, lengths, taken, packed, gapped)
+    target_stop = (found.reference_stop - taken.window_start)[gapped].astype(np.int32)
+    traces = pairwise.trace_pairs(pairs, costs, LOCAL, Ends(found.score[gapped], found.query_stop[gapped], target_stop))
+    spans[gapped, 0], spans[gapped, 1], spans[gapped, 3] = traces.score, traces.query_start, traces.edit_distance
+    spans[gapped, 2] = taken.window_start[gapped] + traces.target_start
+    cigar, offsets = _cigars(found.status, found.query_stop - spans[:, 1], gapped, traces)
+    return Extensions(
+        candidate=chosen.astype(np.int64),
+        score=spans[:, 0].astype(np.int32),
+        query_start=spans[:, 1].astype(np.int32),
+        query_stop=found.query_stop,
+        reference_start=spans[:, 2].copy(),
+        reference_stop=found.reference_stop,
+        edit_distance=spans[:, 3].astype(np.int32),
+        cigar=cigar,
+        cigar_offsets=offsets,
+        status=found.status,
     )
-    oriented = _oriented(reads.bases, reads.read_offsets)
-    lengths = np.diff(reads.read_offsets)[candidates.read]
-    starts = reads.read_offsets[candidates.read] + np.where(candidates.strand == 1, reads.bases.size, 0)
-    _score_ungapped(
-        oriented, starts, lengths, candidates.window_start, candidates.window_stop, candidates.diagonal, packed,
-        costs_of(scoring), MAX_READ_LENGTH, found.score, found.query_stop, found.reference_stop, found.status,
-    )  # fmt: skip
-    rest = np.flatnonzero((found.status == OK) & (lengths > 0) & (candidates.window_stop > candidates.window_start))
-    pairs = pairwise.Pairs(
-        oriented,
-        starts[rest],
-        lengths[rest],
-        *_windows(packed, candidates.window_start[rest], candidates.window_stop[rest]),
-    )
-    ends = pairwise.score_pairs(pairs, costs_of(scoring), LOCAL, known=found.score[rest])
-    found.score[rest], found.query_stop[rest] = ends.score, ends.query_stop
-    found.reference_stop[rest] = candidates.window_start[rest] + ends.target_stop
-    return found
 
 
 def costs_of(scoring: Scoring) -> tuple[int, int, int, int, int]:
     """Scores in the order of the engine: match, mismatch, gap open, gap extension, end bonus."""
     return scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, scoring.end_bonus
+
+
+def _rows(value: T, rows: ndarray) -> T:
+    """The same rows of all arrays (candidate_offsets left as they are)."""
+    return replace(
+        value, **{f.name: getattr(value, f.name)[rows] for f in fields(value) if f.name != "candidate_offsets"}
+    )
+
+
+def _queries(reads: ReadBatch, candidates: Candidates) -> tuple[ndarray, ndarray, ndarray]:
+    """(bases of the reads on both strands, where each candidate's oriented read starts in there, its length)."""
+    oriented = _oriented(reads.bases, reads.read_offsets)
+    starts = reads.read_offsets[candidates.read] + np.where(candidates.strand == 1, reads.bases.size, 0)
+    return oriented, starts, np.diff(reads.read_offsets)[candidates.read]
+
+
+def _pairs(
+    oriented: ndarray, starts: ndarray, lengths: ndarray, candidates: Candidates, packed: ndarray, rows: ndarray
+) -> Pairs:
+    """Oriented reads against whole windows, for these rows of the candidates."""
+    windows = _windows(packed, candidates.window_start[rows], candidates.window_stop[rows])
+    return Pairs(oriented, starts[rows], lengths[rows], *windows)
+
+
+def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) -> tuple[ndarray, ndarray]:
+    """(CIGARs of all rows, their offsets): one run of M where the alignment has no gap, else what was traced."""
+    runs = (status == UNGAPPED).astype(np.int64)
+    runs[gapped] = np.diff(traces.cigar_offsets)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(runs)))
+    cigar = np.zeros(offsets[-1], np.uint32)
+    plain = status == UNGAPPED
+    cigar[offsets[:-1][plain]] = aligned[plain] << 4 | MATCH
+    cigar[np.repeat(~plain, runs)] = traces.cigar
+    return cigar, offsets
 
 
 @kernel
@@ -117,32 +185,50 @@ def _lies_elsewhere(query, window, place):
 
 
 @kernel
-def _score_ungapped(
-    oriented, starts, lengths, window_starts, window_stops, diagonals, packed, costs, limit, score, query_stop, reference_stop, status
-):  # fmt: skip
+def _score_ungapped(oriented, starts, lengths, windows, diagonals, packed, costs, limit, found):
     """Best ungapped alignment on each candidate's diagonal; status UNGAPPED where nothing else can score more."""
     match, mismatch, gap_open, gap_extend, bonus = costs
+    score, query_stop, reference_stop, status = found
     space = np.empty(1024, np.uint8)
     for c in range(starts.size):
-        if lengths[c] > limit:
+        start, stop, length = windows[0][c], windows[1][c], lengths[c]
+        if length > limit:
             status[c] = TOO_LONG
             continue
-        start, stop = window_starts[c], window_stops[c]
         if stop - start > space.size:
             space = np.empty(2 * (stop - start), np.uint8)
-        query = oriented[starts[c] : starts[c] + lengths[c]]
-        low, high = max(diagonals[c], start), min(diagonals[c] + lengths[c], stop)
+        query = oriented[starts[c] : starts[c] + length]
+        low, high = max(diagonals[c], start), min(diagonals[c] + length, stop)
         if low >= high:
             continue
-        first = low - diagonals[c]
         target = space[: high - low]
         _unpack(packed, low, high, target)
-        best, end = _best_segment(query, target, first, high - low, costs)
-        score[c], query_stop[c], reference_stop[c] = best, end, diagonals[c] + end
-        if best > 0 and ungapped_is_best(best, lengths[c], match, mismatch, gap_open, gap_extend, bonus):
-            if best < lengths[c] * match + 2 * bonus:
-                window = space[: stop - start]
-                _unpack(packed, start, stop, window)
-                if _lies_elsewhere(query, window, diagonals[c] - start):
-                    continue
-            status[c] = UNGAPPED
+        best, end = _best_segment(query, target, low - diagonals[c], high - low, costs)
+        if best > 0 and ungapped_is_best(best, length, match, mismatch, gap_open, gap_extend, bonus):
+            window = space[: stop - start]
+            _unpack(packed, start, stop, window)
+            perfect = best == length * match + 2 * bonus
+            if perfect or not _lies_elsewhere(query, window, diagonals[c] - start):
+                query_stop[c], reference_stop[c], status[c] = end, diagonals[c] + end, UNGAPPED
+        score[c] = best
+
+
+@kernel
+def _trace_ungapped(oriented, starts, lengths, found, packed, costs, spans):
+    """Score, query start, reference start and edit distance of the candidates with status UNGAPPED."""
+    match, mismatch, _, _, bonus = costs
+    score, query_stop, reference_stop, status = found
+    for c in range(starts.size):
+        if status[c] != UNGAPPED:
+            continue
+        left = score[c] - (bonus if query_stop[c] == lengths[c] else 0)
+        i, edits, raw = np.int64(query_stop[c]), 0, left
+        diagonal = reference_stop[c] - query_stop[c]
+        while i > 0 and left > 0:
+            i -= 1
+            place = diagonal + i
+            base = (packed[place >> 1] >> np.uint8((place & 1) << 2)) & 15
+            equal = base == oriented[starts[c] + i] and base < 4
+            edits += not equal
+            left -= match if equal else -mismatch
+        spans[c, 0], spans[c, 1], spans[c, 2], spans[c, 3] = raw - left, i, diagonal + i, edits

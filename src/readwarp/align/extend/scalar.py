@@ -29,4 +29,4 @@ def proven_gap(length, score, match, gap_open, gap_extend, bonus):
     window padded by at least proven_gap bases, every alignment of a higher score that shares an aligned pair with the
     read's diagonal lies inside the window too. 0: no gap can pay.
     """
-    return max(0, longest_gap(score, length, length, match, gap_open, gap_extend, bonus))
+    return longest_gap(score, length, length, match, gap_open, gap_extend, 2 * bonus)
