@@ -12,6 +12,7 @@ from readwarp.index.syncmers import bucket_of, mask_of, mix, most_syncmers, orde
 THREADS = 128
 RING = 32  # s-mers remembered, at least k - s + 1
 TOO_LONG = int(Status.TOO_LONG)
+COUNTERS = 2 * WINDOWS
 
 
 def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
@@ -154,8 +155,8 @@ def emit(
 @cuda.jit(device=True)
 def leave_out_weak(found, start, stop):
     """Keep the anchors of places that have enough of them (see `scalar.is_supported`); returns how many."""
-    support = cuda.local.array(2 * WINDOWS, np.uint16)
-    for window in range(2 * WINDOWS):
+    support = cuda.local.array(COUNTERS, np.uint16)
+    for window in range(COUNTERS):
         support[window] = 0
     most = 0
     for i in range(start, stop):
