@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pysam
@@ -20,8 +21,8 @@ from readwarp.errors import InputError
 from readwarp.formats import aligned_records as records
 from readwarp.formats.bam_index import BamIndex, load_index
 
-BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 CHUNK = 1 << 18  # compressed bytes read at a time
+DAMAGED: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
 EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality control, duplicate
 
 
@@ -50,8 +51,6 @@ class AlignedReader:
         self.names: tuple[str, ...] = self.header.references
         self.lengths: tuple[int, ...] = self.header.lengths
         self._index: BamIndex | None = None if self.is_cram else load_index(path)
-        if not self.is_cram:
-            _check_end(path)
         self._descriptor = os.open(path, os.O_RDONLY)
 
     def _opened(self) -> pysam.AlignmentFile:
@@ -112,7 +111,7 @@ class AlignedReader:
                 raise InputError(self.path, f"truncated or not BGZF at byte {place}")
             try:
                 data = igzip.decompress(compressed[:size])
-            except (EOFError, OSError, zlib.error, isal_zlib.error) as error:
+            except DAMAGED as error:
                 raise InputError(self.path, f"damaged block at or behind byte {place} ({error})") from error
             yield data[skip:]
             place, skip = place + size, 0
@@ -120,7 +119,7 @@ class AlignedReader:
     def _cram_bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
         with tempfile.TemporaryFile() as copy, self._opened() as file:
             try:
-                with pysam.AlignmentFile(copy, "wbu", header=self.header) as out:  # type: ignore[arg-type]
+                with pysam.AlignmentFile(copy, "wbu", header=self.header) as out:
                     for record in file.fetch(self.names[contig], start, stop):
                         out.write(record)
             except (OSError, ValueError) as error:
@@ -140,13 +139,6 @@ def whole_blocks(data: bytes) -> int:
             break
         place += size
     return place
-
-
-def _check_end(path: Path) -> None:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - len(BGZF_END)))
-        if file.read() != BGZF_END:
-            raise InputError(path, "truncated: its last block is missing")
 
 
 def _hash(text: str) -> int:

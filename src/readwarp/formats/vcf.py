@@ -131,8 +131,7 @@ class VariantWriter:
         """The index is renamed just before the file that it belongs to."""
         is_csi = self._kind == "bcf" or self._needs_csi
         made = self._file.place.with_name(self._file.place.name + (".csi" if is_csi else ".tbi"))
-        preset = "bcf" if self._kind == "bcf" else "vcf"
-        pysam.tabix_index(str(self._file.place), preset=preset, force=True, keep_original=True, csi=is_csi)
+        pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
         made.replace(self._file.name + made.suffix)
 
     def abort(self) -> None:

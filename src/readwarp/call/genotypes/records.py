@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,15 @@ def build_calls(
     )
 
 
-def _call(sites, likelihoods, site, scores, reference, start, parameters):  # type: ignore[no-untyped-def]
+def _call(
+    sites: Sites,
+    likelihoods: Likelihoods,
+    site: int,
+    scores: np.ndarray,
+    reference: np.ndarray,
+    start: int,
+    parameters: CallParameters,
+) -> tuple[Any, ...] | None:
     """One row of Calls, in the order of its fields from `position` on; None where there is nothing to call."""
     from readwarp.call.genotypes.cpu import genotypes_of
 

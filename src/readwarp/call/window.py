@@ -1,0 +1,111 @@
+"""The steps of calling, on one window of the reference.
+
+    AlignedReads -> mates -> pileup -> sites -> evidence -> genotypes -> Calls
+
+A window is read with MARGIN bases to spare on either side, beyond which nothing reaches into it; so its calls depend
+neither on where windows end nor on threads.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from readwarp.batches import AlignedReads, Calls, Pileup
+from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
+from readwarp.call.genotypes.cpu import genotype_sites
+from readwarp.call.inputs import contig_length
+from readwarp.call.mates.cpu import merge_mates
+from readwarp.call.sites.cpu import find_sites
+from readwarp.call.sites.select import selected, within
+from readwarp.call.targets import Target
+from readwarp.config import CallParameters
+from readwarp.device.backend import Backend
+from readwarp.formats.aligned import AlignedReader, ReadFilter
+from readwarp.index.bases import unpack
+from readwarp.index.store import Reference
+from readwarp.metrics import Metrics
+
+MARGIN = 512  # bases of pileup around a window: those an event may move, be long, and be masked across
+SITE_MARGIN = 300  # of it, those in which an indel may mask reads of the window
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """What all windows share."""
+
+    reference: Reference
+    reader: AlignedReader
+    contig_of_file: dict[int, int]  # reference contig -> number in the alignment file
+    keep: ReadFilter
+    parameters: CallParameters
+    backend: Backend
+    metrics: Metrics
+
+    def call(self, window: Target) -> Calls:
+        """Calls whose position lies in the window."""
+        contig, start, stop = window
+        length = contig_length(self.reference, contig)
+        low, high = max(0, start - MARGIN), min(length, stop + MARGIN)
+        with self.metrics.time("read_alignments"):
+            reads = self._reads(contig, low, high)
+        self.metrics.count("reads_used", int(((reads.position >= start) & (reads.position < stop)).sum()))
+        with self.metrics.time("mates"):
+            reads = replace(reads, qualities=merge_mates(reads))
+        bases, first = self._bases(contig, low, high, reads)
+        pileup_step = self.backend.step("readwarp.call.pileup")
+        with self.metrics.time("pileup"):
+            pileup = pileup_step.count_window(reads, bases[low - first : high - first], low, high, self.parameters)
+        self.metrics.count("bases_counted", int(pileup.counts[start - low : stop - low].sum()))
+        with self.metrics.time("genotypes"):
+            return self._genotype(reads, pileup, bases, first, window)
+
+    def _genotype(self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target) -> Calls:
+        p, low = self.parameters, pileup.start
+        sites = find_sites(pileup, bases[low - first : pileup.stop - first], p)
+        near = within(sites, window.start - SITE_MARGIN, window.stop + SITE_MARGIN)
+        indels = selected(sites, np.flatnonzero(near & sites.is_indel))
+        inside = within(sites, window.start, window.stop)
+        substitutions = selected(sites, np.flatnonzero(inside & ~sites.is_indel))
+        for_indels, masked = weigh_indels(reads, pileup, indels, bases, first, p.max_depth)
+        for_substitutions = weigh_substitutions(reads, masked, substitutions, p.min_base_quality, p.max_depth)
+        calls = (
+            genotype_sites(substitutions, for_substitutions, bases, first, p),
+            genotype_sites(indels, for_indels, bases, first, p),
+        )
+        return ordered(calls, window.start, window.stop)
+
+    def _reads(self, contig: int, low: int, high: int) -> AlignedReads:
+        number = self.contig_of_file.get(contig)
+        if number is None:
+            return replace(self.reader.nothing(low, high), contig=contig)
+        return replace(self.reader.read(number, low, high, self.keep), contig=contig)
+
+    def _bases(self, contig: int, low: int, high: int, reads: AlignedReads) -> tuple[np.ndarray, int]:
+        """Reference bases 0-4 of all that the reads may be compared with, and where they begin."""
+        longest = int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
+        first, last = max(0, low - longest), min(contig_length(self.reference, contig), high + longest)
+        offset = int(self.reference.contig_offsets[contig])
+        out = np.empty(last - first, np.uint8)
+        unpack(self.reference.packed, offset + first, offset + last, out)
+        return out, first
+
+
+def ordered(parts: Sequence[Calls], start: int, stop: int) -> Calls:
+    """The calls of all parts with positions in [start, stop), by position; at one position in the order of parts."""
+    joined = [(int(p), n, i) for n, part in enumerate(parts) for i, p in enumerate(part.position) if start <= p < stop]
+    joined.sort()
+
+    def column(name: str) -> list:
+        return [getattr(parts[n], name)[i] for _, n, i in joined]
+
+    arrays = {
+        "contig": np.int32,
+        "position": np.int64,
+        "quality": np.float64,
+        "genotype_quality": np.int32,
+        "depth": np.int32,
+    }
+    columns = {name: np.array(column(name), dtype) for name, dtype in arrays.items()}
+    lists = ("alleles", "genotype", "allele_depth", "likelihoods", "filters", "annotations")
+    return Calls(**columns, **{name: column(name) for name in lists})  # type: ignore[arg-type]
