@@ -16,11 +16,17 @@ ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pai
 RUNS, LEFT = 5, 3  # columns of `traced`
 
 
-def score_pairs(pairs: Pairs, costs: Costs, mode: int, known: ndarray | None = None) -> Ends:
+NO_MATRIX = np.empty(0, np.int32)
+
+
+def score_pairs(
+    pairs: Pairs, costs: Costs, mode: int, known: ndarray | None = None, matrix: ndarray = NO_MATRIX
+) -> Ends:
     """Score of every pair, in the narrowest lanes that hold it, and where the first best alignment ends.
 
     Ties go to the smallest target stop, then the smallest query stop. `known`: scores that are certainly reached, so
-    that pairs which must overflow narrow lanes skip them.
+    that pairs which must overflow narrow lanes skip them. `matrix` (int32 [ALPHABET * ALPHABET]): scores of a query's
+    code with a target's, in place of match and mismatch, which are then its extremes.
     """
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
@@ -31,13 +37,13 @@ def score_pairs(pairs: Pairs, costs: Costs, mode: int, known: ndarray | None = N
         fits = np.ones(order.size, bool) if known is None else known[order] < _ceiling(width, mode)
         now = order[fits]
         if now.size:
-            score_sorted(arrays(pairs), now, costs, mode, np.empty(lanes(width), width), *arrays(ends))
+            score_sorted(arrays(pairs), now, costs, matrix, mode, np.empty(lanes(width), width), *arrays(ends))
             fits[fits] = (ends.score[now] != OVERFLOWN) | (mode != LOCAL)
         order = order[~fits]
     return ends
 
 
-def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends) -> Traces:
+def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarray = NO_MATRIX) -> Traces:
     """The alignments that end where `score_pairs` found the ends, gaps leftmost.
 
     A path of the known score cannot stray further from its diagonal than `scalar.longest_gap`, so the band is exact.
@@ -55,10 +61,10 @@ def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends) -> Traces:
         now, order = order[fits], order[~fits]
         if now.size:
             like = np.empty(lanes(width), width)
-            cigar, used = trace_sorted(work, now, costs, mode, like, ROOM, traced, cigar, used)
+            cigar, used = trace_sorted(work, now, costs, matrix, mode, like, ROOM, traced, cigar, used)
             large = now[traced[now, RUNS] < 0]
             if large.size:
-                cigar, used = trace_single(work, large, costs, mode, traced, cigar, used)
+                cigar, used = trace_single(work, large, costs, matrix, mode, traced, cigar, used)
     left = traced[:, LEFT]
     if (left != np.where((mode == LOCAL) & (traced[:, 0] == 0) & (ends.score > 0), costs[4], 0)).any():
         raise AssertionError("an alignment does not add up to its score: the band was too narrow")

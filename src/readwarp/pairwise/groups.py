@@ -1,7 +1,7 @@
 """Pairs into groups of lanes: transposed, scored or traced, and read back. Kernels only; `cpu` chooses what runs.
 
 `pairs` is a tuple of arrays in the order of `Pairs`: queries, query starts, query lengths, targets, target starts,
-target lengths. `costs` is match, mismatch, gap open, gap extension, bonus. `like` is a vector's worth of the lane dtype.
+target lengths. `costs`: match, mismatch, gap open, gap extension, bonus. `like`: a vector's worth of the lane dtype.
 """
 
 import numpy as np
@@ -18,6 +18,7 @@ from readwarp.pairwise.lanes import (
     trace_group,
 )
 from readwarp.pairwise.scalar import (
+    ALPHABET,
     DELETION,
     GLOBAL,
     INSERTION,
@@ -32,7 +33,6 @@ from readwarp.pairwise.scalar import (
     UNREACHED,
     cell,
     operation,
-    pair_gain,
     state_after,
 )
 
@@ -47,8 +47,26 @@ def transpose(source, starts, lengths, offsets, count, positions, filler, out):
 
 
 @kernel
+def _table(matrix, like, columns):
+    """The substitution matrix in the lanes' dtype and space for `row_gains`; both empty without one."""
+    least = -(1 << (8 * like.itemsize - 1))
+    table = np.empty(matrix.size, like.dtype)
+    for k in range(matrix.size):
+        table[k] = max(matrix[k], least)
+    return table, np.empty(columns * like.size if matrix.size > 0 else 0, like.dtype)
+
+
+@kernel
+def gain_of(query_code, target_code, match, mismatch, matrix):
+    """Score of an aligned pair."""
+    if matrix.size > 0:
+        return np.int64(matrix[np.int64(query_code) * ALPHABET + target_code])
+    return match if query_code == target_code else -mismatch
+
+
+@kernel
 def _top_row(pads, count, columns, costs, mode, H):
-    """The row above the target: nothing in local mode (the bonus before the query's first base), a gap in the others."""
+    """The row above the target: nothing in local mode (but the bonus before the query), a gap in the others."""
     floor = -(1 << (8 * H.itemsize - 1)) if mode == LOCAL else 0
     H[: columns * count] = floor
     for lane in range(pads.size):
@@ -87,7 +105,7 @@ def _collect(found, count, lane, columns, pads, first, mode):
 
 
 @kernel
-def score_sorted(pairs, order, costs, mode, like, score, query_stop, target_stop):
+def score_sorted(pairs, order, costs, matrix, mode, like, score, query_stop, target_stop):
     """Score the pairs named in `order`, whose lengths are at least 1, a group of lanes at a time.
 
     A local score that reached the lane's greatest value comes back as OVERFLOWN.
@@ -97,6 +115,7 @@ def score_sorted(pairs, order, costs, mode, like, score, query_stop, target_stop
     longest, tallest = query_lengths[order].max(), target_lengths[order].max()
     query, target = np.empty(longest * count, like.dtype), np.empty(tallest * count, like.dtype)
     H, E = np.empty(longest * count, like.dtype), np.empty(longest * count, like.dtype)
+    table, gains = _table(matrix, like, longest)
     remaining, found = np.zeros(count, like.dtype), np.empty(8 * count, like.dtype)
     for begin in range(0, order.size, count):
         group = order[begin : begin + count]
@@ -108,7 +127,7 @@ def score_sorted(pairs, order, costs, mode, like, score, query_stop, target_stop
         if mode == GLOBAL:
             for lane in range(group.size):
                 remaining[lane] = target_lengths[group[lane]]
-        score_group(query, target, columns, rows, pads.max(), H, E, remaining, costs, mode, found)
+        score_group(query, target, columns, rows, pads.max(), H, E, remaining, costs, table, gains, mode, found)
         for lane in range(group.size):
             pair = group[lane]
             best, stop, end = _collect(found, count, lane, columns, pads[lane], pads.max(), mode)
@@ -137,7 +156,7 @@ def _push(cigar, begin, runs, taken, length):
 
 
 @kernel
-def walk(directions, lane, plane, stride, width, origin, query, target, score, costs, mode, cigar, begin):
+def walk(directions, lane, plane, stride, width, origin, query, target, score, costs, matrix, mode, cigar, begin):
     """Follow the directions from the last cell of query and target; runs go to cigar[begin:], first run first.
 
     Row 0 of the directions is target position `origin`. Returns (query start, target start, edit distance, score that
@@ -157,7 +176,7 @@ def walk(directions, lane, plane, stride, width, origin, query, target, score, c
         runs = _push(cigar, begin, runs, taken, 1)
         if taken == MATCH:
             equal = query[j] == target[i]
-            left -= match if equal else -mismatch
+            left -= gain_of(query[j], target[i], match, mismatch, matrix)
             edits += 0 if equal else 1
         else:
             left += gap_extend
@@ -194,7 +213,7 @@ def _band(group, query_stop, target_stop, strays, mode):
 
 
 @kernel
-def _walk_pair(pairs, pair, ends, directions, lane, plane, band, costs, mode, traced, cigar, used):
+def _walk_pair(pairs, pair, ends, directions, lane, plane, band, costs, matrix, mode, traced, cigar, used):
     """Walk one pair back and note what was found. Returns (runs of all pairs, number of runs)."""
     queries, query_starts, _, targets, target_starts, _ = pairs
     reached, query_stop, target_stop = ends
@@ -205,7 +224,20 @@ def _walk_pair(pairs, pair, ends, directions, lane, plane, band, costs, mode, tr
     query = queries[query_starts[pair] :][: query_stop[pair]]
     target = targets[target_starts[pair] :][: target_stop[pair]]
     start, place, edits, left, runs = walk(
-        directions, lane, plane, stride, width, origin, query, target, np.int64(reached[pair]), costs, mode, cigar, used
+        directions,
+        lane,
+        plane,
+        stride,
+        width,
+        origin,
+        query,
+        target,
+        np.int64(reached[pair]),
+        costs,
+        matrix,
+        mode,
+        cigar,
+        used,
     )
     traced[pair, 0], traced[pair, 1], traced[pair, 2] = start, place, edits
     traced[pair, 3], traced[pair, 4], traced[pair, 5] = left, used, runs
@@ -213,7 +245,7 @@ def _walk_pair(pairs, pair, ends, directions, lane, plane, band, costs, mode, tr
 
 
 @kernel
-def trace_sorted(work, order, costs, mode, like, room, traced, cigar, used):
+def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, used):
     """Trace the pairs named in `order` from their ends, whose stops are at least 1, a group of lanes at a time.
 
     work: (pairs, score without the bonus for the query's end, query stop, target stop, bound of `longest_gap`).
@@ -226,6 +258,7 @@ def trace_sorted(work, order, costs, mode, like, room, traced, cigar, used):
     longest = query_stop[order].max()
     query = np.empty(longest * count, like.dtype)
     H, E = np.empty(longest * count, like.dtype), np.empty(longest * count, like.dtype)
+    table, gains = _table(matrix, like, longest)
     target, directions = np.empty(0, like.dtype), np.empty(0, np.uint8)
     for begin in range(0, order.size, count):
         group = order[begin : begin + count]
@@ -247,18 +280,18 @@ def trace_sorted(work, order, costs, mode, like, room, traced, cigar, used):
         lengths = target_stop[group] - inside
         transpose(targets, target_starts[group] + inside, lengths, inside - origins, count, rows, OUTSIDE, target)
         _top_row(none, count, columns, costs, mode, H)
-        trace_group(query, target, columns, rows, lead, width, H, E, costs, mode, directions)
+        trace_group(query, target, columns, rows, lead, width, H, E, costs, table, gains, mode, directions)
         for lane in range(group.size):
             band = stride, width, origins[lane]
             ends = reached, query_stop, target_stop
             cigar, used = _walk_pair(
-                pairs, group[lane], ends, directions, lane, plane, band, costs, mode, traced, cigar, used
+                pairs, group[lane], ends, directions, lane, plane, band, costs, matrix, mode, traced, cigar, used
             )
     return cigar, used
 
 
 @kernel
-def trace_single(work, order, costs, mode, traced, cigar, used):
+def trace_single(work, order, costs, matrix, mode, traced, cigar, used):
     """As `trace_sorted`, one pair at a time in 32-bit scalars, half a byte per cell."""
     pairs, reached, query_stop, target_stop, strays = work
     queries, query_starts, _, targets, target_starts, _ = pairs
@@ -272,15 +305,15 @@ def trace_single(work, order, costs, mode, traced, cigar, used):
         H, E = np.empty(columns, np.int32), np.empty(columns, np.int32)
         query = queries[query_starts[pair] :][:columns]
         target = targets[target_starts[pair] :][: target_stop[pair]]
-        fill_band(query, target, origin, rows, lead, width, costs, mode, H, E, directions)
+        fill_band(query, target, origin, rows, lead, width, costs, matrix, mode, H, E, directions)
         band = stride, width, origin
         ends = reached, query_stop, target_stop
-        cigar, used = _walk_pair(pairs, pair, ends, directions, 0, 1, band, costs, mode, traced, cigar, used)
+        cigar, used = _walk_pair(pairs, pair, ends, directions, 0, 1, band, costs, matrix, mode, traced, cigar, used)
     return cigar, used
 
 
 @kernel
-def fill_band(query, target, origin, rows, lead, width, costs, mode, H, E, directions):
+def fill_band(query, target, origin, rows, lead, width, costs, matrix, mode, H, E, directions):
     """The directions of one pair, as `lanes.trace_group` makes them with planes of one bit. Row 0 is target[origin]."""
     match, mismatch, gap_open, gap_extend, bonus = costs
     stride = min(query.size, lead + width + 1)
@@ -299,7 +332,7 @@ def fill_band(query, target, origin, rows, lead, width, costs, mode, H, E, direc
             diagonal, F = H[low - 1], floor
         for j in range(low, min(query.size, row + lead + 1)):
             inside = 0 <= i < target.size
-            gain = pair_gain(query[j], target[i] if inside else OUTSIDE, match, mismatch)
+            gain = gain_of(query[j], target[i], match, mismatch, matrix) if inside else UNREACHED
             h, d, F, answers = cell(diagonal, gain, E[j], F, gap_open + gap_extend, gap_extend, floor)
             diagonal, H[j], E[j] = H[j], h, d
             place = row * stride + j - low

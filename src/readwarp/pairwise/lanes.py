@@ -6,6 +6,8 @@ the rule that a local score never falls below 0; other modes keep the score as i
 overflow, and shows as the greatest value in `found`.
 """
 
+import numpy as np
+
 from readwarp.device.jit import kernel
 from readwarp.device.simd import (
     VECTOR_BYTES,
@@ -20,7 +22,7 @@ from readwarp.device.simd import (
     where_equal,
     where_greater,
 )
-from readwarp.pairwise.scalar import GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL
+from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL
 
 # The vectors of `found`. Positions are kept in base BLOCK, since a lane may have no more than 8 bits.
 SCORE, COLUMN, COLUMN_BLOCK, ROW, ROW_BLOCK, END_SCORE, END_ROW, END_ROW_BLOCK = range(8)
@@ -40,12 +42,22 @@ def gap(extended, opened, extending):
 
 
 @kernel
-def score_group(query, target, columns, rows, first, H, E, remaining, costs, mode, found):
+def row_gains(query, target, row, columns, matrix, gains):
+    """Scores of every query position of every lane with the lane's target in that row, from a substitution matrix."""
+    count = VECTOR_BYTES // query.itemsize
+    for j in range(0, columns * count, count):
+        for lane in range(count):
+            gains[j + lane] = matrix[np.int64(query[j + lane]) * ALPHABET + target[row * count + lane]]
+
+
+@kernel
+def score_group(query, target, columns, rows, first, H, E, remaining, costs, matrix, gains, mode, found):
     """Scores and ends of one group of lanes, into the vectors of `found`.
 
     query [columns, lanes]: aligned at their ends, PAD before; every lane has begun at column `first`.
     target [rows, lanes]: aligned at their beginnings, OUTSIDE behind; remaining [lanes]: their lengths (GLOBAL only).
-    H [columns, lanes]: the row above the target; E [columns, lanes]: working memory.
+    H [columns, lanes]: the row above the target; E [columns, lanes]: working memory. matrix: empty, or the score of a
+    query's code with a target's at query * ALPHABET + target, in place of match and mismatch; gains is its space.
     found: best score of any cell with its column and row (LOCAL), best score of the last column with its row + 1.
     """
     match, mismatch, gap_open, gap_extend, bonus = costs
@@ -53,7 +65,7 @@ def score_group(query, target, columns, rows, first, H, E, remaining, costs, mod
     floor, ceiling = -(1 << (8 * query.itemsize - 1)), (1 << (8 * query.itemsize - 1)) - 1
     least, zero, one = splat(H, floor), splat(H, 0), splat(H, 1)
     pad, outside = splat(H, PAD), splat(H, OUTSIDE)
-    reward, end_reward = splat(H, match), splat(H, match + bonus)
+    reward, end_bonus = splat(H, match), splat(H, bonus)
     opening, extending = splat(H, gap_open + gap_extend), splat(H, gap_extend)
     last = (columns - 1) * count
     best = least if mode == LOCAL else splat(H, ceiling)
@@ -67,7 +79,8 @@ def score_group(query, target, columns, rows, first, H, E, remaining, costs, mod
     for i in range(rows):
         base = load(target, i * count)
         penalty = where_equal(base, outside, least, splat(H, -mismatch))
-        end_penalty = where_equal(base, outside, least, splat(H, bonus - mismatch))
+        if matrix.size > 0:
+            row_gains(query, target, i, columns, matrix, gains)
         diagonal = left
         if mode == GLOBAL:
             left = subtract(left, opening if i == 0 else extending)
@@ -81,7 +94,8 @@ def score_group(query, target, columns, rows, first, H, E, remaining, costs, mod
             for j in range(start * count, stop * count, count):
                 symbol = load(query, j)
                 d = load(E, j)
-                md = cell(diagonal, where_equal(symbol, base, reward, penalty), d)
+                gain = load(gains, j) if matrix.size > 0 else where_equal(symbol, base, reward, penalty)
+                md = cell(diagonal, gain, d)
                 h = maximum(md, F)
                 opened = subtract(md, opening)
                 diagonal = load(H, j)
@@ -104,11 +118,11 @@ def score_group(query, target, columns, rows, first, H, E, remaining, costs, mod
         row_block = where_greater(best, row_before, splat(H, i // BLOCK), row_block)
 
         d = load(E, last)
-        equal = load(query, last)
+        gain = load(gains, last) if matrix.size > 0 else where_equal(load(query, last), base, reward, penalty)
         if mode == LOCAL:  # the bonus is for an aligned last base, so a gap at the end never gains it
-            end = add(diagonal, where_equal(equal, base, end_reward, end_penalty))
+            end = add(diagonal, add(gain, end_bonus))
         else:
-            md = cell(diagonal, where_equal(equal, base, reward, penalty), d)
+            md = cell(diagonal, gain, d)
             end = maximum(md, F)
             store(H, last, end)
             store(E, last, gap(d, subtract(md, opening), extending))
@@ -129,7 +143,7 @@ def score_group(query, target, columns, rows, first, H, E, remaining, costs, mod
 
 
 @kernel
-def trace_group(query, target, columns, rows, lead, width, H, E, costs, mode, directions):
+def trace_group(query, target, columns, rows, lead, width, H, E, costs, matrix, gains, mode, directions):
     """Directions of one group of lanes, in a band: row i covers the columns i - width to i + lead.
 
     query [columns, lanes] and target [rows, lanes] start at their beginnings, PAD and OUTSIDE beside them; OUTSIDE may
@@ -149,6 +163,8 @@ def trace_group(query, target, columns, rows, lead, width, H, E, costs, mode, di
     for i in range(rows):
         base = load(target, i * count)
         penalty = where_equal(base, outside, least, splat(H, -mismatch))
+        if matrix.size > 0:
+            row_gains(query, target, i, columns, matrix, gains)
         diagonal = left
         if mode == GLOBAL:
             left = subtract(left, opening if i == 0 else extending)
@@ -159,7 +175,8 @@ def trace_group(query, target, columns, rows, lead, width, H, E, costs, mode, di
         place = i * stride * 4 * plane
         for j in range(low * count, min(columns, i + lead + 1) * count, count):
             d = load(E, j)
-            m = add(diagonal, where_equal(load(query, j), base, reward, penalty))
+            gain = load(gains, j) if matrix.size > 0 else where_equal(load(query, j), base, reward, penalty)
+            m = add(diagonal, gain)
             md = maximum(m, d)
             opened = subtract(md, opening)
             extended_e, extended_f = subtract(d, extending), subtract(F, extending)

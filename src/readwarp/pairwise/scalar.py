@@ -8,6 +8,7 @@ from readwarp.device.jit import scalar
 LOCAL, GLOBAL, SEMIGLOBAL = 0, 1, 2
 
 # Codes beside those of the sequences (0 to 125), which never match anything.
+ALPHABET = 128
 PAD = 126  # a lane's query has not begun, or is over
 OUTSIDE = 127  # beyond the target: not even a mismatch can be aligned here
 
@@ -29,19 +30,11 @@ def longest_gap(score, query_length, target_length, match, gap_open, gap_extend,
     return min(max(spare, 0) // gap_extend, query_length + target_length)
 
 
-# Where a walk stands: on the best of M, E and F; on the better of M and E (a gap was opened from it); inside a gap; on M.
+# Where a walk stands: on the best of M, E and F; on the better of M and E (a gap opens there); inside a gap; on M.
 ON_BEST, ON_PAIR_OR_DELETION, IN_DELETION, IN_INSERTION, ON_PAIR = 0, 1, 2, 3, 4
 
 # The four questions of a cell.
 DELETION_BETTER, INSERTION_BETTER, DELETION_OPENS, INSERTION_OPENS = 1, 2, 4, 8
-
-
-@scalar
-def pair_gain(query_code, target_code, match, mismatch):
-    """Score of an aligned pair. Nothing can be aligned OUTSIDE."""
-    if target_code == OUTSIDE:
-        return UNREACHED
-    return match if query_code == target_code else -mismatch
 
 
 @scalar
