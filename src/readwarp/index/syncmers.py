@@ -2,8 +2,8 @@
 
 A k-mer is a syncmer when the smallest of its k - s + 1 s-mers lies at offset t and all others are larger. t is the
 middle, (k - s) / 2, and s-mers are compared by the hash `order` of the lesser of the s-mer and its reverse complement,
-so that a place of the genome has the same syncmers on both strands. A tie makes no syncmer: that leaves out runs of
-short repeats. A k-mer that is its own reverse complement has no strand and is no syncmer either.
+so that a place of the genome has the same syncmers on both strands. A tie makes no syncmer: that leaves out
+repeats of up to t bases. A k-mer that is its own reverse complement has no strand and is no syncmer either.
 
     hash = mix(min(k-mer, its reverse complement)),  bucket = upper bits of the hash,  tag = the 15 bits below
 

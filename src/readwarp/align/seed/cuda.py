@@ -1,4 +1,4 @@
-"""Seeds on CUDA: a thread per read in each of the passes of cpu.py; anchors are counted, then placed, then closed up."""
+"""Seeds on CUDA: a thread per read in each pass of cpu.py; anchors are counted, then placed, then closed up."""
 
 import numpy as np
 

@@ -1,0 +1,188 @@
+"""The index file: what is written comes back, and what is damaged, foreign or half there is refused."""
+
+import os
+import random
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from readwarp import Index
+from readwarp.config import SEED_PRESETS, SeedParameters
+from readwarp.errors import InputError
+from readwarp.index import index_path, open_or_build, store
+from readwarp.metrics import Metrics
+from seeding import random_letters, write_fasta
+
+LETTERS = random_letters(random.Random(8), 40_000)
+
+
+@pytest.fixture
+def reference(tmp_path):
+    return write_fasta(tmp_path / "ref.fa", [LETTERS, "ACGTN" * 9])
+
+
+@pytest.fixture
+def saved(reference):
+    open_or_build(reference, SeedParameters())
+    return index_path(reference)
+
+
+def damaged(path, place: int, change: int = 0x55):
+    data = bytearray(path.read_bytes())
+    data[place] ^= change
+    path.write_bytes(data)
+
+
+def same(one: Index, other: Index) -> bool:
+    arrays = ("bucket_starts", "tags", "positions")
+    return (
+        all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
+        and np.array_equal(one.reference.packed, other.reference.packed)
+        and np.array_equal(one.reference.contig_offsets, other.reference.contig_offsets)
+        and (one.reference.names, one.reference.md5) == (other.reference.names, other.reference.md5)
+        and (one.parameters.k, one.parameters.s, one.parameters.t)
+        == (other.parameters.k, other.parameters.s, other.parameters.t)
+    )
+
+
+@pytest.mark.parametrize("p", SEED_PRESETS.values(), ids=SEED_PRESETS)
+def test_comes_back_as_it_was(reference, tmp_path, p):
+    index = Index.build(reference, p)
+    index.save(tmp_path / "x.rwx")
+    back = Index.open(tmp_path / "x.rwx")
+    assert same(index, back)
+    for array in (back.tags, back.positions, back.bucket_starts, back.reference.packed, back.reference.contig_offsets):
+        assert not array.flags.writeable and array.ctypes.data % array.itemsize == 0
+    Index.verify(tmp_path / "x.rwx")
+
+
+def test_empty_index_comes_back(tmp_path):
+    index = Index.build(write_fasta(tmp_path / "ref.fa", ["ACGT"]))
+    index.save(tmp_path / "x.rwx")
+    assert same(index, Index.open(tmp_path / "x.rwx"))
+
+
+def test_same_bytes_each_time(reference, tmp_path):
+    for name, threads in (("a", 1), ("b", 2)):
+        Index.build(reference, threads=threads).save(tmp_path / name, reference)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_damage_is_found_wherever_it_is(saved):
+    size = saved.stat().st_size
+    whole = saved.read_bytes()
+    found = 0
+    for place in [0, 9, 13, 20, 60, *range(4096, size, 4001)]:
+        damaged(saved, place)
+        try:
+            Index.open(saved)
+        except InputError as error:
+            assert str(saved) in str(error)
+            found += 1
+        else:  # only the unused room between two arrays
+            assert whole[place] == 0
+        saved.write_bytes(whole)
+    assert found > 20
+    Index.open(saved)
+
+
+def test_large_files_are_checked_in_part_when_opened_and_wholly_by_verify(saved, monkeypatch):
+    monkeypatch.setattr(store, "BLOCK", 1 << 9)
+    monkeypatch.setattr(store, "CHECKED_BLOCKS", 2)
+    Index.build(saved.with_suffix("")).save(saved)
+    file = store.IndexFile(saved)
+    middle = file.array("positions").ctypes.data - file.data.ctypes.data
+    damaged(saved, middle)
+    Index.open(saved)
+    with pytest.raises(InputError, match=r"damaged index \(positions, block 0\)"):
+        Index.verify(saved)
+
+
+@pytest.mark.parametrize("cut", [1, 5000])
+def test_truncation(saved, cut):
+    saved.write_bytes(saved.read_bytes()[:-cut])
+    with pytest.raises(InputError, match="damaged index"):
+        Index.open(saved)
+
+
+@pytest.mark.parametrize("data", [b"", b"readwarp", b">c0\nACGT\n" * 20, b"readwarp" + bytes(40)])
+def test_no_index_at_all(tmp_path, data):
+    path = tmp_path / "x.rwx"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"x\.rwx: "):
+        Index.open(path)
+
+
+def test_missing(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        Index.open(tmp_path / "x.rwx")
+
+
+def test_another_version(saved):
+    data = bytearray(saved.read_bytes())
+    data[8:12] = struct.pack("<I", store.VERSION + 1)
+    saved.write_bytes(data)
+    with pytest.raises(InputError, match=f"index of version {store.VERSION + 1}"):
+        Index.open(saved)
+
+
+def test_other_parameters(saved, reference):
+    with pytest.raises(InputError, match=r"made with k=20 s=16, asked for k=16 s=12"):
+        open_or_build(reference, SEED_PRESETS["short"])
+    assert open_or_build(reference).parameters == SeedParameters()
+
+
+def test_built_once_then_opened(reference):
+    metrics = Metrics()
+    built = open_or_build(reference, SeedParameters(), 2, metrics)
+    assert metrics.counts["index_built"] == 1
+    changed = index_path(reference).stat().st_mtime_ns
+    assert same(built, open_or_build(reference, SeedParameters(), 2, metrics))
+    assert metrics.counts["index_built"] == 1 and index_path(reference).stat().st_mtime_ns == changed
+
+
+def test_another_reference(saved, reference, tmp_path):
+    for contigs in ([LETTERS, "ACGTN" * 8], [LETTERS[1:] + "A", "ACGTN" * 9], [LETTERS]):
+        write_fasta(reference, contigs)
+        with pytest.raises(InputError, match="made from another reference"):
+            open_or_build(reference)
+    write_fasta(reference, [LETTERS, "ACGTN" * 9], width=70)  # the same contigs, laid out otherwise
+    assert open_or_build(reference).reference.names == ("c0", "c1")
+
+
+def test_no_reference_beside_the_index(saved, reference):
+    reference.unlink()
+    with pytest.raises(InputError, match="no such file"):
+        open_or_build(reference)
+
+
+def test_folder_that_cannot_be_written(reference, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    metrics = Metrics()
+    assert open_or_build(reference, metrics=metrics).positions.size > 0
+    assert metrics.counts["index_not_saved"] == 1 and not index_path(reference).exists()
+
+
+def test_nothing_is_left_of_a_write_that_fails(reference, monkeypatch):
+    index = Index.build(reference)
+
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store, "_write", full)
+    with pytest.raises(OSError, match="No space"):
+        index.save(index_path(reference))
+    assert [path.name for path in reference.parent.iterdir()] == ["ref.fa"]
+
+
+def test_two_processes_at_once(reference):
+    program = "import sys; from readwarp.index import open_or_build; print(open_or_build(sys.argv[1]))"
+    command = [sys.executable, "-c", program, str(reference)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    said = {process.communicate()[0] for process in running}
+    assert [process.returncode for process in running] == [0, 0, 0] and len(said) == 1
+    Index.verify(index_path(reference))
+    assert sorted(path.name for path in reference.parent.iterdir()) == ["ref.fa", "ref.fa.rwx"]

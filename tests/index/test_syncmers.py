@@ -1,0 +1,77 @@
+"""Syncmers against plain Python, and what makes them fit for both strands."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from readwarp.config import SEED_PRESETS, SeedParameters
+from readwarp.errors import UsageError
+from readwarp.index.bases import CODES, pack, unpack
+from readwarp.index.syncmers import most_syncmers, sketch, sketch_scratch
+from seeding import reverse_complement, syncmers
+
+PARAMETERS = [*SEED_PRESETS.values(), SeedParameters(k=31, s=19, t=6), SeedParameters(k=5, s=1, t=2)]
+letters = st.one_of(st.text("ACGT", max_size=90), st.text("ACGTN", max_size=90), st.text("AC", max_size=90))
+
+
+def sketched(text: str, p: SeedParameters, start: int = 0) -> list[tuple[int, int, int]]:
+    bases = CODES[np.frombuffer(text.encode(), np.uint8)]
+    room = int(most_syncmers(len(text), p.k, p.t)) + 1
+    hashes, positions, strands = np.zeros(room, np.uint64), np.zeros(room, np.int32), np.zeros(room, np.uint8)
+    scratch = sketch_scratch(max(1, bases.size))
+    found = sketch(bases, start, bases.size, p.k, p.s, p.t, scratch, hashes, positions, strands, 0)
+    assert found < room
+    return [tuple(map(int, row)) for row in zip(positions, hashes, strands, strict=True)][:found]
+
+
+@pytest.mark.parametrize("p", PARAMETERS, ids=lambda p: f"{p.k}-{p.s}")
+@settings(max_examples=60, deadline=None)
+@given(text=letters)
+@example(text="ACGT" * 12)
+@example(text="A" * 50)
+@example(text="")
+def test_same_as_plain_python(p, text):
+    assert sketched(text, p) == syncmers(text, p)
+
+
+@settings(deadline=None)
+@given(text=letters, start=st.integers(0, 30))
+def test_positions_count_from_start(text, start):
+    start = min(start, len(text))
+    assert sketched(text, PARAMETERS[3], start) == syncmers(text[start:], PARAMETERS[3])
+
+
+@settings(deadline=None)
+@given(text=st.text("ACGT", min_size=20, max_size=200))
+def test_both_strands_have_the_same_syncmers(text):
+    p = SeedParameters()
+    other = [(len(text) - p.k - i, hashed, 1 - strand) for i, hashed, strand in sketched(reverse_complement(text), p)]
+    assert sketched(text, p) == other[::-1]
+
+
+def test_about_one_in_five_bases_starts_one():
+    text = "".join(np.random.default_rng(1).choice(list("ACGT"), 20000))
+    assert 0.19 < len(sketched(text, SeedParameters())) / len(text) < 0.21
+
+
+def test_a_run_of_short_repeats_has_none():
+    for unit in ("A", "CA", "AT"):
+        assert not sketched(unit * 40, SeedParameters())
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 4), max_size=20), st.lists(st.integers(0, 4), max_size=20))
+def test_packed_bases_come_back(first, second):
+    packed = np.zeros(30, np.uint8)
+    pack(np.array(first, np.uint8), 3, packed)
+    pack(np.array(second, np.uint8), 3 + len(first), packed)
+    out = np.empty(len(first) + len(second), np.uint8)
+    unpack(packed, 3, 3 + out.size, out)
+    assert out.tolist() == first + second
+
+
+@pytest.mark.parametrize("wrong", [{"k": 32, "s": 28}, {"k": 20, "s": 20, "t": 0}, {"t": 1}, {"k": 21}])
+def test_parameters_are_checked(wrong):
+    with pytest.raises(UsageError, match="seeds need"):
+        SeedParameters(**wrong)
