@@ -51,11 +51,14 @@ class _Records:
             self.buffer[self.size] = kernels.NEWLINE
             self.size += 1
 
+    @property
+    def all_at_hand(self) -> bool:
+        return self.ended and self.stop == self.size
+
     def whole(self, most: int) -> tuple[int, int]:
         """Records at hand and where they end. A blank line between records must only have others behind it."""
         if self.kind == "fasta":
-            last = self.ended and self.stop == self.size
-            records, end, blank = kernels.cut_fasta(self.buffer, self.stop, most, last)
+            records, end, blank = kernels.cut_fasta(self.buffer, self.stop, most, self.all_at_hand)
         else:
             records, end, blank = kernels.cut_fastq(self.buffer, self.stop, most)
         if blank:
@@ -101,7 +104,7 @@ def raw_records(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
             ends = [file.whole(records)[1] for file in files]
             yield kind, first, records, tuple(f.take(end, records) for f, end in zip(files, ends, strict=True))
             size = limit
-        elif all(file.ended for file in files):
+        elif all(file.all_at_hand for file in files):
             break
         else:
             _check_progress(files, size)
@@ -111,7 +114,7 @@ def raw_records(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
 
 def _check_progress(files: Sequence[_Records], size: int) -> None:
     """No whole record (or pair) is at hand: larger buffers help unless one file has ended or the text is no FASTQ."""
-    if any(file.ended and not file.whole(1)[0] for file in files):
+    if any(file.all_at_hand and not file.whole(1)[0] for file in files):
         _check_ends(files, 1)
     if size >= MOST_BYTES:
         raise InputError(files[0].path, "longer than 2 GiB, or not FASTQ", files[0].emitted + 1)
@@ -121,7 +124,7 @@ def _check_ends(files: Sequence[_Records], step: int) -> None:
     """All that is left must be nothing: no broken last record, no read without its mate."""
     whole = [file.whole(1)[0] for file in files]
     for file, records in zip(files, whole, strict=True):
-        if not records and file.size and file.ended:
+        if not records and file.size and file.all_at_hand:
             raise InputError(file.path, "the file ends within it", file.emitted + 1)
     if step == 2 and whole[0]:
         raise InputError(files[0].path, "the last read has no mate", files[0].emitted + 1)

@@ -8,6 +8,7 @@ The kind of a file is told by its first bytes, never by its name. Batches hold w
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -54,15 +55,12 @@ def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Iterator[RawBat
 
     number = 0
     for source, given in enumerate(inputs):
-        files = [Source(path) for path in given.paths]
-        module = _codec("bam" if any(file.kind in ("bam", "cram") for file in files) else "fastx")
-        try:
+        with ExitStack() as stack:
+            files = [stack.enter_context(closing(Source(path))) for path in given.paths]
+            module = _codec("bam" if any(file.kind in ("bam", "cram") for file in files) else "fastx")
             for kind, first_record, records, data in module.raw_records(files, given, batch_bases):
                 yield RawBatch(number, source, given, kind, first_record, records, data)
                 number += 1
-        finally:
-            for file in files:
-                file.close()
 
 
 def parse(raw: RawBatch) -> ReadBatch:

@@ -20,14 +20,10 @@ class Source:
     def __init__(self, path: str, pipe: BinaryIO | None = None):
         """Open `path` ("-": stdin) or a pipe in its stead. Raises InputError for what cannot be read or holds no reads."""
         self.path = path
-        try:
-            self.raw, head = _opened(path, pipe)
-            self.kind = _kind(path, head)
-            self._stream: BinaryIO = self.raw
-            if self.raw.peek(2)[:2] == GZIP_MAGIC:
-                self._stream = cast(BinaryIO, igzip_threaded.open(self.raw, "rb"))
-        except BROKEN as error:
-            raise broken(path, error) from error
+        self.raw, self.kind = _opened(path, pipe)
+        self._stream: BinaryIO = self.raw
+        if self.raw.peek(2)[:2] == GZIP_MAGIC:
+            self._stream = cast(BinaryIO, igzip_threaded.open(self.raw, "rb"))
 
     def read_into(self, buffer: np.ndarray) -> int:
         """Fill uint8 `buffer` as far as the file goes; how many bytes that was. Raises InputError when it is broken."""
@@ -60,23 +56,25 @@ def broken(path: str, error: Exception) -> InputError:
 
 def kind_of(path: str) -> str:
     """fastq, fasta, bam, cram or empty, by the first bytes; stdin keeps them for who reads it. Raises InputError."""
+    raw, kind = _opened(path)
+    if path != "-":
+        raw.close()
+    return kind
+
+
+def _opened(path: str, pipe: BinaryIO | None = None) -> tuple[io.BufferedReader, str]:
+    """The open file and its kind, told by its first four bytes, decompressed."""
+    raw: Any = None
     try:
-        raw, head = _opened(path)
-        if path != "-":
+        raw = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
+        head = raw.peek(4096)
+        if head[:2] == GZIP_MAGIC:
+            head = isal_zlib.decompressobj(31).decompress(head, 4) or b"\n"  # whether it is empty shows when it is read
+        return raw, _kind(path, head[:4])
+    except BaseException as error:
+        if raw and path != "-":
             raw.close()
-        return _kind(path, head)
-    except BROKEN as error:
-        raise broken(path, error) from error
-
-
-def _opened(path: str, pipe: BinaryIO | None = None) -> tuple[io.BufferedReader, bytes]:
-    """The open file and its first four bytes, decompressed."""
-    raw = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
-    assert isinstance(raw, io.BufferedReader)
-    head = raw.peek(4096)
-    if head[:2] == GZIP_MAGIC:
-        head = isal_zlib.decompressobj(31).decompress(head, 4)
-    return raw, head[:4]
+        raise broken(path, error) if isinstance(error, BROKEN) else error from None
 
 
 def _kind(path: str, head: bytes) -> str:

@@ -129,13 +129,13 @@ def encode_value(text, start, stop, kind, out, at):
     """Type and value of one field -> out[at:]; where it ends, or NO_TAG."""
     if kind == I:
         number, end = integer(text, start, stop)
-        if end != stop or number < -(1 << 31) or number >= (1 << 32):
+        if start == stop or end != stop or number < -(1 << 31) or number >= (1 << 32):
             return NO_TAG
         return put_integer(number, out, at)
     if kind == F:
         value, end = decimal(text, start, stop)
         out[at] = F
-        return put_bytes(float_bits(value), 4, out, at + 1) if end == stop else NO_TAG
+        return put_bytes(float_bits(value), 4, out, at + 1) if start < end == stop else NO_TAG
     if kind == B:
         return encode_array(text, start, stop, out, at)
     if kind == A and stop - start != 1:
