@@ -145,7 +145,9 @@ class VariantWriter:
 def _to_bcf(path: Path) -> None:
     """VCF.gz -> BCF under the same name."""
     copy = path.with_name(path.name + ".bcf")
+    verbosity = pysam.set_verbosity(0)  # htslib looks for an index, and says so when there is none
     with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
         for record in source:
             out.write(record)
+    pysam.set_verbosity(verbosity)
     copy.replace(path)
