@@ -60,7 +60,7 @@ def failed_filters(quality: float, info: Information, is_indel: bool, parameters
         "LowQual": quality < parameters.min_quality,
         "StrandBias": info["FS"] > (200.0 if is_indel else 60.0),  # type: ignore[operator]
         "ReadEnds": info["ED"] < 5.0,  # type: ignore[operator]
-        "LowFraction": fraction < 0.15,
+        "LowFraction": fraction < (0.3 / parameters.ploidy if parameters.ploidy > 1 else 0.6),
         "LowMapping": info["MQ"] < 30.0,  # type: ignore[operator]
     }
     return tuple(name for name, fails in limits.items() if fails)
