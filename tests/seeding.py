@@ -10,7 +10,7 @@ from readwarp.config import SeedParameters
 from readwarp.index.bases import CODES
 
 ONES = (1 << 64) - 1
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
+COMPLEMENT, DIGITS = str.maketrans("ACGT", "TGCA"), str.maketrans("ACGT", "0123")
 
 
 def reverse_complement(letters: str) -> str:
@@ -18,7 +18,7 @@ def reverse_complement(letters: str) -> str:
 
 
 def number(letters: str) -> int:
-    return sum("ACGT".index(letter) << 2 * i for i, letter in enumerate(reversed(letters)))
+    return int(letters.translate(DIGITS), 4)
 
 
 def canonical(letters: str) -> int:

@@ -1,0 +1,233 @@
+"""Seeds of reads, against plain Python on small references, and CPU against CUDA."""
+
+import os
+import random
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from dataclasses import fields, replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readwarp import Index
+from readwarp.align.seed.cpu import find_seeds
+from readwarp.batches import SeedHits, Status
+from readwarp.config import MAX_READ_LENGTH, SEED_PRESETS, SeedParameters
+from readwarp.device.backend import Backend
+from seeding import entries, random_letters, read_batch, reverse_complement, syncmers, write_fasta
+
+RNG = random.Random(5)
+UNIT, LONG = random_letters(RNG, 60), random_letters(RNG, 700)
+CONTIGS = [
+    LONG,
+    random_letters(RNG, 80) + "".join(random_letters(RNG, 9) + UNIT for _ in range(20)),
+    reverse_complement(LONG[100:300]) + "N" * 30 + LONG[400:450],
+    "ACGTACG",
+    (random_letters(RNG, 31) * 8)[:200] + "A" * 60 + "CA" * 40,
+]
+
+
+@pytest.fixture(scope="module")
+def indexes(tmp_path_factory) -> dict[str, Index]:
+    path = write_fasta(tmp_path_factory.mktemp("seed") / "ref.fa", CONTIGS)
+    return {name: Index.build(path, p) for name, p in SEED_PRESETS.items()}
+
+
+def anchors_of(hits: SeedHits, read: int) -> list[tuple[int, int, int]]:
+    """(strand, reference, query) of a read's anchors."""
+    mine = hits.anchors[hits.anchor_offsets[read] : hits.anchor_offsets[read + 1]]
+    assert np.array_equal(mine, np.sort(mine))
+    return [(int(a) >> 63, (int(a) >> 16) & ((1 << 47) - 1), int(a) & 0xFFFF) for a in mine]
+
+
+@cache
+def places_of(p: SeedParameters, bits: int) -> dict[int, list[tuple[int, int]]]:
+    """(strand, position) of the entries of each bucket and tag."""
+    places = defaultdict(list)
+    for bucket, tag, strand, position in entries(CONTIGS, p, bits):
+        places[bucket << 15 | tag].append((strand, position))
+    return places
+
+
+def expected(read: str, index: Index, p: SeedParameters) -> tuple[list[tuple[int, int, int]], int]:
+    """Anchors and left-out seeds by the rules of the step, before weak places are left out."""
+    bits = (index.bucket_starts.size - 1).bit_length() - 1
+    places = places_of(index.parameters, bits)
+    seeds = [(i, strand, places.get(h >> (64 - bits - 15), [])) for i, h, strand in syncmers(read, index.parameters)]
+
+    def total(cap):
+        return sum(len(found) for _, _, found in seeds if len(found) <= cap)
+
+    cap = p.max_hits
+    if total(cap) == 0 and total(10**9):
+        while total(cap) == 0 and cap < p.rescue_hits:
+            cap = min(2 * cap, p.rescue_hits)
+    else:
+        while total(cap) > p.max_anchors and cap > 1:
+            cap //= 2
+    anchors = [
+        (entry ^ strand, position, i if entry == strand else len(read) - index.parameters.k - i)
+        for i, strand, found in seeds
+        for entry, position in found
+        if len(found) <= cap
+    ]
+    return sorted(anchors), sum(len(found) > cap for _, _, found in seeds)
+
+
+def strong(anchors: list[tuple[int, int, int]]) -> set[tuple[int, int, int]]:
+    """Anchors with an eighth of the best place's, places being 64 bases of the diagonal: these are never left out."""
+    if len(anchors) <= 48:
+        return set(anchors)
+    halves = [Counter((s, (r - q + h * 64) >> 7) for s, r, q in anchors) for h in (0, 1)]
+    most = max(max(counts.values()) for counts in halves)
+    return {(s, r, q) for s, r, q in anchors if 8 * max(halves[h][s, (r - q + h * 64) >> 7] for h in (0, 1)) >= most}
+
+
+def some_read(draw) -> str:
+    letters = draw(st.sampled_from(CONTIGS))
+    start = draw(st.integers(0, len(letters) - 1))
+    read = list(letters[start : start + draw(st.integers(0, 160))])
+    for place in draw(st.lists(st.integers(0, 159), max_size=3)):
+        if place < len(read):
+            read[place] = draw(st.sampled_from("ACGTN"))
+    text = "".join(read)
+    return reverse_complement(text) if draw(st.booleans()) and "N" not in text else text
+
+
+@pytest.mark.parametrize("preset", SEED_PRESETS)
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_same_as_plain_python(indexes, preset, data):
+    p = SEED_PRESETS[preset]
+    p = replace(p, max_hits=data.draw(st.sampled_from([1, 4, 64])), rescue_hits=data.draw(st.sampled_from([4, 1024])))
+    p = replace(p, max_anchors=data.draw(st.sampled_from([5, 100, 2048])))
+    reads = [some_read(data.draw) for _ in range(data.draw(st.integers(0, 4)))]
+    hits = find_seeds(read_batch(reads), indexes[preset], p)
+    for i, read in enumerate(reads):
+        anchors, left_out = expected(read, indexes[preset], p)
+        assert hits.repetitive[i] == left_out and hits.status[i] == Status.OK
+        if len(anchors) <= 48:
+            assert anchors_of(hits, i) == anchors
+        else:
+            assert strong(anchors) <= set(anchors_of(hits, i)) <= set(anchors)
+
+
+def test_oriented_read_matches_at_each_anchor(indexes):
+    index, joined = indexes["standard"], "".join(CONTIGS)
+    reads = [LONG[50:200], reverse_complement(LONG[120:260]), CONTIGS[1][200:350], CONTIGS[2][:150]]
+    hits = find_seeds(read_batch(reads), index, SeedParameters())
+    for i, read in enumerate(reads):
+        assert anchors_of(hits, i)
+        for strand, reference, query in anchors_of(hits, i):
+            oriented = reverse_complement(read) if strand else read
+            assert oriented[query : query + 20] == joined[reference : reference + 20]
+
+
+def test_no_anchor_across_borders_and_gaps(indexes):
+    """A read made of two contigs' ends has no anchor where they meet."""
+    read = CONTIGS[0][-40:] + CONTIGS[1][:40]
+    hits = find_seeds(read_batch([read]), indexes["standard"], SeedParameters())
+    assert anchors_of(hits, 0)
+    assert all(query + 20 <= 40 or query >= 40 for _, _, query in anchors_of(hits, 0))
+
+
+def test_repeats_are_capped_then_rescued(indexes):
+    read = read_batch([UNIT])
+    few = SeedParameters(max_hits=8, rescue_hits=16)
+    hits = find_seeds(read, indexes["standard"], few)
+    assert hits.anchors.size == 0 and hits.repetitive[0] > 3
+    hits = find_seeds(read, indexes["standard"], SeedParameters(max_hits=8, rescue_hits=64))
+    assert hits.anchors.size >= 20 and hits.repetitive[0] == 0
+    hits = find_seeds(read, indexes["standard"], SeedParameters(max_hits=64, max_anchors=30))
+    assert hits.anchors.size == 0 and hits.repetitive[0] > 3
+
+
+def test_odd_reads(indexes):
+    reads = ["", "A", "N" * 100, "ACGT" * 30, "A" * (MAX_READ_LENGTH + 1), LONG, "A" * MAX_READ_LENGTH]
+    hits = find_seeds(read_batch(reads), indexes["standard"], SeedParameters())
+    assert hits.status.tolist() == [Status.OK] * 4 + [Status.TOO_LONG] + [Status.OK] * 2
+    assert [i for i in range(len(reads)) if anchors_of(hits, i)] == [5]
+    empty = find_seeds(read_batch([]), indexes["standard"], SeedParameters())
+    assert empty.anchor_offsets.tolist() == [0] and empty.anchors.size == 0
+
+
+def test_index_without_entries(tmp_path):
+    index = Index.build(write_fasta(tmp_path / "ref.fa", ["ACGT"]))
+    assert find_seeds(read_batch([LONG]), index, SeedParameters()).anchors.size == 0
+
+
+def test_batches_change_nothing(indexes):
+    reads = [LONG[i : i + 150] for i in range(0, 500, 27)] + [CONTIGS[1][i : i + 150] for i in range(0, 900, 31)]
+    whole = find_seeds(read_batch(reads), indexes["standard"], SeedParameters())
+    for i, read in enumerate(reads):
+        assert anchors_of(find_seeds(read_batch([read]), indexes["standard"], SeedParameters()), 0) == anchors_of(
+            whole, i
+        )
+
+
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_cuda_gives_the_same_bytes(indexes, data):
+    from readwarp.align.seed import cuda
+
+    backend = Backend("cuda", (0,))
+    preset = data.draw(st.sampled_from(sorted(SEED_PRESETS)))
+    index = indexes[preset]
+    p = replace(
+        SEED_PRESETS[preset],
+        max_hits=data.draw(st.sampled_from([2, 64])),
+        max_anchors=data.draw(st.sampled_from([9, 2048])),
+    )
+    reads = read_batch([some_read(data.draw) for _ in range(data.draw(st.integers(0, 4)))])
+    there = cuda.find_seeds(backend.to_device(reads), backend.to_device(index), p)
+    assert_same(find_seeds(reads, index, p), backend.to_host(there))
+
+
+def test_cuda_odd_reads(indexes):
+    from readwarp.align.seed import cuda
+
+    backend = Backend("cuda", (0,))
+    reads = read_batch(["", "N" * 60, "A" * (MAX_READ_LENGTH + 1), LONG[:90], CONTIGS[1][100:420]])
+    there = cuda.find_seeds(backend.to_device(reads), backend.to_device(indexes["standard"]), SeedParameters())
+    assert_same(find_seeds(reads, indexes["standard"], SeedParameters()), backend.to_host(there))
+
+
+def assert_same(one, other):
+    for field in fields(one):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        assert a.dtype == b.dtype and np.array_equal(a, b), field.name
+
+
+COMPILE = """
+import sys
+from types import SimpleNamespace
+from numba import cuda, types as t
+from numba.cuda import dispatcher
+cc = tuple(map(int, sys.argv[1:]))
+dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)  # of the rules that kernels call
+from readwarp.align.seed import cuda as step
+n = t.int64
+u1, u2, u4, u8, i4, i8 = (t.Array(x, 1, 'C') for x in (t.uint8, t.uint16, t.uint32, t.uint64, t.int32, t.int64))
+signatures = {
+    step.sketch_reads: (u1, i8, n, n, n, i8, u8, i4, u1, i8, u1),
+    step.look_up: (i8, i8, u8, u4, u2, n, u4, u4),
+    step.choose: (i8, i8, u4, n, n, n, i8, i8, i4),
+    step.emit: (i8, i8, i8, i4, u1, u4, u4, i8, u2, u4, n, i8, u8, i8),
+    step.close_up: (u8, i8, u8, i8),
+}
+for kernel, signature in signatures.items():
+    ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=cc)
+    assert f".target sm_{cc[0]}{cc[1]}" in ptx and ".entry" in ptx
+"""
+
+
+@pytest.mark.parametrize("capability", [("7", "5"), ("8", "0"), ("9", "0")], ids="".join)
+def test_compiles_to_ptx_without_a_device(capability):
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    command = [sys.executable, "-c", COMPILE, *capability]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
