@@ -1,0 +1,49 @@
+"""Pairwise alignment of many pairs of sequences with affine gaps: one recurrence for reads in windows and for users.
+
+    E(i, j) = max(E(i-1, j) - e, H(i-1, j) - o - e)          a deletion (gap in the query) that ends at target i
+    F(i, j) = max(F(i, j-1) - e, H(i, j-1) - o - e)          an insertion (gap in the target) that ends at query j
+    H(i, j) = max(H(i-1, j-1) + s(q_j, t_i), E(i, j), F(i, j) [, 0 in local mode])
+
+with columns j over the query and rows i over the target (Gotoh 1982). A gap of n bases costs o + n e. F opens from the
+better of M and E, since a deletion behind an insertion scores as much as the two the other way round.
+
+    mode         first column H(i, 0)    first row H(0, j)    the alignment ends
+    local        bonus                   0                    anywhere; in the last column with the bonus
+    global       -(o + i e)              -(o + j e)           in the last cell
+    semiglobal   0                       -(o + j e)           anywhere in the last column: ends of the target are free
+
+The bonus (0 for users, the end bonus of align/extend) is for an aligned pair at an end of the query, so a local
+alignment never begins or ends with a gap. Ties: the smallest target stop, then the smallest query stop; from there M
+before E before F and a longer gap before another, so that gaps lie leftmost; a local alignment that has come down to
+score 0 begins there.
+
+Lanes hold 8, 16 or 32 bits: local scores overflow from one to the next, the others choose by a bound beforehand. A
+trace keeps four bits per cell in the band |i - j - (diagonal of the end)| <= `scalar.longest_gap`, which no path of
+the known score can leave.
+
+    scalar.py  rules     pairs.py  types     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py     api.py  pairwise()
+
+The module can be called: `readwarp.pairwise(...)` is `readwarp.pairwise.pairwise(...)`, whichever was imported first.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
+
+__all__ = ["Alignments", "MatrixScoring", "pairwise"]
+
+
+class _CallableModule(ModuleType):
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.pairwise(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _CallableModule
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from readwarp.pairwise import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

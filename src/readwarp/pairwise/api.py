@@ -1,0 +1,194 @@
+"""readwarp.pairwise: many pairs of sequences, from Python."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.config import Scoring
+from readwarp.device.backend import choose
+from readwarp.device.jit import kernel
+from readwarp.errors import UsageError
+from readwarp.index.bases import CODES
+from readwarp.pairwise.pairs import Costs, Pairs
+from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
+
+MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
+OPERATIONS = "MIDNSHP=X"
+NEVER = 5  # the code of a target's N, so that it does not match a query's (4)
+
+Sequences = str | bytes | ndarray | Sequence[str | bytes | ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixScoring:
+    """A substitution matrix: scores of query letter (row) with target letter (column), and affine gap costs."""
+
+    matrix: ndarray  # integers [letters, letters]; a matrix of Bio.Align.substitution_matrices will do
+    alphabet: str  # the letters of its rows and columns; case does not matter
+    gap_open: int
+    gap_extend: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alignments:
+    """Scores and places of pairs; the last five are None without traceback. Positions are 0-based and half-open."""
+
+    score: ndarray  # int32 [p]
+    query_stop: ndarray  # int32 [p]; 0 where no local alignment scores above 0
+    target_stop: ndarray  # int32 [p]
+    query_start: ndarray | None = None  # int32 [p]
+    target_start: ndarray | None = None  # int32 [p]
+    edit_distance: ndarray | None = None  # int32 [p]
+    cigar: ndarray | None = None  # uint32, BAM coding, of the aligned span
+    cigar_offsets: ndarray | None = None  # int64 [p + 1]
+
+    def __len__(self) -> int:
+        return self.score.size
+
+    def cigar_string(self, pair: int) -> str:
+        if self.cigar is None or self.cigar_offsets is None:
+            raise UsageError("no CIGAR without traceback")
+        runs = self.cigar[self.cigar_offsets[pair] : self.cigar_offsets[pair + 1]]
+        return "".join(f"{int(run) >> 4}{OPERATIONS[int(run) & 15]}" for run in runs)
+
+
+def pairwise(
+    queries: Sequences,
+    targets: Sequences,
+    scoring: Scoring | MatrixScoring | None = None,
+    mode: str = "local",
+    traceback: bool = False,
+    device: str = "cpu",
+    eqx: bool = True,
+) -> Alignments:
+    """Align the i-th query with the i-th target; a single query or target is paired with all of the others.
+
+    Sequences are str or bytes (letters; case does not matter, U is T), or uint8 arrays of codes, 0-3 for A C G T and 4
+    for a base that matches nothing (with a matrix: rows of it). With match and mismatch scores equal letters match, N
+    matches nothing; the end bonus of a `Scoring` is not used. A gap of n bases costs gap_open + n * gap_extend.
+
+    mode: local; global (both from end to end); semiglobal (the whole query in any part of the target).
+    eqx: CIGARs with = and X instead of M. device: as --device; auto, cpu or cuda.
+
+    Raises UsageError for other modes, unequal numbers, letters a matrix lacks, and costs beyond 32-bit scores;
+    DeviceError for a device that cannot be used.
+    """
+    if mode not in MODES:
+        raise UsageError(f"mode {mode!r}: not one of {', '.join(MODES)}")
+    scoring = Scoring() if scoring is None else scoring
+    costs, matrix = _costs(scoring)
+    pairs = _pairs(*(_encoded(s, scoring, NEVER if k else 4) for k, s in enumerate((queries, targets))))
+    engine = choose(device).step("readwarp.pairwise")
+    ends = engine.score_pairs(pairs, costs, MODES[mode], matrix=matrix)
+    if not traceback:
+        return Alignments(ends.score, ends.query_stop, ends.target_stop)
+    traces = engine.trace_pairs(pairs, costs, MODES[mode], ends, matrix=matrix)
+    cigar, offsets = traces.cigar, traces.cigar_offsets
+    if eqx:
+        cigar, offsets = _split_matches(
+            pairs.queries, pairs.query_starts + traces.query_start, pairs.targets,
+            pairs.target_starts + traces.target_start, cigar, offsets,
+        )  # fmt: skip
+    starts = traces.query_start, traces.target_start
+    return Alignments(ends.score, ends.query_stop, ends.target_stop, *starts, traces.edit_distance, cigar, offsets)
+
+
+def _costs(scoring: Scoring | MatrixScoring) -> tuple[Costs, ndarray]:
+    """(costs without a bonus, the matrix over all codes or an empty one)."""
+    if isinstance(scoring, Scoring):
+        return (scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, 0), np.empty(0, np.int32)
+    given = np.asarray(scoring.matrix)
+    scores = given.astype(np.int32)
+    letters = len(scoring.alphabet)
+    if scores.shape != (letters, letters) or (scores != given).any() or not 0 < letters < PAD:
+        raise UsageError("a substitution matrix needs integers, one row and one column for each letter of its alphabet")
+    if scoring.gap_open < 0 or scoring.gap_extend < 1:
+        raise UsageError("a matrix needs a gap opening of at least 0 and a gap extension of at least 1")
+    matrix = np.full((ALPHABET, ALPHABET), UNREACHED, np.int32)
+    matrix[:letters, :letters] = scores
+    matrix[PAD, :OUTSIDE] = 0
+    costs = max(1, int(scores.max())), max(0, -int(scores.min())), int(scoring.gap_open), int(scoring.gap_extend), 0
+    return costs, matrix.ravel()
+
+
+def _encoded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
+    """Each sequence as uint8 codes."""
+    several = [sequences] if isinstance(sequences, (str, bytes)) or getattr(sequences, "ndim", 0) == 1 else sequences
+    table = _letter_codes(scoring, unknown)
+    encoded = []
+    for sequence in several:
+        if isinstance(sequence, ndarray) and sequence.dtype.kind != "S":
+            codes = np.ascontiguousarray(sequence, np.uint8)
+            codes = np.where(codes == 4, unknown, codes).astype(np.uint8) if isinstance(scoring, Scoring) else codes
+            highest = PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
+        else:
+            text = sequence.encode() if isinstance(sequence, str) else bytes(sequence)
+            codes, highest = table[np.frombuffer(text, np.uint8)], PAD
+        if codes.size and codes.max() >= highest:
+            raise UsageError(f"sequence {len(encoded) + 1} has letters or codes that the scoring does not know")
+        encoded.append(codes)
+    return encoded
+
+
+def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
+    """Byte -> code. With a matrix: its rows, its `*` for other letters, 255 if it has none."""
+    if isinstance(scoring, Scoring):
+        table = CODES.copy()
+        others = np.arange(ord("A"), ord("Z") + 1)
+        others = others[CODES[others] == 4]
+        table[others], table[others + 32] = others, others  # equal letters match ...
+        table[ord("N")] = table[ord("n")] = unknown  # ... but N
+        return np.where(table == 4, unknown, table).astype(np.uint8)
+    alphabet = scoring.alphabet.upper()
+    table = np.full(256, alphabet.index("*") if "*" in alphabet else 255, np.uint8)
+    for code, letter in enumerate(alphabet):
+        table[ord(letter)] = table[ord(letter.lower())] = code
+    return table
+
+
+def _pairs(queries: list[ndarray], targets: list[ndarray]) -> Pairs:
+    if len(queries) != len(targets) and 1 not in (len(queries), len(targets)):
+        raise UsageError(f"{len(queries)} queries and {len(targets)} targets: as many of each, or one of either")
+    number = 0 if 0 in (len(queries), len(targets)) else max(len(queries), len(targets))
+    return Pairs(*_joined(queries, number), *_joined(targets, number))
+
+
+def _joined(sequences: list[ndarray], number: int) -> tuple[ndarray, ndarray, ndarray]:
+    """(all codes, starts, lengths) of `number` sequences; a single one is shared."""
+    lengths = np.array([s.size for s in sequences], np.int64)
+    starts = np.cumsum(lengths) - lengths
+    codes = np.concatenate([*sequences, np.empty(0, np.uint8)])
+    if number != len(sequences):
+        starts, lengths = np.resize(starts, number), np.resize(lengths, number)
+    return codes, starts, lengths
+
+
+@kernel
+def _split_matches(queries, query_starts, targets, target_starts, cigar, offsets):
+    """(CIGARs with = and X in place of M, their offsets)."""
+    longest = cigar.size
+    for run in cigar:
+        longest += np.int64(run >> 4) if run & 15 == 0 else 0
+    out, out_offsets, used = np.empty(longest, np.uint32), np.zeros(offsets.size, np.int64), 0
+    for pair in range(query_starts.size):
+        i, j, first = target_starts[pair], query_starts[pair], used
+        for run in cigar[offsets[pair] : offsets[pair + 1]]:
+            length, taken = np.int64(run >> 4), np.int64(run & 15)
+            if taken != 0:
+                out[used] = run
+                used += 1
+                i += length if taken == 2 else 0
+                j += length if taken == 1 else 0
+                continue
+            for step in range(length):
+                kind = 7 if queries[j + step] == targets[i + step] else 8
+                if used > first and (out[used - 1] & 15) == kind:
+                    out[used - 1] += np.uint32(16)
+                else:
+                    out[used] = np.uint32(16 | kind)
+                    used += 1
+            i, j = i + length, j + length
+        out_offsets[pair + 1] = used
+    return out[:used].copy(), out_offsets
