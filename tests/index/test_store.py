@@ -130,7 +130,7 @@ def test_another_version(saved):
 
 
 def test_other_parameters(saved, reference):
-    with pytest.raises(InputError, match=r"made with k=20 s=16, asked for k=16 s=12"):
+    with pytest.raises(InputError, match=r"made with k=20 s=16, asked for k=16 s=14"):
         open_or_build(reference, SEED_PRESETS["short"])
     assert open_or_build(reference).parameters == SeedParameters()
 
