@@ -10,7 +10,9 @@ from readwarp.device.jit import scalar
 
 HIGHEST_QUALITY = 60
 SCALE = 1024  # fixed point of the tables
+SLOPE = 6.9  # Phred units by which a read of up to 50 bases is surer for one matching base more
 MOST_CROWD = 255
+HARMLESS_SHARE = 600  # of SCALE: with fewer seeds left out than this, the others find the place
 
 
 @lru_cache(maxsize=16)
@@ -27,7 +29,7 @@ def insert_penalties(sizes: InsertSizes, match: int) -> np.ndarray:
 def quality_slopes(longest: int, match: int) -> np.ndarray:
     """int32 [longest + 1]: Phred units (times SCALE) that one score unit of difference is worth, by read length."""
     shares = [1.0 if n < 50 else math.log(50) / math.log(n) for n in range(longest + 1)]
-    return np.array([round(SCALE * 6.02 / match * share * share) for share in shares], np.int32)
+    return np.array([round(SCALE * SLOPE / match * share * share) for share in shares], np.int32)
 
 
 @lru_cache(maxsize=1)
@@ -41,7 +43,8 @@ def mapping_quality(delta, alone_delta, slope, crowd_penalty, score, perfect, re
     """MAPQ 0-60 of a read placed at a.
 
     delta: worth(a) less the next best worth; alone_delta: the same for its own score. The mate adds 40 at most. A read
-    far from the perfect score and a read with seeds skipped as repetitive (share of SCALE) are trusted less.
+    far from the perfect score is trusted less, and so is one most of whose seeds were left out as repetitive (share of
+    SCALE), as its true place may never have been seen.
     """
     if delta <= 0:
         return 0
@@ -49,5 +52,5 @@ def mapping_quality(delta, alone_delta, slope, crowd_penalty, score, perfect, re
     trust = identity * identity // SCALE
     quality = delta * slope // SCALE * trust // SCALE - crowd_penalty
     alone = max(0, alone_delta * slope // SCALE * trust // SCALE - crowd_penalty)
-    quality = min(quality, alone + 40, HIGHEST_QUALITY)
-    return max(0, quality * (SCALE - repetitive_share) // SCALE)
+    seen = min(SCALE, (SCALE - repetitive_share) * SCALE // (SCALE - HARMLESS_SHARE))
+    return max(0, min(quality, alone + 40, HIGHEST_QUALITY)) * seen // SCALE * seen // SCALE

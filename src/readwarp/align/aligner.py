@@ -1,0 +1,175 @@
+"""Aligning reads from Python."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from readwarp.align import pipeline
+from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
+from readwarp.config import AlignParameters
+from readwarp.device import backend as backends
+from readwarp.errors import UsageError
+from readwarp.index import Index, open_or_build
+from readwarp.index.bases import CODES
+from readwarp.metrics import Metrics
+
+NO_QUALITY = 255
+Read = str | tuple[str, str] | tuple[str, str, str | None]
+
+
+class Record(NamedTuple):
+    """One alignment, as a SAM line says it, but 0-based; contig None and position -1 where there is none."""
+
+    name: str
+    flag: int
+    contig: str | None
+    position: int
+    mapping_quality: int
+    cigar: str  # "" when unmapped
+    mate_contig: str | None
+    mate_position: int
+    template_length: int
+    tags: dict[str, int | str]
+
+    @property
+    def is_mapped(self) -> bool:
+        return not self.flag & 0x4
+
+    @property
+    def is_reverse(self) -> bool:
+        return bool(self.flag & 0x10)
+
+    @property
+    def is_proper_pair(self) -> bool:
+        return bool(self.flag & 0x2)
+
+    @property
+    def is_supplementary(self) -> bool:
+        return bool(self.flag & 0x800)
+
+
+class Aligner:
+    """Reads to records, with the parameters and the answers of `readwarp align`.
+
+    index: an Index, or the path of a reference, whose index is opened or built. Safe to use from several threads.
+
+        aligner = Aligner("ref.fa")
+        aligner.align(["ACGT..."])                                        # single reads
+        aligner.align([("name", "ACGT...", "IIII...")], [("name", "TTGA...", "IIII...")])   # pairs
+    """
+
+    def __init__(
+        self,
+        index: Index | str | Path,
+        parameters: AlignParameters | None = None,
+        device: str = "cpu",
+        insert_sizes: InsertSizes | None = None,
+    ):
+        self.index = index if isinstance(index, Index) else open_or_build(index)
+        self.parameters = parameters or AlignParameters(seed=self.index.parameters)
+        self.insert_sizes = insert_sizes
+        self.metrics = Metrics()
+        self._backend = backends.choose(device)
+        self._placed = pipeline.place(self.index, self._backend)
+
+    def align(self, reads: Iterable[Read], mates: Iterable[Read] | None = None) -> list[Record]:
+        """Records of all reads: of each its primary (or unmapped) one, then supplementary ones; mates are neighbours.
+
+        A read is a sequence, or (name, sequence), or (name, sequence, qualities in Phred + 33). Without
+        `insert_sizes` the model is made of the pairs given here. Raises UsageError for what is no read or pair.
+        """
+        batch = _batch(_interleaved(list(reads), None if mates is None else list(mates)), mates is not None)
+        step = (self._placed, self.parameters, self._backend, self.metrics)
+        sizes = self.insert_sizes or pipeline.train([batch], *step)
+        placed, *rest = step
+        return _records(batch, pipeline.align_batch(batch, placed, sizes, *rest), self.index.reference.names)
+
+
+def _interleaved(reads: Sequence[Read], mates: Sequence[Read] | None) -> list[tuple[str, str, str | None]]:
+    """(name, sequence, qualities) of all reads; reads without a name are called by their number."""
+    firsts = [_named(read, str(number)) for number, read in enumerate(reads)]
+    if mates is None:
+        return firsts
+    lasts = [_named(mate, str(number)) for number, mate in enumerate(mates)]
+    if len(firsts) != len(lasts):
+        raise UsageError(f"{len(firsts)} reads, but {len(lasts)} mates")
+    for first, last in zip(firsts, lasts, strict=True):
+        if first[0] != last[0]:
+            raise UsageError(f"mates have different names: {first[0]} and {last[0]}")
+    return [read for pair in zip(firsts, lasts, strict=True) for read in pair]
+
+
+def _named(read: Read, number: str) -> tuple[str, str, str | None]:
+    name, sequence, *rest = (number, read) if isinstance(read, str) else read
+    qualities = rest[0] if rest else None
+    if qualities is not None and len(qualities) != len(sequence):
+        raise UsageError(f"read {name}: quality has {len(qualities)} letters, sequence {len(sequence)}")
+    return name, sequence, qualities
+
+
+def _batch(reads: Sequence[tuple[str, str, str | None]], paired: bool) -> ReadBatch:
+    def offsets(lengths: list[int]) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+    names = [name.encode() for name, _, _ in reads]
+    letters = np.frombuffer("".join(sequence for _, sequence, _ in reads).encode("ascii", "replace"), np.uint8)
+    qualities = [
+        np.full(len(sequence), NO_QUALITY, np.uint8) if text is None else np.frombuffer(text.encode(), np.uint8) - 33
+        for _, sequence, text in reads
+    ]
+    segments = [Segment.FIRST, Segment.LAST] * (len(reads) // 2) if paired else [Segment.UNPAIRED] * len(reads)
+    return ReadBatch(
+        number=0,
+        source=0,
+        bases=CODES[letters],
+        qualities=np.concatenate([np.empty(0, np.uint8), *qualities]),
+        read_offsets=offsets([len(sequence) for _, sequence, _ in reads]),
+        names=np.frombuffer(b"".join(names), np.uint8).copy(),
+        name_offsets=offsets([len(name) for name in names]),
+        tags=np.empty(0, np.uint8),
+        tag_offsets=np.zeros(len(reads) + 1, np.int64),
+        segment=np.array(segments, np.uint8),
+        read_group=np.full(len(reads), -1, np.int32),
+    )
+
+
+def _records(reads: ReadBatch, rows: Alignments, contigs: tuple[str, ...]) -> list[Record]:
+    def contig(number: int) -> str | None:
+        return None if number < 0 else contigs[number]
+
+    records = []
+    for i, read in enumerate(rows.read.tolist()):
+        cigar = rows.cigar[rows.cigar_offsets[i] : rows.cigar_offsets[i + 1]].tolist()
+        tags = rows.tags[rows.tag_offsets[i] : rows.tag_offsets[i + 1]].tobytes()
+        records.append(
+            Record(
+                name=reads.names[reads.name_offsets[read] : reads.name_offsets[read + 1]].tobytes().decode(),
+                flag=int(rows.flag[i]),
+                contig=contig(int(rows.contig[i])),
+                position=int(rows.position[i]),
+                mapping_quality=int(rows.mapping_quality[i]),
+                cigar="".join(f"{operation >> 4}{'MIDNSHP=X'[operation & 15]}" for operation in cigar),
+                mate_contig=contig(int(rows.mate_contig[i])),
+                mate_position=int(rows.mate_position[i]),
+                template_length=int(rows.template_length[i]),
+                tags=_decoded(tags),
+            )
+        )
+    return records
+
+
+def _decoded(tags: bytes) -> dict[str, int | str]:
+    """Fields of the types that the aligner writes: C, S, I and Z."""
+    fields: dict[str, int | str] = {}
+    at = 0
+    while at < len(tags):
+        name, kind, at = tags[at : at + 2].decode(), chr(tags[at + 2]), at + 3
+        if kind == "Z":
+            stop = tags.index(0, at)
+            fields[name], at = tags[at:stop].decode(), stop + 1
+        else:
+            size = {"C": 1, "S": 2, "I": 4}[kind]
+            fields[name], at = int.from_bytes(tags[at : at + size], "little"), at + size
+    return fields

@@ -1,0 +1,51 @@
+"""Reads cut from sequences, and what a SAM record says, worked out letter by letter."""
+
+import random
+import re
+
+from readwarp.align.aligner import Record
+from readwarp.config import Scoring
+
+COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
+READ = 120
+
+
+def reverse_complement(sequence: str) -> str:
+    return sequence.translate(COMPLEMENT)[::-1]
+
+
+def random_bases(length: int, seed: int) -> str:
+    return "".join(random.Random(seed).choices("ACGT", k=length))
+
+
+def cut_pair(bases: str, start: int, insert: int = 350, length: int = READ) -> tuple[str, str]:
+    """The mates of a fragment of the forward strand."""
+    return bases[start : start + length], reverse_complement(bases[start + insert - length : start + insert])
+
+
+def operations(cigar: str) -> list[tuple[int, str]]:
+    return [(int(count), kind) for count, kind in re.findall(r"(\d+)([MIDNSHP=X])", cigar)]
+
+
+def retold(record: Record, oriented: str, contig: str, scoring: Scoring) -> tuple[int, int, str]:
+    """(score, edit distance, MD) of a record's CIGAR. oriented: the whole read on the record's strand."""
+    q, position, score, edits, md, matched = 0, record.position, 0, 0, "", 0
+    for count, kind in operations(record.cigar):
+        if kind in "SH":
+            q += count
+        elif kind == "I":
+            score, edits, q = score - scoring.gap_open - count * scoring.gap_extend, edits + count, q + count
+        elif kind == "D":
+            score, edits = score - scoring.gap_open - count * scoring.gap_extend, edits + count
+            md, matched = f"{md}{matched}^{contig[position : position + count]}", 0
+            position += count
+        else:
+            for base, there in zip(oriented[q : q + count], contig[position : position + count], strict=True):
+                same = base == there and base in "ACGT"
+                assert kind == "M" or (kind == "=") == same
+                score += scoring.match if same else -scoring.mismatch
+                edits += not same
+                md, matched = (md, matched + 1) if same else (f"{md}{matched}{there}", 0)
+            q, position = q + count, position + count
+    assert q == len(oriented)
+    return score, edits, f"{md}{matched}"
