@@ -77,6 +77,16 @@ def read_group_hash(raw, place, end):
 
 
 @kernel
+def is_wanted(raw, place, end, groups):
+    """The record's read group is one of those whose hashes are given; without any, all are wanted."""
+    own = read_group_hash(raw, place, end) if groups.size else np.uint64(0)
+    for group in groups:
+        if group == own:
+            return True
+    return groups.size == 0
+
+
+@kernel
 def is_whole(raw, place, end):
     """The parts of the record fit its size."""
     length = number_at(raw, place + 20, 4)
@@ -107,10 +117,10 @@ def scan(raw, place, last, contig, start, stop, excluded, min_mapping_quality, g
                 return found, place, last, UNSORTED
             last = position
             usable = raw[place + 13] >= min_mapping_quality and not number_at(raw, place + 18, 2) & excluded
-            if usable and number_at(raw, place + 20, 4) and reference_end(raw, place) > start:
-                if groups.size == 0 or np.any(groups == read_group_hash(raw, place, end)):
-                    places[found] = place
-                    found += 1
+            usable = usable and number_at(raw, place + 20, 4) > 0 and reference_end(raw, place) > start
+            if usable and is_wanted(raw, place, end, groups):
+                places[found] = place
+                found += 1
         place = end
     return found, place, last, MORE
 

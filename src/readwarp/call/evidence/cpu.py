@@ -76,13 +76,17 @@ def compare_bases(
 
 @kernel
 def fill_haplotypes(
-    begin, stop, first, number, deleted, inserted, inserted_offsets, reference, start, size, haplotypes, lengths
+    begin, stop, first, number, deleted, inserted, inserted_offsets, reference, start, haplotypes, lengths
 ):  # fmt: skip
-    """What each allele makes of the repeat, and the bases behind it.
+    """What each allele makes of the repeat, and FLANK bases behind it; -> how many bases that is.
 
-    `haplotypes` uint8 [2, alleles, size or more]: from `begin` to the right, and from `stop` - 1 to the left.
+    `haplotypes` uint8 [2, alleles, bases]: from `begin` to the right, and from `stop` - 1 to the left.
     `lengths`: bases of each allele across the repeat.
     """
+    longest = 0
+    for a in range(first, first + number):
+        longest = max(longest, inserted_offsets[a + 1] - inserted_offsets[a])
+    size = min(stop - begin + longest + FLANK, haplotypes.shape[2])
     for a in range(number):
         source, length = inserted_offsets[first + a], inserted_offsets[first + a + 1] - inserted_offsets[first + a]
         tail = stop - begin - deleted[first + a]
@@ -96,6 +100,7 @@ def fill_haplotypes(
         for k in range(length):
             haplotypes[0, a, k] = inserted[source + k]
             haplotypes[1, a, tail + k] = inserted[source + length - 1 - k]
+    return size
 
 
 @kernel
@@ -143,7 +148,7 @@ def aligned_fit(
 
 
 @kernel
-def shown_allele(event_offsets, event_position, event_allele, read, anchor, source):
+def shown_allele(event_offsets, event_position, event_allele, read, anchor, source, first, number):
     """-> (the site's allele that the read's CIGAR shows, 0 the reference's, -1 another one; its other gaps)."""
     shown, others = 0, 0
     for e in range(event_offsets[read], event_offsets[read + 1]):
@@ -151,21 +156,29 @@ def shown_allele(event_offsets, event_position, event_allele, read, anchor, sour
             others += 1
             continue
         shown = -1
-        for a in range(source.size):
-            if source[a] == event_allele[e]:
+        for a in range(number):
+            if source[first + a] == event_allele[e]:
                 shown = a
     return shown, others
+
+
+@kernel
+def highest_of(values, number):
+    highest = values[0]
+    for a in range(1, number):
+        highest = max(highest, values[a])
+    return highest
 
 
 @kernel
 def slip(fits, lengths, unit, tract, own, own_fit, out):
     """log10 P of each allele: the read fits it, or one that an indel error made of it."""
     is_known = own < 0
-    for b in range(fits.size):
+    for b in range(out.size):
         is_known |= lengths[b] == own
-    for a in range(fits.size):
+    for a in range(out.size):
         out[a] = fits[a]
-        for b in range(fits.size):
+        for b in range(out.size):
             if b != a:
                 out[a] = max(out[a], fits[b] + log_indel_error(lengths[b] - lengths[a], unit, tract))
         if not is_known:
@@ -175,7 +188,10 @@ def slip(fits, lengths, unit, tract, own, own_fit, out):
 @kernel
 def settle(values, mapping_quality):
     """Bound what one read can say; -> (the allele that fits best, how much better than the next)."""
-    best = np.argmax(values)
+    best = 0
+    for a in range(1, values.size):
+        if values[a] > values[best]:
+            best = a
     floor, second = values[best] - 0.1 * min(mapping_quality, MAX_WEIGHT), -np.inf
     for a in range(values.size):
         values[a] = max(values[a], floor)
@@ -196,10 +212,8 @@ def compare_indels(
     for site in range(begin.size):
         first, number = allele_offsets[site], allele_offsets[site + 1] - allele_offsets[site]
         tract = stop[site] - begin[site]
-        longest = np.max(np.diff(inserted_offsets[first : first + number + 1]))
-        size = min(tract + longest + FLANK, haplotypes.shape[2])
-        fill_haplotypes(
-            begin[site], stop[site], first, number, deleted, inserted, inserted_offsets, reference, start, size,
+        size = fill_haplotypes(
+            begin[site], stop[site], first, number, deleted, inserted, inserted_offsets, reference, start,
             haplotypes, lengths,
         )  # fmt: skip
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
@@ -219,10 +233,10 @@ def compare_indels(
             compared, side = min(room, size), 0 if is_forward else 1
             for a in range(number):
                 fits[a] = fit(bases, qualities, anchor, step, haplotypes[side, a], compared)
-            gain = np.max(fits[:number]) - fits[0]
+            gain = highest_of(fits, number) - fits[0]
             own = right - left - 1 if left >= 0 and right >= 0 else -1
             shown, others = shown_allele(
-                event_offsets, event_position, event_allele, read, begin[site] - 1, source[first : first + number]
+                event_offsets, event_position, event_allele, read, begin[site] - 1, source, first, number
             )
             own_fit = aligned_fit(
                 position, cigar, cigar_offsets, bases, qualities, read_offsets, read,
@@ -231,7 +245,7 @@ def compare_indels(
             if shown >= 0:
                 fits[shown] = max(fits[shown], own_fit - GAP_COST * others)
                 own = lengths[shown]
-            slip(fits[:number], lengths[:number], unit[site], tract, own, own_fit, table)
+            slip(fits, lengths, unit[site], tract, own, own_fit, table)
             best, margin = settle(table, mapping_quality[read])
             if margin > 0.01:
                 allele[pair] = best if margin > 0.3 else SEVERAL

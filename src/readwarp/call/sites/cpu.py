@@ -95,16 +95,20 @@ def extend_tracts(reference, start, begin, stop, unit, is_indel, allele_offsets,
                     break
                 shift += 1
             furthest = max(furthest, first + shift + deleted[a])
-            if a == allele_offsets[site] + 1:
-                changed = inserted[source : source + length] if length else reference[first : first + gap]
-                unit[site] = period(changed)
+            if a == allele_offsets[site] + 1 and length:
+                unit[site] = period(inserted, source, length)
+            elif a == allele_offsets[site] + 1:
+                unit[site] = period(reference, first, gap)
         stop[site] = furthest + start
 
 
 @kernel
-def period(bases):
-    """Length of the shortest unit that the bases repeat."""
-    for unit in range(1, bases.size):
-        if bases.size % unit == 0 and np.all(bases[unit:] == bases[:-unit]):
+def period(bases, start, size):
+    """Length of the shortest unit that bases [start, start + size) repeat."""
+    for unit in range(1, size):
+        repeats = size % unit == 0
+        for k in range(start + unit, start + size):
+            repeats &= bases[k] == bases[k - unit]
+        if repeats:
             return unit
-    return bases.size
+    return size
