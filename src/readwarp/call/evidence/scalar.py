@@ -27,6 +27,6 @@ def log_indel_error(difference, unit, tract):
     if size == 0:
         phred = 60.0
     elif size % unit == 0:
-        slope = 2.4 if unit == 1 else 3.0
-        phred = max(10.0, 45.0 - slope * max(0, repeats - 3)) + 5.0 * (size // unit - 1)
+        slope = 2.2 if unit == 1 else 2.8
+        phred = max(10.0, 45.0 - slope * max(0, repeats - 4)) + 5.0 * (size // unit - 1)
     return -0.1 * min(phred, 60.0)
