@@ -62,13 +62,18 @@ def expected(read: str, index: Index, p: SeedParameters) -> tuple[list[tuple[int
     def total(cap):
         return sum(len(found) for _, _, found in seeds if len(found) <= cap)
 
+    def crowded(cap):
+        return 5 * sum(len(found) > cap for _, _, found in seeds) > 3 * len(seeds)
+
     cap = p.max_hits
-    if total(cap) == 0 and total(10**9):
-        while total(cap) == 0 and cap < p.rescue_hits:
-            cap = min(2 * cap, p.rescue_hits)
-    else:
+    if total(cap) > p.max_anchors:
         while total(cap) > p.max_anchors and cap > 1:
             cap //= 2
+    elif total(10**9):
+        while (total(cap) == 0 or (crowded(cap) and cap < 4 * p.max_hits)) and cap < p.rescue_hits:
+            if total(cap) > p.max_anchors:
+                break
+            cap = min(2 * cap, p.rescue_hits if total(cap) == 0 else min(4 * p.max_hits, p.rescue_hits))
     anchors = [
         (entry ^ strand, position, i if entry == strand else len(read) - index.parameters.k - i)
         for i, strand, found in seeds

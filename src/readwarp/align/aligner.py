@@ -81,10 +81,10 @@ class Aligner:
         `insert_sizes` the model is made of the pairs given here. Raises UsageError for what is no read or pair.
         """
         batch = _batch(_interleaved(list(reads), None if mates is None else list(mates)), mates is not None)
-        step = (self._placed, self.parameters, self._backend, self.metrics)
-        sizes = self.insert_sizes or pipeline.train([batch], *step)
-        placed, *rest = step
-        return _records(batch, pipeline.align_batch(batch, placed, sizes, *rest), self.index.reference.names)
+        placed, parameters, backend = self._placed, self.parameters, self._backend
+        sizes = self.insert_sizes or pipeline.train([batch], placed, parameters, backend, self.metrics)
+        rows = pipeline.align_batch(batch, placed, sizes, parameters, backend, self.metrics)
+        return _records(batch, rows, self.index.reference.names)
 
 
 def _interleaved(reads: Sequence[Read], mates: Sequence[Read] | None) -> list[tuple[str, str, str | None]]:

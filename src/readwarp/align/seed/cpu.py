@@ -107,7 +107,8 @@ def choose(seed_offsets, counts, max_hits, rescue_hits, max_anchors, caps, ancho
                     anchors += counts[i]
             if left_out == 0 and anchors == 0:
                 break
-            wanted = next_cap(cap, anchors, max_hits, rescue_hits, max_anchors)
+            seeds = seed_offsets[read + 1] - seed_offsets[read]
+            wanted = next_cap(cap, anchors, left_out, seeds, max_hits, rescue_hits, max_anchors)
         caps[read], repetitive[read] = cap, left_out
         anchor_offsets[read + 1] = anchor_offsets[read] + anchors
 

@@ -126,7 +126,7 @@ def choose(seed_starts, seed_counts, counts, max_hits, rescue_hits, max_anchors,
                 anchors += np.int64(counts[i])
         if left_out == 0 and anchors == 0:
             break
-        wanted = np.int64(next_cap(cap, anchors, max_hits, rescue_hits, max_anchors))
+        wanted = np.int64(next_cap(cap, anchors, left_out, last - first, max_hits, rescue_hits, max_anchors))
     caps[read], sizes[read], repetitive[read] = cap, anchors, left_out
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from readwarp.device.jit import scalar
 
 UNFILTERED = 48  # anchors of a read up to which all are kept
+WIDER = 4  # times max_hits that a mostly repetitive read may have
 WINDOWS = 1024  # counters of places, in each of two halves
 WINDOW_BITS = 7  # a place: this many low bits of the diagonal left out
 
@@ -18,15 +19,18 @@ def anchor_of(position, entry_strand, query, seed_strand, length, k):
 
 
 @scalar
-def next_cap(cap, anchors, max_hits, rescue_hits, max_anchors):
+def next_cap(cap, anchors, left_out, seeds, max_hits, rescue_hits, max_anchors):
     """The next number of places above which seeds of a read are left out; `cap` itself when it is right.
 
-    It starts at max_hits, goes up by doubling while the read has no anchor, down by halving while it has too many.
+    It starts at max_hits. It goes down by halving while the read has too many anchors; it goes up by doubling to
+    WIDER * max_hits while more than 3/5 of the read's `seeds` are left out (its true place may have no other), and on to
+    rescue_hits while it has no anchor.
     """
-    if anchors == 0 and max_hits <= cap < rescue_hits:
-        return min(2 * cap, rescue_hits)
-    if anchors > max_anchors and cap > 1 and cap <= max_hits:
-        return cap // 2
+    if anchors > max_anchors:
+        return cap // 2 if 1 < cap <= max_hits else cap
+    most = rescue_hits if anchors == 0 else min(WIDER * max_hits, rescue_hits)
+    if max_hits <= cap < most and (anchors == 0 or 5 * left_out > 3 * seeds):
+        return min(2 * cap, most)
     return cap
 
 
