@@ -31,7 +31,7 @@ def score_pairs(
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
     empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
-    _score_empty(arrays(pairs), order[empty], costs, mode, arrays(ends))
+    score_empty(arrays(pairs), order[empty], costs, mode, arrays(ends))
     order = order[~empty]
     for width in _widths(pairs, costs, mode):
         fits = np.ones(order.size, bool) if known is None else known[order] < _ceiling(width, mode)
@@ -48,11 +48,11 @@ def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarr
 
     A path of the known score cannot stray further from its diagonal than `scalar.longest_gap`, so the band is exact.
     """
-    reached = ends.score - np.where((mode == LOCAL) & (ends.query_stop == pairs.query_lengths), costs[4], 0)
+    reached = without_end_bonus(pairs, costs, mode, ends)
     traced = np.zeros((len(pairs), 6), np.int64)
     cigar = np.empty(4 * len(pairs) + 64, np.uint32)
-    used = _trace_empty(arrays(ends), mode, traced, cigar)
-    strays = _strays(reached, ends.query_stop, ends.target_stop, costs, mode)
+    used = trace_empty(arrays(ends), mode, traced, cigar)
+    strays = strays_of(reached, ends.query_stop, ends.target_stop, costs, mode)
     order = np.lexsort((ends.query_stop, strays))
     order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
     work = (arrays(pairs), reached, ends.query_stop, ends.target_stop, strays)
@@ -65,12 +65,23 @@ def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarr
             large = now[traced[now, RUNS] < 0]
             if large.size:
                 cigar, used = trace_single(work, large, costs, matrix, mode, traced, cigar, used)
+    return finished(ends, reached, costs, mode, traced, cigar)
+
+
+def without_end_bonus(pairs: Pairs, costs: Costs, mode: int, ends: Ends) -> ndarray:
+    """Scores less the bonus for the query's last base, where it is aligned (int32 [p])."""
+    has_it = (mode == LOCAL) & (ends.query_stop == pairs.query_lengths)
+    return (ends.score - np.where(has_it, costs[4], 0)).astype(np.int32)
+
+
+def finished(ends: Ends, reached: ndarray, costs: Costs, mode: int, traced: ndarray, cigar: ndarray) -> Traces:
+    """What was traced, in the order of the pairs."""
     left = traced[:, LEFT]
     if (left != np.where((mode == LOCAL) & (traced[:, 0] == 0) & (ends.score > 0), costs[4], 0)).any():
         raise AssertionError("an alignment does not add up to its score: the band was too narrow")
-    score = (reached - left).astype(np.int32)
-    offsets, cigar = _in_order(traced, cigar, used)
-    return Traces(score, *(traced[:, k].astype(np.int32) for k in range(3)), cigar, offsets)
+    offsets, cigar = _in_order(traced, cigar)
+    spans = (traced[:, column].astype(np.int32) for column in range(3))
+    return Traces((reached - left).astype(np.int32), *spans, cigar=cigar, cigar_offsets=offsets)
 
 
 def _ceiling(width: Any, mode: int) -> int:
@@ -96,7 +107,7 @@ def _widths(pairs: Pairs, costs: Costs, mode: int) -> tuple[Any, ...]:
 
 
 @kernel
-def _score_empty(pairs, order, costs, mode, ends):
+def score_empty(pairs, order, costs, mode, ends):
     """Pairs of which one sequence is empty: nothing in local mode, one gap or nothing in the others."""
     _, _, query_lengths, _, _, target_lengths = pairs
     score, query_stop, target_stop = ends
@@ -109,7 +120,7 @@ def _score_empty(pairs, order, costs, mode, ends):
 
 
 @kernel
-def _trace_empty(ends, mode, traced, cigar):
+def trace_empty(ends, mode, traced, cigar):
     """Alignments that are one gap or nothing. Returns the number of runs."""
     score, query_stop, target_stop = ends
     used = 0
@@ -123,7 +134,7 @@ def _trace_empty(ends, mode, traced, cigar):
 
 
 @kernel
-def _strays(reached, query_stop, target_stop, costs, mode):
+def strays_of(reached, query_stop, target_stop, costs, mode):
     """How far each pair's path can stray from its diagonal."""
     strays = np.empty(reached.size, np.int64)
     bonus = costs[4] if mode == LOCAL else 0
@@ -134,9 +145,9 @@ def _strays(reached, query_stop, target_stop, costs, mode):
 
 
 @kernel
-def _in_order(traced, runs, used):
+def _in_order(traced, runs):
     """(cigar offsets, runs) in the order of the pairs."""
-    offsets, cigar = np.zeros(len(traced) + 1, np.int64), np.empty(used, np.uint32)
+    offsets, cigar = np.zeros(len(traced) + 1, np.int64), np.empty(traced[:, 5].sum(), np.uint32)
     for pair in range(len(traced)):
         begin, number = traced[pair, 4], traced[pair, 5]
         offsets[pair + 1] = offsets[pair] + number

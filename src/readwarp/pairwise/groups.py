@@ -31,6 +31,7 @@ from readwarp.pairwise.scalar import (
     OVERFLOWN,
     PAD,
     UNREACHED,
+    band_of,
     cell,
     operation,
     state_after,
@@ -198,7 +199,7 @@ def walk(directions, lane, plane, stride, width, origin, query, target, score, c
 
 
 @kernel
-def _band(group, query_stop, target_stop, strays, mode):
+def band_of_group(group, query_stop, target_stop, strays, mode):
     """(rows before the end's diagonal, lead, width, rows) of the band that holds every lane's path.
 
     A path strays by at most strays[pair] from the diagonal of its end. Lanes are put in line on that diagonal, rows
@@ -263,7 +264,7 @@ def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, us
     for begin in range(0, order.size, count):
         group = order[begin : begin + count]
         columns = query_stop[group].max()
-        before, lead, width, rows = _band(group, query_stop, target_stop, strays, mode)
+        before, lead, width, rows = band_of_group(group, query_stop, target_stop, strays, mode)
         stride = min(columns, lead + width + 1)
         size = rows * stride * plane // 2
         if size > room:
@@ -296,11 +297,10 @@ def trace_single(work, order, costs, matrix, mode, traced, cigar, used):
     pairs, reached, query_stop, target_stop, strays = work
     queries, query_starts, _, targets, target_starts, _ = pairs
     for pair in order:
-        group = np.full(1, pair)
-        before, lead, width, rows = _band(group, query_stop, target_stop, strays, mode)
-        columns = np.int64(query_stop[pair])
+        columns, diagonal = np.int64(query_stop[pair]), np.int64(target_stop[pair] - query_stop[pair])
+        before, lead, width, rows = band_of(diagonal, strays[pair], columns, np.int64(target_stop[pair]), mode)
         stride = min(columns, lead + width + 1)
-        origin = (target_stop[pair] - columns - before) * (mode != GLOBAL)
+        origin = (diagonal - before) * (mode != GLOBAL)
         directions = np.zeros((rows * stride + 1) // 2, np.uint8)
         H, E = np.empty(columns, np.int32), np.empty(columns, np.int32)
         query = queries[query_starts[pair] :][:columns]

@@ -30,6 +30,15 @@ def longest_gap(score, query_length, target_length, match, gap_open, gap_extend,
     return min(max(spare, 0) // gap_extend, query_length + target_length)
 
 
+@scalar
+def band_of(diagonal, stray, query_stop, target_stop, mode):
+    """(rows before the end's diagonal, lead, width, rows) of the band of one pair; see `groups.band_of_group`."""
+    if mode == GLOBAL:
+        return 0, stray - diagonal, stray + diagonal, target_stop
+    before = min(stray, max(diagonal, 0) + 1)
+    return before, stray - before, stray + before, before + query_stop
+
+
 # Where a walk stands: on the best of M, E and F; on the better of M and E (a gap opens there); inside a gap; on M.
 ON_BEST, ON_PAIR_OR_DELETION, IN_DELETION, IN_INSERTION, ON_PAIR = 0, 1, 2, 3, 4
 

@@ -1,0 +1,252 @@
+"""Pairs of sequences on CUDA: one alignment per thread in 32-bit integers, neighbours in a warp of similar size.
+
+Names and results as in `cpu`. Working rows and directions are interleaved, element * threads + thread, so that the
+threads of a warp read and write side by side. Launches are cut so that their working memory stays below ROOM.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import cuda
+from readwarp.pairwise.cpu import NO_MATRIX, finished, score_empty, strays_of, trace_empty, without_end_bonus
+from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, arrays
+from readwarp.pairwise.scalar import (
+    ALPHABET,
+    DELETION,
+    GLOBAL,
+    INSERTION,
+    LOCAL,
+    MATCH,
+    ON_BEST,
+    ON_PAIR,
+    ON_PAIR_OR_DELETION,
+    SEMIGLOBAL,
+    UNREACHED,
+    band_of,
+    cell,
+    operation,
+    state_after,
+)
+
+ROOM = 1 << 28  # bytes of working memory of one launch
+THREADS = 64
+
+
+def score_pairs(
+    pairs: Pairs, costs: Costs, mode: int, known: ndarray | None = None, matrix: ndarray = NO_MATRIX
+) -> Ends:
+    """See cpu.score_pairs. Lengths and starts are host arrays, sequences host or device arrays; returns host arrays."""
+    ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
+    order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
+    empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
+    score_empty(arrays(pairs), order[empty], costs, mode, arrays(ends))
+    order = order[~empty]
+    there, found = _on_device(arrays(pairs)), _on_device(arrays(ends))
+    table = cuda.to_device(matrix if matrix.size else np.zeros(1, np.int32))
+    for part in _parts(order, 8 * pairs.query_lengths[order]):
+        columns, threads = int(pairs.query_lengths[part].max()), part.size
+        rows = [cuda.device_array((columns, threads), np.int32) for _ in range(2)]
+        score_threads[_grid(threads), THREADS](
+            *there, cuda.to_device(part), *costs, table, matrix.size > 0, mode, *rows, *found
+        )
+    return Ends(*(column.copy_to_host() for column in found))
+
+
+def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarray = NO_MATRIX) -> Traces:
+    """See cpu.trace_pairs; arrays as in score_pairs."""
+    reached = without_end_bonus(pairs, costs, mode, ends)
+    traced = np.zeros((len(pairs), 6), np.int64)
+    cigar = np.empty(len(pairs), np.uint32)
+    used = trace_empty(arrays(ends), mode, traced, cigar)
+    strays = strays_of(reached, ends.query_stop, ends.target_stop, costs, mode)
+    runs = np.minimum(2 * strays + 1, ends.query_stop + ends.target_stop)
+    order = np.lexsort((ends.query_stop, strays))
+    order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
+    traced[order, 4] = used + np.cumsum(runs[order]) - runs[order]
+    runs_there = cuda.to_device(np.concatenate((cigar[:used], np.zeros(runs[order].sum(), np.uint32))))
+    traced_there, there = cuda.to_device(traced), _on_device(arrays(pairs))
+    found = _on_device((reached, ends.query_stop, ends.target_stop, strays))
+    table = cuda.to_device(matrix if matrix.size else np.zeros(1, np.int32))
+    bytes_of = (ends.query_stop + 2 * strays) * np.minimum(ends.query_stop, 2 * strays + 1) // 2 + 1
+    for part in _parts(order, bytes_of[order] + 8 * ends.query_stop[order]):
+        columns, threads = int(ends.query_stop[part].max()), part.size
+        rows = [cuda.device_array((columns, threads), np.int32) for _ in range(2)]
+        directions = cuda.device_array((int(bytes_of[part].max()), threads), np.uint8)
+        trace_threads[_grid(threads), THREADS](
+            *there, cuda.to_device(part), *found, *costs, table, matrix.size > 0, mode, *rows, directions,
+            traced_there, runs_there,
+        )  # fmt: skip
+    cigar = runs_there.copy_to_host()
+    return finished(ends, reached, costs, mode, traced_there.copy_to_host(), cigar)
+
+
+def _on_device(values: tuple[Any, ...]) -> list[Any]:
+    return [cuda.to_device(value) if isinstance(value, ndarray) else value for value in values]
+
+
+def _grid(threads: int) -> int:
+    return -(-threads // THREADS)
+
+
+def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
+    """Cut `order` so that the largest size of a part times its threads stays within ROOM (one thread at least)."""
+    begin = 0
+    while begin < order.size:
+        most = np.maximum.accumulate(sizes[begin : begin + ROOM // THREADS]) * np.arange(1, order.size - begin + 1)
+        stop = begin + max(1, int(np.searchsorted(most, ROOM, "right")))
+        yield order[begin:stop]
+        begin = stop
+
+
+@cuda.jit(device=True)
+def gain_of(query_code, target_code, match, mismatch, matrix, tabular):
+    if tabular:
+        return matrix[np.int32(query_code) * np.int32(ALPHABET) + np.int32(target_code)]
+    return np.int32(match) if query_code == target_code else np.int32(-mismatch)
+
+
+@cuda.jit
+def score_threads(
+    queries, query_starts, query_lengths, targets, target_starts, target_lengths, order,
+    match, mismatch, gap_open, gap_extend, bonus, matrix, tabular, mode, H, E, score, query_stop, target_stop,
+):  # fmt: skip
+    """Best score and ends of one pair: the best cell, ties to the first row, then the first column."""
+    thread = cuda.grid(1)
+    if thread >= order.size:
+        return
+    pair = order[thread]
+    query_at, target_at = query_starts[pair], target_starts[pair]
+    columns, rows = np.int32(query_lengths[pair]), np.int32(target_lengths[pair])
+    opening, extending = np.int32(gap_open + gap_extend), np.int32(gap_extend)
+    floor = np.int32(0) if mode == LOCAL else np.int32(UNREACHED)
+    for j in range(columns):
+        H[j, thread] = floor if mode == LOCAL else np.int32(-gap_open - (j + 1) * gap_extend)
+        E[j, thread] = floor
+    left = np.int32(bonus) if mode == LOCAL else np.int32(0)
+    best = H[columns - 1, thread] if mode == SEMIGLOBAL else floor
+    best_row, best_column = np.int32(0), np.int32(columns) if mode != LOCAL else np.int32(0)
+    for i in range(rows):
+        base = targets[target_at + i]
+        diagonal = left
+        if mode == GLOBAL:
+            left -= opening if i == 0 else extending
+        F = floor if mode == LOCAL else np.int32(left - opening)
+        for j in range(columns):
+            gain = gain_of(queries[query_at + j], base, match, mismatch, matrix, tabular)
+            h, e, F, _ = cell(diagonal, gain, E[j, thread], F, opening, extending, floor)
+            end = h
+            if mode == LOCAL and j == columns - 1:
+                end = np.int32(diagonal + gain + bonus)
+            if (mode == LOCAL or j == columns - 1) and (mode != GLOBAL or i == rows - 1) and end > best:
+                best, best_row, best_column = end, np.int32(i + 1), np.int32(j + 1)
+            diagonal = H[j, thread]
+            H[j, thread], E[j, thread] = h, e
+    score[pair], query_stop[pair], target_stop[pair] = best, best_column, best_row
+
+
+@cuda.jit
+def trace_threads(
+    queries, query_starts, query_lengths, targets, target_starts, target_lengths, order,
+    reached, query_stop, target_stop, strays,
+    match, mismatch, gap_open, gap_extend, bonus, matrix, tabular, mode, H, E, directions, traced, cigar,
+):  # fmt: skip
+    """Directions of one pair in its band, half a byte per cell, then the walk back."""
+    thread = cuda.grid(1)
+    if thread >= order.size:
+        return
+    pair = order[thread]
+    query_at, target_at = query_starts[pair], target_starts[pair]
+    columns, stop = np.int32(query_stop[pair]), np.int32(target_stop[pair])
+    before, lead, width, rows = band_of(stop - columns, np.int32(strays[pair]), columns, stop, mode)
+    origin = np.int32(0) if mode == GLOBAL else np.int32(stop - columns - before)
+    stride = np.int32(min(columns, lead + width + 1))
+    opening, extending = np.int32(gap_open + gap_extend), np.int32(gap_extend)
+    floor = np.int32(0) if mode == LOCAL else np.int32(UNREACHED)
+    for j in range(columns):
+        H[j, thread] = floor if mode == LOCAL else np.int32(-gap_open - (j + 1) * gap_extend)
+        E[j, thread] = floor
+    left = np.int32(bonus) if mode == LOCAL else np.int32(0)
+    for row in range(rows):
+        i = origin + row
+        base = targets[target_at + i] if 0 <= i < stop else np.uint8(0)
+        diagonal = left
+        if mode == GLOBAL:
+            left -= opening if row == 0 else extending
+        F = floor if mode == LOCAL else np.int32(left - opening)
+        low = max(0, row - width)
+        if low > 0:
+            diagonal, F = H[low - 1, thread], floor
+        for j in range(low, min(columns, row + lead + 1)):
+            gain = np.int32(UNREACHED)
+            if 0 <= i < stop:
+                gain = gain_of(queries[query_at + j], base, match, mismatch, matrix, tabular)
+            h, e, F, answers = cell(diagonal, gain, E[j, thread], F, opening, extending, floor)
+            diagonal = H[j, thread]
+            H[j, thread], E[j, thread] = h, e
+            put(directions, thread, row * stride + j - low, answers)
+    walk(
+        queries, query_at, columns, targets, target_at, stop, directions, thread, stride, width, origin,
+        np.int32(reached[pair]), match, mismatch, gap_open, gap_extend, matrix, tabular, mode, traced, cigar, pair,
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def put(directions, thread, place, answers):
+    """Two cells a byte."""
+    shift = (place & 1) << 2
+    directions[place >> 1, thread] = (directions[place >> 1, thread] & (240 >> shift)) | (answers << shift)
+
+
+@cuda.jit(device=True)
+def push(cigar, begin, runs, taken, length):
+    """Lengthen the last run, or begin another; returns the number of runs."""
+    if runs > 0 and (cigar[begin + runs - 1] & 15) == taken:
+        cigar[begin + runs - 1] += np.uint32(length << 4)
+        return runs
+    cigar[begin + runs] = np.uint32(length << 4 | taken)
+    return runs + 1
+
+
+@cuda.jit(device=True)
+def walk(
+    queries, query_at, columns, targets, target_at, stop, directions, thread, stride, width, origin,
+    left, match, mismatch, gap_open, gap_extend, matrix, tabular, mode, traced, cigar, pair,
+):  # fmt: skip
+    """See groups.walk; writes the pair's row of `traced`, whose column 4 says where its runs begin."""
+    begin = traced[pair, 4]
+    i, j, edits, runs = stop - 1, columns - 1, 0, 0
+    taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST
+    while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0):
+        row = i - origin
+        place = row * stride + j - max(0, row - width)
+        answers = (directions[place >> 1, thread] >> ((place & 1) << 2)) & 15
+        if runs > 0:
+            state = state_after(taken, answers)
+        if state == ON_PAIR_OR_DELETION:
+            left += gap_open
+        taken = operation(state, answers)
+        runs = push(cigar, begin, runs, taken, 1)
+        if taken == MATCH:
+            left -= gain_of(queries[query_at + j], targets[target_at + i], match, mismatch, matrix, tabular)
+            edits += 0 if queries[query_at + j] == targets[target_at + i] else 1
+        else:
+            left += gap_extend
+            edits += 1
+        i -= 1 if taken != INSERTION else 0
+        j -= 1 if taken != DELETION else 0
+    if taken != MATCH:
+        left += gap_open
+    if mode != LOCAL and j >= 0:
+        left += gap_open + (j + 1) * gap_extend
+        runs, edits, j = push(cigar, begin, runs, INSERTION, j + 1), edits + j + 1, -1
+    if mode == GLOBAL and i >= 0:
+        left += gap_open + (i + 1) * gap_extend
+        runs, edits, i = push(cigar, begin, runs, DELETION, i + 1), edits + i + 1, -1
+    for k in range(runs // 2):
+        a, b = begin + k, begin + runs - 1 - k
+        cigar[a], cigar[b] = cigar[b], cigar[a]
+    traced[pair, 0], traced[pair, 1], traced[pair, 2] = j + 1, i + 1, edits
+    traced[pair, 3], traced[pair, 5] = left, runs
