@@ -31,7 +31,7 @@ def score_pairs(
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
     empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
-    score_empty(arrays(pairs), order[empty], costs, mode, arrays(ends))
+    score_empty(pairs.query_lengths, pairs.target_lengths, order[empty], costs, mode, arrays(ends))
     order = order[~empty]
     for width in _widths(pairs, costs, mode):
         fits = np.ones(order.size, bool) if known is None else known[order] < _ceiling(width, mode)
@@ -107,9 +107,8 @@ def _widths(pairs: Pairs, costs: Costs, mode: int) -> tuple[Any, ...]:
 
 
 @kernel
-def score_empty(pairs, order, costs, mode, ends):
+def score_empty(query_lengths, target_lengths, order, costs, mode, ends):
     """Pairs of which one sequence is empty: nothing in local mode, one gap or nothing in the others."""
-    _, _, query_lengths, _, _, target_lengths = pairs
     score, query_stop, target_stop = ends
     for pair in order:
         gap = query_lengths[pair] + (target_lengths[pair] if mode == GLOBAL else 0)

@@ -42,7 +42,7 @@ def score_pairs(
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
     empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
-    score_empty(arrays(pairs), order[empty], costs, mode, arrays(ends))
+    score_empty(pairs.query_lengths, pairs.target_lengths, order[empty], costs, mode, arrays(ends))
     order = order[~empty]
     there, found = _on_device(arrays(pairs)), _on_device(arrays(ends))
     table = cuda.to_device(matrix if matrix.size else np.zeros(1, np.int32))

@@ -54,8 +54,8 @@ def trace(
     A candidate without an alignment (score 0, too long) comes back with an empty CIGAR and its status.
     """
     costs = costs_of(scoring)
-    taken = _rows(candidates, chosen)
-    found = score(reads, taken, packed, scoring) if scores is None else _rows(scores, chosen)
+    taken = rows_of(candidates, chosen)
+    found = score(reads, taken, packed, scoring) if scores is None else rows_of(scores, chosen)
     oriented, starts, lengths = _queries(reads, taken)
     spans = np.zeros((chosen.size, 4), np.int64)  # score, query start, reference start, edit distance
     spans[:, 1], spans[:, 2] = found.query_stop, found.reference_stop
@@ -63,9 +63,16 @@ def trace(
     gapped = np.flatnonzero((found.status == OK) & (found.score > 0))
     pairs = _pairs(oriented, starts, lengths, taken, packed, gapped)
     target_stop = (found.reference_stop - taken.window_start)[gapped].astype(np.int32)
-    traces = pairwise.trace_pairs(pairs, costs, LOCAL, Ends(found.score[gapped], found.query_stop[gapped], target_stop))
+    ends = Ends(found.score[gapped], found.query_stop[gapped], target_stop)
+    return gathered(chosen, taken, found, spans, gapped, pairwise.trace_pairs(pairs, costs, LOCAL, ends))
+
+
+def gathered(
+    chosen: ndarray, candidates: Candidates, found: Scores, spans: ndarray, gapped: ndarray, traces: Traces
+) -> Extensions:
+    """Ungapped rows (already in `spans`) and traced ones (`gapped`) together."""
     spans[gapped, 0], spans[gapped, 1], spans[gapped, 3] = traces.score, traces.query_start, traces.edit_distance
-    spans[gapped, 2] = taken.window_start[gapped] + traces.target_start
+    spans[gapped, 2] = candidates.window_start[gapped] + traces.target_start
     cigar, offsets = _cigars(found.status, found.query_stop - spans[:, 1], gapped, traces)
     return Extensions(
         candidate=chosen.astype(np.int64),
@@ -86,7 +93,7 @@ def costs_of(scoring: Scoring) -> tuple[int, int, int, int, int]:
     return scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, scoring.end_bonus
 
 
-def _rows(value: T, rows: ndarray) -> T:
+def rows_of(value: T, rows: ndarray) -> T:
     """The same rows of all arrays (candidate_offsets left as they are)."""
     return replace(
         value, **{f.name: getattr(value, f.name)[rows] for f in fields(value) if f.name != "candidate_offsets"}
