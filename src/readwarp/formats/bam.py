@@ -60,21 +60,28 @@ class _Records:
     """Decompressed BAM records as they come from the file itself, or from samtools through a pipe."""
 
     def __init__(self, source: Source, given: ReadInput, collate: bool):
-        self.path, self._source = source.path, source
+        self.path, self._file, self._source = source.path, source, source
         self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
         self._said = (Path(self._folder.name) / "said").open("w+b")
         self._child: subprocess.Popen[bytes] | None = None
-        if collate or source.kind == "cram":
-            options = ["--no-PG"]
-            if source.kind == "cram" and given.reference:
-                options += ["--reference", samtools.reference_in(given.reference, self._folder.name)]
-            command = ["collate", "-f", "-u", "-O"] if collate else ["view", "-u"]
-            prefix = [f"{self._folder.name}/collate"] if collate else []
-            pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": self._said}
-            self._child = samtools.start(*command, *options, source.path, *prefix, **pipes)
-            assert self._child.stdout is not None
-            self._source = Source(source.path, cast(BinaryIO, self._child.stdout))
-        self._skip_header()
+        try:
+            if collate or source.kind == "cram":
+                self._start(source, given, collate)
+            self._skip_header()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, source: Source, given: ReadInput, collate: bool) -> None:
+        """Let samtools decode, and bring mates together."""
+        options = ["--no-PG"]
+        if source.kind == "cram" and given.reference:
+            options += ["--reference", samtools.reference_in(given.reference, self._folder.name)]
+        command = ["collate", "-u", "-O"] if collate else ["view", "-u"]
+        prefix = [f"{self._folder.name}/collate"] if collate else []
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": self._said}
+        self._child = samtools.start(*command, *options, source.path, *prefix, **pipes)
+        self._source = Source(source.path, cast(BinaryIO, self._child.stdout))
 
     def _skip_header(self) -> None:
         self._exactly(4)
@@ -96,10 +103,12 @@ class _Records:
         return got
 
     def close(self) -> None:
-        if self._child:
+        if self._child and self._child.stdout:
             self._child.kill()
             self._child.wait()
-            self._source.close()
+            if self._source is not self._file:
+                self._source.close()
+            self._child.stdout.close()
         self._said.close()
         self._folder.cleanup()
 

@@ -55,7 +55,7 @@ def pair_up(data, ended, places, segments):
         if stop > data.size and stop - at < (1 << 29):
             break
         if stop < at + NAME or stop > data.size or not is_whole(data, at, stop):
-            return reads, records + 1, at, orphans, True
+            return reads, records, at, orphans, True
         flag = uint16_at(data, at + FLAG)
         mate = flag & MATES if flag & PAIRED else 0
         if flag & NOT_PRIMARY == 0:

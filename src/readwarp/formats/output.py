@@ -58,6 +58,13 @@ def bam_header(text: str) -> bytes:
     return b"".join(parts)
 
 
+def with_places(header: str, reference: str) -> str:
+    """@SQ lines with UR, where a reader of CRAM finds the reference; otherwise htslib would name a temporary copy."""
+    place = f"\tUR:{Path(reference).resolve()}"
+    lines = header.splitlines()
+    return "".join(line + (place if line.startswith("@SQ") and not field(line, "UR") else "") + "\n" for line in lines)
+
+
 class OutputFile:
     """A file that is written beside its name until `finish`; stdout, pipes and devices are written as they are."""
 
@@ -128,13 +135,23 @@ class ChildSink:
     def __init__(self, file: OutputFile, header: str, reference: str | None):
         self._name = file.name
         self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
-        self._said = (Path(self._folder.name) / "said").open("w+b")
-        options = ["-h"] if reference is None else ["-C", "-T", samtools.reference_in(reference, self._folder.name)]
+        options = ["-h"]
+        if reference is not None:
+            header = with_places(header, reference)
+            options = ["-C", "-T", self._reference(reference)]
         options += [] if file.name == "stdout" else ["-o", str(file.place)]
+        self._said = (Path(self._folder.name) / "said").open("w+b")
         self._child = samtools.start("view", "--no-PG", *options, "-", stdin=subprocess.PIPE, stderr=self._said)
         assert self._child.stdin is not None
         self._pipe = self._child.stdin
         self.write(memoryview(bam_header(header)))
+
+    def _reference(self, path: str) -> str:
+        try:
+            return samtools.reference_in(path, self._folder.name)
+        except BaseException:
+            self._folder.cleanup()
+            raise
 
     def write(self, data: ndarray | memoryview) -> None:
         try:

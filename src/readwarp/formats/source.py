@@ -18,7 +18,7 @@ class Source:
     """A file opened for reading: what kind it is, and its decompressed bytes into a buffer."""
 
     def __init__(self, path: str, pipe: BinaryIO | None = None):
-        """Open `path` ("-": stdin) or a pipe in its stead. Raises InputError for what cannot be read or holds no reads."""
+        """Open `path` ("-": stdin) or a pipe. Raises InputError for what cannot be read or holds no reads."""
         self.path = path
         self.raw, self.kind = _opened(path, pipe)
         self._stream: BinaryIO = self.raw
