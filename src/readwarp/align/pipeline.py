@@ -9,9 +9,11 @@ from readwarp.align import pair, records
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
-from readwarp.index.store import Index
+from readwarp.index.bases import unpack
+from readwarp.index.store import Index, Reference
 from readwarp.metrics import Metrics
 
+SAMPLE_PAIRS = 256  # of the job that compiles the kernels
 SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))
 
 
@@ -111,7 +113,7 @@ def train(
 
 
 def warm_up(index: PlacedIndex, parameters: AlignParameters, backend: Backend) -> None:
-    """Compile every kernel on two pairs cut from the reference, one mate of which only rescue can place."""
+    """Compile every kernel: on pairs cut from the reference, half of them with a gap and a mate that needs rescue."""
     reads = sample_pairs(index.host)
     metrics = Metrics()
     sizes = train([reads], index, parameters, backend, metrics)
@@ -119,34 +121,42 @@ def warm_up(index: PlacedIndex, parameters: AlignParameters, backend: Backend) -
 
 
 def sample_pairs(index: Index) -> ReadBatch:
-    """Two pairs of 120 bases, 300 apart, from the longest contig, with mismatches every 15 bases in the last mate."""
-    from readwarp.index.bases import unpack
-
-    starts = index.reference.contig_offsets
-    contig = int(np.argmax(np.diff(starts)))
-    window = np.empty(min(300, int(starts[contig + 1] - starts[contig])), np.uint8)
-    unpack(index.reference.packed, int(starts[contig]), int(starts[contig]) + window.size, window)
+    """SAMPLE_PAIRS pairs of up to 120 bases, 300 apart, enough of a kind to fill the vector lanes."""
+    window = sample_window(index.reference)
     length = min(120, window.size)
     forward, mate = window[:length], window[window.size - length :][::-1]
     reverse = np.where(mate > 3, mate, 3 - mate).astype(np.uint8)
     changed = reverse.copy()
     changed[7::15] = (changed[7::15] + 1) & 3
     gapped = np.concatenate([forward[: length // 2], forward[length // 2 + 1 :], forward[:1]])
-    bases = np.concatenate([forward, reverse, gapped, changed])
-    offsets = np.arange(5, dtype=np.int64) * length
+    bases = np.tile(np.concatenate([forward, reverse, gapped, changed]), SAMPLE_PAIRS // 2)
+    offsets = np.arange(2 * SAMPLE_PAIRS + 1, dtype=np.int64)
     return ReadBatch(
         number=0,
         source=0,
         bases=bases,
         qualities=np.full(bases.size, 30, np.uint8),
-        read_offsets=offsets,
-        names=np.frombuffer(b"aabb", np.uint8).copy(),
-        name_offsets=np.arange(5, dtype=np.int64),
+        read_offsets=offsets * length,
+        names=np.full(2 * SAMPLE_PAIRS, ord("a"), np.uint8),
+        name_offsets=offsets,
         tags=np.empty(0, np.uint8),
-        tag_offsets=np.zeros(5, np.int64),
-        segment=np.array([1, 2, 1, 2], np.uint8),
-        read_group=np.full(4, -1, np.int32),
+        tag_offsets=np.zeros(2 * SAMPLE_PAIRS + 1, np.int64),
+        segment=np.tile(np.array([Segment.FIRST, Segment.LAST], np.uint8), SAMPLE_PAIRS),
+        read_group=np.full(2 * SAMPLE_PAIRS, -1, np.int32),
     )
+
+
+def sample_window(reference: Reference) -> np.ndarray:
+    """Up to 300 bases of the longest contig, without N if one of 64 places has such."""
+    contig = int(np.argmax(np.diff(reference.contig_offsets)))
+    first, last = (int(offset) for offset in reference.contig_offsets[contig : contig + 2])
+    window = np.empty(min(300, last - first), np.uint8)
+    for place in range(64):
+        start = first + (last - first - window.size) * place // 64
+        unpack(reference.packed, start, start + window.size, window)
+        if window.max() < 4:
+            break
+    return window
 
 
 def count(

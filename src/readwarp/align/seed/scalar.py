@@ -23,7 +23,7 @@ def next_cap(cap, anchors, left_out, seeds, max_hits, rescue_hits, max_anchors):
     """The next number of places above which seeds of a read are left out; `cap` itself when it is right.
 
     It starts at max_hits. It goes down by halving while the read has too many anchors; it goes up by doubling to
-    WIDER * max_hits while more than 3/5 of the read's `seeds` are left out (its true place may have no other), and on to
+    WIDER * max_hits while more than 3/5 of the read's `seeds` are left out (its true place may have none), and on to
     rescue_hits while it has no anchor.
     """
     if anchors > max_anchors:
