@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Calls, Pileup
+from readwarp.batches import AlignedReads, Calls, Pileup, Sites
 from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
 from readwarp.call.genotypes.cpu import genotype_sites
+from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.inputs import contig_length
 from readwarp.call.mates.cpu import merge_mates
+from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.sites.cpu import find_sites
 from readwarp.call.sites.select import selected, within
 from readwarp.call.targets import Target
@@ -26,8 +28,9 @@ from readwarp.index.bases import unpack
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics
 
-MARGIN = 512  # bases of pileup around a window: those an event may move, be long, and be masked across
-SITE_MARGIN = 300  # of it, those in which an indel may mask reads of the window
+MARGIN = 1024  # bases of pileup around a window ...
+INDEL_MARGIN = 600  # ... those of it where an indel may mask bases within ...
+CALL_MARGIN = MAX_INDEL + 1  # ... those whose calls may overlap one in the window
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +66,16 @@ class Caller:
     def _genotype(self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target) -> Calls:
         p, low = self.parameters, pileup.start
         sites = find_sites(pileup, bases[low - first : pileup.stop - first], p)
-        near = within(sites, window.start - SITE_MARGIN, window.stop + SITE_MARGIN)
-        indels = selected(sites, np.flatnonzero(near & sites.is_indel))
-        inside = within(sites, window.start, window.stop)
-        substitutions = selected(sites, np.flatnonzero(inside & ~sites.is_indel))
+        indels = _around(sites, sites.is_indel, window, INDEL_MARGIN)
+        substitutions = _around(sites, ~sites.is_indel, window, CALL_MARGIN)
         for_indels, masked = weigh_indels(reads, pileup, indels, bases, first, p.max_depth)
         for_substitutions = weigh_substitutions(reads, masked, substitutions, p.min_base_quality, p.max_depth)
-        calls = (
+        parts = (
             genotype_sites(substitutions, for_substitutions, bases, first, p),
             genotype_sites(indels, for_indels, bases, first, p),
         )
-        return ordered(calls, window.start, window.stop)
+        calls = mark_overlaps(joined(parts, window.start - CALL_MARGIN, window.stop + CALL_MARGIN))
+        return joined((calls,), window.start, window.stop)
 
     def _reads(self, contig: int, low: int, high: int) -> AlignedReads:
         number = self.contig_of_file.get(contig)
@@ -91,13 +93,18 @@ class Caller:
         return out, first
 
 
-def ordered(parts: Sequence[Calls], start: int, stop: int) -> Calls:
+def _around(sites: Sites, chosen: np.ndarray, window: Target, margin: int) -> Sites:
+    near = within(sites, window.start - margin, window.stop + margin)
+    return selected(sites, np.flatnonzero(near & chosen))
+
+
+def joined(parts: Sequence[Calls], start: int, stop: int) -> Calls:
     """The calls of all parts with positions in [start, stop), by position; at one position in the order of parts."""
-    joined = [(int(p), n, i) for n, part in enumerate(parts) for i, p in enumerate(part.position) if start <= p < stop]
-    joined.sort()
+    rows = [(int(p), n, i) for n, part in enumerate(parts) for i, p in enumerate(part.position) if start <= p < stop]
+    rows.sort()
 
     def column(name: str) -> list:
-        return [getattr(parts[n], name)[i] for _, n, i in joined]
+        return [getattr(parts[n], name)[i] for _, n, i in rows]
 
     arrays = {
         "contig": np.int32,

@@ -26,7 +26,9 @@ def genotype_sites(
         *(likelihoods.pair_offsets, likelihoods.allele, likelihoods.value_offsets, likelihoods.values),
         *(number, tables, table_offsets, score_offsets, scores, np.empty(int(number.max(initial=1)))),
     )
-    return build_calls(sites, likelihoods, scores, score_offsets, reference, start, parameters)
+    best = np.zeros(len(sites), np.int64)
+    best_genotypes(scores, score_offsets, best)
+    return build_calls(sites, likelihoods, scores, score_offsets, best, reference, start, parameters)
 
 
 @cache
@@ -65,3 +67,13 @@ def score_genotypes(
                 for copy in range(tables.shape[1]):
                     total += linear[tables[first + g, copy]]
                 scores[score_offsets[site] + g] += best + math.log10(total / tables.shape[1])
+
+
+@kernel
+def best_genotypes(scores, score_offsets, best):
+    """The genotype of each site with the highest score, the first on a tie; 0 is the reference's alone."""
+    for site in range(best.size):
+        first = score_offsets[site]
+        for g in range(1, score_offsets[site + 1] - first):
+            if scores[first + g] > scores[first + best[site]]:
+                best[site] = g

@@ -4,6 +4,7 @@ import numpy as np
 
 from readwarp.batches import Likelihoods
 from readwarp.call.evidence import NOTHING
+from readwarp.call.genotypes.overlaps import NAME as OVERLAP
 from readwarp.call.genotypes.scalar import fisher_phred
 from readwarp.config import CallParameters
 from readwarp.formats.vcf import Field
@@ -16,6 +17,7 @@ DESCRIPTIONS = {
     "ReadEnds": "the other alleles are seen near read ends only (ED below the limit)",
     "LowFraction": "few of the reads show the other alleles (AF below the limit)",
     "LowMapping": "the reads that show the other alleles are placed unsurely (MQ below the limit)",
+    OVERLAP: "the deletion of a better call takes the copies that this one needs",
 }
 FIELDS = {
     "DP": Field("1", "Integer", "Reads that say something about the alleles"),

@@ -22,15 +22,16 @@ def build_calls(
     likelihoods: Likelihoods,
     scores: np.ndarray,
     score_offsets: np.ndarray,
+    best: np.ndarray,
     reference: np.ndarray,
     start: int,
     parameters: CallParameters,
 ) -> Calls:
     """Sites whose most likely genotype has another allele than the reference's."""
     rows = []
-    for site in range(len(sites)):
+    for site in np.flatnonzero(best).tolist():
         own = scores[score_offsets[site] : score_offsets[site + 1]]
-        row = _call(sites, likelihoods, site, own, reference, start, parameters)
+        row = _call(sites, likelihoods, site, own, int(best[site]), reference, start, parameters)
         if row:
             rows.append(row)
     columns = list(zip(*rows, strict=True)) or [()] * 10
@@ -54,6 +55,7 @@ def _call(
     likelihoods: Likelihoods,
     site: int,
     scores: np.ndarray,
+    best: int,
     reference: np.ndarray,
     start: int,
     parameters: CallParameters,
@@ -63,7 +65,6 @@ def _call(
 
     alleles = list(alleles_of(sites, site))
     table = genotypes_of(len(alleles), parameters.ploidy).tolist()
-    best = int(scores.argmax())
     is_other = [a > 0 and bases != MISSING_BASE for a, (_, bases) in enumerate(alleles)]
     kept = [0, *sorted({a for a in table[best] if is_other[a]})]
     if len(kept) == 1:
