@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,27 @@ def folder(tmp_path) -> Path:
     return folder
 
 
-def start(*arguments: object, **pipes: int) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "readwarp", *map(str, arguments)]
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **pipes)
+@pytest.fixture
+def start():
+    """Start readwarp with pipes; ended, and the pipes closed, after the test."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: object, **pipes: int) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-m", "readwarp", *map(str, arguments)]
+        environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+        started.append(
+            subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **pipes)
+        )
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                with suppress(BrokenPipeError):
+                    pipe.close()
 
 
 def wait_for(happened, process) -> None:
@@ -37,7 +55,7 @@ def wait_for(happened, process) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("ending", ["bam", "sam", "cram"])
-def test_a_signal_leaves_no_file(number, code, ending, reference, folder):
+def test_a_signal_leaves_no_file(number, code, ending, reference, folder, start):
     """Stopped while it waits for more reads, with some of them written."""
     process = start("align", reference, "-", "-o", folder / f"o.{ending}", "--batch-bases", "10000")
     process.stdin.write("".join(record(n, a) for n, a, _ in pairs(3000)).encode())
@@ -53,7 +71,7 @@ def test_a_signal_leaves_no_file(number, code, ending, reference, folder):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_while_sorting(number, code, reference, folder, monkeypatch, tmp_path):
+def test_a_signal_while_sorting(number, code, reference, folder, monkeypatch, tmp_path, start):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
@@ -67,7 +85,7 @@ def test_a_signal_while_sorting(number, code, reference, folder, monkeypatch, tm
     assert list(folder.iterdir()) == [] and list(scratch.iterdir()) == []
 
 
-def test_a_closed_pipe_is_no_error(reference, tmp_path):
+def test_a_closed_pipe_is_no_error(reference, tmp_path, start):
     reads = tmp_path / "many.fq"
     reads.write_text("".join(record(n, a) for n, a, _ in pairs(20000)))
     process = start("align", reference, reads, "-q", stdout=subprocess.PIPE)
@@ -78,7 +96,7 @@ def test_a_closed_pipe_is_no_error(reference, tmp_path):
     assert process.stderr.read() == b""
 
 
-def test_a_closed_stdin_is_an_empty_input(reference):
+def test_a_closed_stdin_is_an_empty_input(reference, start):
     process = start("align", reference, "-", "-q", stdout=subprocess.PIPE)
     out, said = process.communicate(b"", timeout=DEADLINE)
     assert (process.returncode, said) == (0, b"")

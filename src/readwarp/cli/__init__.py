@@ -49,7 +49,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. The installed `readwarp` script ends with it."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if threading.current_thread() is threading.main_thread():
+    if argv is None:
         signal.signal(signal.SIGTERM, _terminate)
     try:
         options = build_parser(arguments).parse_args(arguments)

@@ -38,7 +38,7 @@ def open_inputs(options: argparse.Namespace) -> Inputs:
     """The inputs that the options name. Raises InputError and UsageError."""
     check_inputs([options.reference, *options.reads])
     kinds = {path: kind_of(path) for path in options.reads}
-    groups = grouped(options.reads, list(kinds.values()), options.interleaved or options.single)
+    groups = grouped(options.reads, [kinds[path] for path in options.reads], options.interleaved or options.single)
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     own = [lines_of(header, "RG") for header in headers]
     lines = read_group_lines(options.read_group, groups, own)
