@@ -12,8 +12,9 @@ from making import offsets
 
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
-from readwarp.call.genotypes.cpu import genotype_sites, genotypes_of
+from readwarp.call.genotypes.cpu import genotype_sites
 from readwarp.call.genotypes.filters import DESCRIPTIONS, FIELDS
+from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.genotypes.scalar import fisher_phred, indel_prior
 from readwarp.config import CallParameters
 
@@ -76,7 +77,7 @@ def test_equals_plain_python(alleles, ploidy, rows):
     table = [row[:alleles] for row in rows]
     expected = oracle_scores(table, alleles, ploidy)
     best = int(np.argmax(expected))
-    genotype = genotypes_of(alleles, ploidy)[best].tolist()
+    genotype = genotypes_of(alleles, ploidy)[best]
     gap = sorted(expected)[-1] - sorted(expected)[-2]
     sites = substitution(0, list(range(alleles)))
     shown = [int(np.argmax(row)) for row in table]
@@ -89,16 +90,16 @@ def test_equals_plain_python(alleles, ploidy, rows):
     kept = [0, *sorted(set(genotype) - {0})]
     assert calls.alleles[0] == tuple("ACGT"[a] for a in kept)
     assert calls.genotype[0] == tuple(sorted(kept.index(a) for a in genotype))
-    of = dict(zip(map(tuple, genotypes_of(alleles, ploidy).tolist()), expected, strict=True))
-    phred = [10 * (expected[best] - of[tuple(kept[a] for a in g)]) for g in genotypes_of(len(kept), ploidy).tolist()]
+    of = dict(zip(genotypes_of(alleles, ploidy), expected, strict=True))
+    phred = [10 * (expected[best] - of[tuple(kept[a] for a in g)]) for g in genotypes_of(len(kept), ploidy)]
     assert np.allclose(calls.likelihoods[0], phred, atol=0.51)
 
 
 def test_order_of_genotypes_is_that_of_the_specification():
     """Index of genotype (a, b) is b (b + 1) / 2 + a."""
-    for index, (a, b) in enumerate(genotypes_of(5, 2).tolist()):
+    for index, (a, b) in enumerate(genotypes_of(5, 2)):
         assert index == b * (b + 1) // 2 + a
-    assert genotypes_of(2, 3).tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
+    assert genotypes_of(2, 3) == ((0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_fields_of_a_call_agree(bases, ploidy):
     calls = call(bases, "ACG", ploidy)
     for i, alleles in enumerate(calls.alleles):
         phred, genotype = calls.likelihoods[i], calls.genotype[i]
-        order = [tuple(g) for g in genotypes_of(len(alleles), ploidy).tolist()]
+        order = list(genotypes_of(len(alleles), ploidy))
         assert min(phred) == 0 == phred[order.index(genotype)]
         assert calls.genotype_quality[i] == min(99, sorted(phred)[1])
         assert sum(calls.allele_depth[i]) <= calls.depth[i] == len(bases)

@@ -1,15 +1,13 @@
 """Genotype likelihoods of all sites, and the calls made of them."""
 
 import math
-from functools import cache
-from itertools import combinations_with_replacement
 
 import numpy as np
 
 from readwarp.batches import Calls, Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
-from readwarp.call.genotypes.records import build_calls
-from readwarp.call.sites import MAX_ALLELES
+from readwarp.call.genotypes.order import genotype_tables
+from readwarp.call.genotypes.records import Scored, build_calls
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 
@@ -21,59 +19,67 @@ def genotype_sites(
     tables, table_offsets = genotype_tables(parameters.ploidy)
     number = np.diff(sites.allele_offsets)
     score_offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.diff(table_offsets)[number])))
-    scores = np.zeros(score_offsets[-1])
+    scored = Scored(
+        scores=np.zeros(score_offsets[-1]),
+        score_offsets=score_offsets,
+        best=np.zeros(len(sites), np.int64),
+        depth=np.zeros(len(sites), np.int64),
+        tally=np.zeros((sites.deleted.size, 5), np.int64),
+    )
     score_genotypes(
         *(likelihoods.pair_offsets, likelihoods.allele, likelihoods.value_offsets, likelihoods.values),
-        *(number, tables, table_offsets, score_offsets, scores, np.empty(int(number.max(initial=1)))),
+        *(number, tables, table_offsets, score_offsets, scored.scores, scored.best),
+        np.empty(int(number.max(initial=1))),
     )
-    best = np.zeros(len(sites), np.int64)
-    best_genotypes(scores, score_offsets, best)
-    return build_calls(sites, likelihoods, scores, score_offsets, best, reference, start, parameters)
-
-
-@cache
-def genotypes_of(alleles: int, ploidy: int) -> np.ndarray:
-    """int8 [G, ploidy], in VCF order."""
-    every = sorted(combinations_with_replacement(range(alleles), ploidy), key=lambda g: g[::-1])
-    return np.array(every, np.int8).reshape(-1, ploidy)
-
-
-@cache
-def genotype_tables(ploidy: int) -> tuple[np.ndarray, np.ndarray]:
-    """The genotypes of 0, 1, ... alleles one behind the other, and where each begins."""
-    tables = [genotypes_of(n, ploidy) for n in range(MAX_ALLELES + 1)]
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum([len(t) for t in tables], dtype=np.int64)))
-    return np.concatenate(tables), offsets
+    tally_alleles(
+        *(likelihoods.pair_offsets, likelihoods.allele, likelihoods.strand, likelihoods.mapping_quality),
+        *(likelihoods.quality, likelihoods.end_distance, sites.allele_offsets, scored.depth, scored.tally),
+    )
+    return build_calls(sites, scored, reference, start, parameters)
 
 
 @kernel
 def score_genotypes(
-    pair_offsets, allele, value_offsets, values, number, tables, table_offsets, score_offsets, scores, linear
+    pair_offsets, allele, value_offsets, values, number, tables, table_offsets, score_offsets, scores, best, linear
 ):  # fmt: skip
-    """log10 P(D | G) of each genotype of each site. `linear`: room for one value per allele."""
+    """log10 P(D | G) of each genotype of each site, and the best one, the first on a tie (0: the reference's alone).
+
+    `linear`: room for one value per allele.
+    """
     for site in range(number.size):
         first, alleles = table_offsets[number[site]], number[site]
+        genotypes, own = score_offsets[site + 1] - score_offsets[site], score_offsets[site]
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
             if allele[pair] == NOTHING:
                 continue
             row = value_offsets[site] + (pair - pair_offsets[site]) * alleles
-            best = values[row]
+            highest = values[row]
             for a in range(1, alleles):
-                best = max(best, values[row + a])
+                highest = max(highest, values[row + a])
             for a in range(alleles):
-                linear[a] = 10.0 ** (values[row + a] - best)
-            for g in range(score_offsets[site + 1] - score_offsets[site]):
+                linear[a] = 10.0 ** (values[row + a] - highest)
+            for g in range(genotypes):
                 total = 0.0
                 for copy in range(tables.shape[1]):
                     total += linear[tables[first + g, copy]]
-                scores[score_offsets[site] + g] += best + math.log10(total / tables.shape[1])
+                scores[own + g] += highest + math.log10(total / tables.shape[1])
+        for g in range(1, genotypes):
+            if scores[own + g] > scores[own + best[site]]:
+                best[site] = g
 
 
 @kernel
-def best_genotypes(scores, score_offsets, best):
-    """The genotype of each site with the highest score, the first on a tie; 0 is the reference's alone."""
-    for site in range(best.size):
-        first = score_offsets[site]
-        for g in range(1, score_offsets[site + 1] - first):
-            if scores[first + g] > scores[first + best[site]]:
-                best[site] = g
+def tally_alleles(
+    pair_offsets, allele, strand, mapping_quality, quality, end_distance, allele_offsets, depth, tally
+):  # fmt: skip
+    """Reads that say something at each site; of each allele: reads forward and reverse, sums of squared mapping
+    qualities, of base qualities and of distances from the read's end."""
+    for site in range(depth.size):
+        for pair in range(pair_offsets[site], pair_offsets[site + 1]):
+            depth[site] += allele[pair] != NOTHING
+            if allele[pair] >= 0:
+                a = allele_offsets[site] + allele[pair]
+                tally[a, strand[pair]] += 1
+                tally[a, 2] += np.int64(mapping_quality[pair]) ** 2
+                tally[a, 3] += quality[pair]
+                tally[a, 4] += end_distance[pair]

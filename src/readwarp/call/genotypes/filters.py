@@ -1,9 +1,7 @@
 """Annotations of a call, and the named hard filters that read them (host only)."""
 
-import numpy as np
+import math
 
-from readwarp.batches import Likelihoods
-from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.overlaps import NAME as OVERLAP
 from readwarp.call.genotypes.scalar import fisher_phred
 from readwarp.config import CallParameters
@@ -31,27 +29,23 @@ FIELDS = {
 }
 
 
-def annotate(
-    likelihoods: Likelihoods, pairs: slice, kept: list[int], quality: float, depth: int, allele_depth: tuple[int, ...]
-) -> Information:
-    """INFO of a call. All but DP, QD, AF are about the reads that show one of its other alleles."""
-    shown = likelihoods.allele[pairs]
-    is_other = np.isin(shown, kept[1:])
-    is_reference = shown == 0
-    reverse = likelihoods.strand[pairs] == 1
-    table = [int((side & turn).sum()) for side in (is_reference, is_other) for turn in (~reverse, reverse)]
-    others = max(1, int(is_other.sum()))
-    mapping = likelihoods.mapping_quality[pairs][is_other].astype(np.float64)
-    seen = max(1, int((shown != NOTHING).sum()))
+def annotate(tally: list[list[int]], quality: float, depth: int) -> Information:
+    """INFO of a call, from rows of `genotypes.cpu.tally_alleles`: the reference's and those of the other alleles.
+
+    MQ, BQ and ED are about the reads that show one of the other alleles.
+    """
+    forward, reverse, squares, qualities, distances = (sum(column) for column in zip(*tally[1:], strict=True))
+    strands = (tally[0][0], tally[0][1], forward, reverse)
+    others = max(1, forward + reverse)
     return {
         "DP": depth,
-        "AF": tuple(round(n / seen, 3) for n in allele_depth[1:]),
+        "AF": tuple(round((row[0] + row[1]) / max(1, depth), 3) for row in tally[1:]),
         "QD": round(quality / max(1, depth), 2),
-        "FS": round(fisher_phred(*table), 2),
-        "SB": tuple(table),
-        "MQ": round(float(np.sqrt((mapping**2).sum() / others)), 2),
-        "BQ": round(float(likelihoods.quality[pairs][is_other].sum()) / others, 2),
-        "ED": round(float(likelihoods.end_distance[pairs][is_other].sum()) / others, 2),
+        "FS": round(fisher_phred(*strands), 2),
+        "SB": strands,
+        "MQ": round(math.sqrt(squares / others), 2),
+        "BQ": round(qualities / others, 2),
+        "ED": round(distances / others, 2),
     }
 
 

@@ -1,37 +1,41 @@
-"""Calls from genotype scores (host only): alleles kept, qualities, annotations, filters."""
+"""Calls from genotype scores (host only): alleles kept, qualities, spelling."""
 
+import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from readwarp.batches import Calls, Likelihoods, Sites
-from readwarp.call.evidence import NOTHING
+from readwarp.batches import Calls, Sites
 from readwarp.call.genotypes.filters import annotate, failed_filters
+from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.genotypes.scalar import indel_prior
 from readwarp.config import CallParameters
 from readwarp.index.bases import LETTERS
 
 MISSING_BASE = b"\x04"  # a deletion across the base, see Sites.inserted
 MAX_GENOTYPE_QUALITY = 99
+Genotype = tuple[int, ...]
 
 
-def build_calls(
-    sites: Sites,
-    likelihoods: Likelihoods,
-    scores: np.ndarray,
-    score_offsets: np.ndarray,
-    best: np.ndarray,
-    reference: np.ndarray,
-    start: int,
-    parameters: CallParameters,
-) -> Calls:
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What the kernels say about each site."""
+
+    scores: np.ndarray  # float64, log10 P(D | G) of each genotype
+    score_offsets: np.ndarray  # int64 [s + 1]
+    best: np.ndarray  # int64 [s], the most likely genotype
+    depth: np.ndarray  # int64 [s], reads that say something
+    tally: np.ndarray  # int64 [A, 5], of the reads that show each allele: see `genotypes.cpu.tally_alleles`
+
+
+def build_calls(sites: Sites, scored: Scored, reference: np.ndarray, start: int, parameters: CallParameters) -> Calls:
     """Sites whose most likely genotype has another allele than the reference's."""
     rows = []
-    for site in np.flatnonzero(best).tolist():
-        own = scores[score_offsets[site] : score_offsets[site + 1]]
-        row = _call(sites, likelihoods, site, own, int(best[site]), reference, start, parameters)
+    for site in np.flatnonzero(scored.best).tolist():
+        row = _call(sites, scored, site, reference, start, parameters)
         if row:
             rows.append(row)
     columns = list(zip(*rows, strict=True)) or [()] * 10
@@ -51,41 +55,30 @@ def build_calls(
 
 
 def _call(
-    sites: Sites,
-    likelihoods: Likelihoods,
-    site: int,
-    scores: np.ndarray,
-    best: int,
-    reference: np.ndarray,
-    start: int,
-    parameters: CallParameters,
+    sites: Sites, scored: Scored, site: int, reference: np.ndarray, start: int, parameters: CallParameters
 ) -> tuple[Any, ...] | None:
     """One row of Calls, in the order of its fields from `position` on; None where there is nothing to call."""
-    from readwarp.call.genotypes.cpu import genotypes_of
-
+    scores = scored.scores[scored.score_offsets[site] : scored.score_offsets[site + 1]].tolist()
     alleles = list(alleles_of(sites, site))
-    table = genotypes_of(len(alleles), parameters.ploidy).tolist()
-    is_other = [a > 0 and bases != MISSING_BASE for a, (_, bases) in enumerate(alleles)]
-    kept = [0, *sorted({a for a in table[best] if is_other[a]})]
+    best = genotypes_of(len(alleles), parameters.ploidy)[scored.best[site]]
+    is_other = tuple(a > 0 and bases != MISSING_BASE for a, (_, bases) in enumerate(alleles))
+    kept = (0, *sorted({a for a in best if is_other[a]}))
     if len(kept) == 1:
         return None
     theta = parameters.snv_prior
     if sites.is_indel[site]:
         tract = int(sites.stop[site] - sites.begin[site])
         theta = indel_prior(parameters.indel_prior, int(sites.unit[site]), tract)
-    quality = _quality(scores, table, is_other, theta)
-    genotype, phred = _likelihoods(scores, table, is_other, kept, best)
-    pairs = slice(likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1])
-    shown = likelihoods.allele[pairs]
-    depth = int((shown != NOTHING).sum())
-    allele_depth = tuple(int((shown == a).sum()) for a in kept)
-    information = annotate(likelihoods, pairs, kept, quality, depth, allele_depth)
+    quality = _quality(scores, is_other, parameters.ploidy, theta)
+    genotype, phred = _likelihoods(scores, is_other, kept, best)
+    first, depth = int(sites.allele_offsets[site]), int(scored.depth[site])
+    tally = [scored.tally[first + a].tolist() for a in kept]
+    information = annotate(tally, quality, depth)
     position, spelled = spell(sites, site, [alleles[a] for a in kept], reference, start)
-    second = sorted(phred)[1]
     filters = failed_filters(quality, information, bool(sites.is_indel[site]), parameters)
     return (
-        *(position, spelled, quality, genotype, min(second, MAX_GENOTYPE_QUALITY)),
-        *(depth, allele_depth, phred, filters, information),
+        *(position, spelled, quality, genotype, min(sorted(phred)[1], MAX_GENOTYPE_QUALITY)),
+        *(depth, tuple(row[0] + row[1] for row in tally), phred, filters, information),
     )
 
 
@@ -95,47 +88,51 @@ def alleles_of(sites: Sites, site: int) -> Iterator[tuple[int, bytes]]:
         yield int(sites.deleted[a]), sites.inserted[sites.inserted_offsets[a] : sites.inserted_offsets[a + 1]].tobytes()
 
 
-def _quality(scores: np.ndarray, table: list[list[int]], is_other: list[bool], theta: float) -> float:
+def _quality(scores: list[float], is_other: tuple[bool, ...], ploidy: int, theta: float) -> float:
     """Phred of the posterior probability that no other allele is there."""
-    priors, has_other = _priors(tuple(map(tuple, table)), tuple(is_other), theta)
-    posterior = scores + priors
-    top = posterior.max()
-    weights = 10.0 ** (posterior - top)
-    without = posterior[~has_other]
-    none = without.max() + np.log10((10.0 ** (without - without.max())).sum()) - top - np.log10(weights.sum())
-    return round(max(0.0, -10.0 * float(none)), 2)
+    priors, has_other = _priors(is_other, ploidy, theta)
+    posterior = [score + prior for score, prior in zip(scores, priors, strict=True)]
+    without = [value for value, other in zip(posterior, has_other, strict=True) if not other]
+    return round(max(0.0, -10.0 * (_log_sum(without) - _log_sum(posterior))), 2)
+
+
+def _log_sum(values: list[float]) -> float:
+    top = max(values)
+    return top + math.log10(math.fsum(10.0 ** (value - top) for value in values))
 
 
 @cache
-def _priors(
-    table: tuple[tuple[int, ...], ...], is_other: tuple[bool, ...], theta: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """log10 P(G), and which genotypes have another allele."""
-    priors = np.zeros(len(table))
-    others = [[a for a in genotype if is_other[a]] for genotype in table]
-    for g, found in enumerate(others):
-        if found:
-            priors[g] = theta ** len(set(found)) / len(found)
-    has_other = np.array([bool(found) for found in others])
-    priors[~has_other] = 1.0 - theta * sum(1.0 / k for k in range(1, len(table[0]) + 1))
-    return np.log10(priors), has_other
+def _priors(is_other: tuple[bool, ...], ploidy: int, theta: float) -> tuple[list[float], list[bool]]:
+    """log10 P(G) of each genotype, and whether it has another allele."""
+    none = 1.0 - theta * math.fsum(1.0 / k for k in range(1, ploidy + 1))
+    priors, has_other = [], []
+    for genotype in genotypes_of(len(is_other), ploidy):
+        others = [a for a in genotype if is_other[a]]
+        priors.append(math.log10(theta ** len(set(others)) / len(others) if others else none))
+        has_other.append(bool(others))
+    return priors, has_other
 
 
 def _likelihoods(
-    scores: np.ndarray, table: list[list[int]], is_other: list[bool], kept: list[int], best: int
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    scores: list[float], is_other: tuple[bool, ...], kept: Genotype, best: Genotype
+) -> tuple[Genotype, tuple[int, ...]]:
     """Genotype and PL over the kept alleles; a missing base counts as the reference's."""
-    from readwarp.call.genotypes.cpu import genotypes_of
+    names, sources = _renamed(is_other, kept, len(best))
+    top = [max(scores[g] for g in group) for group in sources]
+    highest = max(top)
+    return tuple(sorted(names[a] for a in best)), tuple(round(10.0 * (highest - value)) for value in top)
 
-    names = {a: kept.index(a) if a in kept else -1 if is_other[a] else 0 for a in range(len(is_other))}
-    top: dict[tuple[int, ...], float] = {}
-    for genotype, score in zip(table, scores.tolist(), strict=True):
+
+@cache
+def _renamed(is_other: tuple[bool, ...], kept: Genotype, ploidy: int) -> tuple[list[int], list[list[int]]]:
+    """Each allele's number among the kept ones (-1: none), and the genotypes that each genotype of those stands for."""
+    names = [kept.index(a) if a in kept else -1 if other else 0 for a, other in enumerate(is_other)]
+    groups: dict[Genotype, list[int]] = {genotype: [] for genotype in genotypes_of(len(kept), ploidy)}
+    for g, genotype in enumerate(genotypes_of(len(is_other), ploidy)):
         named = tuple(sorted(names[a] for a in genotype))
         if named[0] >= 0:
-            top[named] = max(score, top.get(named, -np.inf))
-    order = [tuple(g) for g in genotypes_of(len(kept), len(table[0])).tolist()]
-    phred = tuple(round(10.0 * (scores[best] - top[g])) for g in order)
-    return tuple(sorted(names[a] for a in table[best])), phred
+            groups[named].append(g)
+    return names, list(groups.values())
 
 
 def spell(
@@ -152,4 +149,7 @@ def spell(
 
 
 def _text(bases: bytes) -> str:
-    return LETTERS[np.frombuffer(bases, np.uint8)].tobytes().decode()
+    return bases.translate(TO_LETTERS).decode()
+
+
+TO_LETTERS = LETTERS.tobytes().ljust(256, b"N")
