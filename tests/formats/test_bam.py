@@ -10,7 +10,7 @@ from batch_samples import Read, bam_records, fastq, random_read, read_all, samto
 from readwarp.errors import InputError
 from readwarp.formats.bam import read_header
 from readwarp.formats.bgzf import EOF_BLOCK, BgzfWriter
-from readwarp.formats.output import bam_header
+from readwarp.formats.sinks import bam_header
 
 LENGTH = 3000
 COMPLEMENT = str.maketrans("ACGT", "TGCA")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from readwarp import __version__
 from readwarp.errors import ReadwarpError, UsageError
+from readwarp.formats.bam import read_header
 from readwarp.formats.bgzf import BLOCK, EOF_BLOCK, BgzfWriter
 from readwarp.formats.header import (
     header_text,
@@ -77,6 +78,7 @@ def test_nothing_is_left_beside_the_output_or_the_reference(tmp_path, header, re
     copy.write_bytes(reference.read_bytes())
     write(tmp_path / "out.cram", header, sort="coordinate", reference=str(copy), write_index=True)
     assert {path.name for path in tmp_path.iterdir()} == {"out.cram", "out.cram.crai", "phix.fa"}
+    assert f"\tUR:{copy}\n" in read_header(str(tmp_path / "out.cram"))
 
 
 def test_index(tmp_path, header):

@@ -3,35 +3,21 @@
 A file appears under its name when it is complete: it is written beside it and renamed by `close`; `abort` removes it.
 """
 
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, NoReturn, Protocol
 
 from numpy import ndarray
 
-from readwarp.errors import ReadwarpError, UsageError
+from readwarp.errors import UsageError
 from readwarp.formats import samtools
-from readwarp.formats.bgzf import BgzfWriter
 from readwarp.formats.duplicates import SKIP, DuplicateMarker, Libraries, with_signatures
 from readwarp.formats.header import field, lines_of
 from readwarp.formats.sam import Encoded
+from readwarp.formats.sinks import BamSink, ChildSink, OutputFile, Sink, TextSink
 from readwarp.formats.sort import Sorter
 
 CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
-
-
-class Sink(Protocol):
-    """Where encoded records go, in their final order."""
-
-    def write(self, data: ndarray) -> None: ...
-    def close(self) -> None: ...
-    def abort(self) -> None: ...
 
 
 def format_of(path: str | None) -> str:
@@ -44,149 +30,6 @@ def format_of(path: str | None) -> str:
             return "sam"  # a pipe or a device
         raise UsageError(f"{path}: the output's name must end in .sam, .bam or .cram")
     return ending
-
-
-def bam_header(text: str) -> bytes:
-    """BAM's binary header from SAM header text."""
-    encoded = text.encode()
-    parts = [b"BAM\x01", len(encoded).to_bytes(4, "little"), encoded]
-    contigs = lines_of(text, "SQ")
-    parts.append(len(contigs).to_bytes(4, "little"))
-    for line in contigs:
-        name = (field(line, "SN") or "").encode() + b"\0"
-        parts += [len(name).to_bytes(4, "little"), name, int(field(line, "LN") or 0).to_bytes(4, "little")]
-    return b"".join(parts)
-
-
-def with_places(header: str, reference: str) -> str:
-    """@SQ lines with UR, where a reader of CRAM finds the reference; otherwise htslib would name a temporary copy."""
-    place = f"\tUR:{Path(reference).resolve()}"
-    lines = header.splitlines()
-    return "".join(line + (place if line.startswith("@SQ") and not field(line, "UR") else "") + "\n" for line in lines)
-
-
-class OutputFile:
-    """A file that is written beside its name until `finish`; stdout, pipes and devices are written as they are."""
-
-    def __init__(self, path: str | None):
-        self.name = "stdout" if path in (None, "-") else str(path)
-        self.direct = path in (None, "-") or (Path(self.name).exists() and not Path(self.name).is_file())
-        self.place = Path(self.name) if self.direct else Path(f"{self.name}.{os.getpid()}.partial")
-
-    def open(self) -> BinaryIO:
-        if self.name == "stdout":
-            return sys.stdout.buffer
-        try:
-            return open(self.place, "wb", buffering=1 << 20)
-        except OSError as error:
-            raise UsageError(f"{self.name}: cannot be written ({error.strerror})") from error
-
-    def finish(self) -> None:
-        if not self.direct:
-            self.place.replace(self.name)
-
-    def remove(self) -> None:
-        if not self.direct:
-            self.place.unlink(missing_ok=True)
-
-
-class TextSink:
-    """SAM lines as they come."""
-
-    def __init__(self, file: OutputFile, header: str):
-        self._file, self._stream = file, file.open()
-        self._stream.write(header.encode())
-
-    def write(self, data: ndarray) -> None:
-        self._stream.write(memoryview(data))
-
-    def close(self) -> None:
-        self._stream.flush()
-        self.abort()
-
-    def abort(self) -> None:
-        if self._stream is not sys.stdout.buffer:
-            self._stream.close()
-
-
-class BamSink:
-    """BAM records, compressed in threads."""
-
-    def __init__(self, file: OutputFile, header: str, threads: int):
-        self._stream = file.open()
-        self._bgzf = BgzfWriter(self._stream, threads)
-        self._bgzf.write(bam_header(header))
-
-    def write(self, data: ndarray) -> None:
-        self._bgzf.write(data)
-
-    def close(self) -> None:
-        self._bgzf.close()
-        self._stream.close()
-
-    def abort(self) -> None:
-        self._bgzf.abort()
-        self._stream.close()
-
-
-class ChildSink:
-    """BAM records through a pipe to samtools, which writes CRAM, or SAM when they had to be sorted first."""
-
-    def __init__(self, file: OutputFile, header: str, reference: str | None):
-        self._name = file.name
-        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
-        options = ["-h"]
-        if reference is not None:
-            header = with_places(header, reference)
-            options = ["-C", "-T", self._reference(reference)]
-        options += [] if file.name == "stdout" else ["-o", str(file.place)]
-        self._said = (Path(self._folder.name) / "said").open("w+b")
-        self._child = samtools.start("view", "--no-PG", *options, "-", stdin=subprocess.PIPE, stderr=self._said)
-        assert self._child.stdin is not None
-        self._pipe = self._child.stdin
-        self.write(memoryview(bam_header(header)))
-
-    def _reference(self, path: str) -> str:
-        try:
-            return samtools.reference_in(path, self._folder.name)
-        except BaseException:
-            self._folder.cleanup()
-            raise
-
-    def write(self, data: ndarray | memoryview) -> None:
-        try:
-            self._pipe.write(memoryview(data))
-        except BrokenPipeError:
-            self._end()
-
-    def close(self) -> None:
-        try:
-            self._pipe.close()
-        except BrokenPipeError:
-            self._end()
-        if self._child.wait():
-            self._end()
-        self._clean()
-
-    def _end(self) -> NoReturn:
-        """The child has ended before its time: say why."""
-        self._child.wait()
-        self._said.seek(0)
-        reason = samtools.reason(self._said.read())
-        if self._name == "stdout" and "Broken pipe" in reason:
-            raise BrokenPipeError(reason)
-        raise ReadwarpError(f"{self._name}: {reason}")
-
-    def abort(self) -> None:
-        self._child.kill()
-        self._child.wait()
-        with suppress(BrokenPipeError):
-            self._pipe.close()
-        self._clean()
-
-    def _clean(self) -> None:
-        self._said.close()
-        self._folder.cleanup()
 
 
 def _check_options(format: str, sort: str, mark_duplicates: bool, write_index: bool) -> None:
