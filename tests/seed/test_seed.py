@@ -84,12 +84,12 @@ def expected(read: str, index: Index, p: SeedParameters) -> tuple[list[tuple[int
 
 
 def strong(anchors: list[tuple[int, int, int]]) -> set[tuple[int, int, int]]:
-    """Anchors with an eighth of the best place's, places being 64 bases of the diagonal: these are never left out."""
-    if len(anchors) <= 48:
+    """Anchors with a quarter of the best place's, places being 64 bases of the diagonal: these are never left out."""
+    if len(anchors) <= 32:
         return set(anchors)
     halves = [Counter((s, (r - q + h * 64) >> 7) for s, r, q in anchors) for h in (0, 1)]
     most = max(max(counts.values()) for counts in halves)
-    return {(s, r, q) for s, r, q in anchors if 8 * max(halves[h][s, (r - q + h * 64) >> 7] for h in (0, 1)) >= most}
+    return {(s, r, q) for s, r, q in anchors if 4 * max(halves[h][s, (r - q + h * 64) >> 7] for h in (0, 1)) >= most}
 
 
 def some_read(draw) -> str:
@@ -115,7 +115,7 @@ def test_same_as_plain_python(indexes, preset, data):
     for i, read in enumerate(reads):
         anchors, left_out = expected(read, indexes[preset], p)
         assert hits.repetitive[i] == left_out and hits.status[i] == Status.OK
-        if len(anchors) <= 48:
+        if len(anchors) <= 32:
             assert anchors_of(hits, i) == anchors
         else:
             assert strong(anchors) <= set(anchors_of(hits, i)) <= set(anchors)

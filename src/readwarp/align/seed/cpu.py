@@ -6,11 +6,12 @@ from readwarp.align.seed.scalar import UNFILTERED, WINDOWS, anchor_of, is_suppor
 from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, SeedParameters
 from readwarp.device.jit import kernel
+from readwarp.device.prefetch import prefetch
 from readwarp.index import Index
 from readwarp.index.syncmers import bucket_of, most_syncmers, sketch, sketch_scratch, tag_of
 
-GROUP = 64  # look-ups in flight
-AHEAD = 16  # reads whose entries are in flight
+AHEAD = 16  # look-ups in flight, in each of their two stages
+READS_AHEAD = 4  # reads whose entries are asked for together
 SMALL = 48  # anchors up to which insertion sort is the fastest
 
 
@@ -58,25 +59,21 @@ def sketch_reads(bases, read_offsets, k, s, t, scratch, hashes, queries, strands
 
 @kernel
 def look_up(hashes, bucket_starts, tags, bucket_bits, firsts, counts):
-    """First entry and number of entries of each hash. A group's borders and tags are touched before the walks."""
-    lows, highs = np.empty(GROUP, np.int64), np.empty(GROUP, np.int64)
-    for start in range(0, hashes.size, GROUP):
-        size = min(GROUP, hashes.size - start)
-        for i in range(size):
-            bucket = bucket_of(hashes[start + i], bucket_bits)
-            lows[i], highs[i] = bucket_starts[bucket], bucket_starts[bucket + 1]
-        touched = 0
-        for i in range(size):
-            if lows[i] < highs[i]:
-                touched |= tags[lows[i]]
-        counts[start] = touched  # keeps the loop above
-        for i in range(size):
-            tag = tag_of(hashes[start + i], bucket_bits) << 1
-            first = lower_bound(tags, lows[i], highs[i], tag)
+    """First entry and number of entries of each hash: its bucket is asked for, AHEAD later its tags, then searched."""
+    for i in range(hashes.size + 2 * AHEAD):
+        if i < hashes.size:
+            prefetch(bucket_starts, bucket_of(hashes[i], bucket_bits))
+        if AHEAD <= i < hashes.size + AHEAD:
+            prefetch(tags, np.int64(bucket_starts[bucket_of(hashes[i - AHEAD], bucket_bits)]))
+        seed = i - 2 * AHEAD
+        if seed >= 0:
+            bucket, tag = bucket_of(hashes[seed], bucket_bits), np.int64(tag_of(hashes[seed], bucket_bits)) << 1
+            low, high = np.int64(bucket_starts[bucket]), np.int64(bucket_starts[bucket + 1])
+            first = lower_bound(tags, low, high, tag)
             last = first
-            if first < highs[i] and tags[first] <= tag + 1:
-                last = lower_bound(tags, first + 1, highs[i], tag + 2)
-            firsts[start + i], counts[start + i] = first, last - first
+            if first < high and tags[first] <= tag + 1:
+                last = lower_bound(tags, first + 1, high, tag + 2)
+            firsts[seed], counts[seed] = first, last - first
 
 
 @kernel
@@ -119,13 +116,13 @@ def emit(
     anchor_offsets, anchors
 ):  # fmt: skip
     """Anchors of the seeds at or below the cap, weak places left out, sorted within each read."""
-    row, touched, found = 0, 0, np.empty(room, np.uint64)
+    row, found = 0, np.empty(room, np.uint64)
     support = np.zeros(2 * WINDOWS, np.uint16)
     for read in range(caps.size):
-        if read % AHEAD == 0:  # entries of the next reads, so that their cache misses overlap
-            for i in range(seed_offsets[read], seed_offsets[min(read + AHEAD, caps.size)]):
-                entry = min(firsts[i], tags.size - 1)
-                touched ^= positions[entry] ^ tags[entry]
+        if read % READS_AHEAD == 0:
+            for i in range(seed_offsets[read], seed_offsets[min(read + READS_AHEAD, caps.size)]):
+                prefetch(positions, np.int64(firsts[i]))
+                prefetch(tags, np.int64(firsts[i]))
         length, size = read_offsets[read + 1] - read_offsets[read], 0
         for i in range(seed_offsets[read], seed_offsets[read + 1]):
             if counts[i] <= caps[read]:
@@ -140,7 +137,6 @@ def emit(
         sort(kept[:size])
         row += size
         anchor_offsets[read + 1] = row
-    return touched  # or the compiler would leave the touching out
 
 
 @kernel

@@ -4,7 +4,7 @@ import numpy as np
 
 from readwarp.device.jit import scalar
 
-UNFILTERED = 48  # anchors of a read up to which all are kept
+UNFILTERED = 32  # anchors of a read up to which all are kept
 WIDER = 4  # times max_hits that a mostly repetitive read may have
 WINDOWS = 1024  # counters of places, in each of two halves
 WINDOW_BITS = 7  # a place: this many low bits of the diagonal left out
@@ -45,5 +45,5 @@ def window_of(anchor, half):
 
 @scalar
 def is_supported(support, most):
-    """Whether a place has at least an eighth of the anchors of the read's best place."""
-    return 8 * support >= most
+    """Whether a place has at least a quarter of the anchors of the read's best place."""
+    return 4 * support >= most
