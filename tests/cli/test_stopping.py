@@ -60,7 +60,8 @@ def test_a_signal_leaves_no_file(number, code, ending, reference, folder, start)
     process = start("align", reference, "-", "-o", folder / f"o.{ending}", "--batch-bases", "10000")
     process.stdin.write("".join(record(n, a) for n, a, _ in pairs(3000)).encode())
     process.stdin.flush()
-    wait_for(lambda: any(folder.iterdir()), process)
+    if ending != "cram":  # samtools makes the file when it gets its first block
+        wait_for(lambda: any(folder.iterdir()), process)
     time.sleep(0.3)
     process.send_signal(number)
     assert process.wait(DEADLINE) == code

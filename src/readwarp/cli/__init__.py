@@ -19,7 +19,7 @@ from readwarp import __version__
 from readwarp.errors import ReadwarpError, UsageError
 
 COMMANDS = {
-    "run": "reads to sorted alignments, variants and a report, in one go",
+    "run": "reads to sorted alignments and variants, in one go",
     "index": "build the index of a reference",
     "align": "align reads: FASTQ, BAM or CRAM to SAM, BAM or CRAM",
     "call": "call variants from sorted alignments",

@@ -2,12 +2,14 @@
 
 import logging
 import threading
+import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from readwarp.align import pipeline
 from readwarp.batches import InsertSizes, ReadBatch
 from readwarp.cli.inputs import Inputs
+from readwarp.cli.precompile import helped
 from readwarp.cli.reporting import Progress, Reporter, consumed
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device import backend as backends
@@ -27,6 +29,7 @@ from readwarp.stream.training import with_models
 logger = logging.getLogger("readwarp")
 FREE_SHARE = 0.8  # of the free memory, when no budget is given
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
+NOT_IN_FULL = {"reads_too_long": "reads too long to align were left unmapped"}  # counter -> warning
 SORT_BYTES = 256 << 20
 SHAPE = Shape(read_length=150, candidates_per_read=4, cells_per_candidate=40)
 
@@ -44,6 +47,7 @@ class AlignJob:
     write_index: bool = False
     insert_sizes: InsertSizes | None = None  # as the user states them; None: estimated
     command: str | None = None  # for @PG; None: no @PG
+    stages: tuple[str, ...] = ("formats",)  # whose kernels are compiled meanwhile (readwarp.cli.precompile)
 
 
 def align(job: AlignJob, reporter: Reporter) -> None:
@@ -63,8 +67,9 @@ def align(job: AlignJob, reporter: Reporter) -> None:
         batches_in_flight=planned.in_flight,
         planned_bytes=planned.peak_bytes,
     )
-    with reporter.compiling():
+    with reporter.compiling(), helped(job.stages, job.resources.threads):
         pipeline.warm_up(placement.current(), job.parameters, backend)
+    started = time.perf_counter()
     with reporter.progress("aligning", "reads") as progress, open_writer(job, index) as writer:
         stages = Stages(job, placement, backend, writer, metrics, progress)
         batches = open_reads(job.inputs.inputs, planned.batch_bases)
@@ -73,7 +78,7 @@ def align(job: AlignJob, reporter: Reporter) -> None:
         progress.phase("sorting" if job.sort != "none" else "completing")
     if job.mark_duplicates:
         metrics.count("duplicates", writer.duplicates)
-    summarize(metrics)
+    summarize(metrics, time.perf_counter() - started)
 
 
 class Stages:
@@ -200,17 +205,17 @@ def open_writer(job: AlignJob, index: Index) -> AlignmentWriter:
     )
 
 
-def summarize(metrics: Metrics) -> None:
+def summarize(metrics: Metrics, seconds: float) -> None:
     """One line on what came out, and one for each kind of read that could not be treated in full."""
-    counts, seconds = metrics.counts, metrics.as_dict()["wall_seconds"]
+    counts = metrics.counts
     reads = counts.get("reads", 0)
+    metrics.note(align_seconds=round(seconds, 3), reads_per_second=round(reads / seconds))
     if not reads:
         logger.warning("the input holds no reads")
         return
-    shares = (counts.get(name, 0) / reads for name in ("mapped", "proper"))
-    logger.info(
-        "%s reads in %.1f s: %.2f %% mapped, %.2f %% in proper pairs", f"{reads:,}", seconds, *(100 * s for s in shares)
-    )
-    for name, text in (("reads_too_long", "reads too long to align were left unmapped"),):
+    mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
+    shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"
+    logger.info("%s reads in %.1f s, %s/s: %s", f"{reads:,}", seconds, f"{reads / seconds:,.0f}", shares)
+    for name, text in NOT_IN_FULL.items():
         if counts.get(name):
             logger.warning("%s %s", f"{counts[name]:,}", text)

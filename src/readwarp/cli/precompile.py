@@ -28,14 +28,15 @@ def helped(stages: Sequence[str], threads: int) -> Iterator[None]:
         yield
         return
     quiet = subprocess.DEVNULL
-    command = [sys.executable, "-m", "readwarp.cli.precompile", *missing]
-    child = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
-    try:
-        yield
-        child.wait()  # whatever it could not do is compiled where it is needed
-    finally:
-        child.kill()
-        child.wait()
+    with tempfile.TemporaryDirectory(prefix="readwarp-") as folder:
+        command = [sys.executable, "-m", "readwarp.cli.precompile", folder, *missing]
+        child = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+        try:
+            yield
+            child.wait()  # whatever it could not do is compiled where it is needed
+        finally:
+            child.kill()
+            child.wait()
 
 
 def _mark(stage: str) -> Path:
@@ -159,13 +160,12 @@ def compile_calling(folder: Path) -> None:
 STAGES = {"formats": compile_formats, "calling": compile_calling}
 
 
-def main(stages: Sequence[str]) -> int:
-    with tempfile.TemporaryDirectory(prefix="readwarp-") as folder:
-        for stage in stages:
-            STAGES[stage](Path(folder))
-            _mark(stage).touch()
+def main(folder: str, stages: Sequence[str]) -> int:
+    for stage in stages:
+        STAGES[stage](Path(folder))
+        _mark(stage).touch()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
@@ -130,6 +131,11 @@ class Reporter:
 COMPILING = "compiling kernels for this machine (once, under a minute)"
 
 
+@cache
+def _say_compiling_once() -> None:
+    logger.info(COMPILING)
+
+
 class _Reaching:
     """`reach` in terms of `advance`."""
 
@@ -160,8 +166,7 @@ class _LogLines(_Reaching):
             logger.info("%s: %s %s, %s/s%s", self.what, f"{self.done:,}", self.unit, f"{rate:,.0f}", of_whole)
 
     def kernel(self, name: str, number: int) -> None:
-        if number == 1:
-            logger.info(COMPILING)
+        _say_compiling_once()
 
 
 @contextmanager
@@ -211,8 +216,7 @@ class _Compiling:
 
     def kernel(self, name: str, number: int) -> None:
         if not self.bars:
-            if number == 1:
-                logger.info(COMPILING)
+            _say_compiling_once()
             return
         text = f"{COMPILING}: {number} {name}"
         if self.status is None:

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         for output in (bam, vcf, metrics):
             shared.check_output(output, options.force, [options.reference, *options.reads])
         with Reporter(options) as reporter:
-            align(replace(job, output=str(bam)), reporter)
+            align(replace(job, output=str(bam), stages=("formats", "calling")), reporter)
             call(options, job, bam, vcf, reporter)
             reporter.write_metrics(metrics)
         show(reporter.metrics, (bam, vcf, metrics), quiet=options.quiet)
