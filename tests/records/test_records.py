@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from readwarp.align.records import choose
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY
 from readwarp.align.records.scalar import (
+    FINE,
     HARMLESS_SHARE,
     HIGHEST_QUALITY,
     MOST_CROWD,
@@ -71,10 +72,10 @@ def chosen(reads: list[list[tuple]], paired: bool = False, names: list[str] | No
 
 def test_insert_penalties_are_bwa_s():
     penalty = insert_penalties(SIZES, 1)
-    assert penalty.size == SIZES.high + 1 and penalty[300] == 0 and (np.diff(penalty[300:]) >= 0).all()
+    assert penalty.size == SIZES.high + 1 and -FINE <= penalty[300] < 0 and (np.diff(penalty[300:]) >= 0).all()
     for d in (180, 260, 330, 400, 420):
         tail = 2 * math.erfc(abs(d - 300) / 30 / math.sqrt(2))
-        assert penalty[d] == max(0, round(-0.721 * math.log(tail)))
+        assert penalty[d] == round(-0.721 * FINE * math.log(tail))
 
 
 @settings(deadline=None)
@@ -169,6 +170,14 @@ def test_a_unique_mate_makes_a_repeat_sure():
     mate = choices.choice_offsets[1]
     assert choices.candidate[mate] == 1 and choices.mapping_quality[0] == 60
     assert 20 <= choices.mapping_quality[mate] <= 40
+
+
+def test_of_equal_places_the_one_at_the_usual_distance_wins():
+    """30 bases apart: less than one unit of score between them, still no matter of chance; but not sure either."""
+    names = [name for number in range(30) for name in [f"n{number}"] * 2]
+    choices = chosen([[(1000, 0, PERFECT)], [(1170, 1, PERFECT), (1200, 1, PERFECT)]] * 30, True, names)
+    mates = choices.choice_offsets[1:-1:2]
+    assert (choices.candidate[mates] % 3 == 2).all() and choices.mapping_quality[mates].max() < 10
 
 
 def test_mates_of_a_repeated_pair_stay_together():

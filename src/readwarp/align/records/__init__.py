@@ -8,7 +8,7 @@
 
     pair(a, b) = s_a + s_b - penalty(d)          concordant: opposite strands, one contig, low <= d <= high
     worth(a)   = max(max_b pair(a, b), s_a + max_b s_b - U)
-    penalty(d) = -0.721 ln(2 erfc(|d - mean| / (deviation sqrt 2))), rounded, at least 0 (bwa mem's)
+    penalty(d) = -0.721 ln(2 erfc(|d - mean| / (deviation sqrt 2)))              bwa mem's, kept in 1/64
 
 The pair with the highest pair(a, b) wins if that exceeds max s_a + max s_b - U, else each mate's best candidate does.
 Candidates of a read that end on the same diagonal and strand are one place.

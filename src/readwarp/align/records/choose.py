@@ -7,6 +7,7 @@ import numpy as np
 
 from readwarp.align.pair.scalar import contig_of, mix, outer_distance
 from readwarp.align.records.scalar import (
+    FINE,
     MOST_CROWD,
     SCALE,
     crowd_penalties,
@@ -48,7 +49,7 @@ class Ranking(NamedTuple):
 
 class ChoiceRules(NamedTuple):
     limits: Limits
-    insert_penalty: np.ndarray  # by outer distance
+    insert_penalty: np.ndarray  # by outer distance, times FINE
     slope: np.ndarray  # by read length
     crowd_penalty: np.ndarray  # by number of places
     match: int
@@ -104,7 +105,7 @@ def is_ahead(a, b, score, key):
 
 @kernel
 def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
-    """Raise the worth of concordant candidates of reads r, r + 1; returns the best pair's rows and score or -1 -1 0."""
+    """Raise the worth of concordant candidates of reads r, r + 1; returns the best pair or -1 -1 0; its score in FINE."""
     best_a, best_b, best_score, best_key = -1, -1, 0, np.uint64(0)
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
     strand, v, stop, worth = places.strand, places.v, places.stop, ranking.worth
@@ -117,8 +118,9 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
                 continue
             if contig_of(contig_offsets, stop[a] - 1) != contig_of(contig_offsets, stop[b] - 1):
                 continue
-            both = places.score[a] + places.score[b] - rules.insert_penalty[d]
-            worth[a], worth[b] = max(worth[a], both), max(worth[b], both)
+            both = FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[d]
+            whole = (both + FINE // 2) // FINE
+            worth[a], worth[b] = max(worth[a], whole), max(worth[b], whole)
             key = mix(ranking.key[a] ^ (ranking.key[b] << np.uint64(1)))
             if best_a < 0 or both > best_score or (both == best_score and key < best_key):
                 best_a, best_b, best_score, best_key = a, b, both, key
@@ -134,7 +136,7 @@ def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
             ranking.worth[a] += score[winner[1 - m]] - rules.unpaired_penalty
     apart = score[winner[0]] + score[winner[1]] - rules.unpaired_penalty
     a, b, together = weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking)
-    if a < 0 or together <= apart:
+    if a < 0 or together <= FINE * apart:
         return False
     winner[0], winner[1] = a, b
     return True

@@ -11,17 +11,18 @@ from readwarp.device.jit import scalar
 HIGHEST_QUALITY = 60
 SCALE = 1024  # fixed point of the tables
 SLOPE = 7.0  # Phred units by which a read of up to 50 bases is surer for one matching base more
+FINE = 64  # fixed point of scores of pairs
 MOST_CROWD = 255
 HARMLESS_SHARE = 600  # of SCALE: with fewer seeds left out than this, the others find the place
 
 
 @lru_cache(maxsize=16)
 def insert_penalties(sizes: InsertSizes, match: int) -> np.ndarray:
-    """int32 [high + 1]: score taken off a pair with outer distance d."""
+    """int32 [high + 1]: score (times FINE) taken off a pair with outer distance d; below 0 near the mean."""
     out = np.zeros(sizes.high + 1, np.int32)
     for d in range(sizes.high + 1):
         tail = 2.0 * math.erfc(abs(d - sizes.mean) / sizes.deviation * math.sqrt(0.5))
-        out[d] = 1000 if tail < 1e-300 else max(0, round(-0.721 * match * math.log(tail)))
+        out[d] = FINE * 1000 if tail < 1e-300 else round(-0.721 * FINE * match * math.log(tail))
     return out
 
 
