@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
-from numba import types
-from numba.extending import intrinsic, models, register_model
+from numba import extending, types
+from numba.extending import models, register_model
+
+intrinsic: Any = extending.intrinsic  # its type says that the typing context is an argument of the caller
 
 
 def _vector_bytes() -> int:
@@ -56,7 +58,7 @@ class LanesModel(models.PrimitiveModel):
         super().__init__(manager, lane_type, lane_type.llvm)
 
 
-def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any, target: ir.Type) -> Any:
+def _pointer(context: Any, builder: Any, target: ir.Type, array_type: Any, array: Any, index: Any) -> Any:
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), target.as_pointer())
 
@@ -67,7 +69,7 @@ def load(typing, array, index):
     lane_type = Lanes(array.dtype.bitwidth)
 
     def codegen(context, builder, signature, arguments):
-        pointer = _pointer(context, builder, signature.args[0], *arguments, lane_type.llvm)
+        pointer = _pointer(context, builder, lane_type.llvm, signature.args[0], *arguments)
         return builder.load(pointer, align=lane_type.bits // 8)
 
     return lane_type(array, types.intp), codegen
@@ -78,7 +80,7 @@ def store(typing, array, index, value):
     """array[index : index + lanes] = value."""
 
     def codegen(context, builder, signature, arguments):
-        pointer = _pointer(context, builder, signature.args[0], *arguments[:2], value.llvm)
+        pointer = _pointer(context, builder, value.llvm, signature.args[0], *arguments[:2])
         builder.store(arguments[2], pointer, align=value.bits // 8)
         return context.get_dummy_value()
 
@@ -156,13 +158,31 @@ def store_greater(typing, array, index, a, b):
         bits = builder.bitcast(mask, ir.IntType(a.count))
         if width > a.count:
             bits = builder.zext(bits, ir.IntType(width))
-        pointer = _pointer(context, builder, signature.args[0], *arguments[:2], ir.IntType(width))
+        pointer = _pointer(context, builder, ir.IntType(width), signature.args[0], *arguments[:2])
         builder.store(bits, pointer, align=1)
         return context.get_dummy_value()
 
     return types.void(array, types.intp, a, b), codegen
 
 
-def mask_bytes(dtype: Any) -> int:
-    """Bytes that `store_greater` writes."""
-    return max(1, lanes(dtype) // 8)
+@intrinsic
+def load_eight(typing, array, index):
+    """array[index : index + 8] of a uint8 array as one uint64, the first byte lowest."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, ir.IntType(64), signature.args[0], *arguments)
+        return builder.load(pointer, align=1)
+
+    return types.uint64(array, types.intp), codegen
+
+
+@intrinsic
+def store_eight(typing, array, index, value):
+    """The bytes of a uint64, the lowest first, to array[index : index + 8] of an array of bytes."""
+
+    def codegen(context, builder, signature, arguments):
+        pointer = _pointer(context, builder, ir.IntType(64), signature.args[0], *arguments[:2])
+        builder.store(arguments[2], pointer, align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.uint64), codegen

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -115,9 +116,10 @@ def _costs(scoring: Scoring | MatrixScoring) -> tuple[Costs, ndarray]:
 
 def _encoded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
     """Each sequence as uint8 codes."""
-    several = [sequences] if isinstance(sequences, (str, bytes)) or getattr(sequences, "ndim", 0) == 1 else sequences
+    single = isinstance(sequences, str | bytes) or getattr(sequences, "ndim", 0) == 1
+    several: Any = [sequences] if single else sequences
     table = _letter_codes(scoring, unknown)
-    encoded = []
+    encoded: list[ndarray] = []
     for sequence in several:
         if isinstance(sequence, ndarray) and sequence.dtype.kind != "S":
             codes = np.ascontiguousarray(sequence, np.uint8)

@@ -70,7 +70,7 @@ def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarr
 
 def without_end_bonus(pairs: Pairs, costs: Costs, mode: int, ends: Ends) -> ndarray:
     """Scores less the bonus for the query's last base, where it is aligned (int32 [p])."""
-    has_it = (mode == LOCAL) & (ends.query_stop == pairs.query_lengths)
+    has_it = (mode == LOCAL) & (ends.score > 0) & (ends.query_stop == pairs.query_lengths)
     return (ends.score - np.where(has_it, costs[4], 0)).astype(np.int32)
 
 
@@ -80,8 +80,8 @@ def finished(ends: Ends, reached: ndarray, costs: Costs, mode: int, traced: ndar
     if (left != np.where((mode == LOCAL) & (traced[:, 0] == 0) & (ends.score > 0), costs[4], 0)).any():
         raise AssertionError("an alignment does not add up to its score: the band was too narrow")
     offsets, cigar = _in_order(traced, cigar)
-    spans = (traced[:, column].astype(np.int32) for column in range(3))
-    return Traces((reached - left).astype(np.int32), *spans, cigar=cigar, cigar_offsets=offsets)
+    query_start, target_start, edits = (traced[:, column].astype(np.int32) for column in range(3))
+    return Traces((reached - left).astype(np.int32), query_start, target_start, edits, cigar, offsets)
 
 
 def _ceiling(width: Any, mode: int) -> int:

@@ -95,8 +95,9 @@ def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
     """Cut `order` so that the largest size of a part times its threads stays within ROOM (one thread at least)."""
     begin = 0
     while begin < order.size:
-        most = np.maximum.accumulate(sizes[begin : begin + ROOM // THREADS]) * np.arange(1, order.size - begin + 1)
-        stop = begin + max(1, int(np.searchsorted(most, ROOM, "right")))
+        largest = np.maximum.accumulate(sizes[begin:])
+        fits = largest * np.arange(1, largest.size + 1) <= ROOM
+        stop = begin + max(1, int(np.count_nonzero(fits)))
         yield order[begin:stop]
         begin = stop
 
@@ -219,7 +220,7 @@ def walk(
     begin = traced[pair, 4]
     i, j, edits, runs = stop - 1, columns - 1, 0, 0
     taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST
-    while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0):
+    while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and runs > 0):
         row = i - origin
         place = row * stride + j - max(0, row - width)
         answers = (directions[place >> 1, thread] >> ((place & 1) << 2)) & 15

@@ -7,6 +7,7 @@ target lengths. `costs`: match, mismatch, gap open, gap extension, bonus. `like`
 import numpy as np
 
 from readwarp.device.jit import kernel
+from readwarp.device.simd import load_eight, store_eight
 from readwarp.pairwise.lanes import (
     BLOCK,
     COLUMN,
@@ -39,12 +40,71 @@ from readwarp.pairwise.scalar import (
 
 
 @kernel
-def transpose(source, starts, lengths, offsets, count, positions, filler, out):
-    """Lane l gets source[starts[l]:][:lengths[l]] from position offsets[l] on: out[position * count + lane]."""
-    out[: positions * count] = filler
-    for lane in range(starts.size):
-        for i in range(lengths[lane]):
-            out[(offsets[lane] + i) * count + lane] = source[starts[lane] + i]
+def _up(positions):
+    """Rounded up to whole squares of `transpose`."""
+    return (positions + 7) // 8 * 8
+
+
+@kernel
+def _eight_by_eight(a, b, c, d, e, f, g, h):
+    """Transpose an 8 x 8 square of bytes, a row each: first single bytes change places, then twos, then fours."""
+    low = np.uint64(0x00FF00FF00FF00FF)
+    a, b = (a & low) | ((b & low) << np.uint64(8)), ((a >> np.uint64(8)) & low) | (b & ~low)
+    c, d = (c & low) | ((d & low) << np.uint64(8)), ((c >> np.uint64(8)) & low) | (d & ~low)
+    e, f = (e & low) | ((f & low) << np.uint64(8)), ((e >> np.uint64(8)) & low) | (f & ~low)
+    g, h = (g & low) | ((h & low) << np.uint64(8)), ((g >> np.uint64(8)) & low) | (h & ~low)
+    low = np.uint64(0x0000FFFF0000FFFF)
+    a, c = (a & low) | ((c & low) << np.uint64(16)), ((a >> np.uint64(16)) & low) | (c & ~low)
+    b, d = (b & low) | ((d & low) << np.uint64(16)), ((b >> np.uint64(16)) & low) | (d & ~low)
+    e, g = (e & low) | ((g & low) << np.uint64(16)), ((e >> np.uint64(16)) & low) | (g & ~low)
+    f, h = (f & low) | ((h & low) << np.uint64(16)), ((f >> np.uint64(16)) & low) | (h & ~low)
+    low, half = np.uint64(0x00000000FFFFFFFF), np.uint64(32)
+    a, e = (a & low) | (e << half), (a >> half) | (e & ~low)
+    b, f = (b & low) | (f << half), (b >> half) | (f & ~low)
+    c, g = (c & low) | (g << half), (c >> half) | (g & ~low)
+    d, h = (d & low) | (h << half), (d >> half) | (h & ~low)
+    return a, b, c, d, e, f, g, h
+
+
+@kernel
+def _eight(source, start, length, offset, position, filler):
+    """Codes of one lane at eight positions, whose sequence of that length lies from position `offset` on."""
+    place = position - offset
+    if place >= 0 and place + 8 <= length:
+        return load_eight(source, start + place)
+    codes = np.uint64(0)
+    for k in range(8):
+        code = source[start + place + k] if 0 <= place + k < length else np.uint8(filler)
+        codes |= np.uint64(code) << np.uint64(8 * k)
+    return codes
+
+
+@kernel
+def transpose(source, starts, lengths, offsets, count, positions, filler, narrow, out):
+    """Lane l gets source[starts[l]:][:lengths[l]] from position offsets[l] on: out[position * count + lane].
+
+    Everything else holds `filler`. narrow: bytes for lanes of more than 8 bits. Both hold `positions` rounded up to 8.
+    """
+    space = out.view(np.int8) if out.itemsize == 1 else narrow
+    width = max(count, 8)  # lanes of the byte space
+    squares = np.empty(8, np.uint64)
+    for lane in range(0, width, 8):
+        for position in range(0, positions, 8):
+            for k in range(8):
+                if lane + k < starts.size:
+                    one = lane + k
+                    squares[k] = _eight(source, starts[one], lengths[one], offsets[one], position, filler)
+                else:
+                    squares[k] = np.uint64(filler) * np.uint64(0x0101010101010101)
+            rows = _eight_by_eight(
+                squares[0], squares[1], squares[2], squares[3], squares[4], squares[5], squares[6], squares[7]
+            )
+            for k in range(8):
+                store_eight(space, (position + k) * width + lane, rows[k])
+    if out.itemsize > 1:
+        for position in range(positions):
+            for lane in range(count):
+                out[position * count + lane] = narrow[position * width + lane]
 
 
 @kernel
@@ -114,7 +174,8 @@ def score_sorted(pairs, order, costs, matrix, mode, like, score, query_stop, tar
     queries, query_starts, query_lengths, targets, target_starts, target_lengths = pairs
     count, ceiling = like.size, (1 << (8 * like.itemsize)) - 1
     longest, tallest = query_lengths[order].max(), target_lengths[order].max()
-    query, target = np.empty(longest * count, like.dtype), np.empty(tallest * count, like.dtype)
+    query, target = np.empty(_up(longest) * count, like.dtype), np.empty(_up(tallest) * count, like.dtype)
+    narrow = np.empty(_up(max(longest, tallest)) * max(count, 8), np.int8)
     H, E = np.empty(longest * count, like.dtype), np.empty(longest * count, like.dtype)
     table, gains = _table(matrix, like, longest)
     remaining, found = np.zeros(count, like.dtype), np.empty(8 * count, like.dtype)
@@ -122,8 +183,8 @@ def score_sorted(pairs, order, costs, matrix, mode, like, score, query_stop, tar
         group = order[begin : begin + count]
         columns, rows = query_lengths[group].max(), target_lengths[group].max()
         pads = columns - query_lengths[group]
-        transpose(queries, query_starts[group], query_lengths[group], pads, count, columns, PAD, query)
-        transpose(targets, target_starts[group], target_lengths[group], 0 * pads, count, rows, OUTSIDE, target)
+        transpose(queries, query_starts[group], query_lengths[group], pads, count, columns, PAD, narrow, query)
+        transpose(targets, target_starts[group], target_lengths[group], 0 * pads, count, rows, OUTSIDE, narrow, target)
         _top_row(pads, count, columns, costs, mode, H)
         if mode == GLOBAL:
             for lane in range(group.size):
@@ -137,12 +198,16 @@ def score_sorted(pairs, order, costs, matrix, mode, like, score, query_stop, tar
 
 
 @kernel
+def _bit(directions, bit):
+    return (directions[bit >> 3] >> np.uint8(bit & 7)) & 1
+
+
+@kernel
 def _answers(directions, cell, plane, lane):
     """The four answers of a cell in one lane as one number; `plane` is the number of bits per question."""
     answers = 0
     for question in range(4):
-        bit = (cell * 4 + question) * plane + lane
-        answers |= ((directions[bit >> 3] >> np.uint8(bit & 7)) & 1) << question
+        answers |= _bit(directions, (cell * 4 + question) * plane + lane) << question
     return answers
 
 
@@ -166,7 +231,7 @@ def walk(directions, lane, plane, stride, width, origin, query, target, score, c
     match, mismatch, gap_open, gap_extend, _ = costs
     i, j, left, edits, runs = target.size - 1, query.size - 1, score, 0, 0
     taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST  # a local alignment ends with an aligned pair
-    while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0):
+    while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and runs > 0):
         row = i - origin
         answers = _answers(directions, row * stride + j - max(0, row - width), plane, lane)
         if runs > 0:
@@ -174,16 +239,24 @@ def walk(directions, lane, plane, stride, width, origin, query, target, score, c
         if state == ON_PAIR_OR_DELETION:
             left += gap_open
         taken = operation(state, answers)
+        if taken == MATCH:  # and all pairs before it where no gap is better
+            length = 0
+            while True:
+                left -= gain_of(query[j], target[i], match, mismatch, matrix)
+                edits += query[j] != target[i]
+                i, j, length = i - 1, j - 1, length + 1
+                if i < 0 or j < 0 or (mode == LOCAL and left == 0):
+                    break
+                row = i - origin
+                bit = (row * stride + j - max(0, row - width)) * 4 * plane + lane
+                if _bit(directions, bit) | _bit(directions, bit + plane):
+                    break
+            runs = _push(cigar, begin, runs, MATCH, length)
+            continue
         runs = _push(cigar, begin, runs, taken, 1)
-        if taken == MATCH:
-            equal = query[j] == target[i]
-            left -= gain_of(query[j], target[i], match, mismatch, matrix)
-            edits += 0 if equal else 1
-        else:
-            left += gap_extend
-            edits += 1
-        i -= taken != INSERTION
-        j -= taken != DELETION
+        left, edits = left + gap_extend, edits + 1
+        i -= taken == DELETION
+        j -= taken == INSERTION
     if taken != MATCH:
         left += gap_open
     if mode != LOCAL:
@@ -257,10 +330,10 @@ def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, us
     queries, query_starts, _, targets, target_starts, _ = pairs
     count, plane = like.size, max(8, like.size)
     longest = query_stop[order].max()
-    query = np.empty(longest * count, like.dtype)
+    query = np.empty(_up(longest) * count, like.dtype)
     H, E = np.empty(longest * count, like.dtype), np.empty(longest * count, like.dtype)
     table, gains = _table(matrix, like, longest)
-    target, directions = np.empty(0, like.dtype), np.empty(0, np.uint8)
+    target, narrow, directions = np.empty(0, like.dtype), np.empty(0, np.int8), np.empty(0, np.uint8)
     for begin in range(0, order.size, count):
         group = order[begin : begin + count]
         columns = query_stop[group].max()
@@ -273,13 +346,16 @@ def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, us
         if directions.size < size:
             directions = np.empty(size, np.uint8)
         if target.size < rows * count:
-            target = np.empty(rows * count, like.dtype)
+            target = np.empty(_up(rows) * count, like.dtype)
+            narrow = np.empty(_up(max(rows, longest)) * max(count, 8), np.int8)
         origins = (target_stop[group] - query_stop[group] - before) * (mode != GLOBAL)
         inside = np.maximum(origins, 0)
         none = 0 * inside
-        transpose(queries, query_starts[group], query_stop[group], none, count, columns, PAD, query)
+        transpose(queries, query_starts[group], query_stop[group], none, count, columns, PAD, narrow, query)
         lengths = target_stop[group] - inside
-        transpose(targets, target_starts[group] + inside, lengths, inside - origins, count, rows, OUTSIDE, target)
+        transpose(
+            targets, target_starts[group] + inside, lengths, inside - origins, count, rows, OUTSIDE, narrow, target
+        )
         _top_row(none, count, columns, costs, mode, H)
         trace_group(query, target, columns, rows, lead, width, H, E, costs, table, gains, mode, directions)
         for lane in range(group.size):

@@ -1,6 +1,7 @@
 """What travels through the pairwise engine: sequences to align, ends of the best alignments, the alignments."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from numpy import ndarray
 
@@ -43,6 +44,6 @@ class Traces:
     cigar_offsets: ndarray  # int64 [p + 1]
 
 
-def arrays(value: Pairs | Ends) -> tuple[ndarray, ...]:
-    """The arrays as kernels take them."""
+def arrays(value: Any) -> tuple[ndarray, ...]:
+    """The arrays of one of these types (or of those in `batches`), as kernels take them."""
     return tuple(getattr(value, field.name) for field in fields(value))

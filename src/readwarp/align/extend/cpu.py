@@ -231,7 +231,7 @@ def _trace_ungapped(oriented, starts, lengths, found, packed, costs, spans):
         left = score[c] - (bonus if query_stop[c] == lengths[c] else 0)
         i, edits, raw = np.int64(query_stop[c]), 0, left
         diagonal = reference_stop[c] - query_stop[c]
-        while i > 0 and left > 0:
+        while i > 0 and (left > 0 or i == query_stop[c]):
             i -= 1
             place = diagonal + i
             base = (packed[place >> 1] >> np.uint8((place & 1) << 2)) & 15

@@ -203,7 +203,7 @@ def trace_ungapped(
     left = score[c] - (bonus if query_stop[c] == lengths[c] else 0)
     i, edits, raw = query_stop[c], 0, left
     diagonal = reference_stop[c] - query_stop[c]
-    while i > 0 and left > 0:
+    while i > 0 and (left > 0 or i == query_stop[c]):
         i -= 1
         equal = oriented[starts[c] + i] == reference_code(packed, diagonal + i)
         edits += 0 if equal else 1
