@@ -17,29 +17,31 @@ from readwarp.formats.source import Source
 from readwarp.formats.tags import tags_of_comments
 
 MOST_BYTES = 1 << 31  # of one record
-Chunk = tuple[str, int, int, tuple[ndarray, ...]]  # kind, number of the first record, records, text of each file
+Text = tuple[ndarray, int, int]  # uint8, a whole number of words, and the span of it that counts
+Chunk = tuple[str, int, int, tuple[Text, ...]]  # kind, number of the first record, records, text of each file
 
 
 class _Records:
-    """One file and what was read of it but not yet handed on: buffer[:size] starts with a record, and buffer[:stop] is
-    the part that the next chunk may take."""
+    """One file and what was read of it but not yet handed on, which starts with a record: buffer[start:size]. The next
+    chunk may take the part up to `stop`."""
 
     def __init__(self, source: Source):
         self.source, self.kind, self.path = source, source.kind, source.path
-        self.buffer, self.size, self.stop = np.empty(0, np.uint8), 0, 0
+        self.buffer, self.start, self.stop, self.size = np.empty(0, np.uint8), 0, 0, 0
         self.ended, self.emitted = source.kind == "empty", 0
 
     def fill(self, size: int) -> None:
         """Have `size` bytes at hand, or all that are left."""
-        if not self.ended and self.size < size:
+        if not self.ended and self.size - self.start < size:
             self._read(size)
-        self.stop = min(self.size, size)
+        self.stop = min(self.size, self.start + size)
 
     def _read(self, size: int) -> None:
-        buffer = np.empty(-(-size // 8) * 8 + 8, np.uint8)
-        buffer[: self.size] = self.buffer[: self.size]
-        self.size += self.source.read_into(buffer[self.size : size])
-        self.buffer, self.ended = buffer, self.size < size
+        rest = self.buffer[self.start : self.size]
+        buffer = np.empty(-(-size // 8) * 8 + 8, np.uint8)  # whole words, and room for a newline
+        buffer[: rest.size] = rest
+        got = rest.size + self.source.read_into(buffer[rest.size : size])
+        self.buffer, self.start, self.size, self.ended = buffer, 0, got, got < size
         if self.ended and self.size:
             self._end_last_line()
 
@@ -52,15 +54,20 @@ class _Records:
             self.size += 1
 
     @property
+    def left(self) -> int:
+        return self.size - self.start
+
+    @property
     def all_at_hand(self) -> bool:
         return self.ended and self.stop == self.size
 
     def whole(self, most: int) -> tuple[int, int]:
         """Records at hand and where they end. A blank line between records must only have others behind it."""
+        span = self.start, self.stop, most
         if self.kind == "fasta":
-            records, end, blank = kernels.cut_fasta(self.buffer, self.stop, most, self.all_at_hand)
+            records, end, blank = kernels.cut_fasta(self.buffer, *span, self.all_at_hand)
         else:
-            records, end, blank = kernels.cut_fastq(self.buffer, self.stop, most)
+            records, end, blank = kernels.cut_fastq(self.buffer.view(np.uint64), self.buffer, *span)
         if blank:
             self._expect_blank_tail(records, end)
         return records, end
@@ -75,9 +82,9 @@ class _Records:
             raise InputError(self.path, "a blank line stands before it", self.emitted + records + 1)
         self.size = self.stop = end
 
-    def take(self, end: int, records: int) -> ndarray:
-        text, rest = self.buffer[:end], self.buffer[end : self.size]
-        self.buffer, self.size = rest, rest.size
+    def take(self, end: int, records: int) -> Text:
+        text = self.buffer, self.start, end
+        self.start = end
         self.emitted += records
         return text
 
@@ -124,12 +131,12 @@ def _check_ends(files: Sequence[_Records], step: int) -> None:
     """All that is left must be nothing: no broken last record, no read without its mate."""
     whole = [file.whole(1)[0] for file in files]
     for file, records in zip(files, whole, strict=True):
-        if not records and file.size and file.all_at_hand:
+        if not records and file.left and file.all_at_hand:
             raise InputError(file.path, "the file ends within it", file.emitted + 1)
     if step == 2 and whole[0]:
         raise InputError(files[0].path, "the last read has no mate", files[0].emitted + 1)
     for file, other in (files, files[::-1]) if len(files) == 2 else ():
-        if file.ended and not file.size and other.size:
+        if file.ended and not file.left and other.left:
             raise InputError(file.path, f"has {file.emitted} reads, {other.path} has more", file.emitted + 1)
 
 
@@ -141,7 +148,7 @@ def parse(raw: RawBatch) -> ReadBatch:
     read_offsets, name_offsets = offsets_of(merged[:, kernels.LENGTH]), offsets_of(merged[:, kernels.NAME_LENGTH])
     bases, qualities = np.empty(read_offsets[-1], np.uint8), np.empty(read_offsets[-1], np.uint8)
     names = np.empty(name_offsets[-1], np.uint8)
-    for file, text in enumerate(raw.data):
+    for file, (text, _, _) in enumerate(raw.data):
         outputs = (bases, qualities, read_offsets, names, name_offsets)
         record, reason = kernels.fill(text, fields[file], file, files, *outputs)
         if record >= 0:
@@ -172,17 +179,15 @@ def _no_tags(raw: RawBatch, reads: int) -> tuple[ndarray, ndarray, ndarray]:
 
 def _measure(raw: RawBatch, file: int) -> ndarray:
     """Fields int64 [records, FIELDS] of the records of one file."""
-    text = raw.data[file]
-    padded = np.zeros(-(-text.size // 8) * 8, np.uint8)
-    padded[: text.size] = text
-    lines = 4 * raw.records if raw.kind == "fastq" else int(np.count_nonzero(text == kernels.NEWLINE))
+    text, start, stop = raw.data[file]
+    lines = 4 * raw.records if raw.kind == "fastq" else int(np.count_nonzero(text[start:stop] == kernels.NEWLINE))
     ends = np.empty(lines, np.int64)
-    kernels.line_ends(padded.view(np.uint64), padded, ends)
+    kernels.line_ends(text.view(np.uint64), text, start, stop, ends)
     fields = np.empty((raw.records, kernels.FIELDS), np.int64)
     if raw.kind == "fasta":
-        record, reason, found = kernels.measure_fasta(text, ends, lines, fields)
+        record, reason, found = kernels.measure_fasta(text, start, ends, lines, fields)
     else:
-        record, reason, found = kernels.measure_fastq(text, ends, fields)
+        record, reason, found = kernels.measure_fastq(text, start, ends, fields)
     if record >= 0:
         if reason == kernels.UNEQUAL:
             why = f"quality has {found} letters, sequence {fields[record, kernels.LENGTH]}"

@@ -46,30 +46,42 @@ def is_blank(text, start, stop):
     )
 
 
+@scalar
+def newline_bytes(word):
+    """Not 0 when a byte of the word is a newline."""
+    x = word ^ np.uint64(0x0A0A0A0A0A0A0A0A)
+    low = np.uint64(0x7F7F7F7F7F7F7F7F)
+    return ~(((x & low) + low) | x) & np.uint64(0x8080808080808080)
+
+
 @kernel
-def cut_fastq(text, stop, most):
-    """Whole records in text[:stop], at most `most` -> (records, where they end, whether a blank line stands there)."""
-    records, position = 0, 0
-    while records < most:
-        if is_blank(text, position, stop):
-            return records, position, True
-        line, lines = position, 0
-        while lines < 4 and line < stop:
-            lines += text[line] == NEWLINE
-            line += 1
-        if lines < 4:
-            break
-        records += 1
-        position = line
+def cut_fastq(words, text, start, stop, most):
+    """Whole records in text[start:stop], at most `most` -> (records, where they end, whether a blank line stands there).
+
+    `words` is the memory of `text` as uint64.
+    """
+    records, position, lines = 0, start, 0
+    if is_blank(text, start, stop):
+        return records, position, True
+    for w in range(start >> 3, (stop + 7) >> 3):
+        if newline_bytes(words[w]):
+            for i in range(max(8 * w, start), min(8 * w + 8, stop)):
+                lines += text[i] == NEWLINE
+                if lines == 4:
+                    records, position, lines = records + 1, i + 1, 0
+                    if records == most:
+                        return records, position, False
+                    if is_blank(text, position, stop):
+                        return records, position, True
     return records, position, False
 
 
 @kernel
-def cut_fasta(text, stop, most, ended):
+def cut_fasta(text, start, stop, most, ended):
     """As `cut_fastq`; a record is whole when another follows it, or the file has ended."""
-    records, position, line = 0, 0, 0
+    records, position, line = 0, start, start
     while line < stop and records < most:
-        if line > 0 and text[line] == GREATER:
+        if line > start and text[line] == GREATER:
             records += 1
             position = line
         while line < stop and text[line] != NEWLINE:
@@ -89,17 +101,12 @@ def is_blank_text(text, start, stop):
 
 
 @kernel
-def line_ends(words, text, ends):
-    """Positions of the newlines of `text`, found eight bytes at a time -> ends (int64); how many there are.
-
-    `words` is the same memory as uint64, a whole number of them; bytes behind the text are 0.
-    """
-    low, high, pattern = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080), np.uint64(0x0A0A0A0A0A0A0A0A)
+def line_ends(words, text, start, stop, ends):
+    """Positions of the newlines in text[start:stop] -> ends (int64); how many there are."""
     n = 0
-    for w in range(words.size):
-        x = words[w] ^ pattern
-        if (~(((x & low) + low) | x)) & high:  # some byte of x is zero
-            for i in range(8 * w, 8 * w + 8):
+    for w in range(start >> 3, (stop + 7) >> 3):
+        if newline_bytes(words[w]):
+            for i in range(max(8 * w, start), min(8 * w + 8, stop)):
                 if text[i] == NEWLINE:
                     ends[n] = i
                     n += 1
@@ -124,9 +131,8 @@ def name_stop(text, start, stop):
 
 
 @kernel
-def measure_fastq(text, ends, fields):
+def measure_fastq(text, start, ends, fields):
     """Line ends of n records -> fields int64 [n, FIELDS]; (record, reason, length found instead) of the first error."""
-    start = 0
     for r in range(fields.shape[0]):
         if text[start] != AT:
             return r, NO_NAME_LINE, 0
@@ -157,9 +163,9 @@ def measure_name(text, start, stop, fields):
 
 
 @kernel
-def measure_fasta(text, ends, lines, fields):
+def measure_fasta(text, start, ends, lines, fields):
     """As `measure_fastq`; a sequence may go over several lines, so LENGTH sums them. -> (record, reason, 0)"""
-    start, r = 0, -1
+    r = -1
     for line in range(lines):
         stop = line_stop(text, start, ends[line])
         if stop > start and text[start] == GREATER:
@@ -202,6 +208,24 @@ def fill(text, fields, first, step, bases, qualities, read_offsets, names, name_
             if text[source + i] < 33 or text[source + i] > 126:
                 return r, BAD_NAME
     return -1, OK
+
+
+@scalar
+def fill_bases(text, out):
+    """Letters -> codes; the largest. A C G T come by arithmetic, which compiles to vector code, others by the table."""
+    worst = np.uint8(0)
+    for i in range(text.size):
+        letter = text[i]
+        upper = letter & np.uint8(0xDF)
+        code = (letter >> np.uint8(1)) & np.uint8(3)  # A C T(U) G
+        code ^= code >> np.uint8(1)
+        known = (upper == 65) | (upper == 67) | (upper == 71) | (upper == 84) | (upper == 85)
+        out[i] = np.uint8(code) if known else np.uint8(4)
+        worst = max(worst, out[i])
+    if worst == 4:
+        for i in range(text.size):
+            worst = max(worst, CODES[text[i]])
+    return worst
 
 
 @scalar

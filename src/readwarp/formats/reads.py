@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -46,7 +47,7 @@ class RawBatch:
     kind: str  # fastq | fasta | bam
     first_record: int  # number of the first record in its file, from 1
     records: int  # in each of `data`
-    data: tuple[ndarray, ...]  # uint8, the records of each file
+    data: tuple[Any, ...]  # what the format's parser takes: text of each file, or BAM records and their places
 
 
 def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Iterator[RawBatch]:

@@ -33,13 +33,15 @@ def tags_of_comments(raw: RawBatch, fields: Sequence[ndarray]) -> tuple[ndarray,
     for file in range(files):
         longest = int(fields[file][:, layout.COMMENT_LENGTH].max(initial=0))
         scratch = np.empty(4 * longest + 8, np.uint8)
-        record, reason = comment_sizes(raw.data[file], fields[file], file, files, ids, id_offsets, scratch, *outputs[0])
+        record, reason = comment_sizes(
+            raw.data[file][0], fields[file], file, files, ids, id_offsets, scratch, *outputs[0]
+        )
         if record >= 0:
             raise InputError(given.paths[file], REASONS[reason], raw.first_record + record)
     offsets = offsets_of(sizes)
     tags = np.empty(offsets[-1] + 8, np.uint8)
     for file in range(files):
-        fill_comments(raw.data[file], fields[file], file, files, tags, offsets)
+        fill_comments(raw.data[file][0], fields[file], file, files, tags, offsets)
     return tags[: offsets[-1]], offsets, groups
 
 
