@@ -12,6 +12,7 @@ from readwarp.call.pipeline import call_variants
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError
+from readwarp.formats.aligned import AlignedReader, ReadFilter, RegionTooDeepError
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
 
@@ -63,9 +64,11 @@ def made(tmp_path_factory):
     return write_fasta(folder / "ref.fa", CONTIGS), bam
 
 
-def run(fasta, bam, output, *, parameters=None, threads=1, device="cpu", batch_bases=None, **options) -> Metrics:
+def run(
+    fasta, bam, output, *, parameters=None, threads=1, device="cpu", batch_bases=None, memory=None, **options
+) -> Metrics:
     metrics = Metrics()
-    resources = Resources(threads=threads, device=device, batch_bases=batch_bases)
+    resources = Resources(threads=threads, device=device, memory=memory, batch_bases=batch_bases)
     call_variants(fasta, bam, output, parameters or CallParameters(), resources, metrics, **options)
     return metrics
 
@@ -131,6 +134,17 @@ def test_threads_and_windows_do_not_matter(made, tmp_path, options):
         lines = [x for x in lines if x[:1] == b"#" or any(int(x.split(b"\t")[1]) - 1 in span for span in spans)]
     assert body(tmp_path / "b.vcf").splitlines() == lines
     assert len(lines) > len([x for x in lines if x[:1] == b"#"])
+
+
+def test_deep_windows_are_cut(made, tmp_path):
+    """Memory for 6,000 bases of reads is less than a window holds; windows are cut down to the smallest."""
+    run(*made, tmp_path / "a.vcf")
+    run(*made, tmp_path / "b.vcf", memory=12 * 6000)
+    assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf")
+    reader = AlignedReader(made[1])
+    with pytest.raises(RegionTooDeepError):
+        reader.read(0, 0, 4000, ReadFilter(), 6000)
+    reader.close()
 
 
 def test_cuda_gives_the_same_bytes(made, tmp_path):

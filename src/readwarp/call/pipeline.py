@@ -9,9 +9,10 @@ from readwarp.batches import Calls
 from readwarp.call.genotypes.filters import DESCRIPTIONS, FIELDS
 from readwarp.call.inputs import choose_sample, contig_length, match_contigs
 from readwarp.call.targets import Target, merged, windows
-from readwarp.call.window import Caller
+from readwarp.call.window import BYTES_PER_BASE, Caller
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import choose
+from readwarp.device.machine import free_memory
 from readwarp.formats.aligned import AlignedReader, ReadFilter
 from readwarp.formats.vcf import VariantWriter, header_text, lines_of
 from readwarp.index.build import read_reference
@@ -51,7 +52,9 @@ def call_variants(
         name, groups = choose_sample(reader, sample)
         keep = ReadFilter(parameters.min_mapping_quality, read_groups=groups)
         contigs = match_contigs(reader, reference)
-        caller = Caller(reference, reader, contigs, keep, parameters, choose(resources.device), metrics)
+        memory = resources.memory or free_memory() // 2
+        most_bases = memory // (BYTES_PER_BASE * resources.threads)
+        caller = Caller(reference, reader, contigs, keep, parameters, choose(resources.device), metrics, most_bases)
         header = describe(reference, name, command, str(reference_path or alignments))
         path = None if output is None else str(output)
         longest = int(np.diff(reference.contig_offsets).max())

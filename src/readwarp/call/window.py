@@ -23,7 +23,7 @@ from readwarp.call.sites.select import selected, within
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
-from readwarp.formats.aligned import AlignedReader, ReadFilter
+from readwarp.formats.aligned import AlignedReader, ReadFilter, RegionTooDeepError
 from readwarp.index.bases import unpack
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics
@@ -31,6 +31,8 @@ from readwarp.metrics import Metrics
 MARGIN = 1024  # bases of pileup around a window ...
 INDEL_MARGIN = 600  # ... those of it where an indel may mask bases within ...
 CALL_MARGIN = MAX_INDEL + 1  # ... those whose calls may overlap one in the window
+SMALLEST = 1024  # a window of this size is not cut further, however deep it is
+BYTES_PER_BASE = 12  # of memory, for each base of the reads of a window, at the peak
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,29 @@ class Caller:
     parameters: CallParameters
     backend: Backend
     metrics: Metrics
+    most_bases: int  # of reads in memory; deeper windows are cut
 
     def call(self, window: Target) -> Calls:
         """Calls whose position lies in the window."""
         contig, start, stop = window
+        is_smallest = stop - start <= SMALLEST
+        try:
+            return self._call(window, None if is_smallest else self.most_bases)
+        except RegionTooDeepError:
+            middle = (start + stop) // 2
+            halves = (Target(contig, start, middle), Target(contig, middle, stop))
+        return joined([self.call(half) for half in halves], start, stop)
+
+    def _call(self, window: Target, most_bases: int | None) -> Calls:
+        contig, start, stop = window
         length = contig_length(self.reference, contig)
         low, high = max(0, start - MARGIN), min(length, stop + MARGIN)
         with self.metrics.time("read_alignments"):
-            reads = self._reads(contig, low, high)
+            reads = self._reads(contig, low, high, most_bases)
         self.metrics.count("reads_used", int(((reads.position >= start) & (reads.position < stop)).sum()))
+        self.metrics.count("bases_counted", 0)
+        if len(reads) == 0:
+            return joined((), start, stop)
         with self.metrics.time("mates"):
             reads = replace(reads, qualities=merge_mates(reads))
         bases, first = self._bases(contig, low, high, reads)
@@ -77,11 +93,11 @@ class Caller:
         calls = mark_overlaps(joined(parts, window.start - CALL_MARGIN, window.stop + CALL_MARGIN))
         return joined((calls,), window.start, window.stop)
 
-    def _reads(self, contig: int, low: int, high: int) -> AlignedReads:
+    def _reads(self, contig: int, low: int, high: int, most_bases: int | None) -> AlignedReads:
         number = self.contig_of_file.get(contig)
         if number is None:
             return replace(self.reader.nothing(low, high), contig=contig)
-        return replace(self.reader.read(number, low, high, self.keep), contig=contig)
+        return replace(self.reader.read(number, low, high, self.keep, most_bases), contig=contig)
 
     def _bases(self, contig: int, low: int, high: int, reads: AlignedReads) -> tuple[np.ndarray, int]:
         """Reference bases 0-4 of all that the reads may be compared with, and where they begin."""

@@ -33,6 +33,10 @@ class ReadFilter:
     read_groups: tuple[str, ...] = ()  # empty: all
 
 
+class RegionTooDeepError(Exception):
+    """A region holds more than the caller has room for: ask for less of it."""
+
+
 class AlignedReader:
     """A sorted and indexed BAM or CRAM file, open for reading regions from any thread."""
 
@@ -78,11 +82,14 @@ class AlignedReader:
         """The reads of a contig that the file does not have."""
         return _joined([], -1, start, stop)
 
-    def read(self, contig: int, start: int, stop: int, keep: ReadFilter) -> AlignedReads:
-        """Usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order."""
+    def read(self, contig: int, start: int, stop: int, keep: ReadFilter, most_bases: int | None = None) -> AlignedReads:
+        """Usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order.
+
+        Raises InputError where the file is damaged or not sorted, and RegionTooDeepError.
+        """
         groups = np.array([_hash(group) for group in keep.read_groups], np.uint64)
         limits = (contig, start, stop, keep.excluded_flags, keep.min_mapping_quality, groups)
-        parts, state, last, carry = [], records.MORE, -1, b""
+        parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
         for chunk in self._cram_bytes(contig, start, stop) if self.is_cram else self._bam_bytes(contig, start):
             raw = np.frombuffer(carry + chunk, np.uint8)
             places = np.empty(raw.size // records.FIXED + 1, np.int64)
@@ -91,6 +98,9 @@ class AlignedReader:
                 reason = "reads are not sorted by position" if state == records.UNSORTED else "damaged BAM record"
                 raise InputError(self.path, reason, f"near {self.names[contig]}:{max(last, 0) + 1}")
             parts.append(_decoded(raw, places[:found]))
+            bases += parts[-1][3].size
+            if most_bases is not None and bases > most_bases:
+                raise RegionTooDeepError
             carry = raw[rest:].tobytes()
             if state == records.DONE:
                 break
