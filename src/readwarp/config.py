@@ -95,6 +95,12 @@ class CallParameters:
     snv_prior: float = 1e-3  # heterozygosity
     indel_prior: float = 1.25e-4
 
+    def __post_init__(self) -> None:
+        if not 1 <= self.ploidy <= 8:
+            raise UsageError("--ploidy must be 1 to 8")
+        if min(self.min_base_quality, self.min_mapping_quality) < 0 or self.max_depth < 1:
+            raise UsageError("qualities must be at least 0, --max-depth at least 1")
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
