@@ -45,14 +45,14 @@ def test_training_sees_the_same_reads_whatever_the_batches(sizes, pairs):
     letters = "abcdefghijkl"
     cuts = np.cumsum([0, *sizes])
     batches = [batch(letters[a:b]) for a, b in pairwise(cuts)]
-    made = list(with_models(batches, pairs, lambda b: b, lambda sample: "".join(map(names_of, sample))))
+    made = list(with_models((b for b in batches), pairs, lambda b: b, lambda sample: "".join(map(names_of, sample))))
     assert [b for b, _ in made] == batches
     assert {model for _, model in made} == {letters[: 2 * pairs]}
 
 
 def test_each_source_has_its_own_model():
     batches = [batch("ab", source=0), batch("cd", source=0), batch("ef", source=1)]
-    made = list(with_models(batches, 1, lambda b: b, lambda sample: names_of(sample[0])))
+    made = list(with_models((b for b in batches), 1, lambda b: b, lambda sample: names_of(sample[0])))
     assert [model for _, model in made] == ["ab", "ab", "ef"]
 
 
@@ -66,6 +66,20 @@ def test_single_reads_do_not_hold_the_whole_input_back():
 
     next(with_models(batches(), 4, lambda b: b, len))
     assert len(taken) == 2
+
+
+def test_the_reader_is_closed_when_training_fails():
+    closed = []
+
+    def batches():
+        try:
+            yield batch("abcd")
+        finally:
+            closed.append(True)
+
+    with pytest.raises(ZeroDivisionError):
+        next(with_models(batches(), 1, lambda b: b, lambda sample: 1 // 0))
+    assert closed
 
 
 class FullError(Exception):

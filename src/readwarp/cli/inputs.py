@@ -11,7 +11,7 @@ from readwarp.errors import UsageError
 from readwarp.formats.bam import read_header
 from readwarp.formats.header import field, lines_of, merged_lines, read_group_line, read_group_of_file
 from readwarp.formats.reads import ReadInput
-from readwarp.formats.source import open_source
+from readwarp.formats.source import kind_of
 
 ALIGNED = ("bam", "cram")
 
@@ -37,7 +37,7 @@ class Inputs:
 def open_inputs(options: argparse.Namespace) -> Inputs:
     """The inputs that the options name. Raises InputError and UsageError."""
     check_inputs([options.reference, *options.reads])
-    kinds = {path: kind_of(path) for path in options.reads}
+    kinds = {path: "fastq" if path == "-" else kind_of(path) for path in options.reads}
     groups = grouped(options.reads, [kinds[path] for path in options.reads], options.interleaved or options.single)
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     own = [lines_of(header, "RG") for header in headers]
@@ -56,15 +56,6 @@ def open_inputs(options: argparse.Namespace) -> Inputs:
     )
     comments = tuple(dict.fromkeys(line for header in headers for line in lines_of(header, "CO")))
     return Inputs(inputs, tuple(merged), tuple(merged_programs(headers)), comments)
-
-
-def kind_of(path: str) -> str:
-    """By its first bytes; stdin is taken for FASTQ here, and for what it is when it is read."""
-    if path == "-":
-        return "fastq"
-    source = open_source(path)
-    source.close()
-    return source.kind
 
 
 def grouped(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list[tuple[str, ...]]:

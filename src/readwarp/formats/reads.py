@@ -7,7 +7,7 @@ The kind of a file is told by its first bytes, never by its name. Batches hold w
 (a single longer pair comes alone), and one input each; where they are cut never changes the reads.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from importlib import import_module
@@ -50,7 +50,7 @@ class RawBatch:
     data: tuple[Any, ...]  # what the format's parser takes: text of each file, or BAM records and their places
 
 
-def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Iterator[RawBatch]:
+def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Generator[RawBatch, None, None]:
     """Raw batches of all inputs in order. Raises InputError for what cannot be read or is no known kind."""
     from readwarp.formats.source import Source
 

@@ -1,6 +1,7 @@
 """The insert-size model of each source, made from exactly its first pairs, whatever the batches are."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from itertools import chain, groupby
 from typing import Protocol, TypeVar
 
@@ -18,18 +19,23 @@ M = TypeVar("M")
 
 
 def with_models(
-    batches: Iterable[B], pairs: int, parse: Callable[[B], ReadBatch], train: Callable[[list[ReadBatch]], M]
+    batches: Generator[B, None, None],
+    pairs: int,
+    parse: Callable[[B], ReadBatch],
+    train: Callable[[list[ReadBatch]], M],
 ) -> Iterator[tuple[B, M]]:
     """Each batch with the model of its source.
 
     `train` gets the source's first 2 * `pairs` reads (all, when there are fewer; one more, rather than part mates), so
-    its first `pairs` pairs where all reads are paired. Batches read for it are held back until it is done.
+    its first `pairs` pairs where all reads are paired. Batches read for it are held back until it is done. Closes
+    `batches` at its end, whatever ends it.
     """
-    for _, of_source in groupby(batches, key=lambda batch: batch.source):
-        held, sample = _first_reads(of_source, 2 * pairs, parse)
-        model = train(sample)
-        for batch in chain(held, of_source):
-            yield batch, model
+    with closing(batches):
+        for _, of_source in groupby(batches, key=lambda batch: batch.source):
+            held, sample = _first_reads(of_source, 2 * pairs, parse)
+            model = train(sample)
+            for batch in chain(held, of_source):
+                yield batch, model
 
 
 def _first_reads(
