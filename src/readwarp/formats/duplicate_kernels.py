@@ -50,9 +50,9 @@ def quality_score(data, at):
     cigar, operations = cigar_of(data, at)
     length = int32_at(data, at + 20)
     start, score = cigar + 4 * operations + ((length + 1) >> 1), np.int64(0)
-    for i in range(start, start + length):
-        if data[i] >= MIN_QUALITY:
-            score += data[i]
+    qualities = data[start : start + length]
+    for i in range(qualities.size):
+        score += qualities[i] if qualities[i] >= MIN_QUALITY else 0
     return score
 
 
@@ -104,8 +104,9 @@ def signatures(data, offsets, mates, ids, id_offsets, libraries, out):
                 pair_signature(data, at, flag, start, end, mate, words)
         for word in range(WORDS):
             put_bytes(words[word], 4, out, to + 4 * word)
-        for j in range(stop - at):
-            out[to + SKIP + j] = data[at + j]
+        source, target = data[at:stop], out[to + SKIP : to + SKIP + stop - at]
+        for j in range(source.size):
+            target[j] = source[j]
 
 
 @scalar

@@ -30,12 +30,12 @@ def hard_clips(cigar, start, stop):
 
 
 @scalar
-def oriented_span(read, flag, left, right, read_offsets):
-    """First letter to write, step to the next, and how many."""
+def shown_span(read, reverse, left, right, read_offsets):
+    """The part of a read that is not hard-clipped, as it was sequenced: start, stop."""
     start, stop = read_offsets[read], read_offsets[read + 1]
-    if flag & REVERSE:
-        return stop - 1 - left, -1, stop - start - left - right
-    return start + left, 1, stop - start - left - right
+    if reverse:
+        left, right = right, left
+    return start + left, max(start + left, stop - right)
 
 
 @scalar
@@ -48,15 +48,37 @@ def letter_of(base):
 
 
 @scalar
-def nibble_of(base):
-    """0-4 -> BAM's 1 2 4 8 15."""
-    return np.uint8(15) if base > 3 else np.uint8(1) << base
+def put_copy(values, start, stop, out, at):
+    source, target = values[start:stop], out[at : at + stop - start]  # slices index from 0, which compiles to vectors
+    for i in range(source.size):
+        target[i] = source[i]
+    return at + stop - start
 
 
 @scalar
-def put_copy(values, start, stop, out, at):
-    for i in range(stop - start):
-        out[at + i] = values[start + i]
+def put_bases(bases, start, stop, reverse, out, at):
+    """Letters of bases[start:stop], or of their reverse complement."""
+    source, target = bases[start:stop], out[at : at + stop - start]
+    if reverse:
+        for i in range(source.size):
+            base = source[np.uint64(source.size - 1 - i)]
+            target[i] = letter_of(base if base > 3 else np.uint8(3 - base))
+    else:
+        for i in range(source.size):
+            target[i] = letter_of(source[i])
+    return at + stop - start
+
+
+@scalar
+def put_qualities(qualities, start, stop, reverse, shift, out, at):
+    """qualities[start:stop] or their reverse, plus `shift`."""
+    source, target = qualities[start:stop], out[at : at + stop - start]
+    if reverse:
+        for i in range(source.size):
+            target[i] = source[np.uint64(source.size - 1 - i)] + shift
+    else:
+        for i in range(source.size):
+            target[i] = source[i] + shift
     return at + stop - start
 
 
@@ -107,8 +129,9 @@ def sam_records(reads, rows, names, groups, out, offsets):
         at = put_field(np.int64(mate_position[row]) + 1, out, at)
         at = put_field(np.int64(insert[row]), out, at)
         left, right = hard_clips(cigar, cigar_offsets[row], cigar_offsets[row + 1])
-        start, step, length = oriented_span(r, flag[row], left, right, read_offsets)
-        at = put_letters(bases, qualities, start, step, length, out, at)
+        reverse = flag[row] & REVERSE != 0
+        start, stop = shown_span(r, reverse, left, right, read_offsets)
+        at = put_letters(bases, qualities, start, stop, reverse, out, at)
         at = put_tags(tags, tag_offsets[row], tag_offsets[row + 1], out, at)
         if read_group[r] >= 0:
             out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 4], out[at + 5] = TAB, R, G, 58, Z, 58
@@ -141,33 +164,18 @@ def put_cigar(cigar, start, stop, out, at):
 
 
 @scalar
-def put_letters(bases, qualities, start, step, length, out, at):
+def put_letters(bases, qualities, start, stop, reverse, out, at):
     """SEQ and QUAL as text, each '*' when it is empty or not known."""
     out[at] = TAB
-    at += 1
-    if length <= 0:
-        out[at], out[at + 1], out[at + 2] = STAR, TAB, STAR
-        return at + 3
-    if step > 0:
-        for i in range(length):
-            out[at + i] = letter_of(bases[start + i])
-    else:
-        for i in range(length):
-            base = bases[start - i]
-            out[at + i] = letter_of(base if base > 3 else np.uint8(3 - base))
-    at += length
+    if start == stop:
+        out[at + 1], out[at + 2], out[at + 3] = STAR, TAB, STAR
+        return at + 4
+    at = put_bases(bases, start, stop, reverse, out, at + 1)
     out[at] = TAB
-    at += 1
     if qualities[start] == NO_QUALITY:
-        out[at] = STAR
-        return at + 1
-    if step > 0:
-        for i in range(length):
-            out[at + i] = qualities[start + i] + np.uint8(33)
-    else:
-        for i in range(length):
-            out[at + i] = qualities[start - i] + np.uint8(33)
-    return at + length
+        out[at + 1] = STAR
+        return at + 2
+    return put_qualities(qualities, start, stop, reverse, np.uint8(33), out, at + 1)
 
 
 @kernel
@@ -182,8 +190,8 @@ def bam_records(reads, rows, groups, out, offsets):
         r, place = np.int64(read[row]), np.int64(position[row])
         first, last = cigar_offsets[row], cigar_offsets[row + 1]
         left, right = hard_clips(cigar, first, last)
-        start, step, length = oriented_span(r, flag[row], left, right, read_offsets)
-        length = max(length, 0)
+        reverse = flag[row] & REVERSE != 0
+        start, stop = shown_span(r, reverse, left, right, read_offsets)
         covered = 0
         for i in range(first, last):
             covered += np.int64(cigar[i] >> 4) * ON_REFERENCE[cigar[i] & 15]
@@ -192,7 +200,7 @@ def bam_records(reads, rows, groups, out, offsets):
         put_bytes(bin_of(place, place + max(covered, 1)), 2, out, at + 14)
         put_bytes(last - first, 2, out, at + 16)
         put_bytes(flag[row], 2, out, at + 18)
-        put_bytes(length, 4, out, at + 20)
+        put_bytes(stop - start, 4, out, at + 20)
         put_bytes(mate[row], 4, out, at + 24)
         put_bytes(mate_position[row], 4, out, at + 28)
         put_bytes(insert[row], 4, out, at + 32)
@@ -202,7 +210,8 @@ def bam_records(reads, rows, groups, out, offsets):
         end += 1
         for i in range(first, last):
             end = put_bytes(cigar[i], 4, out, end)
-        end = put_nibbles(bases, qualities, start, step, length, out, end)
+        end = put_nibbles(bases, start, stop, reverse, out, end)
+        end = put_qualities(qualities, start, stop, reverse, np.uint8(0), out, end)
         end = put_copy(tags, tag_offsets[row], tag_offsets[row + 1], out, end)
         if read_group[r] >= 0:
             out[end], out[end + 1], out[end + 2] = R, G, Z
@@ -217,22 +226,20 @@ def bam_records(reads, rows, groups, out, offsets):
 
 
 @scalar
-def put_nibbles(bases, qualities, start, step, length, out, at):
-    """SEQ, two letters a byte, and QUAL (255 throughout when not known)."""
-    flip = 3 if step < 0 else 0
-    for i in range(0, length - 1, 2):
-        high, low = bases[start + step * i], bases[start + step * (i + 1)]
-        high = high if high > 3 else high ^ flip
-        low = low if low > 3 else low ^ flip
-        out[at + (i >> 1)] = nibble_of(high) << 4 | nibble_of(low)
-    if length & 1:
-        base = bases[start + step * (length - 1)]
-        out[at + (length >> 1)] = nibble_of(base if base > 3 else base ^ flip) << 4
-    at += (length + 1) >> 1
-    if step > 0:
-        for i in range(length):
-            out[at + i] = qualities[start + i]
-    else:
-        for i in range(length):
-            out[at + i] = qualities[start - i]
-    return at + length
+def put_nibbles(bases, start, stop, reverse, out, at):
+    """SEQ, two letters a byte."""
+    source, target = bases[start:stop], out[at : at + ((stop - start + 1) >> 1)]
+    last, flip = source.size - 1, np.uint8(3) if reverse else np.uint8(0)
+    for i in range(source.size >> 1):
+        first = np.uint64(last - 2 * i if reverse else 2 * i)
+        second = np.uint64(last - 2 * i - 1 if reverse else 2 * i + 1)
+        target[i] = turned_nibble(source[first], flip) << np.uint8(4) | turned_nibble(source[second], flip)
+    if source.size & 1:
+        target[last >> 1] = turned_nibble(source[0 if reverse else last], flip) << np.uint8(4)
+    return at + target.size
+
+
+@scalar
+def turned_nibble(base, flip):
+    """0-4 -> BAM's 1 2 4 8 15, of the complement when `flip` is 3."""
+    return np.uint8(15) if base > 3 else np.uint8(1) << (base ^ flip)

@@ -56,7 +56,7 @@ def newline_bytes(word):
 
 @kernel
 def cut_fastq(words, text, start, stop, most):
-    """Whole records in text[start:stop], at most `most` -> (records, where they end, whether a blank line stands there).
+    """Whole records in text[start:stop], at most `most` -> (records, where they end, whether a blank line is there).
 
     `words` is the memory of `text` as uint64.
     """
@@ -107,8 +107,8 @@ def line_ends(words, text, start, stop, ends):
     for w in range(start >> 3, (stop + 7) >> 3):
         if newline_bytes(words[w]):
             for i in range(max(8 * w, start), min(8 * w + 8, stop)):
-                if text[i] == NEWLINE:
-                    ends[n] = i
+                if text[np.uint64(i)] == NEWLINE:
+                    ends[np.uint64(n)] = i
                     n += 1
     return n
 
@@ -203,10 +203,8 @@ def fill(text, fields, first, step, bases, qualities, read_offsets, names, name_
         length, source, out = fields[r, NAME_LENGTH], fields[r, NAME], name_offsets[read]
         if length > 254:
             return r, LONG_NAME
-        for i in range(length):
-            names[out + i] = text[source + i]
-            if text[source + i] < 33 or text[source + i] > 126:
-                return r, BAD_NAME
+        if not fill_name(text[source : source + length], names[out : out + length]):
+            return r, BAD_NAME
     return -1, OK
 
 
@@ -226,6 +224,15 @@ def fill_bases(text, out):
         for i in range(text.size):
             worst = max(worst, CODES[text[i]])
     return worst
+
+
+@scalar
+def fill_name(text, out):
+    good = True
+    for i in range(text.size):
+        out[i] = text[i]
+        good &= (text[i] >= 33) & (text[i] <= 126)
+    return good
 
 
 @scalar

@@ -50,11 +50,12 @@ def gather(data, offsets, order, first, last, drop, out, out_offsets):
     """Records order[first:last] -> out, each without its first `drop` bytes; where they start -> out_offsets."""
     at = 0
     for i in range(first, last):
-        start, stop = offsets[order[i]] + drop, offsets[order[i] + 1]
+        source = data[offsets[order[i]] + drop : offsets[order[i] + 1]]
+        target = out[at : at + source.size]
         out_offsets[i - first] = at
-        for j in range(stop - start):
-            out[at + j] = data[start + j]
-        at += stop - start
+        for j in range(source.size):
+            target[j] = source[j]
+        at += source.size
     out_offsets[last - first] = at
 
 

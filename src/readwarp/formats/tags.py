@@ -29,13 +29,11 @@ def tags_of_comments(raw: RawBatch, fields: Sequence[ndarray]) -> tuple[ndarray,
     reads = files * raw.records
     sizes, groups = np.zeros(reads, np.int64), np.full(reads, given.read_group, np.int32)
     ids, id_offsets = joined(given.groups)
-    outputs = [(sizes, groups)]
     for file in range(files):
         longest = int(fields[file][:, layout.COMMENT_LENGTH].max(initial=0))
         scratch = np.empty(4 * longest + 8, np.uint8)
-        record, reason = comment_sizes(
-            raw.data[file][0], fields[file], file, files, ids, id_offsets, scratch, *outputs[0]
-        )
+        text, rows = raw.data[file][0], fields[file]
+        record, reason = comment_sizes(text, rows, file, files, ids, id_offsets, scratch, sizes, groups)
         if record >= 0:
             raise InputError(given.paths[file], REASONS[reason], raw.first_record + record)
     offsets = offsets_of(sizes)
