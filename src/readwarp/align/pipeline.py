@@ -60,10 +60,8 @@ def align_batch(
             reads, candidates, scores, sizes, parameters, chains.repetitive, reference.contig_offsets
         )
     with metrics.time("extend_trace"):
-        chosen = backend.to_device(candidates)
-        extensions = backend.to_host(
-            extend.trace(device_reads, chosen, choices.candidate, index.packed, parameters.scoring)
-        )
+        traced = extend.trace(device_reads, candidates, choices.candidate, index.packed, parameters.scoring, scores)
+        extensions = backend.to_host(traced)
     with metrics.time("records"):
         alignments = records.build(reads, choices, extensions, reference, parameters)
     count(reads, chains, planned, rescued, scores, extensions, alignments, metrics)

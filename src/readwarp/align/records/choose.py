@@ -105,7 +105,10 @@ def is_ahead(a, b, score, key):
 
 @kernel
 def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
-    """Raise the worth of concordant candidates of reads r, r + 1; returns the best pair or -1 -1 0; its score in FINE."""
+    """Raise the worth of concordant candidates of reads r and r + 1.
+
+    Returns the rows of the best pair (-1, -1: none) and its score times FINE.
+    """
     best_a, best_b, best_score, best_key = -1, -1, 0, np.uint64(0)
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
     strand, v, stop, worth = places.strand, places.v, places.stop, ranking.worth
