@@ -1,5 +1,6 @@
 """From a reference and alignments to VCF: what is found, and what must not change it."""
 
+import gzip
 import random
 import shutil
 
@@ -80,6 +81,10 @@ def records(path) -> list[tuple]:
 
 def body(path) -> bytes:
     return path.read_bytes()
+
+
+def calls_of(path) -> list[bytes]:
+    return [line for line in body(path).splitlines() if line[:1] != b"#"]
 
 
 def expected() -> list[tuple[int, tuple[str, ...], tuple[int, int]]]:
@@ -175,8 +180,16 @@ def test_cram_equals_bam(made, tmp_path):
             out.write(record)
     pysam.index(str(cram))
     run(fasta, bam, tmp_path / "a.vcf")
-    run(fasta, cram, tmp_path / "b.vcf")
-    assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf")
+    packed = tmp_path / "ref.fa.gz"
+    packed.write_bytes(gzip.compress(fasta.read_bytes()))
+    here = sorted(p.name for p in tmp_path.iterdir())
+    for reference in (fasta, packed):
+        run(reference, cram, tmp_path / "b.vcf")
+        assert calls_of(tmp_path / "a.vcf") == calls_of(tmp_path / "b.vcf")
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([*here, "b.vcf"])  # nothing beside the inputs
+    other = write_fasta(tmp_path / "other.fa", {n: s[::-1] for n, s in CONTIGS.items()})
+    with pytest.raises(InputError, match="another sequence"):
+        run(other, cram, tmp_path / "c.vcf")
 
 
 def test_haploid(made, tmp_path):

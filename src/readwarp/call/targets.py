@@ -38,8 +38,10 @@ def read_bed(path: Path, names: Sequence[str], lengths: Sequence[int]) -> list[T
     targets = []
     try:
         lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, f"cannot be read ({error})") from error
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(path, "is not text") from error
     for number, line in enumerate(lines, 1):
         fields = line.split("\t") if "\t" in line else line.split()
         if not fields or fields[0].startswith(("#", "track", "browser")):

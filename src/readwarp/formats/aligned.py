@@ -20,6 +20,7 @@ from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
 from readwarp.formats import aligned_records as records
 from readwarp.formats.bam_index import BamIndex, load_index
+from readwarp.formats.samtools import reference_in
 
 CHUNK = 1 << 18  # compressed bytes read at a time
 DAMAGED: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
@@ -41,27 +42,34 @@ class AlignedReader:
     """A sorted and indexed BAM or CRAM file, open for reading regions from any thread."""
 
     def __init__(self, path: Path, reference: Path | None = None):
-        """`reference`: FASTA for CRAM. Raises InputError for what is damaged, not sorted or without an index."""
-        self.path, self._reference = path, reference
+        """`reference`: for CRAM, in any format. Raises InputError for what is damaged, not sorted or not indexed."""
+        self.path, self._folder = path, tempfile.TemporaryDirectory(prefix="readwarp-")
+        try:
+            self._reference = reference_in(str(reference), self._folder.name) if reference and _is_cram(path) else None
+            self._check()
+            self._index: BamIndex | None = None if self.is_cram else load_index(path)
+            self._descriptor = os.open(path, os.O_RDONLY)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def _check(self) -> None:
+        """Read the header."""
         with self._opened() as file:
-            self.header = file.header
-            self.is_cram = file.is_cram
+            self.header, self.is_cram = file.header, file.is_cram
+            self.names: tuple[str, ...] = self.header.references
+            self.lengths: tuple[int, ...] = self.header.lengths
             if self.header.to_dict().get("HD", {}).get("SO") in ("unsorted", "queryname", "unknown"):
-                raise InputError(path, "is not sorted by coordinate (`samtools sort` does that)")
+                raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
             if not self.is_cram and not file.is_bam:
-                raise InputError(path, "is neither BAM nor CRAM")
+                raise InputError(self.path, "is neither BAM nor CRAM")
             if self.is_cram and not file.has_index():
-                raise InputError(path, "has no index (make one with `samtools index`)")
-        self.names: tuple[str, ...] = self.header.references
-        self.lengths: tuple[int, ...] = self.header.lengths
-        self._index: BamIndex | None = None if self.is_cram else load_index(path)
-        self._descriptor = os.open(path, os.O_RDONLY)
+                raise InputError(self.path, "has no index (make one with `samtools index`)")
 
     def _opened(self) -> pysam.AlignmentFile:
         verbosity = pysam.set_verbosity(0)
         try:
-            fasta = str(self._reference) if self._reference else None
-            return pysam.AlignmentFile(str(self.path), reference_filename=fasta)
+            return pysam.AlignmentFile(str(self.path), reference_filename=self._reference)
         except (OSError, ValueError) as error:
             raise InputError(self.path, f"cannot be read as BAM or CRAM ({error})") from error
         finally:
@@ -69,6 +77,7 @@ class AlignedReader:
 
     def close(self) -> None:
         os.close(self._descriptor)
+        self._folder.cleanup()
 
     def samples(self) -> dict[str, tuple[str, ...]]:
         """Sample name -> its read groups, as the header says."""
@@ -138,6 +147,14 @@ class AlignedReader:
             copy.seek(0)
             data = igzip.decompress(copy.read())
         yield data[_header_size(data) :]
+
+
+def _is_cram(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"CRAM"
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from error
 
 
 def whole_blocks(data: bytes) -> int:
