@@ -10,7 +10,6 @@ from readwarp.align.extend.scalar import ungapped_is_best
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.jit import kernel
-from readwarp.index.bases import complement
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Ends, Pairs, Traces, arrays
 from readwarp.pairwise.scalar import LOCAL, MATCH
@@ -129,22 +128,40 @@ def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) 
 
 @kernel
 def _oriented(bases, offsets):
-    """The reads as sequenced, then their reverse complements: read r on strand s starts at offsets[r] + s * bases."""
+    """The reads as sequenced, then their reverse complements: read r on strand s starts at offsets[r] + s * bases.
+
+    Places are unsigned here and in `_unpack`, since a sign to be tested keeps a loop from becoming a vector loop.
+    """
     out = np.empty(2 * bases.size, np.uint8)
     out[: bases.size] = bases
     for read in range(offsets.size - 1):
-        first, last = offsets[read], offsets[read + 1] - 1
-        for i in range(first, last + 1):
-            out[bases.size + first + last - i] = complement(bases[i])
+        length = np.uint64(offsets[read + 1] - offsets[read])
+        last, behind = np.uint64(offsets[read + 1]) - np.uint64(1), np.uint64(bases.size + offsets[read])
+        for k in range(length):
+            base = bases[last - k]
+            out[behind + k] = base if base > 3 else np.uint8(3) - base
     return out
 
 
 @kernel
 def _unpack(packed, start, stop, out):
     """Reference bases [start, stop), two a byte, into out; anything but A C G T becomes NEVER."""
-    for position in range(start, stop):
-        base = (packed[position >> 1] >> np.uint8((position & 1) << 2)) & 15
-        out[position - start] = base + (base >> 2)
+    odd = start & 1 if start < stop else 0
+    if odd:
+        out[0] = _never(packed[start >> 1] >> np.uint8(4))
+    whole, first, place = (stop - start - odd) >> 1, np.uint64((start + odd) >> 1), np.uint64(odd)
+    for k in range(np.uint64(whole)):
+        both, at = packed[first + k], place + k + k
+        out[at] = _never(both & np.uint8(15))
+        out[at + np.uint64(1)] = _never(both >> np.uint8(4))
+    if odd + 2 * whole < stop - start:
+        out[stop - start - 1] = _never(packed[first + np.uint64(whole)] & np.uint8(15))
+
+
+@kernel
+def _never(base):
+    """4 (no base) becomes NEVER (5), so that it equals no read's 4."""
+    return np.uint8(base + (base >> np.uint8(2)))
 
 
 @kernel
@@ -168,6 +185,11 @@ def _best_segment(query, target, first, length, costs):
     `query` is the whole read, `target` holds the reference beside query[first], query[first + 1] and so on.
     """
     match, mismatch, _, _, bonus = costs
+    differences, beside = 0, query[first : first + length]
+    for i in range(length):
+        differences += beside[i] != target[i]
+    if differences == 0 and length == query.size:
+        return length * match + 2 * bonus, length
     best, stop = 0, 0
     running = bonus if first == 0 else 0
     for i in range(length):
@@ -227,6 +249,9 @@ def _trace_ungapped(oriented, starts, lengths, found, packed, costs, spans):
     score, query_stop, reference_stop, status = found
     for c in range(starts.size):
         if status[c] != UNGAPPED:
+            continue
+        if score[c] == lengths[c] * match + 2 * bonus:
+            spans[c, 0], spans[c, 1], spans[c, 2] = lengths[c] * match, 0, reference_stop[c] - lengths[c]
             continue
         left = score[c] - (bonus if query_stop[c] == lengths[c] else 0)
         i, edits, raw = np.int64(query_stop[c]), 0, left

@@ -1,0 +1,60 @@
+"""Vector lanes against NumPy."""
+
+import numpy as np
+import pytest
+
+from readwarp.device import simd
+from readwarp.device.jit import kernel
+
+
+@kernel
+def _apply(a, b, out):
+    x, y = simd.load(a, 0), simd.load(b, 0)
+    count = simd.VECTOR_BYTES // a.itemsize
+    simd.store(out, 0, simd.add(x, y))
+    simd.store(out, count, simd.subtract(x, y))
+    simd.store(out, 2 * count, simd.maximum(x, y))
+    simd.store(out, 3 * count, simd.plus(x, y))
+    simd.store(out, 4 * count, simd.where_greater(x, y, x, simd.splat(a, 7)))
+    simd.store(out, 5 * count, simd.where_equal(x, y, simd.splat(a, -1), y))
+
+
+@kernel
+def _bits(a, b, out):
+    simd.store_greater(out, 1, simd.load(a, 0), simd.load(b, 0))
+
+
+@kernel
+def _eights(a, out):
+    simd.store_eight(out, 3, simd.load_eight(a, 5))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
+def test_operations(dtype):
+    count, limits = simd.lanes(dtype), np.iinfo(dtype)
+    a, b = (np.random.default_rng(k).integers(limits.min, limits.max, count, dtype, endpoint=True) for k in (1, 2))
+    b[::3] = a[::3]
+    out = np.zeros(6 * count, dtype)
+    _apply(a, b, out)
+    wide_a, wide_b = a.astype(np.int64), b.astype(np.int64)
+    expected = [
+        np.clip(wide_a + wide_b, limits.min, limits.max), np.clip(wide_a - wide_b, limits.min, limits.max),
+        np.maximum(a, b), (wide_a + wide_b).astype(dtype), np.where(a > b, a, 7), np.where(a == b, -1, b),
+    ]  # fmt: skip
+    assert out.reshape(6, count).tolist() == [row.tolist() for row in expected]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
+def test_one_bit_per_lane(dtype):
+    count = simd.lanes(dtype)
+    a, b = (np.random.default_rng(k).integers(-5, 5, count, dtype) for k in (3, 4))
+    out = np.zeros(max(1, count // 8) + 2, np.uint8)
+    _bits(a, b, out)
+    found = np.unpackbits(out[1:-1], bitorder="little")[:count]
+    assert found.tolist() == (a > b).astype(int).tolist() and out[0] == out[-1] == 0
+
+
+def test_eight_bytes():
+    a, out = np.arange(20, dtype=np.uint8), np.zeros(12, np.uint8)
+    _eights(a, out)
+    assert out.tolist() == [0, 0, 0, *range(5, 13), 0]
