@@ -23,6 +23,7 @@ from readwarp.formats.bam_index import BamIndex, load_index
 from readwarp.formats.samtools import reference_in
 
 CHUNK = 1 << 18  # compressed bytes read at a time
+LARGEST_RECORD = 1 << 28  # bytes
 DAMAGED: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
 EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality control, duplicate
 
@@ -59,7 +60,7 @@ class AlignedReader:
             self.header, self.is_cram = file.header, file.is_cram
             self.names: tuple[str, ...] = self.header.references
             self.lengths: tuple[int, ...] = self.header.lengths
-            if self.header.to_dict().get("HD", {}).get("SO") in ("unsorted", "queryname", "unknown"):
+            if self.header.to_dict().get("HD", {}).get("SO") in ("unsorted", "queryname"):
                 raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
             if not self.is_cram and not file.is_bam:
                 raise InputError(self.path, "is neither BAM nor CRAM")
@@ -113,6 +114,8 @@ class AlignedReader:
             carry = raw[rest:].tobytes()
             if state == records.DONE:
                 break
+            if len(carry) > LARGEST_RECORD:
+                raise InputError(self.path, "damaged BAM record", f"near {self.names[contig]}:{max(last, 0) + 1}")
         if state == records.MORE and carry:
             raise InputError(self.path, "truncated: ends within a record")
         return _joined(parts, contig, start, stop)
