@@ -75,12 +75,12 @@ def chain_reads(
 @kernel
 def chain_read(anchors, contig_offsets, length, k, max_gap, scores, parents, best):
     """Best chains of one read, in order; returns how many. Anchors that can be linked lie in one cluster."""
-    found, stop, contig_stop = 0, 0, np.int64(0)
+    found, stop, contig_stop = np.int64(0), np.int64(0), np.int64(0)
     while stop < anchors.size:
         start, strand = stop, strand_of(anchors[stop])
         reference, query = reference_of(anchors[start]), query_of(anchors[start])
         if reference >= contig_stop or strand != strand_of(anchors[start - 1]):
-            contig_stop = contig_offsets[np.searchsorted(contig_offsets, reference, "right")]
+            contig_stop = contig_end(contig_offsets, reference)
         covered, on_one_diagonal, stop = k, True, start + 1
         while stop < anchors.size:
             step = reference_of(anchors[stop]) - reference
@@ -97,6 +97,19 @@ def chain_read(anchors, contig_offsets, length, k, max_gap, scores, parents, bes
             link_anchors(anchors[start:stop], k, max_gap, scores, parents)
             found = trace_chains(anchors[start:stop], k, scores, parents, best, found)
     return found
+
+
+@kernel
+def contig_end(contig_offsets, reference):
+    """The end of the contig that holds a reference position."""
+    low, high = 0, contig_offsets.size - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if contig_offsets[middle] <= reference:
+            low = middle + 1
+        else:
+            high = middle
+    return contig_offsets[low]
 
 
 @kernel
@@ -149,7 +162,7 @@ def insert(best, found, score, first, last, size, k):
     if row == best.shape[0]:
         return found
     for other in range(min(found, best.shape[0] - 1), row, -1):
-        best[other] = best[other - 1]
+        copy_row(best, other - 1, other)
     best[row, SCORE], best[row, STRAND], best[row, ANCHORS] = score, strand, size
     best[row, START], best[row, STOP] = start, reference_of(last) + k
     best[row, QUERY_START], best[row, QUERY_STOP] = query, query_of(last) + k
@@ -165,6 +178,12 @@ def keep(best, found, length, drop):
             best[row, SCORE], best[row, STRAND], best[row, QUERY_START], best[row, QUERY_STOP],
             best[0, SCORE], best[0, STRAND], best[0, QUERY_START], best[0, QUERY_STOP], length, drop,
         ):  # fmt: skip
-            best[kept] = best[row]
+            copy_row(best, row, kept)
             kept += 1
     return kept
+
+
+@kernel
+def copy_row(rows, source, target):
+    for column in range(COLUMNS):
+        rows[target, column] = rows[source, column]

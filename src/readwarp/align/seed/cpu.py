@@ -47,7 +47,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
 @kernel
 def sketch_reads(bases, read_offsets, k, s, t, scratch, hashes, queries, strands, seed_offsets, status):
     """Syncmers of each read, one read behind the other."""
-    row = 0
+    row = np.int64(0)
     for read in range(read_offsets.size - 1):
         start, stop = read_offsets[read], read_offsets[read + 1]
         if stop - start > MAX_READ_LENGTH:
@@ -133,7 +133,8 @@ def emit(
         if size > UNFILTERED:
             size = leave_out_weak(found[:size], support, kept)
         else:
-            kept[:] = found[:size]
+            for i in range(size):
+                kept[i] = found[i]
         sort(kept[:size])
         row += size
         anchor_offsets[read + 1] = row
@@ -158,15 +159,17 @@ def leave_out_weak(found, support, kept):
 
 @kernel
 def sort(values):
-    """Ascending order; values that ascend or descend already, as those of one place do, cost one pass."""
-    if values.size > 1 and values[0] > values[-1]:
-        values[:] = values[::-1].copy()
-    if values.size > SMALL:
-        values.sort()
-        return
-    for i in range(1, values.size):
-        value, j = values[i], i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
+    """Ascending order (Shell 1959); values that ascend or descend already, as those of one place do, cost one pass."""
+    size = values.size
+    if size > 1 and values[0] > values[size - 1]:
+        for i in range(size >> 1):
+            values[i], values[size - 1 - i] = values[size - 1 - i], values[i]
+    gap = np.int64(1) if size <= SMALL else size // 3
+    while gap > 0:
+        for i in range(gap, size):
+            value, j = values[i], i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap = gap // 3 if gap > 4 else gap >> 1
