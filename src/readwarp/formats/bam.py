@@ -9,6 +9,7 @@ taken as a single read.
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -121,7 +122,7 @@ def raw_records(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
     header = read_header(path)
     order = next(iter(lines_of(header, "HD")), "")
     grouped = field(order, "SO") == "queryname" or field(order, "GO") == "query"
-    limit = max(1 << 16, batch_bases * 3 // 2)  # a base takes a byte and a half
+    limit = max(1 << 9, batch_bases * 3 // 2)  # a base takes a byte and a half
     collate = field(order, "SO") == "coordinate"
     if not collate and not grouped:
         collate = _looks_ungrouped(path, given, limit)
@@ -134,16 +135,12 @@ def raw_records(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
 
 def _looks_ungrouped(path: str, given: ReadInput, limit: int) -> bool:
     """Whether mates are apart at the beginning of a file whose header does not say how it is sorted."""
-    source = Source(path)
-    records = _Records(source, given, collate=False)
-    try:
-        for _ in _chunks(records, limit, strict=True):
-            return False
-    except UngroupedError:
-        return True
-    finally:
-        records.close()
-        source.close()
+    with closing(Source(path)) as source, closing(_Records(source, given, collate=False)) as records:
+        try:
+            for _ in _chunks(records, limit, strict=True):
+                return False
+        except UngroupedError:
+            return True
     return False
 
 
