@@ -8,6 +8,7 @@ from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 
+OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
 Allele = tuple[int, bytes, int]  # deleted bases, inserted bases, allele of the pileup or -1
 Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
 
@@ -38,19 +39,30 @@ def find_sites(pileup: Pileup, reference: np.ndarray, parameters: CallParameters
 
 
 def _substitutions(pileup: Pileup, reference: np.ndarray, parameters: CallParameters) -> list[Site]:
-    counts = pileup.counts[:, :, 0] + pileup.counts[:, :, 1]
-    depth = counts.sum(axis=1)
-    least = np.maximum(parameters.min_alternate_count, parameters.min_alternate_fraction * depth)
-    is_allele = counts >= least[:, None]
-    known = np.flatnonzero(reference < 4)
-    is_allele[known, reference[known]] = False
-    is_allele[reference > 3] = False
+    shown = np.zeros(reference.size, np.uint8)
+    find_bases(pileup.counts, reference, parameters.min_alternate_count, parameters.min_alternate_fraction, shown)
     sites: list[Site] = []
-    for w in np.flatnonzero(is_allele[:, :DELETED].any(axis=1)).tolist():
-        shown = sorted(np.flatnonzero(is_allele[w]).tolist(), key=lambda base: (-counts[w, base], base))
-        alleles = [(1, bytes([base]), -1) for base in (int(reference[w]), *shown)]
+    for w in np.flatnonzero(shown & OTHER_BASE).tolist():
+        number = pileup.counts[w].sum(axis=1).tolist()
+        others = sorted((base for base in range(DELETED + 1) if shown[w] >> base & 1), key=lambda base: -number[base])
+        alleles = [(1, bytes([base]), -1) for base in (int(reference[w]), *others)]
         sites.append((pileup.start + w, False, alleles))
     return sites
+
+
+@kernel
+def find_bases(counts, reference, least, fraction, shown):
+    """Set bit b of `shown` (uint8 [w]) where base b, not the reference's, has reads enough; DELETED is bit 4."""
+    for w in range(reference.size):
+        if reference[w] > 3:
+            continue
+        depth = 0
+        for base in range(5):
+            depth += counts[w, base, 0] + counts[w, base, 1]
+        for base in range(5):
+            number = counts[w, base, 0] + counts[w, base, 1]
+            if base != reference[w] and number >= least and number >= fraction * depth:
+                shown[w] |= np.uint8(1 << base)
 
 
 def _indels(pileup: Pileup, reference: np.ndarray, parameters: CallParameters) -> list[Site]:
