@@ -10,8 +10,10 @@ from readwarp.cli.align import add_alignment, job_of
 from readwarp.errors import UsageError
 
 if TYPE_CHECKING:
+    from readwarp.call.targets import Target
     from readwarp.cli.align_job import AlignJob
     from readwarp.cli.reporting import Reporter
+    from readwarp.index.store import Reference
 
 EPILOG = """\
 example:
@@ -35,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from readwarp.cli.align_job import align
+    from readwarp.cli.align_job import align, open_index
     from readwarp.cli.reporting import Reporter
     from readwarp.cli.summary import show
 
@@ -49,8 +51,10 @@ def run(options: argparse.Namespace) -> int:
         for output in (bam, vcf, metrics):
             shared.check_output(output, options.force, [options.reference, *options.reads])
         with Reporter(options) as reporter:
+            reference = open_index(job, reporter).reference
+            targets = shared.targets(options, reference)
             align(replace(job, output=str(bam), stages=("formats", "calling")), reporter)
-            call(options, job, bam, vcf, reporter)
+            call(options, reference, targets, bam, vcf, reporter)
             reporter.write_metrics(metrics)
         show(reporter.metrics, (bam, vcf, metrics), quiet=options.quiet)
     except BaseException:
@@ -60,19 +64,24 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def call(options: argparse.Namespace, job: "AlignJob", bam: Path, vcf: Path, reporter: "Reporter") -> None:
+def call(
+    options: argparse.Namespace,
+    reference: "Reference",
+    targets: "list[Target] | None",
+    bam: Path,
+    vcf: Path,
+    reporter: "Reporter",
+) -> None:
     from readwarp.call.pipeline import call_variants
-    from readwarp.index import open_or_build
 
-    reference, metrics = open_or_build(options.reference).reference, reporter.metrics
-    targets = shared.targets(options, reference)
+    metrics = reporter.metrics
     with metrics.time("call"), reporter.progress("calling", "bases") as progress:
         call_variants(
             reference,
             bam,
             vcf,
             shared.calling(options),
-            job.resources,
+            shared.resources(options),
             metrics,
             regions=targets,
             reference_path=options.reference,
