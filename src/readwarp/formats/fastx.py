@@ -182,7 +182,7 @@ def _measure(raw: RawBatch, file: int) -> ndarray:
     text, start, stop = raw.data[file]
     lines = 4 * raw.records if raw.kind == "fastq" else int(np.count_nonzero(text[start:stop] == kernels.NEWLINE))
     ends = np.empty(lines, np.int64)
-    kernels.line_ends(text.view(np.uint64), text, start, stop, ends)
+    kernels.line_ends(text.view(np.uint64), start, stop, ends)
     fields = np.empty((raw.records, kernels.FIELDS), np.int64)
     if raw.kind == "fasta":
         record, reason, found = kernels.measure_fasta(text, start, ends, lines, fields)

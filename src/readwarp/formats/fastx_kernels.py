@@ -47,11 +47,20 @@ def is_blank(text, start, stop):
 
 
 @scalar
-def newline_bytes(word):
-    """Not 0 when a byte of the word is a newline."""
+def newline_bits(word):
+    """The highest bit of each byte of the word that is a newline."""
     x = word ^ np.uint64(0x0A0A0A0A0A0A0A0A)
     low = np.uint64(0x7F7F7F7F7F7F7F7F)
     return ~(((x & low) + low) | x) & np.uint64(0x8080808080808080)
+
+
+@scalar
+def lowest_byte(bits):
+    """Which byte the lowest bit lies in."""
+    lowest = bits & (~bits + np.uint64(1))
+    byte = np.int64(4) if lowest & np.uint64(0xFFFFFFFF00000000) else np.int64(0)
+    byte += 2 if lowest & np.uint64(0xFFFF0000FFFF0000) else 0
+    return byte + (1 if lowest & np.uint64(0xFF00FF00FF00FF00) else 0)
 
 
 @kernel
@@ -64,15 +73,17 @@ def cut_fastq(words, text, start, stop, most):
     if is_blank(text, start, stop):
         return records, position, True
     for w in range(start >> 3, (stop + 7) >> 3):
-        if newline_bytes(words[w]):
-            for i in range(max(8 * w, start), min(8 * w + 8, stop)):
-                lines += text[i] == NEWLINE
-                if lines == 4:
-                    records, position, lines = records + 1, i + 1, 0
-                    if records == most:
-                        return records, position, False
-                    if is_blank(text, position, stop):
-                        return records, position, True
+        bits = newline_bits(words[w])
+        while bits:
+            i = 8 * w + lowest_byte(bits)
+            bits &= bits - np.uint64(1)
+            lines += start <= i < stop
+            if lines == 4:
+                records, position, lines = records + 1, i + 1, 0
+                if records == most:
+                    return records, position, False
+                if is_blank(text, position, stop):
+                    return records, position, True
     return records, position, False
 
 
@@ -101,16 +112,17 @@ def is_blank_text(text, start, stop):
 
 
 @kernel
-def line_ends(words, text, start, stop, ends):
-    """Positions of the newlines in text[start:stop] -> ends (int64); how many there are."""
+def line_ends(words, start, stop, ends):
+    """Positions of the newlines in bytes start to stop of `words` (uint64) -> ends (int64)."""
     n = 0
     for w in range(start >> 3, (stop + 7) >> 3):
-        if newline_bytes(words[w]):
-            for i in range(max(8 * w, start), min(8 * w + 8, stop)):
-                if text[np.uint64(i)] == NEWLINE:
-                    ends[np.uint64(n)] = i
-                    n += 1
-    return n
+        bits = newline_bits(words[np.uint64(w)])
+        while bits:
+            i = 8 * w + lowest_byte(bits)
+            bits &= bits - np.uint64(1)
+            if start <= i < stop:
+                ends[np.uint64(n)] = i
+                n += 1
 
 
 @scalar
