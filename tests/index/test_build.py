@@ -57,6 +57,17 @@ def test_stretches_threads_and_pieces_change_nothing(tmp_path, monkeypatch, stre
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
 
 
+@pytest.mark.parametrize("inner_bits", [0, 3, 8])
+def test_partitions_change_nothing(tmp_path, monkeypatch, inner_bits):
+    """Large genomes have more partitions; here the bits within one are made few instead."""
+    path = write_fasta(tmp_path / "ref.fa", REFERENCES["one"] * 3)
+    whole = Index.build(path)
+    monkeypatch.setattr(build, "INNER_BITS", inner_bits)
+    parts = Index.build(path)
+    for name in ("bucket_starts", "tags", "positions"):
+        assert np.array_equal(getattr(whole, name), getattr(parts, name))
+
+
 def test_reference(tmp_path):
     path = tmp_path / "ref.fa"
     path.write_bytes(b">a\nacgtRN\n>HLA-A*01:01 x\nTTG\n")

@@ -3,9 +3,10 @@
 from typing import Any
 
 from llvmlite import ir
+from numba import extending
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
+intrinsic: Any = extending.intrinsic  # its type says that the typing context is an argument of the caller
 READ, MOST_LOCAL, DATA = 0, 3, 1  # operands of llvm.prefetch
 
 

@@ -5,7 +5,7 @@ import warnings
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from isal import igzip, isal_zlib
 
@@ -14,6 +14,7 @@ from readwarp.errors import InputError
 BLOCK = 1 << 24  # bytes read at a time
 IUPAC = b"ACGTUNRYSWKMBDHV"
 UPPER = bytes(range(256)).upper()
+GZIP_ERRORS: Any = (EOFError, zlib.error, igzip.BadGzipFile, isal_zlib.error)
 GZIP_MAGIC = b"\x1f\x8b"
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
@@ -37,7 +38,7 @@ def read_contigs(path: str | Path) -> Iterator[Contig]:
             for contig in _parsed(stream, path):
                 _check(contig, path, seen)
                 yield contig
-    except (EOFError, zlib.error, isal_zlib.error, igzip.BadGzipFile) as error:
+    except GZIP_ERRORS as error:
         raise InputError(path, f"truncated or corrupt gzip ({error})") from error
     except OSError as error:
         raise InputError(path, error.strerror or str(error)) from error

@@ -1,5 +1,7 @@
 """Chains on CUDA: a thread per read, the same passes as cpu.py; chains are found in place, then closed up."""
 
+from typing import Any
+
 import numpy as np
 
 from readwarp.align.chain.scalar import (
@@ -31,7 +33,7 @@ def chain_hits(
     reads: ReadBatch, hits: SeedHits, contig_offsets: np.ndarray, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
     """As cpu.chain_hits; arrays in and out are on the device."""
-    sizes = np.diff(hits.anchor_offsets.copy_to_host())
+    sizes = np.diff(to_host(hits.anchor_offsets))
     n, grid = sizes.size, (max(1, -(-sizes.size // THREADS)), THREADS)
     starts = offsets_of(np.minimum(sizes, parameters.max_chains))
     rows = cuda.device_array((max(1, int(starts[-1])), COLUMNS), np.int64)
@@ -43,15 +45,22 @@ def chain_hits(
             parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop), scores, parents,
             device_starts, rows, found,
         )  # fmt: skip
-    ends = offsets_of(found.copy_to_host() if hits.anchors.size else np.zeros(n, np.int64))
+    ends = offsets_of(to_host(found) if hits.anchors.size else np.zeros(n, np.int64))
     chain_offsets, total = cuda.to_device(ends), int(ends[-1])
-    places = [cuda.device_array(total, np.int64) for _ in (START, STOP)]
-    queries = [cuda.device_array(total, np.int32) for _ in (QUERY_START, QUERY_STOP)]
-    strand = cuda.device_array(total, np.uint8)
+    start, stop = (cuda.device_array(total, np.int64) for _ in (START, STOP))
+    query_start, query_stop = (cuda.device_array(total, np.int32) for _ in (QUERY_START, QUERY_STOP))
     score, anchors = (cuda.device_array(total, np.int32) for _ in (SCORE, ANCHORS))
+    strand = cuda.device_array(total, np.uint8)
     if total:
-        close_up[grid](device_starts, rows, chain_offsets, *places, *queries, strand, score, anchors)
-    return Chains(chain_offsets, *places, *queries, strand, score, anchors, hits.repetitive, hits.status)
+        close_up[grid](device_starts, rows, chain_offsets, start, stop, query_start, query_stop, strand, score, anchors)
+    return Chains(
+        chain_offsets, start, stop, query_start, query_stop, strand, score, anchors, hits.repetitive, hits.status
+    )
+
+
+def to_host(array: Any) -> np.ndarray:
+    host: np.ndarray = array.copy_to_host()
+    return host
 
 
 def offsets_of(sizes: np.ndarray) -> np.ndarray:

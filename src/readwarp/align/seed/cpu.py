@@ -164,7 +164,7 @@ def sort(values):
     if size > 1 and values[0] > values[size - 1]:
         for i in range(size >> 1):
             values[i], values[size - 1 - i] = values[size - 1 - i], values[i]
-    gap = np.int64(1) if size <= SMALL else size // 3
+    gap = 1 if size <= SMALL else size // 3
     while gap > 0:
         for i in range(gap, size):
             value, j = values[i], i

@@ -1,5 +1,7 @@
 """Seeds on CUDA: a thread per read in each pass of cpu.py; anchors are counted, then placed, then closed up."""
 
+from typing import Any
+
 import numpy as np
 
 from readwarp.align.seed.scalar import UNFILTERED, WINDOWS, anchor_of, is_supported, next_cap, window_of
@@ -17,7 +19,7 @@ COUNTERS = 2 * WINDOWS
 
 def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
     """As cpu.find_seeds; arrays in and out are on the device."""
-    p, lengths = index.parameters, np.diff(reads.read_offsets.copy_to_host())
+    p, lengths = index.parameters, np.diff(to_host(reads.read_offsets))
     n, grid = lengths.size, (max(1, -(-lengths.size // THREADS)), THREADS)
     rooms = most_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t)
     seed_starts, room = cuda.to_device(offsets_of(rooms)[:-1]), max(1, int(rooms.sum()))
@@ -34,17 +36,22 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
         seed_starts, seed_counts, counts, parameters.max_hits, parameters.rescue_hits, parameters.max_anchors,
         caps, sizes, repetitive,
     )  # fmt: skip
-    starts = offsets_of(sizes.copy_to_host())
+    starts = offsets_of(to_host(sizes))
     found = cuda.device_array(max(1, starts[-1]), np.uint64)
     emit[grid](
         reads.read_offsets, seed_starts, seed_counts, queries, strands, firsts, counts, caps, index.tags,
         index.positions, p.k, cuda.to_device(starts), found, sizes,
     )  # fmt: skip
-    ends = offsets_of(sizes.copy_to_host())
+    ends = offsets_of(to_host(sizes))
     anchors, anchor_offsets = cuda.device_array(ends[-1], np.uint64), cuda.to_device(ends)
     if ends[-1]:
         close_up[grid](found, cuda.to_device(starts), anchors, anchor_offsets)
     return SeedHits(anchors, anchor_offsets, repetitive, status)
+
+
+def to_host(array: Any) -> np.ndarray:
+    host: np.ndarray = array.copy_to_host()
+    return host
 
 
 def offsets_of(sizes: np.ndarray) -> np.ndarray:
@@ -116,9 +123,9 @@ def choose(seed_starts, seed_counts, counts, max_hits, rescue_hits, max_anchors,
     if read >= seed_counts.size:
         return
     first, last = seed_starts[read], seed_starts[read] + seed_counts[read]
-    cap, wanted, anchors, left_out = 0, max_hits, 0, 0
+    cap, wanted, anchors, left_out = np.int64(0), np.int64(max_hits), np.int64(0), 0
     while wanted != cap:
-        cap, anchors, left_out = wanted, 0, 0
+        cap, anchors, left_out = wanted, np.int64(0), 0
         for i in range(first, last):
             if counts[i] > cap:
                 left_out += 1
@@ -158,7 +165,7 @@ def leave_out_weak(found, start, stop):
     support = cuda.local.array(COUNTERS, np.uint16)
     for window in range(COUNTERS):
         support[window] = 0
-    most = 0
+    most = np.int64(0)
     for i in range(start, stop):
         for half in range(2):
             window = window_of(found[i], half)
