@@ -147,9 +147,12 @@ def decode(raw, places, cigar_offsets, read_offsets, numbers, name_hash, cigar, 
             cigar[cigar_offsets[i] + j] = number_at(raw, name_stop + 4 * j, 4)
         first, length = read_offsets[i], read_offsets[i + 1] - read_offsets[i]
         sequence = name_stop + 4 * (cigar_offsets[i + 1] - cigar_offsets[i])
-        for j in range(length):
-            byte = raw[sequence + (j >> 1)]
-            bases[first + j] = NIBBLES[byte & 15] if j & 1 else NIBBLES[byte >> 4]
+        for j in range(length // 2):  # unsigned indices: no test for negative ones
+            byte = raw[np.uint64(sequence + j)]
+            bases[np.uint64(first + 2 * j)] = NIBBLES[byte >> 4]
+            bases[np.uint64(first + 2 * j + 1)] = NIBBLES[byte & 15]
+        if length & 1:
+            bases[first + length - 1] = NIBBLES[raw[sequence + length // 2] >> 4]
         sequence += (length + 1) >> 1
         for j in range(length):
-            qualities[first + j] = raw[sequence + j]
+            qualities[np.uint64(first + j)] = raw[np.uint64(sequence + j)]

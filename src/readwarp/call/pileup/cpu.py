@@ -34,19 +34,20 @@ def count_bases(
 ):  # fmt: skip
     """Add every read to `depth`, `counts`, `quality_sums`; write its events, unmoved (`event_length` < 0: deletion)."""
     for read in range(position.size):
-        strand = (flag[read] >> 4) & 1
+        strand = np.uint64((flag[read] >> 4) & 1)
         p, q, event = position[read], read_offsets[read], event_offsets[read]
         quality, is_open = 0, False  # of the last aligned base: its quality, whether it came before max_depth
         for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
             operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
             if is_match(operation):
                 for k in range(max(0, start - p), min(length, stop - p)):
-                    base, w = bases[q + k], p + k - start
+                    w, place = np.uint64(p + k - start), np.uint64(q + k)  # unsigned: no test for negative indices
+                    base = np.uint64(bases[place])
                     is_open = depth[w] < max_depth
-                    if is_open and is_usable(base, qualities[q + k], min_base_quality):
+                    if is_open and is_usable(base, qualities[place], min_base_quality):
                         depth[w] += 1
                         counts[w, base, strand] += 1
-                        quality_sums[w, base, strand] += qualities[q + k]
+                        quality_sums[w, base, strand] += qualities[place]
                 p, q = p + length, q + length
                 quality = qualities[q - 1] if length else 0
             elif operation in (INSERTION, DELETION):
@@ -58,7 +59,8 @@ def count_bases(
                 if operation == INSERTION:
                     q += length
                 else:
-                    for w in range(max(p, start) - start, min(p + length, stop) - start):
+                    for place in range(max(p, start), min(p + length, stop)):
+                        w = np.uint64(place - start)
                         if quality > 0 and depth[w] < max_depth:
                             depth[w] += 1
                             counts[w, DELETED, strand] += 1
