@@ -43,6 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reference", type=Path)
     parser.add_argument("-t", "--threads", default="2")
+    parser.add_argument("--tools", nargs="+", default=["readwarp", "minimap2", "bwa"])
     options = parser.parse_args()
     readwarp = str(Path(sys.executable).with_name("readwarp"))
     with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +58,8 @@ def main() -> None:
         }  # fmt: skip
         measured([readwarp, "index", str(warm)])
         bases, rows = bases_of(reference), []
-        for tool, (command, files) in commands.items():
+        for tool in options.tools:
+            command, files = commands[tool]
             seconds, peak = measured(command)
             size = sum(Path(folder, name).stat().st_size for name in files)
             rows.append([date.today(), options.reference.name, bases, tool, options.threads, f"{seconds:.2f}",
