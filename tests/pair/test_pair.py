@@ -136,7 +136,10 @@ def test_candidates_are_the_best_chains_by_score_and_mate(data):
 
     for m, own in enumerate(mates):
         value = [c[2] + max([0, *(o[2] for o in mates[1 - m] if concordant(c, o))]) for c in own]
-        order = sorted(range(len(own)), key=lambda i: (-value[i], i))[: parameters.max_candidates]
+        order = sorted(range(len(own)), key=lambda i: (-value[i], i))
+        paired = [i for i in order[:1] if value[i] > own[i][2]]
+        hopeless = {i for i in order if paired and value[i] == own[i][2] and own[i][2] < 0.7 * own[0][2]}
+        order = [i for i in order if i not in hopeless][: parameters.max_candidates]
         rows = slice(*found.candidate_offsets[m : m + 2])
         assert found.diagonal[rows].tolist() == [own[i][0] for i in order]
         assert found.chain_score[rows].tolist() == [own[i][2] for i in order]

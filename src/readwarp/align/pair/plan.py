@@ -9,6 +9,7 @@ from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
 
 FIRST, CHAIN = int(Segment.FIRST), int(Origin.CHAIN)
+WEAK = 7  # tenths of the score of a read's best chain
 
 
 @kernel
@@ -30,11 +31,30 @@ def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
 
 
 @kernel
-def best_chains(first, last, value, most, order):
+def is_hopeless(c, first, top, length, chains, value):
+    """Whether a chain is too weak beside the read's best one (`first`), when `top` has a concordant mate and c has not.
+
+    Such a place for the same part of the read could neither win nor, being worse by a penalty and a mismatch, make the
+    winner less sure.
+    """
+    score = chains.score
+    if value[top] == score[top] or value[c] > score[c] or 10 * score[c] >= WEAK * score[first]:
+        return False
+    head, tail = chains.query_start[c], chains.query_stop[c]
+    if chains.strand[c] != chains.strand[top]:
+        head, tail = length - tail, length - head
+    shared = min(tail, chains.query_stop[top]) - max(head, chains.query_start[top])
+    return 2 * shared >= tail - head
+
+
+@kernel
+def best_chains(first, last, length, chains, value, most, order):
     """Rows first..last by descending value, the earlier first where equal -> order; how many, `most` at most."""
-    n = 0
+    n, top = 0, first
     for c in range(first, last):
-        if n == most and value[c] <= value[order[n - 1]]:
+        top = c if value[c] > value[top] else top
+    for c in range(first, last):
+        if is_hopeless(c, first, top, length, chains, value) or (n == most and value[c] <= value[order[n - 1]]):
             continue
         n = min(n + 1, most)
         i = n - 1
@@ -55,7 +75,7 @@ def plan(read_offsets, segment, chains, contig_offsets, limits, most, padding, o
         if segment[r] == FIRST:
             add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value)
         length = read_offsets[r + 1] - read_offsets[r]
-        for i in range(best_chains(chains.offsets[r], chains.offsets[r + 1], value, most, order)):
+        for i in range(best_chains(chains.offsets[r], chains.offsets[r + 1], length, chains, value, most, order)):
             c = order[i]
             contig = contig_of(contig_offsets, chains.start[c])
             head, tail = chains.start[c] - chains.query_start[c], chains.stop[c] - chains.query_stop[c]
