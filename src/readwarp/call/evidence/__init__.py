@@ -28,3 +28,6 @@ FLANK = 20
 MAX_MASK = 64
 MAX_WEIGHT = 45
 NOTHING, SEVERAL = -2, -1  # values of Likelihoods.allele
+INFORMED = 0.01  # log10 by which the best allele must be ahead for a read to say something ...
+CLEAR = 0.3  # ... and for it to show that allele
+MISALIGNED = 1.0  # log10 by which another allele fits better than the reference's for a read end to be masked

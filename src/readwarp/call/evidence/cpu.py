@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from readwarp.batches import AlignedReads, Likelihoods, Pileup, Sites
-from readwarp.call.evidence import FLANK, MAX_MASK, MAX_WEIGHT, NOTHING, SEVERAL
+from readwarp.call.evidence import CLEAR, FLANK, INFORMED, MAX_MASK, MAX_WEIGHT, MISALIGNED, NOTHING, SEVERAL
 from readwarp.call.evidence.pairs import anchors, base_at, find_pairs
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
 from readwarp.call.pileup import MAX_INDEL
@@ -247,10 +247,10 @@ def compare_indels(
                 own = lengths[shown]
             slip(fits, lengths, unit[site], tract, own, own_fit, table)
             best, margin = settle(table, mapping_quality[read])
-            if margin > 0.01:
-                allele[pair] = best if margin > 0.3 else SEVERAL
+            if margin > INFORMED:
+                allele[pair] = best if margin > CLEAR else SEVERAL
             quality[pair] = qualities[anchor]
             end_distance[pair] = min(anchor - aligned_low, aligned_high - 1 - anchor)
-            if gain > 1.0 and shown == 0 and room <= MAX_MASK:
+            if gain > MISALIGNED and shown == 0 and room <= MAX_MASK:
                 for k in range(room):
                     masked[anchor + step * (k + 1)] = 0
