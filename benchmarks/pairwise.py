@@ -3,8 +3,8 @@
     python benchmarks/pairwise.py [--pairs N] [--save]
 
 Prints a table of 10^9 cells per second of processor time (GCUPS; all cells of the 150 x 230 matrix are counted, best of
-several rounds that alternate) and with --save adds its rows to benchmarks/results/pairwise.csv. "Kernel" is the vector recurrence alone
-(`lanes.py`); "pairs" is `cpu.score_pairs` and `cpu.trace_pairs`: sorting, transposition, ends, CIGARs and all.
+several rounds that alternate) and with --save adds its rows to benchmarks/results/pairwise.csv. "Kernel" is the vector
+recurrence alone (`lanes.py`); "pairs" is `cpu.score_pairs` and `cpu.trace_pairs`: sorting, transposition, ends, CIGARs.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def kernels() -> dict[str, Contest]:
         query = rng.integers(0, 4, QUERY * count).astype(dtype)
         target = rng.integers(0, 4, TARGET * count).astype(dtype)
         H, none = np.full(QUERY * count, np.iinfo(dtype).min, dtype), np.empty(0, dtype)
-        space, found = np.empty_like(H), np.empty(8 * count, dtype)
+        space, found = H.copy(), np.empty(8 * count, dtype)
         directions = np.empty(QUERY * TARGET * max(8, count) // 2, np.uint8)
         remaining = np.zeros(count, dtype)
 

@@ -11,7 +11,6 @@ from readwarp.config import Scoring
 from readwarp.device.backend import choose
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
-from readwarp.index.bases import CODES
 from readwarp.pairwise.pairs import Costs, Pairs
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
 
@@ -137,12 +136,12 @@ def _encoded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: in
 def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
     """Byte -> code. With a matrix: its rows, its `*` for other letters, 255 if it has none."""
     if isinstance(scoring, Scoring):
-        table = CODES.copy()
-        others = np.arange(ord("A"), ord("Z") + 1)
-        others = others[CODES[others] == 4]
-        table[others], table[others + 32] = others, others  # equal letters match ...
-        table[ord("N")] = table[ord("n")] = unknown  # ... but N
-        return np.where(table == 4, unknown, table).astype(np.uint8)
+        table = np.full(256, unknown, np.uint8)
+        for letter in "BDEFHIJKLMOPQRSVWXYZ":  # equal letters match, but N
+            table[ord(letter)] = table[ord(letter.lower())] = ord(letter)
+        for code, letters in enumerate(("Aa", "Cc", "Gg", "TtUu")):
+            table[[ord(letter) for letter in letters]] = code
+        return table
     alphabet = scoring.alphabet.upper()
     table = np.full(256, alphabet.index("*") if "*" in alphabet else 255, np.uint8)
     for code, letter in enumerate(alphabet):

@@ -7,7 +7,6 @@ target lengths. `costs`: match, mismatch, gap open, gap extension, bonus. `like`
 import numpy as np
 
 from readwarp.device.jit import kernel
-from readwarp.device.simd import load_eight, store_eight
 from readwarp.pairwise.lanes import (
     BLOCK,
     COLUMN,
@@ -37,74 +36,7 @@ from readwarp.pairwise.scalar import (
     operation,
     state_after,
 )
-
-
-@kernel
-def _up(positions):
-    """Rounded up to whole squares of `transpose`."""
-    return (positions + 7) // 8 * 8
-
-
-@kernel
-def _eight_by_eight(a, b, c, d, e, f, g, h):
-    """Transpose an 8 x 8 square of bytes, a row each: first single bytes change places, then twos, then fours."""
-    low = np.uint64(0x00FF00FF00FF00FF)
-    a, b = (a & low) | ((b & low) << np.uint64(8)), ((a >> np.uint64(8)) & low) | (b & ~low)
-    c, d = (c & low) | ((d & low) << np.uint64(8)), ((c >> np.uint64(8)) & low) | (d & ~low)
-    e, f = (e & low) | ((f & low) << np.uint64(8)), ((e >> np.uint64(8)) & low) | (f & ~low)
-    g, h = (g & low) | ((h & low) << np.uint64(8)), ((g >> np.uint64(8)) & low) | (h & ~low)
-    low = np.uint64(0x0000FFFF0000FFFF)
-    a, c = (a & low) | ((c & low) << np.uint64(16)), ((a >> np.uint64(16)) & low) | (c & ~low)
-    b, d = (b & low) | ((d & low) << np.uint64(16)), ((b >> np.uint64(16)) & low) | (d & ~low)
-    e, g = (e & low) | ((g & low) << np.uint64(16)), ((e >> np.uint64(16)) & low) | (g & ~low)
-    f, h = (f & low) | ((h & low) << np.uint64(16)), ((f >> np.uint64(16)) & low) | (h & ~low)
-    low, half = np.uint64(0x00000000FFFFFFFF), np.uint64(32)
-    a, e = (a & low) | (e << half), (a >> half) | (e & ~low)
-    b, f = (b & low) | (f << half), (b >> half) | (f & ~low)
-    c, g = (c & low) | (g << half), (c >> half) | (g & ~low)
-    d, h = (d & low) | (h << half), (d >> half) | (h & ~low)
-    return a, b, c, d, e, f, g, h
-
-
-@kernel
-def _eight(source, start, length, offset, position, filler):
-    """Codes of one lane at eight positions, whose sequence of that length lies from position `offset` on."""
-    place = position - offset
-    if place >= 0 and place + 8 <= length:
-        return load_eight(source, start + place)
-    codes = np.uint64(0)
-    for k in range(8):
-        code = source[start + place + k] if 0 <= place + k < length else np.uint8(filler)
-        codes |= np.uint64(code) << np.uint64(8 * k)
-    return codes
-
-
-@kernel
-def transpose(source, starts, lengths, offsets, count, positions, filler, narrow, out):
-    """Lane l gets source[starts[l]:][:lengths[l]] from position offsets[l] on: out[position * count + lane].
-
-    Everything else holds `filler`. narrow: bytes for lanes of more than 8 bits. Both hold `positions` rounded up to 8.
-    """
-    space = out.view(np.int8) if out.itemsize == 1 else narrow
-    width = max(count, 8)  # lanes of the byte space
-    squares = np.empty(8, np.uint64)
-    for lane in range(0, width, 8):
-        for position in range(0, positions, 8):
-            for k in range(8):
-                if lane + k < starts.size:
-                    one = lane + k
-                    squares[k] = _eight(source, starts[one], lengths[one], offsets[one], position, filler)
-                else:
-                    squares[k] = np.uint64(filler) * np.uint64(0x0101010101010101)
-            rows = _eight_by_eight(
-                squares[0], squares[1], squares[2], squares[3], squares[4], squares[5], squares[6], squares[7]
-            )
-            for k in range(8):
-                store_eight(space, (position + k) * width + lane, rows[k])
-    if out.itemsize > 1:
-        for position in range(positions):
-            for lane in range(count):
-                out[position * count + lane] = narrow[position * width + lane]
+from readwarp.pairwise.transpose import rounded_up, transpose
 
 
 @kernel
@@ -126,10 +58,11 @@ def gain_of(query_code, target_code, match, mismatch, matrix):
 
 
 @kernel
-def _top_row(pads, count, columns, costs, mode, H):
-    """The row above the target: nothing in local mode (but the bonus before the query), a gap in the others."""
+def _top_row(pads, count, columns, costs, mode, H, E):
+    """H of the row above the target: 0 in local mode (but the bonus before the query), a gap in the others; E: none."""
     floor = -(1 << (8 * H.itemsize - 1)) if mode == LOCAL else 0
     H[: columns * count] = floor
+    E[: columns * count] = -(1 << (8 * E.itemsize - 1))
     for lane in range(pads.size):
         if mode == LOCAL:
             for j in range(pads[lane]):
@@ -174,22 +107,22 @@ def score_sorted(pairs, order, costs, matrix, mode, like, score, query_stop, tar
     queries, query_starts, query_lengths, targets, target_starts, target_lengths = pairs
     count, ceiling = like.size, (1 << (8 * like.itemsize)) - 1
     longest, tallest = query_lengths[order].max(), target_lengths[order].max()
-    query, target = np.empty(_up(longest) * count, like.dtype), np.empty(_up(tallest) * count, like.dtype)
-    narrow = np.empty(_up(max(longest, tallest)) * max(count, 8), np.int8)
+    query, target = np.empty(rounded_up(longest) * count, like.dtype), np.empty(rounded_up(tallest) * count, like.dtype)
+    narrow = np.empty(rounded_up(max(longest, tallest)) * max(count, 8), np.int8)
     H, E = np.empty(longest * count, like.dtype), np.empty(longest * count, like.dtype)
     table, gains = _table(matrix, like, longest)
-    remaining, found = np.zeros(count, like.dtype), np.empty(8 * count, like.dtype)
+    last_row, found = np.zeros(count, like.dtype), np.empty(8 * count, like.dtype)
     for begin in range(0, order.size, count):
         group = order[begin : begin + count]
         columns, rows = query_lengths[group].max(), target_lengths[group].max()
         pads = columns - query_lengths[group]
         transpose(queries, query_starts[group], query_lengths[group], pads, count, columns, PAD, narrow, query)
         transpose(targets, target_starts[group], target_lengths[group], 0 * pads, count, rows, OUTSIDE, narrow, target)
-        _top_row(pads, count, columns, costs, mode, H)
+        _top_row(pads, count, columns, costs, mode, H, E)
         if mode == GLOBAL:
             for lane in range(group.size):
-                remaining[lane] = target_lengths[group[lane]]
-        score_group(query, target, columns, rows, pads.max(), H, E, remaining, costs, table, gains, mode, found)
+                last_row[lane] = target_lengths[group[lane]]
+        score_group(query, target, columns, rows, pads.max(), H, E, last_row, costs, table, gains, mode, found)
         for lane in range(group.size):
             pair = group[lane]
             best, stop, end = _collect(found, count, lane, columns, pads[lane], pads.max(), mode)
@@ -330,7 +263,7 @@ def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, us
     queries, query_starts, _, targets, target_starts, _ = pairs
     count, plane = like.size, max(8, like.size)
     longest = query_stop[order].max()
-    query = np.empty(_up(longest) * count, like.dtype)
+    query = np.empty(rounded_up(longest) * count, like.dtype)
     H, E = np.empty(longest * count, like.dtype), np.empty(longest * count, like.dtype)
     table, gains = _table(matrix, like, longest)
     target, narrow, directions = np.empty(0, like.dtype), np.empty(0, np.int8), np.empty(0, np.uint8)
@@ -346,8 +279,8 @@ def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, us
         if directions.size < size:
             directions = np.empty(size, np.uint8)
         if target.size < rows * count:
-            target = np.empty(_up(rows) * count, like.dtype)
-            narrow = np.empty(_up(max(rows, longest)) * max(count, 8), np.int8)
+            target = np.empty(rounded_up(rows) * count, like.dtype)
+            narrow = np.empty(rounded_up(max(rows, longest)) * max(count, 8), np.int8)
         origins = (target_stop[group] - query_stop[group] - before) * (mode != GLOBAL)
         inside = np.maximum(origins, 0)
         none = 0 * inside
@@ -356,7 +289,7 @@ def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, us
         transpose(
             targets, target_starts[group] + inside, lengths, inside - origins, count, rows, OUTSIDE, narrow, target
         )
-        _top_row(none, count, columns, costs, mode, H)
+        _top_row(none, count, columns, costs, mode, H, E)
         trace_group(query, target, columns, rows, lead, width, H, E, costs, table, gains, mode, directions)
         for lane in range(group.size):
             band = stride, width, origins[lane]

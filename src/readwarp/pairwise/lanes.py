@@ -42,8 +42,47 @@ def gap(extended, opened, extending):
 
 
 @kernel
+def place_if_greater(a, b, like, position, low, high):
+    """The digits of `position` in the lanes where a > b, those of before elsewhere."""
+    return (
+        where_greater(a, b, splat(like, position), low),
+        where_greater(a, b, splat(like, position // BLOCK), high),
+    )
+
+
+@kernel
+def report(found, count, best, column, column_block, row, row_block, end_best, end_row, end_row_block):
+    store(found, SCORE * count, best)
+    store(found, COLUMN * count, column)
+    store(found, COLUMN_BLOCK * count, column_block)
+    store(found, ROW * count, row)
+    store(found, ROW_BLOCK * count, row_block)
+    store(found, END_SCORE * count, end_best)
+    store(found, END_ROW * count, end_row)
+    store(found, END_ROW_BLOCK * count, end_row_block)
+
+
+@kernel
+def begin_column(padded, symbol, pad, left, F_left, least, h, e, F):
+    """(H, value to be compared, E, F) of a cell; before a lane's query begins, those of its first column."""
+    if padded:
+        blank = where_equal(symbol, pad, least, h)
+        return (
+            where_equal(symbol, pad, left, h),
+            blank,
+            where_equal(symbol, pad, least, e),
+            where_equal(symbol, pad, F_left, F),
+        )
+    return h, h, e, F
+
+
+@kernel
 def row_gains(query, target, row, columns, matrix, gains):
-    """Scores of every query position of every lane with the lane's target in that row, from a substitution matrix."""
+    """Scores of every query position of every lane with the lane's target in that row, into gains [columns, lanes].
+
+    matrix [ALPHABET * ALPHABET]: the score of a query's code with a target's at query * ALPHABET + target; an empty one
+    elsewhere means match and mismatch.
+    """
     count = VECTOR_BYTES // query.itemsize
     for j in range(0, columns * count, count):
         for lane in range(count):
@@ -51,13 +90,12 @@ def row_gains(query, target, row, columns, matrix, gains):
 
 
 @kernel
-def score_group(query, target, columns, rows, first, H, E, remaining, costs, matrix, gains, mode, found):
+def score_group(query, target, columns, rows, first, H, E, last_row, costs, matrix, gains, mode, found):
     """Scores and ends of one group of lanes, into the vectors of `found`.
 
     query [columns, lanes]: aligned at their ends, PAD before; every lane has begun at column `first`.
-    target [rows, lanes]: aligned at their beginnings, OUTSIDE behind; remaining [lanes]: their lengths (GLOBAL only).
-    H [columns, lanes]: the row above the target; E [columns, lanes]: working memory. matrix: empty, or the score of a
-    query's code with a target's at query * ALPHABET + target, in place of match and mismatch; gains is its space.
+    target [rows, lanes]: aligned at their beginnings, OUTSIDE behind; last_row [lanes]: their lengths (GLOBAL only).
+    H [columns, lanes]: the row above the target; E [columns, lanes]: least. matrix, gains: see `row_gains`, or empty.
     found: best score of any cell with its column and row (LOCAL), best score of the last column with its row + 1.
     """
     match, mismatch, gap_open, gap_extend, bonus = costs
@@ -69,13 +107,9 @@ def score_group(query, target, columns, rows, first, H, E, remaining, costs, mat
     opening, extending = splat(H, gap_open + gap_extend), splat(H, gap_extend)
     last = (columns - 1) * count
     best = least if mode == LOCAL else splat(H, ceiling)
-    column, column_block, row, row_block = zero, zero, zero, zero
+    column, column_block, row, row_block, end_row, end_row_block = zero, zero, zero, zero, zero, zero
     end_best = load(H, last) if mode == SEMIGLOBAL else least
-    end_row, end_row_block = zero, zero
     left = add(least, splat(H, bonus)) if mode == LOCAL else zero
-    rows_left = load(remaining, 0)
-    for j in range(columns):
-        store(E, j * count, least)
     for i in range(rows):
         base = load(target, i * count)
         penalty = where_equal(base, outside, least, splat(H, -mismatch))
@@ -84,8 +118,7 @@ def score_group(query, target, columns, rows, first, H, E, remaining, costs, mat
         diagonal = left
         if mode == GLOBAL:
             left = subtract(left, opening if i == 0 else extending)
-        F_left = least if mode == LOCAL else subtract(left, opening)
-        F = F_left
+        F = F_left = least if mode == LOCAL else subtract(left, opening)
         row_before, start, block = best, 0, 0
         while start < columns - 1:
             padded = start < first
@@ -101,21 +134,15 @@ def score_group(query, target, columns, rows, first, H, E, remaining, costs, mat
                 diagonal = load(H, j)
                 d = gap(d, opened, extending)
                 F = gap(F, opened, extending)
-                if padded:
-                    F = where_equal(symbol, pad, F_left, F)
-                    d = where_equal(symbol, pad, least, d)
-                    store(H, j, where_equal(symbol, pad, left, h))
-                    h = where_equal(symbol, pad, least, h)
-                else:
-                    store(H, j, h)
+                h, value, d, F = begin_column(padded, symbol, pad, left, F_left, least, h, d, F)
+                store(H, j, h)
                 store(E, j, d)
-                column = where_greater(h, best, offset, column)
-                best = maximum(best, h)
+                column = where_greater(value, best, offset, column)
+                best = maximum(best, value)
                 offset = plus(offset, one)
             column_block = where_greater(best, block_before, splat(H, block), column_block)
             start, block = stop, block + 1
-        row = where_greater(best, row_before, splat(H, i), row)
-        row_block = where_greater(best, row_before, splat(H, i // BLOCK), row_block)
+        row, row_block = place_if_greater(best, row_before, H, i, row, row_block)
 
         d = load(E, last)
         gain = load(gains, last) if matrix.size > 0 else where_equal(load(query, last), base, reward, penalty)
@@ -127,19 +154,10 @@ def score_group(query, target, columns, rows, first, H, E, remaining, costs, mat
             store(H, last, end)
             store(E, last, gap(d, subtract(md, opening), extending))
             if mode == GLOBAL:
-                rows_left = subtract(rows_left, one)
-                end = where_equal(rows_left, zero, end, least)
-        end_row = where_greater(end, end_best, splat(H, i + 1), end_row)
-        end_row_block = where_greater(end, end_best, splat(H, (i + 1) // BLOCK), end_row_block)
+                end = where_equal(load(last_row, 0), splat(H, i + 1), end, least)
+        end_row, end_row_block = place_if_greater(end, end_best, H, i + 1, end_row, end_row_block)
         end_best = maximum(end_best, end)
-    store(found, SCORE * count, best)
-    store(found, COLUMN * count, column)
-    store(found, COLUMN_BLOCK * count, column_block)
-    store(found, ROW * count, row)
-    store(found, ROW_BLOCK * count, row_block)
-    store(found, END_SCORE * count, end_best)
-    store(found, END_ROW * count, end_row)
-    store(found, END_ROW_BLOCK * count, end_row_block)
+    report(found, count, best, column, column_block, row, row_block, end_best, end_row, end_row_block)
 
 
 @kernel
@@ -158,8 +176,6 @@ def trace_group(query, target, columns, rows, lead, width, H, E, costs, matrix, 
     least, zero, outside = splat(H, -(1 << (8 * query.itemsize - 1))), splat(H, 0), splat(H, OUTSIDE)
     reward, opening, extending = splat(H, match), splat(H, gap_open + gap_extend), splat(H, gap_extend)
     left = add(least, splat(H, bonus)) if mode == LOCAL else zero
-    for j in range(columns):
-        store(E, j * count, least)
     for i in range(rows):
         base = load(target, i * count)
         penalty = where_equal(base, outside, least, splat(H, -mismatch))

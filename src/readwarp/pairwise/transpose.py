@@ -1,0 +1,74 @@
+"""Sequences into lanes: byte matrices transposed in squares of 8 x 8 that fit eight 64-bit words."""
+
+import numpy as np
+
+from readwarp.device.jit import kernel
+from readwarp.device.simd import load_eight, store_eight
+
+
+@kernel
+def rounded_up(positions):
+    """Rounded up to whole squares of `transpose`."""
+    return (positions + 7) // 8 * 8
+
+
+@kernel
+def _eight_by_eight(a, b, c, d, e, f, g, h):
+    """Transpose an 8 x 8 square of bytes, a row each: first single bytes change places, then twos, then fours."""
+    low = np.uint64(0x00FF00FF00FF00FF)
+    a, b = (a & low) | ((b & low) << np.uint64(8)), ((a >> np.uint64(8)) & low) | (b & ~low)
+    c, d = (c & low) | ((d & low) << np.uint64(8)), ((c >> np.uint64(8)) & low) | (d & ~low)
+    e, f = (e & low) | ((f & low) << np.uint64(8)), ((e >> np.uint64(8)) & low) | (f & ~low)
+    g, h = (g & low) | ((h & low) << np.uint64(8)), ((g >> np.uint64(8)) & low) | (h & ~low)
+    low = np.uint64(0x0000FFFF0000FFFF)
+    a, c = (a & low) | ((c & low) << np.uint64(16)), ((a >> np.uint64(16)) & low) | (c & ~low)
+    b, d = (b & low) | ((d & low) << np.uint64(16)), ((b >> np.uint64(16)) & low) | (d & ~low)
+    e, g = (e & low) | ((g & low) << np.uint64(16)), ((e >> np.uint64(16)) & low) | (g & ~low)
+    f, h = (f & low) | ((h & low) << np.uint64(16)), ((f >> np.uint64(16)) & low) | (h & ~low)
+    low, half = np.uint64(0x00000000FFFFFFFF), np.uint64(32)
+    a, e = (a & low) | (e << half), (a >> half) | (e & ~low)
+    b, f = (b & low) | (f << half), (b >> half) | (f & ~low)
+    c, g = (c & low) | (g << half), (c >> half) | (g & ~low)
+    d, h = (d & low) | (h << half), (d >> half) | (h & ~low)
+    return a, b, c, d, e, f, g, h
+
+
+@kernel
+def _eight(source, start, length, offset, position, filler):
+    """Codes of one lane at eight positions, whose sequence of that length lies from position `offset` on."""
+    place = position - offset
+    if place >= 0 and place + 8 <= length:
+        return load_eight(source, start + place)
+    codes = np.uint64(0)
+    for k in range(8):
+        code = source[start + place + k] if 0 <= place + k < length else np.uint8(filler)
+        codes |= np.uint64(code) << np.uint64(8 * k)
+    return codes
+
+
+@kernel
+def transpose(source, starts, lengths, offsets, count, positions, filler, narrow, out):
+    """Lane l gets source[starts[l]:][:lengths[l]] from position offsets[l] on: out[position * count + lane].
+
+    Everything else holds `filler`. narrow: bytes for lanes of more than 8 bits. Both hold `positions` rounded up to 8.
+    """
+    space = out.view(np.int8) if out.itemsize == 1 else narrow
+    width = max(count, 8)  # lanes of the byte space
+    squares = np.empty(8, np.uint64)
+    for lane in range(0, width, 8):
+        for position in range(0, positions, 8):
+            for k in range(8):
+                if lane + k < starts.size:
+                    one = lane + k
+                    squares[k] = _eight(source, starts[one], lengths[one], offsets[one], position, filler)
+                else:
+                    squares[k] = np.uint64(filler) * np.uint64(0x0101010101010101)
+            rows = _eight_by_eight(
+                squares[0], squares[1], squares[2], squares[3], squares[4], squares[5], squares[6], squares[7]
+            )
+            for k in range(8):
+                store_eight(space, (position + k) * width + lane, rows[k])
+    if out.itemsize > 1:
+        for position in range(positions):
+            for lane in range(count):
+                out[position * count + lane] = narrow[position * width + lane]
