@@ -59,8 +59,8 @@ def count_bases(
                 if operation == INSERTION:
                     q += length
                 else:
-                    for place in range(max(p, start), min(p + length, stop)):
-                        w = np.uint64(place - start)
+                    for across in range(max(p, start), min(p + length, stop)):
+                        w = np.uint64(across - start)
                         if quality > 0 and depth[w] < max_depth:
                             depth[w] += 1
                             counts[w, DELETED, strand] += 1
