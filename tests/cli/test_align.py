@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -226,7 +227,7 @@ def test_simulated_cuda_gives_the_same_bytes(reference, mates, tmp_path):
     first, last = (tmp_path / f"s_{i}.fq" for i in (1, 2))
     for path, source in zip((first, last), mates, strict=True):
         path.write_text("".join(source.read_text().splitlines(keepends=True)[: 4 * 4]))
-    out = {}
+    out, simulated = {}, {**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}
     for device in ("cpu", "cuda"):
         command = [
             sys.executable,
@@ -241,7 +242,7 @@ def test_simulated_cuda_gives_the_same_bytes(reference, mates, tmp_path):
             "--device",
             device,
         ]
-        done = subprocess.run([str(a) for a in command], capture_output=True, env={"NUMBA_ENABLE_CUDASIM": "1"})
+        done = subprocess.run([str(a) for a in command], capture_output=True, env=simulated)
         assert done.returncode == 0, done.stderr
         out[device] = done.stdout
     assert out["cpu"] == out["cuda"] and out["cpu"].count(b"\n") > 8

@@ -67,8 +67,9 @@ def align(job: AlignJob, reporter: Reporter) -> None:
         batches_in_flight=planned.in_flight,
         planned_bytes=planned.peak_bytes,
     )
-    with reporter.compiling(), helped(job.stages, job.resources.threads):
-        pipeline.warm_up(placement.current(), job.parameters, backend)
+    if backend.name == "cpu" or not backends.is_simulated():  # the simulator compiles nothing, and is slow
+        with reporter.compiling(), helped(job.stages, job.resources.threads):
+            pipeline.warm_up(placement.current(), job.parameters, backend)
     started = time.perf_counter()
     with reporter.progress("aligning", "reads") as progress, open_writer(job, index) as writer:
         stages = Stages(job, placement, backend, writer, metrics, progress)
