@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pysam
@@ -99,6 +100,15 @@ def test_same_bytes_from_gzip_and_pipe(sam, mates, write, monkeypatch):
     stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(gzip.compress("".join(records).encode()))))
     monkeypatch.setattr(sys, "stdin", stdin)
     assert sam("-", "--interleaved", *group) == plain
+
+
+def test_same_bytes_from_named_pipes(sam, mates, tmp_path):
+    """As in `readwarp align ref.fa <(zcat a_1.fq.gz) <(zcat a_2.fq.gz)`."""
+    pipes = [tmp_path / path.name for path in mates]
+    for pipe, path in zip(pipes, mates, strict=True):
+        os.mkfifo(pipe)
+        threading.Thread(target=lambda pipe=pipe, path=path: pipe.write_bytes(path.read_bytes()), daemon=True).start()
+    assert sam(*pipes) == sam(*mates)
 
 
 def test_bam_holds_what_sam_says(sam, mates, reference, tmp_path):

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 from readwarp.cli.options import check_inputs
 from readwarp.errors import UsageError
@@ -37,7 +38,7 @@ class Inputs:
 def open_inputs(options: argparse.Namespace) -> Inputs:
     """The inputs that the options name. Raises InputError and UsageError."""
     check_inputs([options.reference, *options.reads])
-    kinds = {path: "fastq" if path == "-" else kind_of(path) for path in options.reads}
+    kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in options.reads}  # a pipe is read once
     groups = grouped(options.reads, [kinds[path] for path in options.reads], options.interleaved or options.single)
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     own = [lines_of(header, "RG") for header in headers]

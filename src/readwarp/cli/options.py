@@ -104,7 +104,7 @@ def check_inputs(paths: Iterable[object]) -> None:
     if names.count("-") > 1:
         raise UsageError("stdin (-) can be read once only")
     for name in names:
-        if name == "-":
+        if name == "-" or Path(name).is_fifo():  # opening a pipe would take from it
             continue
         try:
             with open(name, "rb"):
