@@ -41,12 +41,15 @@ from readwarp.pairwise.transpose import rounded_up, transpose
 
 @kernel
 def _table(matrix, like, columns):
-    """The substitution matrix in the lanes' dtype and space for `row_gains`; both empty without one."""
-    least = -(1 << (8 * like.itemsize - 1))
-    table = np.empty(matrix.size, like.dtype)
+    """The rows of the substitution matrix that queries use, in the lanes' dtype, and space for `row_gains`."""
+    least, letters = -(1 << (8 * like.itemsize - 1)), 0
     for k in range(matrix.size):
+        if matrix[k] > UNREACHED and k // ALPHABET < PAD:
+            letters = k // ALPHABET + 1
+    table = np.empty(letters * ALPHABET, like.dtype)
+    for k in range(table.size):
         table[k] = max(matrix[k], least)
-    return table, np.empty(columns * like.size if matrix.size > 0 else 0, like.dtype)
+    return table, np.empty((columns + letters) * like.size if letters > 0 else 0, like.dtype)
 
 
 @kernel

@@ -6,8 +6,6 @@ the rule that a local score never falls below 0; other modes keep the score as i
 overflow, and shows as the greatest value in `found`.
 """
 
-import numpy as np
-
 from readwarp.device.jit import kernel
 from readwarp.device.simd import (
     VECTOR_BYTES,
@@ -80,13 +78,19 @@ def begin_column(padded, symbol, pad, left, F_left, least, h, e, F):
 def row_gains(query, target, row, columns, matrix, gains):
     """Scores of every query position of every lane with the lane's target in that row, into gains [columns, lanes].
 
-    matrix [ALPHABET * ALPHABET]: the score of a query's code with a target's at query * ALPHABET + target; an empty one
-    elsewhere means match and mismatch.
+    matrix [letters, ALPHABET]: the score of a query's code with a target's; an empty one elsewhere means match and
+    mismatch. Behind `columns`, gains has space for the row's profile [letters, lanes], from which lanes choose.
     """
-    count = VECTOR_BYTES // query.itemsize
-    for j in range(0, columns * count, count):
+    count, letters = VECTOR_BYTES // query.itemsize, matrix.size // ALPHABET
+    profile = gains[gains.size - letters * count :]
+    for letter in range(letters):
         for lane in range(count):
-            gains[j + lane] = matrix[np.int64(query[j + lane]) * ALPHABET + target[row * count + lane]]
+            profile[letter * count + lane] = matrix[letter * ALPHABET + target[row * count + lane]]
+    for j in range(0, columns * count, count):
+        symbol, gain = load(query, j), splat(gains, 0)
+        for letter in range(letters):
+            gain = where_equal(symbol, splat(gains, letter), load(profile, letter * count), gain)
+        store(gains, j, gain)
 
 
 @kernel
