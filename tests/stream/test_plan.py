@@ -80,3 +80,10 @@ def test_a_plan_never_exceeds_its_budget(budget, fixed, work, held, threads, bou
 )
 def test_readable(number, text):
     assert readable(number) == text
+
+
+def test_what_each_worker_takes_is_counted_for_each():
+    costs = Costs(fixed=10 * MB, fixed_per_worker=100 * MB, work_per_base=1)
+    assert plan(400 * MB, costs, SHAPE, threads=8, batch_bases=MB).workers == 3
+    with pytest.raises(MemoryBudgetError, match=r"needs 110\.3M, 110M of it"):
+        plan(100 * MB, costs, SHAPE, threads=8)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from readwarp.align import pipeline
 from readwarp.batches import InsertSizes, ReadBatch
+from readwarp.cli.budget import planned_batches
 from readwarp.cli.inputs import Inputs
 from readwarp.cli.precompile import helped
 from readwarp.cli.reporting import Progress, Reporter, consumed
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
-from readwarp.device.machine import free_memory
 from readwarp.formats.header import header_text, program_lines
 from readwarp.formats.output import AlignmentWriter
 from readwarp.formats.reads import RawBatch, open_reads, parse
@@ -22,16 +22,12 @@ from readwarp.formats.sam import Encoded, Encoder
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.stream.halving import in_halves
-from readwarp.stream.plan import Costs, Plan, Shape, plan
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import with_models
 
 logger = logging.getLogger("readwarp")
-FREE_SHARE = 0.8  # of the free memory, when no budget is given
-PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 NOT_IN_FULL = {"reads_too_long": "reads too long to align were left unmapped"}  # counter -> warning
 SORT_BYTES = 256 << 20
-SHAPE = Shape(read_length=150, candidates_per_read=4, cells_per_candidate=40)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,7 @@ def align(job: AlignJob, reporter: Reporter) -> None:
     backend = backends.choose(job.resources.device)
     index = open_index(job, reporter)
     job = replace(job, parameters=seeded_as(index, job.parameters))
-    planned = planned_memory(job, index)
+    planned = planned_batches(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0)
     placement = Placement(index, backend)
     placement.bind(0)
     metrics.note(
@@ -169,23 +165,6 @@ def seeded_as(index: Index, parameters: AlignParameters) -> AlignParameters:
     """Look up what the index holds."""
     have = index.parameters
     return replace(parameters, seed=replace(parameters.seed, k=have.k, s=have.s, t=have.t))
-
-
-def planned_memory(job: AlignJob, index: Index) -> Plan:
-    """What the budget allows, the index counted as if all of it were in memory."""
-    arrays = (index.reference.packed, index.bucket_starts, index.tags, index.positions)
-    costs = Costs(
-        fixed=PROGRAM_BYTES + sum(array.nbytes for array in arrays) + (SORT_BYTES if job.sort != "none" else 0),
-        work_per_read=400,
-        work_per_base=8,
-        work_per_candidate=150,
-        work_per_cell=0.5,
-        held_per_read=300,
-        held_per_base=4,
-    )
-    resources = job.resources
-    budget = resources.memory or int(FREE_SHARE * free_memory())
-    return plan(budget, costs, SHAPE, resources.threads, resources.batch_bases)
 
 
 def open_writer(job: AlignJob, index: Index) -> AlignmentWriter:

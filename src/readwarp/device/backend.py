@@ -41,6 +41,18 @@ class Backend:
 
             cuda.select_device(device)
 
+    def free_memory(self, share: float) -> int | None:
+        """That share of the free bytes of the card with the least; None on the CPU and in the simulator."""
+        if self.name == "cpu" or is_simulated():
+            return None
+        from readwarp.device.jit import cuda
+
+        free = []
+        for device in self.devices:
+            with cuda.gpus[device]:
+                free.append(cuda.current_context().get_memory_info()[0])
+        return int(share * min(free))
+
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Whether the error says that the card is full, so that half a batch may still fit."""
         return self.name == "cuda" and getattr(error, "code", None) == OUT_OF_MEMORY

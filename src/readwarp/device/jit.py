@@ -27,24 +27,23 @@ def _source_hash() -> str:
 
 def cache_folder() -> Path:
     """$READWARP_CACHE, else $XDG_CACHE_HOME or ~/.cache, else the temporary folder when that cannot be written."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    roots = [
-        os.environ.get("READWARP_CACHE"),
-        os.path.join(home, "readwarp"),
-        os.path.join(tempfile.gettempdir(), f"readwarp-{os.getuid()}"),
-    ]
-    for root in filter(None, roots):
-        folder = Path(root) / _source_hash()
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    given = os.environ.get("READWARP_CACHE")
+    roots = [home / "readwarp", Path(tempfile.gettempdir()) / f"readwarp-{os.getuid()}"]
+    if given:
+        roots.insert(0, Path(given))
+    for root in roots:
+        folder = root / _source_hash()
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
         if os.access(folder, os.W_OK):
             return folder
-    raise OSError(f"no folder for compiled kernels can be written: {', '.join(filter(None, roots))}")
+    raise OSError(f"no folder for compiled kernels can be written: {', '.join(map(str, roots))}")
 
 
-numba.config.CACHE_DIR = str(cache_folder())
+numba.config.CACHE_DIR = str(cache_folder())  # type: ignore[attr-defined]
 
 
 def kernel(function: Callable[..., Any]) -> Any:

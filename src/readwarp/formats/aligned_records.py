@@ -17,7 +17,7 @@ for _letters, _width in (("AcC", 1), ("sS", 2), ("iIf", 4)):
 @kernel
 def number_at(raw, place, width):
     """Little-endian unsigned integer."""
-    value = 0
+    value = np.int64(0)
     for i in range(width):
         value |= np.int64(raw[place + i]) << (8 * i)
     return value

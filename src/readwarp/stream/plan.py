@@ -1,6 +1,6 @@
 """Memory arithmetic: how large a batch may be, and how many may be in flight, before anything is allocated.
 
-    bytes = fixed + workers * (work per base) * batch + in_flight * (held per base) * batch
+    bytes = fixed + workers * (fixed per worker + (work per base) * batch) + in_flight * (held per base) * batch
 
 Everything a batch brings is expressed per read base: reads, candidates and DP cells come with the bases at the rates of
 `Shape`. Pure functions of numbers; the batch size never changes the output.
@@ -29,6 +29,7 @@ class Costs:
     """Bytes: once, and per unit while a batch is worked on (work) or waits (held)."""
 
     fixed: int
+    fixed_per_worker: int = 0
     work_per_read: float = 0.0
     work_per_base: float = 0.0
     work_per_candidate: float = 0.0
@@ -66,12 +67,13 @@ def plan(
     for workers in range(threads, 0, -1):
         in_flight = workers + (workers + 1) // 2 + 1
         per_base = workers * costs.work(shape) + (in_flight + AHEAD) * costs.held(shape)
-        fits = int((budget - costs.fixed) / per_base)
+        fixed = costs.fixed + workers * costs.fixed_per_worker
+        fits = int((budget - fixed) / per_base)
         if fits >= smallest:
             bases = min(wanted, fits)
-            return Plan(bases, workers, in_flight, costs.fixed + int(bases * per_base))
-    minimum = costs.fixed + int(smallest * per_base) + 1
-    need = f"one batch needs {readable(minimum)}, {readable(costs.fixed)} of it for the index and the program"
+            return Plan(bases, workers, in_flight, fixed + int(bases * per_base))
+    minimum = fixed + int(smallest * per_base) + 1
+    need = f"one batch needs {readable(minimum)}, {readable(fixed)} of it for the index and the program"
     raise MemoryBudgetError(f"{option} {readable(budget)} is too small: {need}")
 
 
