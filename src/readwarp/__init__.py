@@ -22,3 +22,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module 'readwarp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

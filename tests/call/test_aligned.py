@@ -205,7 +205,7 @@ def test_broken_index(bam, tmp_path):
 def test_not_alignments(tmp_path):
     path = tmp_path / "text.bam"
     path.write_text("no alignments at all\n")
-    with pytest.raises(InputError, match="cannot be read as BAM or CRAM"):
+    with pytest.raises(InputError, match="neither BAM nor CRAM"):
         AlignedReader(path)
 
 

@@ -156,7 +156,7 @@ def test_bed(tmp_path):
     assert read_bed(path, NAMES, LENGTHS) == [(0, 5, 10), (1, 0, 500)]
 
 
-@pytest.mark.parametrize("line", ["c9\t1\t2", "c1\t1", "c1\tx\t2", "c1\t-1\t2"])
+@pytest.mark.parametrize("line", ["c9\t1\t2", "c1\t1", "c1\tx\t2", "c1\t-1\t2", "c1\t5\t3", "c1\t9999\t99999"])
 def test_broken_bed(tmp_path, line):
     path = tmp_path / "a.bed"
     path.write_text(f"c1\t1\t2\n{line}\n")

@@ -195,7 +195,7 @@ def test_usage(refused, write, tmp_path):
 def test_device_that_is_not_there(refused, write):
     reads = write("r.fq", ONE)
     assert "--device cuda:9: " in refused(reads, "--device", "cuda:9", code=4)
-    assert "not one of auto, cpu, cuda" in refused(reads, "--device", "tpu", code=4)
+    assert "not one of auto, cpu, cuda" in refused(reads, "--device", "tpu", code=2)
 
 
 def test_memory_that_is_not_enough(refused, write):

@@ -16,6 +16,7 @@ def real_cuda(monkeypatch):
 def test_doctor_runs_here(capsys):
     assert main(["doctor"]) == 0
     text = capsys.readouterr().out
+    assert all(line == line.rstrip() for line in text.splitlines())
     for word in ("processor", "SIMD", "memory", "libraries", "numba", "kernel cache"):
         assert word in text
 

@@ -49,9 +49,8 @@ def test_verbose_shows_the_traceback(capsys):
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ([], "the following arguments are required: COMMAND (see `readwarp --help`)"),
         (["align"], "the following arguments are required: REF, READS (see `readwarp align --help`)"),
-        (["align", "r", "q", "--no-such"], "unrecognized arguments: --no-such (see `readwarp --help`)"),
+        (["align", "r", "q", "--no-such"], "unrecognized arguments: --no-such (see `readwarp align --help`)"),
         (["align", "r", "q", "-t", "0"], "argument -t/--threads: '0' must be at least 1 (see `readwarp align --help`)"),
         (
             ["align", "r", "q", "--memory", "lots"],
@@ -62,6 +61,12 @@ def test_verbose_shows_the_traceback(capsys):
 def test_usage_errors(arguments, line, capsys):
     assert main(arguments) == 2
     assert capsys.readouterr() == ("", f"readwarp: error: {line}\n")
+
+
+def test_without_arguments_the_help_is_shown(capsys):
+    assert main([]) == 2
+    out, said = capsys.readouterr()
+    assert out == "" and said.startswith("usage: readwarp") and "pairwise" in said
 
 
 def test_unknown_command(capsys):

@@ -51,7 +51,7 @@ def test_insert_size(text, value):
     assert insert_size(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "a", "1,2,3,4,5", "400,50,7.5"])
+@pytest.mark.parametrize("text", ["", "a", "1,2,3,4,5", "400,50,7.5", "nan", "400,inf"])
 def test_not_an_insert_size(text):
     with pytest.raises(argparse.ArgumentTypeError):
         insert_size(text)

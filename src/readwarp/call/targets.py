@@ -51,9 +51,11 @@ def read_bed(path: Path, names: Sequence[str], lengths: Sequence[int]) -> list[T
         if fields[0] not in names:
             raise InputError(path, f"no contig {fields[0]!r} in the reference", number)
         contig = names.index(fields[0])
-        start, stop = int(fields[1]), min(int(fields[2]), lengths[contig])
-        if start < stop:
-            targets.append(Target(contig, start, stop))
+        start, stop = int(fields[1]), int(fields[2])
+        if start > stop or start > lengths[contig]:
+            raise InputError(path, f"ends before it starts, or lies outside {fields[0]!r}", number)
+        if start < min(stop, lengths[contig]):
+            targets.append(Target(contig, start, min(stop, lengths[contig])))
     return targets
 
 

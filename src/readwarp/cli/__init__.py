@@ -7,6 +7,7 @@ imported, and it imports NumPy, Numba and pysam inside `run`: `--help` has to be
 import argparse
 import atexit
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -52,8 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         signal.signal(signal.SIGTERM, _terminate)
     try:
-        options = build_parser(arguments).parse_args(arguments)
-        options.command_line = " ".join(["readwarp", *arguments])
+        if not arguments:
+            build_parser(arguments).print_help(sys.stderr)
+            return UsageError.exit_code
+        options = parsed(arguments)
+        options.command_line = shlex.join(["readwarp", *arguments])
         code: int = options.run(options)
         sys.stdout.flush()
         return code
@@ -64,6 +68,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             _leave_if_busy(code)
         return code
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of the command that is asked for. Raises UsageError."""
+    options, unknown = build_parser(arguments).parse_known_args(arguments)
+    if unknown:
+        raise UsageError(f"unrecognized arguments: {shlex.join(unknown)} (see `readwarp {options.command} --help`)")
+    return options
 
 
 def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """align: reads to alignments."""
 
 import argparse
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from readwarp.cli import options as shared
@@ -26,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_output(parser, "SAM, BAM or CRAM by its ending [SAM to stdout]")
     group = parser.add_argument_group("output")
     group.add_argument("--sort", choices=SORTS, default="none", help="order of the records [none: as the reads come]")
-    group.add_argument("--mark-duplicates", action="store_true", help="flag duplicates")
+    group.add_argument("--mark-duplicates", action="store_true", help="flag duplicates; needs --sort coordinate")
     group.add_argument("--write-index", action="store_true", help="write .bai or .crai; needs --sort coordinate")
     group.add_argument("--no-pg", action="store_true", help="no @PG line in the header")
     add_alignment(parser)
@@ -49,11 +50,12 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
         "--insert-size",
         type=insert_size,
         metavar="MEAN[,SD[,MAX[,MIN]]]",
-        help="insert sizes of forward-reverse pairs [estimated from the first pairs of each input]",
+        help="insert sizes of forward-reverse pairs; without SD a tenth of MEAN, without MAX and MIN four SD around it "
+        "[estimated from the first pairs of each input]",
     )
     group.add_argument(
         "--min-score",
-        type=int,
+        type=shared.natural,
         default=default.min_score,
         metavar="N",
         help=f"lowest score to report [{default.min_score}]",
@@ -70,7 +72,10 @@ def insert_size(text: str) -> tuple[float | int, ...]:
     try:
         if not 1 <= len(parts) <= 4:
             raise ValueError
-        return (*map(float, parts[:2]), *map(int, parts[2:]))
+        numbers = (*map(float, parts[:2]), *map(int, parts[2:]))
+        if not all(map(isfinite, numbers)):
+            raise ValueError
+        return numbers
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not MEAN[,SD[,MAX[,MIN]]]") from None
 

@@ -1,9 +1,14 @@
 """call: variants of one sample from sorted alignments."""
 
 import argparse
+import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from readwarp.cli import options as shared
+
+if TYPE_CHECKING:
+    from readwarp.metrics import Metrics
 
 EPILOG = """\
 examples:
@@ -49,4 +54,11 @@ def run(options: argparse.Namespace) -> int:
                 command=options.command_line,
                 progress=progress.reach,
             )
+        summarize(reporter.metrics)
     return 0
+
+
+def summarize(metrics: "Metrics") -> None:
+    """One line on what came out."""
+    found, passed = metrics.counts.get("variants", 0), metrics.counts.get("variants_pass", 0)
+    logging.getLogger("readwarp").info("%s variants, %s pass all filters", f"{found:,}", f"{passed:,}")

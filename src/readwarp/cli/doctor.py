@@ -3,6 +3,7 @@
 import argparse
 import os
 
+from readwarp.cli.reporting import show
 from readwarp.device.driver import Driver, has_card, read_driver
 
 EPILOG = """\
@@ -17,7 +18,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from rich.console import Console
     from rich.table import Table
 
     driver = read_driver()
@@ -26,11 +26,7 @@ def run(options: argparse.Namespace) -> int:
     table.add_column(overflow="fold")
     for name, value in [*machine_rows(), *gpu_rows(driver), *software_rows()]:
         table.add_row(name, value)
-    console = Console(highlight=False)
-    console.print(table)
-    console.print()
-    for line in advice(driver, cuda_problem()):
-        console.print(line, markup=False)
+    show(table, "", *advice(driver, cuda_problem()))
     return 0
 
 

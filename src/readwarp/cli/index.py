@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-t", "--threads", type=shared.count, metavar="N", help="CPU threads [all it may use]")
     group = parser.add_argument_group("seeds")
     group.add_argument("--preset", choices=SEED_PRESETS, default="standard", help="by read length [standard]")
-    group.add_argument("-k", type=int, metavar="N", help="bases of a seed [of the preset]")
-    group.add_argument("-s", type=int, metavar="N", help="bases of a seed's inner words [of the preset]")
+    group.add_argument("-k", type=shared.count, metavar="N", help="bases of a seed [of the preset]")
+    group.add_argument("-s", type=shared.count, metavar="N", help="bases of a seed's inner words [of the preset]")
     shared.add_reporting(parser)
 
 
@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
         for name, number in (("contigs", contigs), ("bases", bases), ("seeds", index.positions.size)):
             reporter.metrics.count(f"index_{name}", number)
         logging.getLogger("readwarp").info(
-            "%s: %d contigs, %d bases, %d seeds (k=%d, s=%d), %.1f s",
-            output, contigs, bases, index.positions.size, parameters.k, parameters.s, time.perf_counter() - started,
+            "%s: %s contig%s, %s bases, %s seeds (k=%d, s=%d), %.1f s",
+            output, f"{contigs:,}", "" if contigs == 1 else "s", f"{bases:,}", f"{index.positions.size:,}",
+            parameters.k, parameters.s, time.perf_counter() - started,
         )  # fmt: skip
     return 0

@@ -40,6 +40,9 @@ def open_inputs(options: argparse.Namespace) -> Inputs:
     check_inputs([options.reference, *options.reads])
     kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in options.reads}  # a pipe is read once
     groups = grouped(options.reads, [kinds[path] for path in options.reads], options.interleaved or options.single)
+    for paths in groups:
+        if len(paths) > len(set(paths)):
+            raise UsageError(f"{paths[0]}: is given as both files of a pair")
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     own = [lines_of(header, "RG") for header in headers]
     lines = read_group_lines(options.read_group, groups, own)

@@ -1,6 +1,7 @@
 """Options that several commands share, and how they become config objects."""
 
 import argparse
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,13 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text!r} must be at least 1")
     return value
+
+
+def natural(text: str) -> int:
+    """A whole number from 0 up."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
+    return int(text)
 
 
 def add_resources(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +93,7 @@ def add_output(parser: argparse.ArgumentParser, text: str) -> None:
 
 
 def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) -> None:
-    """Refuse, before any work, an output that exists (without --force), is an input, or has no folder to lie in."""
+    """Refuse, before any work, an output that exists (without --force), is an input, or cannot lie where it should."""
     if path is None or str(path) == "-":
         return
     if path.is_dir():
@@ -96,6 +104,8 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
         raise UsageError(f"{path}: is an input too")
     if path.exists() and not force and not _is_device(path):
         raise UsageError(f"{path}: exists already (use --force to replace it)")
+    if not os.access(path if _is_device(path) else path.parent, os.W_OK):
+        raise UsageError(f"{path}: cannot be written (permission denied)")
 
 
 def check_inputs(paths: Iterable[object]) -> None:

@@ -88,6 +88,8 @@ def _records(path: str) -> Iterator[Record]:
         with dnaio.open(sys.stdin.buffer if path == "-" else path, open_threads=0) as records:
             for number, record in enumerate(records, 1):
                 yield (record.name.split() or [f"record_{number}"])[0], record.sequence
+    except (dnaio.UnknownFileFormat, NotImplementedError):  # the latter: BAM
+        raise InputError(path, "neither FASTA nor FASTQ") from None
     except (dnaio.FileFormatError, EOFError, UnicodeDecodeError) as error:
         raise InputError(path, str(error), number + 1) from None
     except OSError as error:

@@ -30,7 +30,11 @@ def helped(stages: Sequence[str], threads: int) -> Iterator[None]:
     quiet = subprocess.DEVNULL
     with tempfile.TemporaryDirectory(prefix="readwarp-") as folder:
         command = [sys.executable, "-m", "readwarp.cli.precompile", folder, *missing]
-        child = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+        try:
+            child = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+        except OSError:  # no interpreter to start, or no process left
+            yield
+            return
         try:
             yield
             child.wait()  # whatever it could not do is compiled where it is needed

@@ -12,11 +12,24 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from readwarp import __version__
+from readwarp.cli.options import check_output
 from readwarp.errors import UsageError
 from readwarp.metrics import Metrics
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
 logger = logging.getLogger("readwarp")
+
+
+def show(*lines: Any) -> None:
+    """Rich tables and lines of text on stdout: styled on a terminal, without trailing blanks elsewhere."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    with console.capture() as captured:
+        for line in lines:
+            console.print(line, markup=False, soft_wrap=isinstance(line, str))
+    text = captured.get()
+    sys.stdout.write(text if console.is_terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines()))
 
 
 class Progress(Protocol):
@@ -69,6 +82,8 @@ class Reporter:
         self._handlers: list[logging.Handler] = []
 
     def __enter__(self) -> "Reporter":
+        for path in (self._log_file, self.metrics_file):
+            check_output(path, force=True)
         logger.setLevel(min(self._level, logging.INFO))
         logger.propagate = False
         self._add(logging.StreamHandler(sys.stderr), "readwarp: %(message)s").setLevel(self._level)

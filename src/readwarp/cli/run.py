@@ -42,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     from readwarp.cli.summary import show
 
     options.sort, options.mark_duplicates, options.write_index = "coordinate", True, True
+    shared.calling(options)  # before hours of aligning
     folder: Path = options.output
     job = job_of(options)
     stem = folder / sample_of(job)
@@ -98,7 +99,7 @@ def sample_of(job: "AlignJob") -> str:
 
     samples = sorted({field(line, "SM") or field(line, "ID") or "sample" for line in job.inputs.read_groups})
     if len(samples) > 1:
-        raise UsageError(f"run takes the reads of one sample; these are of {', '.join(samples)} (see --read-group)")
+        raise UsageError(f"run takes the reads of one sample; these are of {', '.join(samples)} (name it with -R)")
     return samples[0].replace("/", "_")
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from readwarp.cli.reporting import show as printed
 from readwarp.metrics import Metrics
 
 FIRST_CALLS = 5
@@ -15,20 +16,17 @@ def show(metrics: Metrics, files: Sequence[Path], quiet: bool = False) -> None:
     """Tables on stdout; nothing with `quiet`."""
     if quiet:
         return
-    console = Console(highlight=False)
     bam, vcf, _ = files
-    table = Table(title=f"[bold]{bam.stem}[/]", title_justify="left", show_header=False, box=None, pad_edge=False)
+    table = Table(
+        title=f"[bold]sample {escape(bam.stem)}[/]", title_justify="left", show_header=False, box=None, pad_edge=False
+    )
     table.add_column(style="bold", no_wrap=True)
     table.add_column(justify="right")
     table.add_column(style="dim")
     for row in rows(metrics):
         table.add_row(*row)
-    console.print(table)
     calls = first_calls(vcf)
-    if calls:
-        console.print(calls_table(calls))
-    for path in files:
-        console.print(str(path), soft_wrap=True)
+    printed(table, "", *((calls_table(calls), "") if calls else ()), *map(str, files))
 
 
 def rows(metrics: Metrics) -> list[tuple[str, str, str]]:
@@ -58,7 +56,10 @@ def rows(metrics: Metrics) -> list[tuple[str, str, str]]:
 def insert_size(metrics: Metrics) -> str:
     models = metrics.facts.get("insert_sizes")
     known = [m for m in models if m["pairs"]] if isinstance(models, list) else []
-    return ", ".join(f"{m['mean']:.0f} ± {m['deviation']:.0f}" for m in known)
+    if len(known) < 3:
+        return ", ".join(f"{m['mean']:.0f} ± {m['deviation']:.0f}" for m in known)
+    means, deviations = ([m[name] for m in known] for name in ("mean", "deviation"))
+    return f"{min(means):.0f}-{max(means):.0f} ± {min(deviations):.0f}-{max(deviations):.0f}"
 
 
 def percent(part: int, whole: int) -> str:

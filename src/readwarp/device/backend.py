@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from readwarp.errors import DeviceError
+from readwarp.errors import DeviceError, UsageError
 
 T = TypeVar("T")
 OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
@@ -76,7 +76,7 @@ def _mapped(value: Any, move: Any) -> Any:
 
 
 def choose(device: str) -> Backend:
-    """auto | cpu | cuda | cuda:0,1 -> Backend. auto takes the GPU when one works. Raises DeviceError."""
+    """auto | cpu | cuda | cuda:0,1 -> Backend. auto takes the GPU when one works. Raises UsageError, DeviceError."""
     if device == "cpu":
         return Backend("cpu")
     kind, _, numbers = device.partition(":")
@@ -84,7 +84,7 @@ def choose(device: str) -> Backend:
         return Backend("cpu") if is_simulated() or unusable() else Backend("cuda", (0,))
     wanted = numbers.split(",") if numbers else ["0"]
     if kind != "cuda" or device.endswith(":") or not all(n.isdecimal() for n in wanted):
-        raise DeviceError(f"--device {device}: not one of auto, cpu, cuda, cuda:0,1")
+        raise UsageError(f"--device {device}: not one of auto, cpu, cuda, cuda:0,1")
     return _cuda(device, tuple(dict.fromkeys(map(int, wanted))))
 
 

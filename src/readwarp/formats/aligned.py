@@ -71,7 +71,9 @@ class AlignedReader:
         verbosity = pysam.set_verbosity(0)
         try:
             return pysam.AlignmentFile(str(self.path), reference_filename=self._reference)
-        except (OSError, ValueError) as error:
+        except ValueError as error:
+            raise InputError(self.path, "is neither BAM nor CRAM, or names no contig") from error
+        except OSError as error:
             raise InputError(self.path, f"cannot be read as BAM or CRAM ({error})") from error
         finally:
             pysam.set_verbosity(verbosity)

@@ -78,6 +78,8 @@ def _opened(path: str, pipe: BinaryIO | None = None) -> tuple[io.BufferedReader,
 
 
 def _kind(path: str, head: bytes) -> str:
+    if head in (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t"):
+        raise InputError(path, "is SAM: make it BAM (`samtools view -b`) or FASTQ")
     kinds = {b"": "empty", b"@": "fastq", b">": "fasta"}
     if head[:1] in kinds:
         return kinds[head[:1]]
