@@ -67,6 +67,7 @@ class PairParameters:
 @dataclass(frozen=True, slots=True)
 class RecordParameters:
     min_score: int = 30  # bwa's -T; reads shorter than 60 bases need half their length
+    min_mate_bases: int = 19  # matches that place a read beside its mate whatever min_score says (bwa's seed length)
     max_secondary: int = 5  # hits named in XA (bwa's -h)
     secondary_ratio: float = 0.8
     soft_clip_supplementary: bool = False  # -Y

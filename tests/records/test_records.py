@@ -197,3 +197,19 @@ def test_repetitive_reads_are_trusted_less():
 def test_candidates_that_failed_or_score_too_little_are_no_places():
     none = chosen([[(500, 0, PERFECT, 0, LENGTH, Status.TOO_LONG), (900, 0, 29)], [(500, 0, 30)]])
     assert none.choice_offsets.tolist() == [0, 0, 1] and none.candidate.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    "weak, placed",
+    [((1200, 1, 25), True), ((1200, 1, 18), False), ((1200, 0, 25), False), ((50_000, 1, 25), False)],
+)
+def test_a_weak_place_counts_beside_the_mate_alone(weak, placed):
+    """Of 19 matches on, as a proper pair, and never surely; the mate is as sure as ever."""
+    choices = chosen([[(1000, 0, PERFECT)], [weak]], paired=True)
+    assert choices.candidate.tolist() == ([0, 1] if placed else [0])
+    assert choices.proper.tolist() == [placed] * 2
+    assert choices.mapping_quality[0] == 60 and (choices.mapping_quality[1:] < 20).all()
+
+
+def test_two_weak_mates_are_no_pair():
+    assert len(chosen([[(1000, 0, 25)], [(1200, 1, 25)]], paired=True).candidate) == 0

@@ -11,7 +11,8 @@
     penalty(d) = -0.721 ln(2 erfc(|d - mean| / (deviation sqrt 2)))              bwa mem's, kept in 1/64
 
 The pair with the highest pair(a, b) wins if that exceeds max s_a + max s_b - U, else each mate's best candidate does.
-Candidates of a read that end on the same diagonal and strand are one place.
+Candidates of a read that end on the same diagonal and strand are one place. A place needs the score `min_score` or half
+the read's length; for a read without one, `min_mate_bases` matches are enough in a pair that wins.
 
 **Ties** go to the smallest mix(hash of the name ^ place), so that reads of repeats scatter, the same way in any batch.
 

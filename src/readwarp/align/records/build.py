@@ -3,9 +3,9 @@
 import numpy as np
 
 from readwarp.align.pair.scalar import contig_of
-from readwarp.align.records.choose import PRIMARY, SUPPLEMENTARY, Choices
+from readwarp.align.records.choose import PRIMARY, SUPPLEMENTARY, Choices, least_mate_score
 from readwarp.align.records.tags import encode_tags
-from readwarp.align.records.views import Rows, view_traces
+from readwarp.align.records.views import Rows, Traces, view_traces
 from readwarp.align.views import view_reads, view_reference
 from readwarp.batches import Alignments, Extensions, ReadBatch, Segment, Status
 from readwarp.config import AlignParameters
@@ -27,16 +27,21 @@ def shares_half(a, b, length, traces):
 
 
 @kernel
-def lay_rows(read_offsets, traces, min_score, rows):
-    """The trace behind each row (-1: unmapped): the primary, then supplementary ones that add a part of the read."""
+def lay_rows(read_offsets, traces, min_score, min_mate_score, rows):
+    """The trace behind each row (-1: unmapped): the primary, then supplementary ones that add a part of the read.
+
+    A read of a proper pair is reported from min_mate_score on.
+    """
     made = 0
     rows.offsets[0] = 0
     for r in range(read_offsets.size - 1):
         length, first = read_offsets[r + 1] - read_offsets[r], made
-        least = min(min_score, max(1, length // 2))
+        half = max(1, length // 2)
         rows.read[made], rows.trace[made] = r, -1
         made += 1
         for e in range(traces.offsets[r], traces.offsets[r + 1]):
+            beside_mate = traces.role[e] == PRIMARY and traces.proper[r]
+            least = min(half, min_mate_score if beside_mate else min_score)
             if traces.status[e] > UNGAPPED or traces.score[e] < least:
                 if traces.role[e] == PRIMARY:
                     break
@@ -154,7 +159,8 @@ def build(
     """Output rows of a batch; row e of `extensions` is the trace of row e of `choices`."""
     read_view, reference_view = view_reads(reads), view_reference(reference)
     traces, records = view_traces(choices, extensions), parameters.records
-    rows = made_rows(reads, traces, int((choices.role == SUPPLEMENTARY).sum()), records.min_score)
+    lowest = records.min_score, least_mate_score(parameters)
+    rows = made_rows(reads, traces, int((choices.role == SUPPLEMENTARY).sum()), lowest)
     n = rows.read.size
     fill_places(rows, traces, reference.contig_offsets)
     flag, mate_contig = np.empty(n, np.uint16), np.empty(n, np.int32)
@@ -181,10 +187,10 @@ def build(
     )
 
 
-def made_rows(reads: ReadBatch, traces, supplementary: int, min_score: int) -> Rows:
-    """Rows with their traces; the places are not filled yet."""
+def made_rows(reads: ReadBatch, traces: Traces, supplementary: int, lowest: tuple[int, int]) -> Rows:
+    """Rows with their traces; the places are not filled yet. lowest: scores, in general and beside the mate."""
     room = len(reads) + supplementary
     offsets, read, trace = np.empty(len(reads) + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int64)
     places = np.empty(room, np.int32), np.empty(room, np.int64), np.empty(room, np.uint8)
-    made = lay_rows(reads.read_offsets, traces, min_score, Rows(offsets, read, trace, *places))
+    made = lay_rows(reads.read_offsets, traces, *lowest, Rows(offsets, read, trace, *places))
     return Rows(offsets, *(column[:made] for column in (read, trace, *places)))

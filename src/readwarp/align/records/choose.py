@@ -57,6 +57,7 @@ class ChoiceRules(NamedTuple):
     end_bonus: int
     unpaired_penalty: int
     least_score: int
+    least_mate_score: int
     most_secondary: int
     secondary_ratio: int  # of 1000
     seed_step: int  # read bases that one seed stands for
@@ -96,6 +97,13 @@ def rank_places(first, last, least, name_key, places, ranking):
         if ranking.distinct[a] and (best < 0 or is_ahead(a, best, score, ranking.key)):
             best = a
     return best
+
+
+@kernel
+def rank_read(r, lowest, name_key, reads, places, ranking):
+    """rank_places for read r, with at least the score `lowest` or, of a short read, half its length."""
+    least = min(lowest, max(1, (reads.offsets[r + 1] - reads.offsets[r]) // 2))
+    return rank_places(places.offsets[r], places.offsets[r + 1], least, name_key, places, ranking)
 
 
 @kernel
@@ -252,10 +260,18 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, choice_offse
         mates = 2 if reads.segment[r] == FIRST else 1
         name_key = name_hash(reads.names, reads.name_offsets[r], reads.name_offsets[r + 1])
         for m in range(mates):
-            least = min(rules.least_score, max(1, (reads.offsets[r + m + 1] - reads.offsets[r + m]) // 2))
-            winner[m] = rank_places(places.offsets[r + m], places.offsets[r + m + 1], least, name_key, places, ranking)
+            winner[m] = rank_read(r + m, rules.least_score, name_key, reads, places, ranking)
+        weak = 0 if winner[0] < 0 else 1
+        leaning = mates == 2 and winner[weak] < 0 and winner[1 - weak] >= 0  # placed beside its mate or not at all
+        if leaning:
+            winner[weak] = rank_read(r + weak, rules.least_mate_score, name_key, reads, places, ranking)
         paired = mates == 2 and winner[0] >= 0 and winner[1] >= 0
         paired = paired and place_pair(r, reads.offsets, places, contig_offsets, rules, ranking, winner)
+        if leaning:
+            if not paired:
+                winner[weak] = -1
+            for a in range(places.offsets[r + weak], places.offsets[r + weak + 1]):
+                ranking.worth[a] = places.score[a]  # its mate makes it no surer
         for q in range(r, r + mates):
             length, first, last = reads.offsets[q + 1] - reads.offsets[q], places.offsets[q], places.offsets[q + 1]
             made = list_choices(
@@ -263,6 +279,11 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, choice_offse
             )
             proper[q], choice_offsets[q + 1] = paired, made
     return made
+
+
+def least_mate_score(parameters: AlignParameters) -> int:
+    """Lowest score of a read that is reported because its mate is placed beside it."""
+    return min(parameters.records.min_score, parameters.records.min_mate_bases * parameters.scoring.match)
 
 
 def rules_of(sizes: InsertSizes, parameters: AlignParameters) -> ChoiceRules:
@@ -277,6 +298,7 @@ def rules_of(sizes: InsertSizes, parameters: AlignParameters) -> ChoiceRules:
         scoring.end_bonus,
         parameters.pair.unpaired_penalty,
         records.min_score,
+        least_mate_score(parameters),
         records.max_secondary,
         round(1000 * records.secondary_ratio),
         seed.k - seed.s + 1,
