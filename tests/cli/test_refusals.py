@@ -1,13 +1,16 @@
 """What a command cannot do it refuses before its work, in a line that names the cause; messages and small formats."""
 
+import argparse
+import io
 import os
 import subprocess
+import sys
 
 import pytest
 from command_samples import CONTIGS, fasta, pairs, record, run_main
 
 import readwarp
-from readwarp.cli import options, precompile, summary
+from readwarp.cli import options, precompile, reporting, summary
 from readwarp.errors import UsageError
 from readwarp.metrics import Metrics
 
@@ -118,6 +121,15 @@ def test_compilation_goes_on_alone_where_no_process_can_start(tmp_path, monkeypa
     with precompile.helped(["formats"], 2):
         done = True
     assert done
+
+
+def test_log_lines_go_where_stderr_is_at_the_time(monkeypatch):
+    """A progress bar takes stderr's place while it is shown; what goes around it breaks the bar."""
+    asked = argparse.Namespace(command_line="", metrics=None, log=None, quiet=False, verbose=False, no_progress=True)
+    with reporting.Reporter(asked):
+        monkeypatch.setattr(sys, "stderr", io.StringIO())
+        reporting.logger.info("seen")
+        assert sys.stderr.getvalue() == "readwarp: seen\n"
 
 
 def test_public_names_are_listed():

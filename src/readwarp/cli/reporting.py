@@ -86,7 +86,7 @@ class Reporter:
             check_output(path, force=True)
         logger.setLevel(min(self._level, logging.INFO))
         logger.propagate = False
-        self._add(logging.StreamHandler(sys.stderr), "readwarp: %(message)s").setLevel(self._level)
+        self._add(_Stderr(), "readwarp: %(message)s").setLevel(self._level)
         if self._log_file:
             try:
                 self._add(logging.FileHandler(self._log_file), "%(asctime)s %(levelname)s %(message)s")
@@ -141,6 +141,16 @@ class Reporter:
             spent = time.perf_counter() - started
             self.metrics.note(compiled_kernels=compilation.kernels, compile_seconds=round(spent, 1))
             logger.info("compiled %d kernels in %.0f s; later runs find them in the cache", compilation.kernels, spent)
+
+
+class _Stderr(logging.Handler):
+    """Log lines on what stderr is at the time: a progress bar puts them above itself."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            print(self.format(record), file=sys.stderr, flush=True)
+        except OSError:  # nobody reads it any more
+            self.handleError(record)
 
 
 COMPILING = "compiling kernels for this machine (once, under a minute)"
