@@ -232,7 +232,6 @@ def test_force(reference, mates, tmp_path, capsys):
     assert out.read_text().startswith("@HD")
 
 
-@pytest.mark.slow
 def test_simulated_cuda_gives_the_same_bytes(reference, mates, tmp_path):
     first, last = (tmp_path / f"s_{i}.fq" for i in (1, 2))
     for path, source in zip((first, last), mates, strict=True):

@@ -103,6 +103,7 @@ def test_files_of_other_projects(refused, test_data):
     odd = test_data / "odd"
     assert "record" in refused(odd / "test_truncated_halfway.fastq")
     assert "record" in refused(odd / "test_quality_mismatch.fastq")
+    assert "record 2: quality has 91 letters" in refused(odd / "variable_length_blank_tail_1.fastq.gz")
     corrupt = [odd / f"test_corrupted_30reads_R{i}.fastq.gz" for i in (1, 2)]
     assert str(corrupt[0]) in refused(*corrupt)
 
