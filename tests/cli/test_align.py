@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pysam
 import pytest
@@ -220,6 +221,26 @@ def test_log_lines(reference, mates, tmp_path, capfd):
     said = capfd.readouterr().err
     assert "readwarp: 400 reads in" in said and "100.00 % mapped" in said
     assert "400 reads in" in log.read_text()
+
+
+def test_an_insert_size_that_cannot_be_told_is_said(reference, mates, tmp_path, capfd, write):
+    first, last = (write(f"few_{i}.fq", "".join(m.read_text().splitlines(True)[:8])) for i, m in enumerate(mates))
+    assert run_main(["align", reference, first, last, "-o", tmp_path / "few.sam"]) == 0
+    assert "too few confident pairs to tell the insert size" in capfd.readouterr().err
+
+
+def test_a_card_that_cannot_be_used_is_a_warning(reference, mates, tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr("readwarp.cli.align_job.has_card", lambda: True)
+    assert run_main(["align", reference, *mates, "-o", tmp_path / "auto.sam"]) == 0
+    assert "a GPU is there but is simulated; going on with the CPU" in capfd.readouterr().err
+
+
+def test_an_index_that_cannot_be_saved_is_a_warning(mates, tmp_path, capfd, monkeypatch):
+    reference = tmp_path / "ref.fa"
+    reference.write_text(fasta(CONTIGS))
+    monkeypatch.setattr("readwarp.index.os", SimpleNamespace(access=lambda *_: False, W_OK=os.W_OK))
+    assert run_main(["align", reference, *mates, "-o", tmp_path / "out.sam"]) == 0
+    assert "the index cannot be saved" in capfd.readouterr().err
 
 
 def test_force(reference, mates, tmp_path, capsys):

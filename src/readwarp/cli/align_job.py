@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from readwarp.align import pipeline
-from readwarp.batches import InsertSizes, ReadBatch
+from readwarp.batches import InsertSizes, ReadBatch, Segment
 from readwarp.cli.budget import planned_batches
 from readwarp.cli.inputs import Inputs
 from readwarp.cli.precompile import helped
@@ -15,6 +15,7 @@ from readwarp.cli.reporting import Progress, Reporter, consumed
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
+from readwarp.device.driver import has_card
 from readwarp.formats.header import header_text, program_lines
 from readwarp.formats.output import AlignmentWriter
 from readwarp.formats.reads import RawBatch, open_reads, parse
@@ -46,11 +47,11 @@ class AlignJob:
     stages: tuple[str, ...] = ("formats",)  # whose kernels are compiled meanwhile (readwarp.cli.precompile)
 
 
-def align(job: AlignJob, reporter: Reporter) -> None:
-    """Run the job: every read goes to the output once, in input order or sorted."""
+def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None:
+    """Run the job: every read goes to the output once, in input order or sorted. `index`: where it is open already."""
     metrics = reporter.metrics
-    backend = backends.choose(job.resources.device)
-    index = open_index(job, reporter)
+    backend = choose_backend(job.resources.device)
+    index = index or open_index(job, reporter)
     job = replace(job, parameters=seeded_as(index, job.parameters))
     planned = planned_batches(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0)
     placement = Placement(index, backend)
@@ -105,6 +106,8 @@ class Stages:
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
             logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
+        elif any((reads.segment == Segment.FIRST).any() for reads in first):
+            logger.info("too few confident pairs to tell the insert size: %.0f ± %.0f", sizes.mean, sizes.deviation)
         return sizes
 
     def align(self, item: tuple[RawBatch, InsertSizes]) -> tuple[int, int, list[Encoded]]:
@@ -151,6 +154,14 @@ class Placement:
         return placed
 
 
+def choose_backend(device: str) -> Backend:
+    """The backend asked for; `auto` says so when a card is there and cannot be used."""
+    backend = backends.choose(device)
+    if device == "auto" and backend.name == "cpu" and has_card():
+        logger.warning("a GPU is there but %s; going on with the CPU", backends.unusable() or "is simulated")
+    return backend
+
+
 def open_index(job: AlignJob, reporter: Reporter) -> Index:
     """REF.rwx, built first where it is absent; with the seeds asked for, else those it has."""
     path, metrics, threads = index_path(job.reference), reporter.metrics, job.resources.threads
@@ -158,7 +169,10 @@ def open_index(job: AlignJob, reporter: Reporter) -> Index:
         return open_or_build(job.reference, job.seeds, threads, metrics)
     logger.info("building the index %s", path)
     with reporter.compiling():
-        return open_or_build(job.reference, job.seeds, threads, metrics)
+        index = open_or_build(job.reference, job.seeds, threads, metrics)
+    if metrics.counts.get("index_not_saved"):
+        logger.warning("the index cannot be saved as %s; it is built anew by each run", path)
+    return index
 
 
 def seeded_as(index: Index, parameters: AlignParameters) -> AlignParameters:

@@ -52,10 +52,10 @@ def run(options: argparse.Namespace) -> int:
         for output in (bam, vcf, metrics):
             shared.check_output(output, options.force, [options.reference, *options.reads])
         with Reporter(options) as reporter:
-            reference = open_index(job, reporter).reference
-            targets = shared.targets(options, reference)
-            align(replace(job, output=str(bam), stages=("formats", "calling")), reporter)
-            call(options, reference, targets, bam, vcf, reporter)
+            index = open_index(job, reporter)
+            targets = shared.targets(options, index.reference)
+            align(replace(job, output=str(bam), stages=("formats", "calling")), reporter, index)
+            call(options, index.reference, targets, bam, vcf, reporter)
             reporter.write_metrics(metrics)
         show(reporter.metrics, (bam, vcf, metrics), quiet=options.quiet)
     except BaseException:

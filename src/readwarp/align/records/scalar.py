@@ -49,7 +49,7 @@ def mapping_quality(delta, alone_delta, slope, crowd_penalty, score, perfect, re
     """
     if delta <= 0:
         return 0
-    identity = min(SCALE, score * SCALE // perfect)
+    identity = min(SCALE, max(0, score) * SCALE // perfect)
     trust = identity * identity // SCALE
     quality = delta * slope // SCALE * trust // SCALE - crowd_penalty
     alone = max(0, alone_delta * slope // SCALE * trust // SCALE - crowd_penalty)
