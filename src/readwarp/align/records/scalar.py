@@ -10,7 +10,7 @@ from readwarp.device.jit import scalar
 
 HIGHEST_QUALITY = 60
 SCALE = 1024  # fixed point of the tables
-SLOPE = 6.6  # Phred units by which a read of up to 50 bases is surer for one matching base more
+SLOPE = 6.5  # Phred units by which a read of up to 50 bases is surer for one matching base more
 FINE = 64  # fixed point of scores of pairs
 MOST_CROWD = 255
 HARMLESS_SHARE = 600  # of SCALE: with fewer seeds left out than this, the others find the place
