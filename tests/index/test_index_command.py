@@ -17,7 +17,7 @@ def reference(tmp_path):
 def test_writes_the_index_and_says_what_is_in_it(reference, capsys):
     assert main(["index", str(reference), "-t", "1"]) == 0
     index = Index.open(f"{reference}.rwx")
-    assert f"2 contigs, 5004 bases, {index.positions.size} seeds (k=20, s=16)" in capsys.readouterr().err
+    assert f"2 contigs, 5,004 bases, {index.positions.size:,} seeds (k=20, s=16)" in capsys.readouterr().err
 
 
 def test_existing_file_is_kept_without_force(reference, capsys):
