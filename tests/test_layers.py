@@ -1,9 +1,9 @@
 """The house keeps its shape: imports go down only, Numba has one door, `--help` is instant, files stay small."""
 
 import ast
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -103,10 +103,15 @@ def test_help_imports_nothing_heavy(command):
 
 
 def test_help_is_instant():
-    """Best of five, so that a busy machine does not fail it; the bar is 0.2 s."""
+    """Best of five, in processor time, so that a busy machine does not fail it; the bar is 0.2 s."""
     times = []
     for _ in range(5):
-        started = time.perf_counter()
+        before = processor_time_of_children()
         subprocess.run([sys.executable, "-m", "readwarp", "align", "--help"], check=True, capture_output=True)
-        times.append(time.perf_counter() - started)
+        times.append(processor_time_of_children() - before)
     assert min(times) < 0.2, times
+
+
+def processor_time_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
