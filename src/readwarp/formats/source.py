@@ -88,6 +88,3 @@ def _kind(path: str, head: bytes) -> str:
     if not head.strip():
         return "fastq"  # nothing but blank lines, or the reader says what follows them
     raise InputError(path, "not FASTQ, FASTA, BAM or CRAM", 1)
-
-
-open_source = Source  # the name it had at first
