@@ -186,6 +186,7 @@ class AlignedReads:
     flag: ndarray  # uint16 [n], SAM flag
     mapping_quality: ndarray  # uint8 [n]
     name_hash: ndarray  # uint64 [n], equal for the mates of a pair
+    sample: ndarray  # uint8 [n], number of the sample among those that are called
     cigar: ndarray  # uint32, BAM coding
     cigar_offsets: ndarray  # int64 [n + 1]
     bases: ndarray  # uint8 [b], 0-4
@@ -239,9 +240,55 @@ class Sites:
     inserted: ndarray  # uint8, bases; 4 alone: the base is missing on a haplotype with a deletion across it
     inserted_offsets: ndarray  # int64 [A + 1]
     source: ndarray  # int32 [A], allele of the pileup, -1 for the reference and for substitutions
+    is_forced: ndarray  # bool [A], asked for by the user: genotyped whatever the reads say
 
     def __len__(self) -> int:
         return self.begin.size
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """Active regions of one contig, where reads are compared with whole haplotypes; g regions, r reads in them.
+
+    Variants of a region begin in [start, stop). Its haplotypes span [low, high), which is wider than what its reads
+    are cut to, so that no read hangs over the end of a haplotype with a deletion.
+    """
+
+    contig: int
+    start: ndarray  # int64 [g], 0-based in the contig
+    stop: ndarray  # int64 [g]
+    low: ndarray  # int64 [g]
+    high: ndarray  # int64 [g]
+    read_offsets: ndarray  # int64 [g + 1]
+    read: ndarray  # int32 [r], index in AlignedReads, in file order
+    base_start: ndarray  # int64 [r], the read's bases that take part, clipped ones among them: ...
+    base_stop: ndarray  # int64 [r], ... [base_start, base_stop) of AlignedReads.bases
+    status: ndarray  # uint8 [g], Status: CAPACITY where reads were thinned, TOO_LONG where a longer region was cut
+
+    def __len__(self) -> int:
+        return self.start.size
+
+
+@dataclass(frozen=True, slots=True)
+class Haplotypes:
+    """Candidate haplotypes of each region; h haplotypes, v variants on them. The first of a region is the reference's.
+
+    Variants are spelled as in Sites: `deleted` reference bases from `begin` on are replaced by the inserted ones.
+    """
+
+    haplotype_offsets: ndarray  # int64 [g + 1]
+    bases: ndarray  # uint8, 0-4
+    base_offsets: ndarray  # int64 [h + 1]
+    support: ndarray  # int32 [h], reads of which the haplotype was made
+    variant_offsets: ndarray  # int64 [h + 1]
+    begin: ndarray  # int64 [v], 0-based in the contig, ascending within a haplotype
+    deleted: ndarray  # int32 [v]
+    inserted: ndarray  # uint8
+    inserted_offsets: ndarray  # int64 [v + 1]
+    status: ndarray  # uint8 [g], Status: CAPACITY where haplotypes were left out by the rule, OK else
+
+    def __len__(self) -> int:
+        return self.support.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +301,7 @@ class Likelihoods:
     quality: ndarray  # uint8 [p], base quality at the site
     mapping_quality: ndarray  # uint8 [p]
     strand: ndarray  # uint8 [p]
+    sample: ndarray  # uint8 [p]
     end_distance: ndarray  # int32 [p], bases to the nearer end of the read's aligned part
     value_offsets: ndarray  # int64 [s + 1]: a site's values are a pairs x alleles table
     values: ndarray  # float64, log10 P(read | allele)

@@ -31,6 +31,7 @@ def substitution(begin: int, alleles: list[int]) -> Sites:
         inserted=np.array(alleles, np.uint8),
         inserted_offsets=offsets([1] * len(alleles)),
         source=np.full(len(alleles), -1, np.int32),
+        is_forced=np.zeros(len(alleles), bool),
     )
 
 
@@ -43,6 +44,7 @@ def likelihoods(table: list[list[float]], shown: list[int]) -> Likelihoods:
         quality=np.full(n, 30, np.uint8),
         mapping_quality=np.full(n, 60, np.uint8),
         strand=np.arange(n, dtype=np.uint8) % 2,
+        sample=np.zeros(n, np.uint8),
         end_distance=np.full(n, 20, np.int32),
         value_offsets=offsets([sum(map(len, table))]),
         values=np.array([v for row in table for v in row], np.float64),

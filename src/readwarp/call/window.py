@@ -6,7 +6,6 @@ A window is read with MARGIN bases to spare on either side, beyond which nothing
 neither on where windows end nor on threads.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from readwarp.batches import AlignedReads, Calls, Pileup, Sites
 from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
 from readwarp.call.genotypes.cpu import genotype_sites
+from readwarp.call.genotypes.joining import joined
 from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.inputs import contig_length
 from readwarp.call.mates.cpu import merge_mates
@@ -112,23 +112,3 @@ class Caller:
 def _around(sites: Sites, chosen: np.ndarray, window: Target, margin: int) -> Sites:
     near = within(sites, window.start - margin, window.stop + margin)
     return selected(sites, np.flatnonzero(near & chosen))
-
-
-def joined(parts: Sequence[Calls], start: int, stop: int) -> Calls:
-    """The calls of all parts with positions in [start, stop), by position; at one position in the order of parts."""
-    rows = [(int(p), n, i) for n, part in enumerate(parts) for i, p in enumerate(part.position) if start <= p < stop]
-    rows.sort()
-
-    def column(name: str) -> list:
-        return [getattr(parts[n], name)[i] for _, n, i in rows]
-
-    arrays = {
-        "contig": np.int32,
-        "position": np.int64,
-        "quality": np.float64,
-        "genotype_quality": np.int32,
-        "depth": np.int32,
-    }
-    columns = {name: np.array(column(name), dtype) for name, dtype in arrays.items()}
-    lists = ("alleles", "genotype", "allele_depth", "likelihoods", "filters", "annotations")
-    return Calls(**columns, **{name: column(name) for name in lists})  # type: ignore[arg-type]

@@ -208,6 +208,7 @@ def _joined(parts: list[tuple[np.ndarray, ...]], contig: int, start: int, stop: 
         flag=numbers[:, 2].astype(np.uint16),
         mapping_quality=numbers[:, 3].astype(np.uint8),
         name_hash=name_hash,
+        sample=np.zeros(name_hash.size, np.uint8),
         cigar=cigar,
         cigar_offsets=_offsets(operations),
         bases=bases,

@@ -26,6 +26,7 @@ def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods
         quality=np.zeros(read.size, np.uint8),
         mapping_quality=reads.mapping_quality[read],
         strand=((reads.flag[read] >> 4) & 1).astype(np.uint8),
+        sample=reads.sample[read],
         end_distance=np.zeros(read.size, np.int32),
         value_offsets=value_offsets,
         values=np.empty(value_offsets[-1], np.float64),

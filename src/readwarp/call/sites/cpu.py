@@ -30,6 +30,7 @@ def find_sites(pileup: Pileup, reference: np.ndarray, parameters: CallParameters
         inserted=np.frombuffer(b"".join(bases for _, bases, _ in alleles), np.uint8),
         inserted_offsets=_offsets([len(bases) for _, bases, _ in alleles]),
         source=np.array([source for _, _, source in alleles], np.int32),
+        is_forced=np.zeros(len(alleles), bool),
     )
     extend_tracts(
         *(reference, pileup.start, out.begin, out.stop, out.unit, out.is_indel, out.allele_offsets),

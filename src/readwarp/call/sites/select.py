@@ -27,6 +27,7 @@ def selected(sites: Sites, rows: np.ndarray) -> Sites:
         inserted=sites.inserted[_ranges(sites.inserted_offsets, alleles)],
         inserted_offsets=_offsets(sites.inserted_offsets, alleles),
         source=sites.source[alleles],
+        is_forced=sites.is_forced[alleles],
     )
 
 
