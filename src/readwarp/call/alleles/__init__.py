@@ -1,5 +1,29 @@
-"""Alleles: from what each read says about whole haplotypes to what it says about the alleles of each site.
+"""Alleles: from what reads say about whole haplotypes to what they say about the alleles of each site.
 
-weigh_alleles(regions: Regions, haplotypes: Haplotypes, values: float64 [pairs], reads: AlignedReads, ...)
-    -> Sites, Likelihoods
+    weigh_haplotypes(regions: Regions, haplotypes: Haplotypes, values, reads: AlignedReads, qualities, reference, start,
+                     parameters: CallParameters, samples) -> Sites, Likelihoods
+
+`values` float64: for each region a table of log10 P(read | haplotype), its reads x its haplotypes, row by row.
+
+1. *Bounds.* No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): the read
+   may be misplaced. A read whose best haplotype costs more than MAX_MISFIT against an errorless match came from
+   elsewhere, and says nothing.
+2. *Selection.* Let c be a combination of as many haplotypes as the ploidy, V(c) the variants on any of them:
+
+       score(c) = sum_r log10( 1/ploidy sum_{h in c} P(r | h) ) - sum_{v in V(c)} cost(v)
+
+   with SNV_COST or INDEL_COST for a variant. Haplotypes of combinations within KEPT of the best one stay, and the
+   reference's; so a variant must earn its place beside its neighbours, and of two spellings of the same bases one
+   remains. All combinations are tried for ploidy 1 and 2; for more, the best one is climbed to by exchanging one
+   haplotype at a time, beginning with copies of the best single one. Each sample chooses on its own.
+3. *Sites.* Every variant that begins in its region and lies on a haplotype that stays is an allele; alleles of one
+   place are one site, those on better haplotypes first. A forced variant stays with its best haplotype in any case.
+4. *Likelihoods.* P(read | allele) = max over the haplotypes with that allele. Reads that do not reach the site are left
+   out. Where a haplotype deletes the site, its allele is a missing base (see Sites).
 """
+
+MAX_WEIGHT = 45
+MAX_MISFIT = 12.0  # log10
+KEPT = 3.0  # log10
+SNV_COST, INDEL_COST = 3.0, 3.5  # log10
+MOST_VARIANTS = 64  # distinct ones of a region, the bits of a mask; haplotypes with others are left out

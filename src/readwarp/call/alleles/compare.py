@@ -1,0 +1,70 @@
+"""Every read of a region against every haplotype of it, all regions in one batch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Haplotypes, Regions
+from readwarp.call.pairhmm import ReadRows
+from readwarp.call.pairhmm.penalties import gap_penalties
+from readwarp.device.backend import Backend
+from readwarp.device.jit import kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Reads against the haplotypes of regions."""
+
+    regions: Regions
+    haplotypes: Haplotypes
+    rows: ReadRows  # the regions' reads, cut to the bases that take part
+    values: ndarray  # float64, per region a table of log10 P(read | haplotype): its reads x its haplotypes
+
+    @property
+    def value_offsets(self) -> ndarray:
+        """Where each region's table begins (int64 [g + 1])."""
+        return offsets_of(np.diff(self.regions.read_offsets) * np.diff(self.haplotypes.haplotype_offsets))
+
+    @property
+    def cells(self) -> int:
+        """Cells of the recurrence."""
+        haplotypes, regions = self.haplotypes, self.regions
+        lengths = np.add.reduceat(np.r_[np.diff(haplotypes.base_offsets), 0], haplotypes.haplotype_offsets[:-1])
+        return int((np.diff(self.rows.offsets[regions.read_offsets]) * lengths).sum())
+
+
+def compare(
+    regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, qualities: ndarray, backend: Backend
+) -> Weighed:
+    rows = _rows(regions, reads, qualities)
+    step = backend.step("readwarp.call.pairhmm")
+    per_row = np.repeat(np.diff(haplotypes.haplotype_offsets), np.diff(regions.read_offsets))
+    first = np.repeat(haplotypes.haplotype_offsets[:-1], np.diff(regions.read_offsets))
+    pair_read = np.repeat(np.arange(per_row.size, dtype=np.int32), per_row)
+    within = np.arange(pair_read.size) - np.repeat(offsets_of(per_row)[:-1], per_row)
+    pair_haplotype = (np.repeat(first, per_row) + within).astype(np.int32)
+    values, _ = step.log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, pair_read, pair_haplotype)
+    return Weighed(regions, haplotypes, rows, values)
+
+
+def _rows(regions: Regions, reads: AlignedReads, qualities: ndarray) -> ReadRows:
+    """The bases that take part, with penalties by their whole read's context."""
+    gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets)
+    offsets = offsets_of(regions.base_stop - regions.base_start)
+    out = np.empty((4, int(offsets[-1])), np.uint8)
+    cut(regions.base_start, offsets, reads.bases, qualities, gap_open, gap_extend, out)
+    return ReadRows(*out, offsets)
+
+
+@kernel
+def cut(base_start, offsets, bases, qualities, gap_open, gap_extend, out):
+    for r in range(base_start.size):
+        for i in range(offsets[r + 1] - offsets[r]):
+            source, target = base_start[r] + i, offsets[r] + i
+            out[0, target], out[1, target] = bases[source], qualities[source]
+            out[2, target], out[3, target] = gap_open[source], gap_extend[source]
+
+
+def offsets_of(sizes: ndarray) -> ndarray:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
