@@ -89,6 +89,7 @@ class CallParameters:
     min_base_quality: int = 10
     min_mapping_quality: int = 20
     max_depth: int = 8000
+    max_region_reads: int = 1000  # reads compared with haplotypes in one region; more are thinned
     min_quality: float = 20.0  # QUAL below which a site is filtered LowQual
     min_alternate_count: int = 2  # reads that make an allele a candidate ...
     min_alternate_fraction: float = 0.1  # ... and their share of those counted at the site

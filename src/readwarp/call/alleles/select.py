@@ -57,12 +57,10 @@ def number_variants(haplotype_offsets, variant_offsets, begin, deleted, inserted
 @kernel
 def same_variant(begin, deleted, inserted, inserted_offsets, u, v):
     size = inserted_offsets[u + 1] - inserted_offsets[u]
-    if begin[u] != begin[v] or deleted[u] != deleted[v] or size != inserted_offsets[v + 1] - inserted_offsets[v]:
-        return False
-    for i in range(size):
-        if inserted[inserted_offsets[u] + i] != inserted[inserted_offsets[v] + i]:
-            return False
-    return True
+    same = begin[u] == begin[v] and deleted[u] == deleted[v] and size == inserted_offsets[v + 1] - inserted_offsets[v]
+    for i in range(size if same else 0):
+        same &= inserted[inserted_offsets[u] + i] == inserted[inserted_offsets[v] + i]
+    return same
 
 
 @kernel
@@ -78,9 +76,9 @@ def select_haplotypes(
         for s in range(samples):
             linear = linear_of(read_offsets[g], read_offsets[g + 1], number, value_offsets[g], values, says, sample, s)
             if ploidy == 2:
-                best = try_pairs(linear, masks, costs, kept[first : first + number], chosen[g, s])
+                try_pairs(linear, masks, costs, kept[first : first + number], chosen[g, s])
             else:
-                best = climb(linear, masks, costs, kept[first : first + number], chosen[g, s])
+                climb(linear, masks, costs, kept[first : first + number], chosen[g, s])
             for copy in range(ploidy):
                 chosen[g, s, copy] += first
 
@@ -138,7 +136,7 @@ def mixture(linear, a, b):
 
 @kernel
 def try_pairs(linear, masks, costs, kept, chosen):
-    """All pairs of haplotypes; -> the best score."""
+    """All pairs of haplotypes."""
     number = masks.size
     scores, best = np.empty((number, number)), -np.inf
     for a in range(number):
@@ -152,12 +150,11 @@ def try_pairs(linear, masks, costs, kept, chosen):
             if scores[a, b] >= best - KEPT:
                 kept[a] = True
                 kept[b] = True
-    return best
 
 
 @kernel
 def climb(linear, masks, costs, kept, chosen):
-    """Exchange one haplotype of the combination at a time while that helps; -> the best score."""
+    """Exchange one haplotype of the combination at a time while that helps."""
     ploidy, number = chosen.size, masks.size
     sums = np.zeros(linear.shape[0])
     best = -np.inf
@@ -181,7 +178,6 @@ def climb(linear, masks, costs, kept, chosen):
         for h in range(number):
             if exchanged(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs) >= best - KEPT:
                 kept[h] = True
-    return best
 
 
 @kernel

@@ -13,6 +13,16 @@ Variant = tuple[int, int, bytes]  # begin, deleted, inserted
 MISSING = (1, b"\x04")  # deleted, inserted: the base is missing on a haplotype with a deletion across it
 
 
+def forced_variants(sites: Sites) -> frozenset[Variant]:
+    """The variants that the user asked for, of sites made from the pileup."""
+    site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
+    offsets = sites.inserted_offsets
+    return frozenset(
+        (int(sites.begin[site[a]]), int(sites.deleted[a]), sites.inserted[offsets[a] : offsets[a + 1]].tobytes())
+        for a in np.flatnonzero(sites.is_forced).tolist()
+    )
+
+
 def keep_forced(haplotypes: Haplotypes, kept: ndarray, forced: frozenset[Variant]) -> None:
     """Keep the first haplotype of each forced variant that no haplotype kept so far has."""
     if not forced:
@@ -84,7 +94,7 @@ def _is_deleted(variant: Variant, others: list[Variant]) -> bool:
 
 def _unchanged(variant: Variant, reference: ndarray, start: int) -> Variant:
     """The reference's allele at the variant's place."""
-    begin, deleted, _ = variant
+    begin = variant[0]
     return (begin, 0, b"") if is_indel(variant) else (begin, 1, reference[begin - start : begin - start + 1].tobytes())
 
 
