@@ -1,106 +1,129 @@
-"""Variant callers on one set of alignments: call.py NAME REF.fa ALIGNMENTS.bam TRUTH.vcf --bed CONFIDENT.bed
+"""Variant callers on the same alignments, in the same run.
 
-readwarp call, freebayes and bcftools run one after the other on the same file; time, peak memory and accuracy
-(tools/call_accuracy.py, calls of QUAL >= 20) are printed and added to results/call.csv. readwarp runs once before it is
-timed, so that compiling is not counted. freebayes and bcftools use one thread, as they do; --threads is for readwarp.
+    call.py sets FOLDER [SET ...]                     the sets of call_sets.py, made in FOLDER where they are not there
+    call.py file NAME REF.fa ALIGNMENTS.bam TRUTH.vcf --bed CONFIDENT.bed [--ploidy N]
+
+readwarp call with one and with two threads, then freebayes and bcftools, which use one: wall time, peak memory of all
+processes and accuracy (tools/call_accuracy.py), printed and added to results/call.csv. Ours are the calls that pass the
+default filters, the peers' those of QUAL >= 20, without which they would be worse; best_f1 is over all cut-offs of
+QUAL. readwarp runs once before it is timed, so that compiling is not counted.
 """
 
 import argparse
 import csv
 import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
-import time
+from datetime import date
 from pathlib import Path
+
+from call_sets import SETS, CallSet
+from measure import measured
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "call.csv"
-COLUMNS = ["set", "tool", "version", "threads", "seconds", "peak_mb"]
-SCORES = ["truth", "tp", "fp", "fn", "f1"]
+TOOLS = ("readwarp", "freebayes", "bcftools")
+THREADS = {"readwarp": (1, 2)}  # of the others: one
+COUNTS = ("truth", "tp", "fp", "fn")
+SCORES = (*COUNTS, "precision", "recall", "f1", "best_f1")
+COLUMNS = (
+    *("date", "commit", "machine", "set", "tool", "version", "threads", "seconds", "cpu_seconds", "peak_mb"),
+    *(f"{kind}_{score}" for kind in ("snv", "indel") for score in SCORES),
+)
 
 
-def commands(reference: Path, alignments: Path, region: str | None, threads: int, folder: Path) -> dict[str, str]:
-    ours = f"-r {region}" if region else ""
-    theirs = f"-r {region.replace(',', '')}" if region else ""
-    good = "bcftools view -i 'QUAL>=20'"
-    return {
-        "readwarp": f"readwarp call {reference} {alignments} {ours} -t {threads} --device cpu --no-progress -q"
-        f" -o {folder}/readwarp.vcf -f",
-        "freebayes": f"freebayes -f {reference} {theirs} {alignments} | {good} -o {folder}/freebayes.vcf",
-        "bcftools": f"bcftools mpileup -f {reference} {theirs} {alignments} 2>/dev/null | bcftools call -mv 2>/dev/null"
-        f" | {good} -o {folder}/bcftools.vcf",
-    }
+def command(tool: str, given: CallSet, threads: int, output: Path) -> str:
+    """Alignments to VCF."""
+    reference, alignments, ploidy = given.reference, given.alignments, given.ploidy
+    if tool == "readwarp":
+        program = Path(sys.executable).with_name("readwarp")
+        return f"{program} call {reference} {alignments} --ploidy {ploidy} -t {threads} --device cpu -q -f -o {output}"
+    if tool == "freebayes":
+        return f"freebayes -f {reference} -p {ploidy} {alignments} > {output}"
+    pileup = f"bcftools mpileup -Ou -a AD,DP -f {reference} {alignments} 2> /dev/null"
+    return f"{pileup} | bcftools call -mv --ploidy {ploidy} -Ov -o {output} 2> /dev/null"
 
 
-def run(command: str) -> tuple[float, int]:
-    """Seconds, and peak memory in MB of the largest process."""
-    started = time.perf_counter()
-    process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", command])
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        sys.exit(f"failed: {command}")
-    return time.perf_counter() - started, usage.ru_maxrss // 1024
+def accuracy(given: CallSet, calls: Path) -> dict[str, dict[str, float]]:
+    tool = HERE / "tools" / "call_accuracy.py"
+    arguments = [tool, given.truth, calls, given.reference, "--bed", given.bed]
+    scored = subprocess.run([sys.executable, *map(str, arguments)], check=True, capture_output=True, text=True)
+    return json.loads(scored.stdout)
 
 
-def version(tool: str) -> str:
-    said = subprocess.run([tool, "--version"], capture_output=True, text=True).stdout
-    return said.split("\n")[0].split()[-1]
-
-
-def confident(bed: Path, region: str | None, folder: Path) -> Path:
-    """The confident regions within the region that was called."""
-    if region is None or ":" not in region:
-        return bed
-    contig, span = region.rsplit(":", 1)
-    first, last = (int(x.replace(",", "")) for x in span.split("-"))
-    out = folder / "confident.bed"
-    with bed.open() as lines, out.open("w") as kept:
-        for line in lines:
-            name, start, stop = line.split()[:3]
-            low, high = max(int(start), first - 1), min(int(stop), last)
-            if name == contig and low < high:
-                kept.write(f"{name}\t{low}\t{high}\n")
+def scores(tool: str, given: CallSet, calls: Path) -> dict[str, float]:
+    """As called by default, and the best F1 of all cut-offs; no shares where the truth has no variant of a kind."""
+    everything = usual = accuracy(given, calls)
+    if tool != "readwarp":
+        good = calls.with_suffix(".good.vcf")
+        subprocess.run(["bcftools", "view", "-i", "QUAL>=20", "-o", good, calls], check=True)
+        usual = accuracy(given, good)
+    out = {}
+    for kind in ("snv", "indel"):
+        of_kind = usual[kind] | {"best_f1": everything[kind]["best_f1"]}
+        known = SCORES if of_kind["truth"] else COUNTS
+        out |= {f"{kind}_{key}": of_kind[key] for key in known}
     return out
 
 
-def accuracy(truth: Path, calls: Path, reference: Path, bed: Path) -> dict[str, dict]:
-    tool = HERE / "tools" / "call_accuracy.py"
-    command = [sys.executable, tool, truth, calls, reference, "--bed", bed]
-    return json.loads(subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True).stdout)
+def version(tool: str) -> str:
+    program = str(Path(sys.executable).with_name(tool)) if tool == "readwarp" else tool
+    said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
+    return said.split("\n")[0].split()[-1]
+
+
+def compared(given: CallSet, tools: list[str]) -> list[dict[str, object]]:
+    """A row of the table for each tool and number of threads."""
+    commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    where = (date.today(), commit.stdout.strip(), f"{platform.machine()} {os.cpu_count()} cpus", given.name)
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for tool in tools:
+            calls = Path(scratch) / f"{tool}.vcf"
+            if tool == "readwarp":
+                measured(command(tool, given, 2, calls))
+            for threads in THREADS.get(tool, (1,)):
+                used = measured(command(tool, given, threads, calls))
+                row = (*where, tool, version(tool), threads, used.seconds, used.cpu_seconds, used.peak_mb)
+                rows.append(dict(zip(COLUMNS, row, strict=False)) | scores(tool, given, calls))
+                print("  ".join(f"{key} {value}" for key, value in list(rows[-1].items())[3:]), flush=True)
+    return rows
+
+
+def write(rows: list[dict[str, object]]) -> None:
+    is_new = not RESULTS.exists()
+    with RESULTS.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerows(rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", help="of the set, for the table")
+    parser.add_argument("--tools", default=",".join(TOOLS), help="[%(default)s]")
+    ways = parser.add_subparsers(dest="way", required=True)
+    sets = ways.add_parser("sets")
+    sets.add_argument("folder", type=Path)
+    sets.add_argument("names", nargs="*", metavar="SET", default=list(SETS), help=" ".join(SETS))
+    file = ways.add_parser("file")
+    file.add_argument("name", help="of the set, for the table")
     for path in ("reference", "alignments", "truth"):
-        parser.add_argument(path, type=Path)
-    parser.add_argument("--bed", type=Path, required=True)
-    parser.add_argument("--region")
-    parser.add_argument("-t", "--threads", type=int, default=2)
-    given = parser.parse_args()
-    rows = []
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        bed = confident(given.bed, given.region, folder)
-        for tool, command in commands(given.reference, given.alignments, given.region, given.threads, folder).items():
-            threads = given.threads if tool == "readwarp" else 1
-            if tool == "readwarp":
-                run(command)
-            seconds, peak = run(command)
-            score = accuracy(given.truth, folder / f"{tool}.vcf", given.reference, bed)
-            row = dict(zip(COLUMNS, [given.name, tool, version(tool), threads, round(seconds, 2), peak], strict=True))
-            row |= {f"{kind}_{key}": score[kind][key] for kind in ("snv", "indel") for key in SCORES}
-            print(row, flush=True)
-            rows.append(row)
-    is_new = not RESULTS.exists()
-    RESULTS.parent.mkdir(exist_ok=True)
-    with RESULTS.open("a", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerows(rows)
+        file.add_argument(path, type=Path)
+    file.add_argument("--bed", type=Path, required=True)
+    file.add_argument("--ploidy", type=int, default=2)
+    options = parser.parse_args()
+    tools = options.tools.split(",")
+    if options.way == "file":
+        given = (options.name, options.reference, options.alignments, options.truth, options.bed, options.ploidy)
+        write(compared(CallSet(*given), tools))
+        return
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.names:
+        write(compared(SETS[name](options.folder), tools))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
-"""Make the benchmarks' read sets: prepare.py FOLDER [SET ...]   (sets: chrX chr20; default both)
+"""Make the benchmarks' read sets: prepare.py FOLDER [SET ...]   (sets: chrX chr20 chr20x15 chr20x60; default all)
 
 Needs Debian's packages apt, dpkg and art-nextgen-simulation-tools. Reads carry their true place in their names
 (tools/simulate_diploid.py), so that tools/map_accuracy.py and tools/call_accuracy.py can score what is made of them.
 
     chrX    70 Mb of human chromosome X (smalt-examples), variants at 0.1 %, 662k pairs 2x150, 3x, insert 400 +- 90
     chr20   10 Mb of human chromosome 20, the variants of HG002, 30x 2x150, insert 350 +- 50
+    chr20x15, chr20x60   the same at 15x and at 60x
+
+Each set is FOLDER/SET_1.fq, SET_2.fq and SET.truth.vcf; the references are chrX.fa and chr20.fa.
 """
 
 import argparse
@@ -14,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import pysam
@@ -87,14 +91,24 @@ def chr_x(folder: Path) -> None:
     )
 
 
-def chr_20(folder: Path) -> None:
-    reference = folder / "chr20.fa"
-    with gzip.open(HERE / "data/sim_chr20/grch38.chr20_10M.fa.gz", "rb") as source, open(reference, "wb") as sink:
-        shutil.copyfileobj(source, sink)
-    simulate(reference, HERE / "data/sim_chr20/truth.vcf.gz", folder / "chr20", "--contig", "chr20", "--depth", "30")
+def unpacked(source: Path, target: Path) -> Path:
+    with gzip.open(source, "rb") as packed, open(target, "wb") as sink:
+        shutil.copyfileobj(packed, sink)
+    return target
 
 
-SETS = {"chrX": chr_x, "chr20": chr_20}
+def chr_20(folder: Path, name: str = "chr20", depth: int = 30) -> None:
+    reference = unpacked(HERE / "data/sim_chr20/grch38.chr20_10M.fa.gz", folder / "chr20.fa")
+    variants = HERE / "data/sim_chr20/truth.vcf.gz"
+    simulate(reference, variants, folder / name, "--contig", "chr20", "--depth", str(depth))
+
+
+SETS = {
+    "chrX": chr_x,
+    "chr20": chr_20,
+    "chr20x15": partial(chr_20, name="chr20x15", depth=15),
+    "chr20x60": partial(chr_20, name="chr20x60", depth=60),
+}
 
 
 def main() -> None:

@@ -1,0 +1,121 @@
+"""Sets on which callers are compared: a reference, our alignments, the truth, and where it is the truth.
+
+Each function makes one in a folder, or takes what is there already: reads are aligned, sorted and marked by readwarp.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pysam
+
+import prepare
+
+HERE = Path(__file__).resolve().parent
+DATA, TEST_DATA = HERE / "data", HERE.parent / "test_data"
+HEADER = (
+    "##fileformat=VCFv4.2\n##contig=<ID={name},length={length}>\n"
+    '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">\n'
+    "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tTRUTH\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallSet:
+    name: str
+    reference: Path
+    alignments: Path
+    truth: Path
+    bed: Path  # where the truth is known
+    ploidy: int = 2
+
+
+def simulated(folder: Path, name: str) -> CallSet:
+    """10 Mb of chr20 with the variants of HG002 (prepare.py)."""
+    reads = [folder / f"{name}_{mate}.fq" for mate in (1, 2)]
+    if not reads[0].exists():
+        prepare.SETS[name](folder)
+    reference = folder / "chr20.fa"
+    bam = aligned(folder, name, reference, reads)
+    return CallSet(name, reference, bam, folder / f"{name}.truth.vcf", DATA / "sim_chr20" / "confident.bed")
+
+
+def na12878_chr21(folder: Path) -> CallSet:
+    source, name = TEST_DATA / "na12878_chr21", "na12878_chr21"
+    reference = Path(shutil.copy(source / "ref.fa", folder / f"{name}.fa"))
+    bam = aligned(folder, name, reference, mates(source))
+    return CallSet(name, reference, bam, source / "truth.vcf", source / "confident.bed")
+
+
+def na12878_chr20(folder: Path) -> CallSet:
+    source, name = DATA / "na12878_chr20", "na12878_chr20"
+    reference = prepare.unpacked(source / "ref.fa.gz", folder / f"{name}.fa")
+    bed = folder / f"{name}.bed"
+    bed.write_text("chr20part\t5000\t105000\n")  # where the truth has variants at all
+    return CallSet(name, reference, aligned(folder, name, reference, mates(source)), source / "truth.vcf", bed)
+
+
+def sarscov2(folder: Path) -> CallSet:
+    """A control: no variant at all is true."""
+    source, name = DATA / "sarscov2", "sarscov2"
+    reference = Path(shutil.copy(source / "ref.fa", folder / f"{name}.fa"))
+    contig, letters = only_contig(reference)
+    truth, bed = folder / f"{name}.truth.vcf", folder / f"{name}.bed"
+    truth.write_text(HEADER.format(name=contig, length=len(letters)))
+    bed.write_text(f"{contig}\t0\t{len(letters)}\n")
+    bam = aligned(folder, name, reference, mates(source), mark=False)  # amplicons begin at the same places
+    return CallSet(name, reference, bam, truth, bed, ploidy=1)
+
+
+def mito(folder: Path) -> CallSet:
+    """The SNVs in which the expected mitochondrion differs from the reference, without positions 300-316."""
+    source, name = TEST_DATA / "mito", "mito"
+    reference = Path(shutil.copy(source / "ref.fa", folder / f"{name}.fa"))
+    contig, letters = only_contig(reference)
+    expected = (source / "HG03478.expected.fa").read_text().split()[-1]
+    truth, bed = folder / f"{name}.truth.vcf", folder / f"{name}.bed"
+    lines = [
+        f"{contig}\t{at}\t.\t{old}\t{new}\t.\tPASS\t.\tGT\t1\n"
+        for at, (old, new) in enumerate(zip(letters, expected, strict=True), 1)
+        if old != new
+    ]
+    truth.write_text(HEADER.format(name=contig, length=len(letters)) + "".join(lines))
+    bed.write_text(f"{contig}\t0\t299\n{contig}\t316\t{len(letters)}\n")
+    bam = aligned(folder, name, reference, [source / "HG03478.bam"])
+    return CallSet(name, reference, bam, truth, bed, ploidy=1)
+
+
+SETS: dict[str, Callable[[Path], CallSet]] = {
+    "na12878_chr21": na12878_chr21,
+    "na12878_chr20": na12878_chr20,
+    "sarscov2": sarscov2,
+    "mito": mito,
+    "chr20x15": partial(simulated, name="chr20x15"),
+    "chr20": partial(simulated, name="chr20"),
+    "chr20x60": partial(simulated, name="chr20x60"),
+}
+
+
+def mates(folder: Path) -> list[Path]:
+    return [folder / f"reads_{mate}.fq.gz" for mate in (1, 2)]
+
+
+def only_contig(reference: Path) -> tuple[str, str]:
+    """Its name and its letters."""
+    with pysam.FastaFile(str(reference)) as file:
+        return file.references[0], file.fetch(file.references[0]).upper()
+
+
+def aligned(folder: Path, name: str, reference: Path, reads: list[Path], mark: bool = True) -> Path:
+    """FOLDER/NAME.bam with its index: sorted, duplicates marked unless `mark` is false."""
+    bam = folder / f"{name}.bam"
+    if not bam.exists():
+        command = [Path(sys.executable).with_name("readwarp"), "align", reference, *reads, "-o", bam, "-q"]
+        options = ["--sort", "coordinate", "--write-index", *(["--mark-duplicates"] if mark else [])]
+        group = [] if reads[0].suffix == ".bam" else ["-R", rf"@RG\tID:{name}\tSM:{name}"]
+        subprocess.run([*map(str, command), *options, *group], check=True)
+    return bam

@@ -1,0 +1,65 @@
+"""Wall time, processor time and peak memory of a shell command with all its processes."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+INTERVAL = 0.05  # seconds between two looks at the memory
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    seconds: float
+    cpu_seconds: float
+    peak_mb: int  # of all processes together
+
+
+def measured(command: str) -> Usage:
+    """Run a bash command line; ends the program when it fails.
+
+    Memory is the largest sum of the resident sets of the command's processes that was seen, and at least the peak of
+    the largest one, which the kernel keeps.
+    """
+    started = time.perf_counter()
+    process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", command])
+    seen, done = [0], threading.Event()
+    watcher = threading.Thread(target=_watch, args=(process.pid, seen, done))
+    watcher.start()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    done.set()
+    watcher.join()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if status:
+        sys.exit(f"failed: {command}")
+    peak = max(seen[0], usage.ru_maxrss << 10)
+    return Usage(round(seconds, 2), round(usage.ru_utime + usage.ru_stime, 2), peak >> 20)
+
+
+def _watch(root: int, seen: list[int], done: threading.Event) -> None:
+    while not done.wait(INTERVAL):
+        seen[0] = max(seen[0], sum(map(_resident, _family(root))))
+
+
+def _family(root: int) -> list[int]:
+    """The process and all that descend from it."""
+    found = [root]
+    for pid in found:
+        try:
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                found.extend(map(int, (task / "children").read_text().split()))
+        except OSError:  # ended meanwhile
+            continue
+    return found
+
+
+def _resident(pid: int) -> int:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
