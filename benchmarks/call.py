@@ -10,18 +10,14 @@ QUAL. readwarp runs once before it is timed, so that compiling is not counted.
 """
 
 import argparse
-import csv
 import json
-import os
-import platform
 import subprocess
 import sys
 import tempfile
-from datetime import date
 from pathlib import Path
 
 from call_sets import SETS, CallSet
-from measure import measured
+from measure import CIRCUMSTANCES, Row, append, circumstances, measured, show, version
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results" / "call.csv"
@@ -30,7 +26,7 @@ THREADS = {"readwarp": (1, 2)}  # of the others: one
 COUNTS = ("truth", "tp", "fp", "fn")
 SCORES = (*COUNTS, "precision", "recall", "f1", "best_f1")
 COLUMNS = (
-    *("date", "commit", "machine", "set", "tool", "version", "threads", "seconds", "cpu_seconds", "peak_mb"),
+    *(*CIRCUMSTANCES, "set", "tool", "version", "threads", "seconds", "cpu_seconds", "peak_mb"),
     *(f"{kind}_{score}" for kind in ("snv", "indel") for score in SCORES),
 )
 
@@ -69,16 +65,8 @@ def scores(tool: str, given: CallSet, calls: Path) -> dict[str, float]:
     return out
 
 
-def version(tool: str) -> str:
-    program = str(Path(sys.executable).with_name(tool)) if tool == "readwarp" else tool
-    said = subprocess.run([program, "--version"], capture_output=True, text=True).stdout
-    return said.split("\n")[0].split()[-1]
-
-
-def compared(given: CallSet, tools: list[str]) -> list[dict[str, object]]:
+def compared(given: CallSet, tools: list[str]) -> list[Row]:
     """A row of the table for each tool and number of threads."""
-    commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    where = (date.today(), commit.stdout.strip(), f"{platform.machine()} {os.cpu_count()} cpus", given.name)
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         for tool in tools:
@@ -87,19 +75,10 @@ def compared(given: CallSet, tools: list[str]) -> list[dict[str, object]]:
                 measured(command(tool, given, 2, calls))
             for threads in THREADS.get(tool, (1,)):
                 used = measured(command(tool, given, threads, calls))
-                row = (*where, tool, version(tool), threads, used.seconds, used.cpu_seconds, used.peak_mb)
-                rows.append(dict(zip(COLUMNS, row, strict=False)) | scores(tool, given, calls))
-                print("  ".join(f"{key} {value}" for key, value in list(rows[-1].items())[3:]), flush=True)
+                what = (given.name, tool, version(tool), threads, used.seconds, used.cpu_seconds, used.peak_mb)
+                rows.append(dict(zip(COLUMNS, (*circumstances(), *what), strict=False)) | scores(tool, given, calls))
+                show(rows[-1])
     return rows
-
-
-def write(rows: list[dict[str, object]]) -> None:
-    is_new = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerows(rows)
 
 
 def main() -> None:
@@ -119,11 +98,11 @@ def main() -> None:
     tools = options.tools.split(",")
     if options.way == "file":
         given = (options.name, options.reference, options.alignments, options.truth, options.bed, options.ploidy)
-        write(compared(CallSet(*given), tools))
+        append(compared(CallSet(*given), tools), RESULTS, COLUMNS)
         return
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in options.names:
-        write(compared(SETS[name](options.folder), tools))
+        append(compared(SETS[name](options.folder), tools), RESULTS, COLUMNS)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
-"""Wall time, processor time and peak memory of a shell command with all its processes."""
+"""Wall time, processor time and peak memory of a shell command with all its processes; rows of a table of results."""
 
+import csv
 import os
+import platform
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 INTERVAL = 0.05  # seconds between two looks at the memory
@@ -38,6 +42,39 @@ def measured(command: str) -> Usage:
         sys.exit(f"failed: {command}")
     peak = max(seen[0], usage.ru_maxrss << 10)
     return Usage(round(seconds, 2), round(usage.ru_utime + usage.ru_stime, 2), peak >> 20)
+
+
+CIRCUMSTANCES = ("date", "commit", "machine")
+Row = dict[str, object]
+
+
+def circumstances() -> tuple[object, str, str]:
+    """What the columns CIRCUMSTANCES hold now."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return date.today(), commit, f"{platform.machine()} {os.cpu_count()} cpus"
+
+
+def version(tool: str) -> str:
+    """What `tool --version` says; of readwarp, the one beside this Python."""
+    beside = Path(sys.executable).with_name(tool)
+    said = subprocess.run([beside if beside.exists() else tool, "--version"], capture_output=True, text=True).stdout
+    return said.split("\n")[0].split()[-1]
+
+
+def show(row: Row) -> None:
+    shown = {key: value for key, value in row.items() if key not in CIRCUMSTANCES}
+    print("  ".join(f"{key} {value}" for key, value in shown.items()), flush=True)
+
+
+def append(rows: Sequence[Row], path: Path, columns: Sequence[str]) -> None:
+    """Add rows to a CSV file."""
+    is_new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerows(rows)
 
 
 def _watch(root: int, seen: list[int], done: threading.Event) -> None:
