@@ -28,7 +28,7 @@ reference. Of more than `max_reads` reads those with the smallest hash of their 
 """
 
 MIN_CLIP, MIN_CLIP_QUALITY = 8, 15  # bases, mean Phred
-MIN_CLIPS, MIN_CLIP_FRACTION = 2, 0.1
+MIN_CLIPS, MIN_CLIP_FRACTION = 2, 0.05
 REACHES = ((4, 20), (2, 10), (1, 5), (0, 1))  # bases around a substitution, and around any other mark
 MAX_REGION = 300
 FLANK = 56  # two k-mers of 25 and a little before the first variant

@@ -49,7 +49,7 @@ def count_clips(
             continue
         across[max(position[read], low) - low] += 1
         across[min(reference_stop[read], high) - low] -= 1
-        leading = trailing = 0
+        leading = trailing = np.int64(0)
         is_leading = True
         for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
             operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)

@@ -39,7 +39,7 @@ def assign(
 
 
 def thinned(name_hash: np.ndarray, most: int) -> np.ndarray:
-    """bool, the reads with the smallest hashes, at most `most`: all of a name or none, unless there is one name only."""
+    """bool, at most `most` reads, with the smallest hashes: all of a name or none, unless there is no other name."""
     order = np.argsort(name_hash, kind="stable")
     within = name_hash < name_hash[order[most]]
     if not within.any():
@@ -98,7 +98,7 @@ def cut(position, cigar, first_base, last_base, start, stop, low, high, max_inde
             p, q = p + length, q + length
             p1, behind = p, q
             continue
-        is_indel = operation == INSERTION or operation == DELETION
+        is_indel = operation in (INSERTION, DELETION)
         if operation == SKIP or (is_indel and length > max_indel):
             if aligned >= 0 and min(p1, stop) - max(p0, start) > best:
                 best = min(p1, stop) - max(p0, start)
@@ -106,8 +106,8 @@ def cut(position, cigar, first_base, last_base, start, stop, low, high, max_inde
                 found_stop = min(q, behind + (high - p1)) if high > p1 else outside
             q0 = q + length if operation == INSERTION else q
             p0 = p1 = aligned = behind = inside = outside = np.int64(-1)
-        if operation == INSERTION or operation == SOFT_CLIP:
+        if operation in (INSERTION, SOFT_CLIP):
             q += length
-        elif operation == DELETION or operation == SKIP:
+        elif operation in (DELETION, SKIP):
             p += length
     return found, found_stop
