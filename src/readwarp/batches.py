@@ -10,10 +10,10 @@ The same type holds host or device arrays; only the backend moves it. Dimensions
 or candidates, r output records.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
-from numpy import ndarray
+from numpy import empty, int64, ndarray
 
 
 class Segment(IntEnum):
@@ -175,7 +175,8 @@ class InsertSizes:
 class AlignedReads:
     """Usable aligned reads that overlap a region of one contig, in file order (ascending position).
 
-    Bases lie as in BAM: on the forward strand of the reference, clipped ones included.
+    Bases lie as in BAM: on the forward strand of the reference, clipped ones included. Reads that belong to no sample
+    are left out; `unassigned` says where they were.
     """
 
     contig: int
@@ -192,6 +193,7 @@ class AlignedReads:
     bases: ndarray  # uint8 [b], 0-4
     qualities: ndarray  # uint8 [b], Phred; 255 throughout a read that has none
     read_offsets: ndarray  # int64 [n + 1]
+    unassigned: ndarray = field(default_factory=lambda: empty(0, int64))  # int64, positions of reads left out
 
     def __len__(self) -> int:
         return self.position.size

@@ -8,6 +8,7 @@ import pysam
 import pytest
 from making import LETTERS, OPERATIONS, Read, random_sequence, segment, write_bam
 
+from readwarp.call.inputs import choose_samples
 from readwarp.errors import InputError
 from readwarp.formats.aligned import EXCLUDED, AlignedReader, ReadFilter
 from readwarp.formats.bam_index import load_index
@@ -121,27 +122,88 @@ def test_cram_equals_bam(tmp_path):
     reader.close()
 
 
-def test_read_groups(tmp_path):
+@pytest.fixture
+def grouped(tmp_path):
+    """Twelve reads of the groups a, b, c and d, of none, and of one that the header lacks; c and a are one sample."""
     path = tmp_path / "groups.bam"
-    header = pysam.AlignmentHeader.from_dict(
-        {
-            "HD": {"VN": "1.6", "SO": "coordinate"},
-            "SQ": [{"SN": "c", "LN": 100}],
-            "RG": [{"ID": i, "SM": i} for i in "ab"],
-        }
-    )
+    groups = [{"ID": "a", "SM": "x"}, {"ID": "b", "SM": "y"}, {"ID": "c", "SM": "x"}, {"ID": "d"}]
+    contigs = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": 100}]}
+    header = pysam.AlignmentHeader.from_dict({**contigs, "RG": groups})
     with pysam.AlignmentFile(str(path), "wb", header=header) as out:
         for i in range(12):
             record = segment(header, Read(i, "4M", "ACGT", (30,) * 4, name=f"r{i}"), "c")
             record.set_tags([("XA", "text"), ("XB", [1, 2, 3]), ("XC", 1.5), ("XD", 70000)])
-            if i % 3:
-                record.set_tag("RG", "ab"[i % 2])
+            if i % 6:
+                record.set_tag("RG", " abcde"[i % 6])
             out.write(record)
     pysam.index(str(path))
     reader = AlignedReader(path)
-    assert reader.samples() == {"a": ("a",), "b": ("b",)}
-    assert reader.read(0, 0, 100, ReadFilter(read_groups=("a",))).position.tolist() == [2, 4, 8, 10]
-    assert reader.read(0, 0, 100, ReadFilter(read_groups=("b",))).position.tolist() == [1, 5, 7, 11]
+    yield reader
+    reader.close()
+
+
+def test_samples_by_read_group(grouped):
+    assert grouped.samples() == {"x": ("a", "c"), "y": ("b",)}
+    names, groups = choose_samples(grouped)
+    assert (names, groups) == (("x", "y"), (("a", "c"), ("b",)))
+    reads = grouped.read(0, 0, 100, ReadFilter(samples=groups))
+    assert list(zip(reads.position.tolist(), reads.sample.tolist(), strict=True)) == [
+        *((1, 0), (2, 1), (3, 0), (7, 0), (8, 1), (9, 0))
+    ]
+    assert reads.unassigned.tolist() == [0, 4, 5, 6, 10, 11]
+    every = grouped.read(0, 0, 100, ReadFilter())
+    assert len(every) == 12 and not every.sample.any() and every.unassigned.size == 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names", "positions"),
+    [
+        (["y"], ("y",), [2, 8]),
+        (["y", "x"], ("y", "x"), [1, 2, 3, 7, 8, 9]),
+        (["y,x", "y"], ("y", "x"), [1, 2, 3, 7, 8, 9]),
+    ],
+)
+def test_samples_that_are_asked_for(grouped, wanted, names, positions):
+    chosen, groups = choose_samples(grouped, wanted)
+    assert chosen == names
+    reads = grouped.read(0, 0, 100, ReadFilter(samples=groups))
+    assert reads.position.tolist() == positions and reads.unassigned.tolist() == [0, 4, 5, 6, 10, 11]
+    assert {names[sample] for sample in reads.sample} == set(names)
+
+
+def test_samples_that_are_not_there(grouped):
+    with pytest.raises(InputError, match=r"groups\.bam: has no read group of sample 'z' \(it has: x, y\)"):
+        choose_samples(grouped, ["x,z"])
+
+
+def test_one_sample_has_every_read(tmp_path):
+    """Whatever their read groups say; so does a file whose header names no sample."""
+    reads = [("c", Read(i, "4M", "ACGT", (30,) * 4, name=f"r{i}")) for i in range(3)]
+    for name, groups in (
+        ("s", [{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "s"}]),
+        ("made", [{"ID": "1"}]),
+        ("made", []),
+    ):
+        reader = AlignedReader(write_bam(tmp_path / "made.one.bam", {"c": 100}, reads, {"RG": groups}))
+        assert choose_samples(reader) == ((name,), ())
+        assert len(reader.read(0, 0, 100, ReadFilter(samples=()))) == 3
+        reader.close()
+
+
+def test_too_many_samples(tmp_path):
+    groups = [{"ID": str(i), "SM": f"s{i}"} for i in range(256)]
+    reader = AlignedReader(write_bam(tmp_path / "many.bam", {"c": 100}, [], {"RG": groups}))
+    with pytest.raises(InputError, match=r"many\.bam: holds 256 samples, of which 255 can be called together"):
+        choose_samples(reader)
+    assert len(choose_samples(reader, [f"s{i}" for i in range(255)])[0]) == 255
+    reader.close()
+
+
+def test_a_name_with_a_comma_is_not_split(tmp_path):
+    groups = [{"ID": str(i), "SM": name} for i, name in enumerate(["a,b", "a", "b"])]
+    reader = AlignedReader(write_bam(tmp_path / "comma.bam", {"c": 100}, [], {"RG": groups}))
+    assert choose_samples(reader, ["a,b"])[0] == ("a,b",)
+    assert choose_samples(reader, ["b,a"])[0] == ("b", "a")
     reader.close()
 
 

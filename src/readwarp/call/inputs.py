@@ -1,22 +1,36 @@
 """Do the alignments belong to the reference, and whose are they?"""
 
+from collections.abc import Container, Sequence
+
 from readwarp.errors import InputError
 from readwarp.formats.aligned import AlignedReader
 from readwarp.index.store import Reference
 
+MAX_SAMPLES = 255  # numbers of AlignedReads.sample
+Groups = tuple[tuple[str, ...], ...]
 
-def choose_sample(reader: AlignedReader, wanted: str | None) -> tuple[str, tuple[str, ...]]:
-    """The sample's name, and its read groups where others are to be left out."""
+
+def choose_samples(reader: AlignedReader, wanted: Sequence[str] = ()) -> tuple[tuple[str, ...], Groups]:
+    """Names of the samples to call, and the read groups of each; no groups where every read belongs to the only sample.
+
+    Without `wanted` these are all samples of the header in its order, or one named after the file where the header
+    names none. An entry of `wanted` is a name, or several with commas between them. Raises InputError.
+    """
     samples = reader.samples()
-    if wanted is not None:
-        if wanted not in samples:
-            raise InputError(
-                reader.path, f"has no read group of sample {wanted!r} (it has: {', '.join(samples) or 'none'})"
-            )
-        return wanted, samples[wanted] if len(samples) > 1 else ()
-    if len(samples) > 1:
-        raise InputError(reader.path, f"holds several samples; choose one with --sample: {', '.join(samples)}")
-    return next(iter(samples), reader.path.name.split(".")[0]), ()
+    names = _split(wanted, samples) or list(samples) or [reader.path.name.split(".")[0]]
+    for name in names:
+        if name not in samples and wanted:
+            known = ", ".join(samples) or "none"
+            raise InputError(reader.path, f"has no read group of sample {name!r} (it has: {known})")
+    if len(names) > MAX_SAMPLES:
+        raise InputError(reader.path, f"holds {len(names)} samples, of which {MAX_SAMPLES} can be called together")
+    return tuple(names), tuple(samples[name] for name in names) if len(samples) > 1 else ()
+
+
+def _split(wanted: Sequence[str], samples: Container[str]) -> list[str]:
+    """Names in the order given, once each. A text that is a name, commas and all, is not split."""
+    parts = (part for text in wanted for part in ([text] if text in samples else text.split(",")))
+    return list(dict.fromkeys(parts))
 
 
 def match_contigs(reader: AlignedReader, reference: Reference) -> dict[int, int]:

@@ -7,12 +7,13 @@ import numpy as np
 
 from readwarp.batches import Calls
 from readwarp.call.genotypes.filters import DESCRIPTIONS, FIELDS
-from readwarp.call.inputs import choose_sample, contig_length, match_contigs
+from readwarp.call.inputs import choose_samples, contig_length, match_contigs
 from readwarp.call.targets import Target, merged, windows
 from readwarp.call.window import BYTES_PER_BASE, Caller
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import choose
 from readwarp.device.machine import free_memory
+from readwarp.errors import UsageError
 from readwarp.formats.aligned import AlignedReader, ReadFilter
 from readwarp.formats.vcf import VariantWriter, header_text, lines_of
 from readwarp.index.build import read_reference
@@ -33,14 +34,19 @@ def call_variants(
     metrics: Metrics,
     *,
     regions: Sequence[Target] | None = None,
-    sample: str | None = None,
+    samples: Sequence[str] = (),
+    gvcf: bool = False,
+    alleles: Path | None = None,
+    ploidies: Path | None = None,
     reference_path: Path | None = None,
     command: str = "readwarp call",
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Call variants of one sample and write them to `output` (None: stdout).
+    """Call variants and write them to `output` (None: stdout).
 
-    `regions`: parts to call, None for everything. `sample`: the one to call, needed where the header names several.
+    `regions`: parts to call, None for everything. `samples`: names of those to call together; without it all that the
+    header names. `gvcf`: blocks of reference between the variants, for one sample. `alleles`: a VCF file whose alleles
+    are genotyped in any case. `ploidies`: a BED file of parts with another ploidy, which its fourth column says.
     `progress(done, all)` is told reference bases. Counts go to `metrics`: variants, variants_pass, snvs, indels,
     transitions, transversions, heterozygous (those after the first among variants that pass). Raises InputError.
     """
@@ -49,13 +55,17 @@ def call_variants(
         reference = read_reference(reference_path)
     reader = AlignedReader(alignments, reference_path)
     try:
-        name, groups = choose_sample(reader, sample)
-        keep = ReadFilter(parameters.min_mapping_quality, read_groups=groups)
+        names, groups = choose_samples(reader, samples)
+        if gvcf and len(names) > 1:
+            raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
+        if len(names) > 1 or gvcf or alleles or ploidies:
+            raise UsageError("several samples, --gvcf, --alleles and --ploidy-bed are not there yet")
+        keep = ReadFilter(parameters.min_mapping_quality, samples=groups)
         contigs = match_contigs(reader, reference)
         memory = resources.memory or free_memory() // 2
         most_bases = memory // (BYTES_PER_BASE * resources.threads)
         caller = Caller(reference, reader, contigs, keep, parameters, choose(resources.device), metrics, most_bases)
-        header = describe(reference, name, command, str(reference_path or alignments))
+        header = describe(reference, names[0], command, str(reference_path or alignments))
         path = None if output is None else str(output)
         longest = int(np.diff(reference.contig_offsets).max())
         writer = VariantWriter(path, header, longest, resources.threads)

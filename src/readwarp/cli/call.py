@@ -1,4 +1,4 @@
-"""call: variants of one sample from sorted alignments."""
+"""call: variants from sorted alignments."""
 
 import argparse
 import logging
@@ -23,7 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("alignments", type=Path, metavar="ALIGNMENTS", help="BAM or CRAM, sorted and indexed")
     shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")
     shared.add_calling(parser)
-    parser.add_argument("--sample", metavar="NAME", help="sample to call, where the header names several")
+    parser.add_argument(
+        "--sample",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="sample to call; may be repeated [all of them]",
+    )
     shared.add_resources(parser)
     shared.add_reporting(parser)
 
@@ -49,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
                 resources,
                 reporter.metrics,
                 regions=shared.targets(options, reference),
-                sample=options.sample,
+                samples=options.sample,
+                **shared.extras(options),
                 reference_path=options.reference,
                 command=options.command_line,
                 progress=progress.reach,

@@ -4,7 +4,7 @@ import argparse
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from readwarp.config import CallParameters, Resources, Scoring
 from readwarp.errors import InputError, UsageError
@@ -181,7 +181,7 @@ def scoring(options: argparse.Namespace) -> Scoring:
 
 
 def add_calling(parser: argparse.ArgumentParser) -> None:
-    """-r -L --ploidy and qualities; read by `calling` and `targets`."""
+    """-r -L --ploidy --gvcf --alleles and qualities; read by `calling`, `targets` and `extras`."""
     default = CallParameters()
     group = parser.add_argument_group("calling")
     group.add_argument(
@@ -190,9 +190,11 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="R",
-        help="NAME, NAME:FROM or NAME:FROM-TO; may be repeated [everything]",
+        help="NAME, NAME:FROM (to its end) or NAME:FROM-TO; may be repeated [everything]",
     )
     group.add_argument("-L", "--targets", type=Path, metavar="BED", help="call in the intervals of a BED file")
+    group.add_argument("--gvcf", action="store_true", help="also say how sure the reference is, in blocks (one sample)")
+    group.add_argument("--alleles", type=Path, metavar="VCF", help="genotype the alleles of this file in any case")
     for name, value, text in (
         ("ploidy", default.ploidy, "copies of each contig"),
         ("min-base-quality", default.min_base_quality, "bases below it are not used"),
@@ -200,9 +202,28 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
         ("max-depth", default.max_depth, "most reads used at a position"),
     ):
         group.add_argument(f"--{name}", type=int, default=value, metavar="N", help=f"{text} [{value}]")
+    group.add_argument(
+        "--ploidy-bed", type=Path, metavar="BED", help="intervals with a ploidy of their own, in the fourth column"
+    )
+
+
+class Extras(TypedDict):
+    """What `call_variants` can be asked for besides parameters and regions."""
+
+    gvcf: bool
+    alleles: Path | None
+    ploidies: Path | None
+
+
+def extras(options: argparse.Namespace) -> Extras:
+    return {"gvcf": options.gvcf, "alleles": options.alleles, "ploidies": options.ploidy_bed}
 
 
 def calling(options: argparse.Namespace) -> CallParameters:
+    """Raises UsageError for values out of range and options that do not go together, InputError for missing files."""
+    if options.gvcf and options.alleles:
+        raise UsageError("--gvcf and --alleles do not go together: a block of reference says nothing of given alleles")
+    check_inputs(path for path in (options.targets, options.alleles, options.ploidy_bed) if path)
     return CallParameters(
         ploidy=options.ploidy,
         min_base_quality=options.min_base_quality,

@@ -85,6 +85,7 @@ def call(
             shared.resources(options),
             metrics,
             regions=targets,
+            **shared.extras(options),
             reference_path=options.reference,
             command=options.command_line,
             progress=progress.reach,

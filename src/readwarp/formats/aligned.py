@@ -9,8 +9,9 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pysam
@@ -32,7 +33,7 @@ EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality co
 class ReadFilter:
     min_mapping_quality: int = 0
     excluded_flags: int = EXCLUDED
-    read_groups: tuple[str, ...] = ()  # empty: all
+    samples: tuple[tuple[str, ...], ...] = ()  # read groups of each sample; empty: every read is of sample 0
 
 
 class RegionTooDeepError(Exception):
@@ -99,18 +100,19 @@ class AlignedReader:
 
         Raises InputError where the file is damaged or not sorted, and RegionTooDeepError.
         """
-        groups = np.array([_hash(group) for group in keep.read_groups], np.uint64)
-        limits = (contig, start, stop, keep.excluded_flags, keep.min_mapping_quality, groups)
+        groups = _group_table(tuple(self.samples().values()), keep.samples)
+        limits = (contig, start, stop, keep.excluded_flags, keep.min_mapping_quality, *groups)
         parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
         for chunk in self._cram_bytes(contig, start, stop) if self.is_cram else self._bam_bytes(contig, start):
             raw = np.frombuffer(carry + chunk, np.uint8)
             places = np.empty(raw.size // records.FIXED + 1, np.int64)
-            found, rest, last, state = records.scan(raw, 0, last, *limits, places)
+            samples = np.empty(places.size, np.int16)
+            found, rest, last, state = records.scan(raw, 0, last, *limits, places, samples)
             if state in (records.UNSORTED, records.BROKEN):
                 reason = "reads are not sorted by position" if state == records.UNSORTED else "damaged BAM record"
                 raise InputError(self.path, reason, f"near {self.names[contig]}:{max(last, 0) + 1}")
-            parts.append(_decoded(raw, places[:found]))
-            bases += parts[-1][3].size
+            parts.append(_decoded(raw, places[:found], samples[:found]))
+            bases += parts[-1].bases.size
             if most_bases is not None and bases > most_bases:
                 raise RegionTooDeepError
             carry = raw[rest:].tobytes()
@@ -173,6 +175,15 @@ def whole_blocks(data: bytes) -> int:
     return place
 
 
+@lru_cache
+def _group_table(samples: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, ...], ...]) -> tuple[np.ndarray, ...]:
+    """Hashes of the read groups of all `samples`, ascending, and which of the `wanted` samples each belongs to."""
+    numbers = {group: records.UNWANTED for groups in samples for group in groups} if wanted else {}
+    numbers.update({group: number for number, groups in enumerate(wanted) for group in groups})
+    rows = sorted((_hash(group), number) for group, number in numbers.items())
+    return np.array([row[0] for row in rows], np.uint64), np.array([row[1] for row in rows], np.int16)
+
+
 def _hash(text: str) -> int:
     raw = np.frombuffer(text.encode(), np.uint8)
     return int(records.hash_bytes(raw, 0, raw.size))
@@ -186,34 +197,53 @@ def _header_size(data: bytes) -> int:
     return place
 
 
-def _decoded(raw: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, ...]:
+class _Part(NamedTuple):
+    """Usable reads of one piece of the file."""
+
+    numbers: np.ndarray  # int64 [n, 4]: position, reference stop, flag, mapping quality
+    name_hash: np.ndarray
+    cigar: np.ndarray
+    bases: np.ndarray
+    qualities: np.ndarray
+    operations: np.ndarray  # int64 [n], length of each CIGAR
+    lengths: np.ndarray  # int64 [n], bases of each read
+    samples: np.ndarray  # int16 [n]
+    unassigned: np.ndarray  # int64, positions of reads that are left out because their sample is unknown
+
+
+def _decoded(raw: np.ndarray, places: np.ndarray, samples: np.ndarray) -> _Part:
+    known = samples >= 0
+    positions = raw[places[~known, None] + np.arange(8, 12)].view("<i4").ravel().astype(np.int64)
+    places = places[known]
     cigar_offsets, read_offsets = np.empty((2, places.size + 1), np.int64)
     records.measure(raw, places, cigar_offsets, read_offsets)
     numbers, name_hash = np.empty((places.size, 4), np.int64), np.empty(places.size, np.uint64)
     cigar = np.empty(cigar_offsets[-1], np.uint32)
     bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
     records.decode(raw, places, cigar_offsets, read_offsets, numbers, name_hash, cigar, bases, qualities)
-    return numbers, name_hash, cigar, bases, qualities, np.diff(cigar_offsets), np.diff(read_offsets)
+    sizes = np.diff(cigar_offsets), np.diff(read_offsets)
+    return _Part(numbers, name_hash, cigar, bases, qualities, *sizes, samples[known], positions)
 
 
-def _joined(parts: list[tuple[np.ndarray, ...]], contig: int, start: int, stop: int) -> AlignedReads:
-    parts = parts or [_decoded(np.empty(0, np.uint8), np.empty(0, np.int64))]
-    numbers, name_hash, cigar, bases, qualities, operations, lengths = map(np.concatenate, zip(*parts, strict=True))
+def _joined(parts: list[_Part], contig: int, start: int, stop: int) -> AlignedReads:
+    parts = parts or [_decoded(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int16))]
+    whole = _Part(*map(np.concatenate, zip(*parts, strict=True)))
     return AlignedReads(
         contig=contig,
         start=start,
         stop=stop,
-        position=numbers[:, 0].copy(),
-        reference_stop=numbers[:, 1].copy(),
-        flag=numbers[:, 2].astype(np.uint16),
-        mapping_quality=numbers[:, 3].astype(np.uint8),
-        name_hash=name_hash,
-        sample=np.zeros(name_hash.size, np.uint8),
-        cigar=cigar,
-        cigar_offsets=_offsets(operations),
-        bases=bases,
-        qualities=qualities,
-        read_offsets=_offsets(lengths),
+        position=whole.numbers[:, 0].copy(),
+        reference_stop=whole.numbers[:, 1].copy(),
+        flag=whole.numbers[:, 2].astype(np.uint16),
+        mapping_quality=whole.numbers[:, 3].astype(np.uint8),
+        name_hash=whole.name_hash,
+        sample=whole.samples.astype(np.uint8),
+        cigar=whole.cigar,
+        cigar_offsets=_offsets(whole.operations),
+        bases=whole.bases,
+        qualities=whole.qualities,
+        read_offsets=_offsets(whole.lengths),
+        unassigned=whole.unassigned,
     )
 
 

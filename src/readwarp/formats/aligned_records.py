@@ -5,6 +5,7 @@ import numpy as np
 from readwarp.device.jit import kernel
 
 MORE, DONE, UNSORTED, BROKEN = 0, 1, 2, 3  # how a scan ended
+UNKNOWN, UNWANTED = -1, -2  # sample of a read: of no read group that the header knows, of one that is not called
 FIXED = 36  # bytes before the name, block_size included
 NIBBLES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 NIBBLES[[1, 2, 4, 8]] = 0, 1, 2, 3
@@ -77,13 +78,24 @@ def read_group_hash(raw, place, end):
 
 
 @kernel
-def is_wanted(raw, place, end, groups):
-    """The record's read group is one of those whose hashes are given; without any, all are wanted."""
-    own = read_group_hash(raw, place, end) if groups.size else np.uint64(0)
-    for group in groups:
-        if group == own:
-            return True
-    return groups.size == 0
+def sample_of(raw, place, end, groups, samples):
+    """The sample that the record's read group belongs to, UNKNOWN for another group or none; 0 where no group is given.
+
+    `groups` uint64 in ascending order: hashes of the read groups; `samples` int16: of each.
+    """
+    if groups.size == 0:
+        return 0
+    own = read_group_hash(raw, place, end)
+    low, high = 0, groups.size
+    while low < high:
+        middle = (low + high) // 2
+        if groups[middle] < own:
+            low = middle + 1
+        else:
+            high = middle
+    if low < groups.size and groups[low] == own:
+        return np.int64(samples[low])
+    return UNKNOWN
 
 
 @kernel
@@ -95,11 +107,12 @@ def is_whole(raw, place, end):
 
 
 @kernel
-def scan(raw, place, last, contig, start, stop, excluded, min_mapping_quality, groups, places):
+def scan(raw, place, last, contig, start, stop, excluded, min_mapping_quality, groups, group_samples, places, samples):
     """Find the usable records that overlap [start, stop) of a contig.
 
     `raw` uint8 decompressed bytes, a record begins at `place`; `last` the position of the record before. Their places
-    go to `places` (int64, large enough for all records). `groups`: hashes of the read groups wanted, empty for all.
+    go to `places` (int64) and their samples to `samples` (int16, UNKNOWN among them), both large enough for all
+    records. `groups`, `group_samples`: see `sample_of`.
     -> (usable records, place of the first record not looked at, its position, MORE | DONE | UNSORTED | BROKEN)
     """
     found = 0
@@ -117,10 +130,11 @@ def scan(raw, place, last, contig, start, stop, excluded, min_mapping_quality, g
                 return found, place, last, UNSORTED
             last = position
             usable = raw[place + 13] >= min_mapping_quality and not number_at(raw, place + 18, 2) & excluded
-            usable = usable and number_at(raw, place + 20, 4) > 0 and reference_end(raw, place) > start
-            if usable and is_wanted(raw, place, end, groups):
-                places[found] = place
-                found += 1
+            if usable and number_at(raw, place + 20, 4) > 0 and reference_end(raw, place) > start:
+                sample = sample_of(raw, place, end, groups, group_samples)
+                if sample != UNWANTED:
+                    places[found], samples[found] = place, sample
+                    found += 1
         place = end
     return found, place, last, MORE
 
