@@ -310,6 +310,14 @@ class Likelihoods:
 
 
 @dataclass(frozen=True, slots=True)
+class Phase:
+    """Which alleles lie together on the haplotypes of a region, for sites made of haplotypes."""
+
+    region: ndarray  # int64 [s], sites of one region are phased with each other
+    allele: ndarray  # int8 [s, samples, ploidy], the site's allele on each haplotype of a sample, -1 for none of them
+
+
+@dataclass(frozen=True, slots=True)
 class Calls:
     """Called sites in order, ready to be written; v sites, each with its alleles and one genotype per sample."""
 

@@ -55,7 +55,7 @@ def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), read
     values = np.array(table, np.float64).ravel()
     batch = aligned_reads(reads)
     weighed = Weighed(region_of(len(reads), **span), haplotypes_of(variants), rows, values)
-    sites, out = weigh_haplotypes(weighed, batch, batch.qualities, REFERENCE, 0, ploidy, 1, frozenset(forced))
+    sites, out, phase = weigh_haplotypes(weighed, batch, batch.qualities, REFERENCE, 0, ploidy, 1, frozenset(forced))
     found = {}
     for s in range(len(sites)):
         alleles = [
@@ -64,6 +64,7 @@ def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), read
         ]
         values = out.values[out.value_offsets[s] : out.value_offsets[s + 1]].reshape(-1, len(alleles))
         found[int(sites.begin[s]), bool(sites.is_indel[s])] = alleles, values
+    assert phase.allele.shape == (len(sites), 1, ploidy)
     return found, sites, out
 
 

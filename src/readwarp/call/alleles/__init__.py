@@ -1,9 +1,8 @@
 """Alleles: from what reads say about whole haplotypes to what they say about the alleles of each site.
 
-    weigh_haplotypes(regions: Regions, haplotypes: Haplotypes, values, reads: AlignedReads, qualities, reference, start,
-                     parameters: CallParameters, samples) -> Sites, Likelihoods
-
-`values` float64: for each region a table of log10 P(read | haplotype), its reads x its haplotypes, row by row.
+    compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, qualities: uint8, backend) -> Weighed
+    weigh_haplotypes(weighed: Weighed, reads, qualities, reference: uint8, start, ploidy, samples, forced)
+        -> Sites, Likelihoods, Phase
 
 1. *Bounds.* No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): the read
    may be misplaced. A read whose best haplotype costs more than MAX_MISFIT against an errorless match came from
@@ -20,6 +19,7 @@
    place are one site, those on better haplotypes first. A forced variant stays with its best haplotype in any case.
 4. *Likelihoods.* P(read | allele) = max over the haplotypes with that allele. Reads that do not reach the site are left
    out. Where a haplotype deletes the site, its allele is a missing base (see Sites).
+5. *Phase.* The best combination of each sample says which alleles of its sites lie on one haplotype.
 """
 
 MAX_WEIGHT = 45

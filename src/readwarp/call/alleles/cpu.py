@@ -3,7 +3,7 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Likelihoods, Sites
+from readwarp.batches import AlignedReads, Likelihoods, Phase, Sites
 from readwarp.call.alleles.compare import Weighed, offsets_of
 from readwarp.call.alleles.marginal import count_rows, measure_rows, weigh_rows
 from readwarp.call.alleles.select import bound_reads, number_variants, select_haplotypes
@@ -19,7 +19,7 @@ def weigh_haplotypes(
     ploidy: int,
     samples: int,
     forced: frozenset[Variant],
-) -> tuple[Sites, Likelihoods]:
+) -> tuple[Sites, Likelihoods, Phase]:
     """`reference` begins at `start`; `forced` variants are alleles of the result. `values` are bounded in place.
 
     See the step's contract.
@@ -43,19 +43,21 @@ def weigh_haplotypes(
     )
     keep_forced(haplotypes, kept, forced)
     sites, region = sites_of(regions, haplotypes, kept, forced, reference, start)
-    return sites, _likelihoods(sites, region, weighed, kept, says, reads, qualities)
+    phase = Phase(region, np.empty((len(sites), samples, ploidy), np.int8))
+    return sites, _likelihoods(sites, phase, chosen, weighed, kept, says, reads, qualities), phase
 
 
 def _likelihoods(
     sites: Sites,
-    region: ndarray,
+    phase: Phase,
+    chosen: ndarray,
     weighed: Weighed,
     kept: ndarray,
     says: ndarray,
     reads: AlignedReads,
     qualities: ndarray,
 ) -> Likelihoods:
-    regions, haplotypes = weighed.regions, weighed.haplotypes
+    regions, haplotypes, region = weighed.regions, weighed.haplotypes, phase.region
     row_start, row_stop = np.empty((2, regions.read.size), np.int64)
     measure_rows(
         *(regions.read, reads.position, reads.reference_stop, reads.cigar, reads.cigar_offsets, row_start, row_stop)
@@ -68,10 +70,10 @@ def _likelihoods(
     weigh_rows(
         *(region, sites.begin, sites.is_indel, sites.stop, sites.allele_offsets, sites.deleted, sites.inserted),
         *(sites.inserted_offsets, regions.read_offsets, regions.read, row_start, row_stop, says),
-        *(haplotypes.haplotype_offsets, kept, haplotypes.variant_offsets, haplotypes.begin, haplotypes.deleted),
-        *(haplotypes.inserted, haplotypes.inserted_offsets, weighed.value_offsets, weighed.values),
+        *(haplotypes.haplotype_offsets, kept, chosen, haplotypes.variant_offsets, haplotypes.begin),
+        *(haplotypes.deleted, haplotypes.inserted, haplotypes.inserted_offsets, weighed.value_offsets, weighed.values),
         *(reads.position, reads.cigar, reads.cigar_offsets, qualities, reads.read_offsets),
-        *(pair_offsets, read, value_offsets, allele, quality, end_distance, values),
+        *(pair_offsets, read, value_offsets, allele, quality, end_distance, values, phase.allele),
     )
     return Likelihoods(
         pair_offsets=pair_offsets,

@@ -75,11 +75,11 @@ def count_rows(region, read_offsets, begin, is_indel, stop, row_start, row_stop)
 def weigh_rows(
     region, begin, is_indel, stop, allele_offsets, deleted, inserted, inserted_offsets,
     read_offsets, read, row_start, row_stop, says,
-    haplotype_offsets, kept, variant_offsets, hap_begin, hap_deleted, hap_inserted, hap_inserted_offsets,
+    haplotype_offsets, kept, chosen, variant_offsets, hap_begin, hap_deleted, hap_inserted, hap_inserted_offsets,
     value_offsets, values, position, cigar, cigar_offsets, qualities, base_offsets,
-    pair_offsets, pair_read, pair_value_offsets, allele, quality, end_distance, out,
+    pair_offsets, pair_read, pair_value_offsets, allele, quality, end_distance, out, phase,
 ):  # fmt: skip
-    """Fill the pairs of each site and the reads that reach it."""
+    """Fill the pairs of each site and the reads that reach it, and the alleles of the haplotypes chosen (`phase`)."""
     shown = np.empty(256, np.int8)
     for s in range(region.size):
         g, low, high = region[s], allele_offsets[s], allele_offsets[s + 1]
@@ -88,6 +88,9 @@ def weigh_rows(
             first, number, variant_offsets, hap_begin, hap_deleted, hap_inserted, hap_inserted_offsets,
             begin[s], is_indel[s], low, high, deleted, inserted, inserted_offsets, shown,
         )  # fmt: skip
+        for sample in range(chosen.shape[1]):
+            for copy in range(chosen.shape[2]):
+                phase[s, sample, copy] = shown[chosen[g, sample, copy] - first]
         pair = pair_offsets[s]
         for r in range(read_offsets[g], read_offsets[g + 1]):
             if row_start[r] >= stop[s] or row_stop[r] <= begin[s] - is_indel[s]:
