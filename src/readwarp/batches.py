@@ -332,3 +332,21 @@ class Calls:
     likelihoods: list[tuple[int, ...]]  # PL in VCF order
     filters: list[tuple[str, ...]]  # empty: PASS
     annotations: list[dict[str, float | int | tuple[float | int, ...]]]  # INFO
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """Runs of neighbouring positions of one contig without a call, alike in how sure the reference is; n runs."""
+
+    contig: int
+    start: ndarray  # int64 [n], 0-based in the contig, ascending
+    stop: ndarray  # int64 [n]
+    base: ndarray  # uint8 [n], 0-4, of the reference at `start`
+    band: ndarray  # int8 [n], number of the band of GQ; -1: nothing is known
+    ploidy: ndarray  # int8 [n]
+    depth_sum: ndarray  # int64 [n], of the run's positions
+    min_depth: ndarray  # int32 [n]
+    likelihoods: ndarray  # int32 [n, most copies + 1], least PL of 0, 1, ... copies of another allele; 0 behind ploidy
+
+    def __len__(self) -> int:
+        return self.start.size

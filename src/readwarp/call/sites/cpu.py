@@ -1,8 +1,11 @@
 """Candidate sites from a pileup (host only)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from readwarp.batches import Pileup, Sites
+from readwarp.call.forced import Forced
 from readwarp.call.pileup.scalar import DELETED
 from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
 from readwarp.config import CallParameters
@@ -11,16 +14,33 @@ from readwarp.device.jit import kernel
 OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
 Allele = tuple[int, bytes, int]  # deleted bases, inserted bases, allele of the pileup or -1
 Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
+Variants = Sequence[tuple[int, int, bytes]]  # begin, deleted, inserted; as `Forced.within` gives them
 
 
-def find_sites(pileup: Pileup, reference: np.ndarray, parameters: CallParameters) -> Sites:
-    """See the step's contract."""
-    sites = _substitutions(pileup, reference, parameters) + _indels(pileup, reference, parameters)
+def find_sites(
+    pileup: Pileup, reference: np.ndarray, parameters: CallParameters, forced: Forced | None = None
+) -> Sites:
+    """`forced` alleles are among those of the sites, whatever the reads show. See the step's contract."""
+    asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
+    sites = _substitutions(pileup, reference, parameters, asked) + _indels(pileup, reference, parameters, asked)
+    return sites_of(sites, asked, pileup.contig, reference, pileup.start)
+
+
+def forced_sites(pileup: Pileup, reference: np.ndarray, asked: Variants) -> Sites:
+    """Sites of these alleles alone, for a step that has lost them; see `readwarp.call.forced.missing`."""
+    shown = np.zeros(reference.size, np.uint8)
+    sites = _sites_of_bases(pileup, reference, shown, asked) + _sites_of_indels(pileup, reference, [], asked)
+    return sites_of(sites, asked, pileup.contig, reference, pileup.start)
+
+
+def sites_of(sites: list[Site], asked: Variants, contig: int, reference: np.ndarray, start: int) -> Sites:
+    """Sites in order; `asked`: the alleles to be marked as forced."""
     sites.sort(key=lambda site: (site[0] - site[1], site[1]))
     alleles = [allele for _, _, own in sites for allele in own]
     begin = np.array([site[0] for site in sites], np.int64)
+    marked = set(asked)
     out = Sites(
-        contig=pileup.contig,
+        contig=contig,
         begin=begin,
         stop=begin + 1,
         is_indel=np.array([site[1] for site in sites], bool),
@@ -30,18 +50,26 @@ def find_sites(pileup: Pileup, reference: np.ndarray, parameters: CallParameters
         inserted=np.frombuffer(b"".join(bases for _, bases, _ in alleles), np.uint8),
         inserted_offsets=_offsets([len(bases) for _, bases, _ in alleles]),
         source=np.array([source for _, _, source in alleles], np.int32),
-        is_forced=np.zeros(len(alleles), bool),
+        is_forced=np.array([(at, *allele[:2]) in marked for at, _, own in sites for allele in own], bool),
     )
     extend_tracts(
-        *(reference, pileup.start, out.begin, out.stop, out.unit, out.is_indel, out.allele_offsets),
+        *(reference, start, out.begin, out.stop, out.unit, out.is_indel, out.allele_offsets),
         *(out.deleted, out.inserted, out.inserted_offsets),
     )
     return out
 
 
-def _substitutions(pileup: Pileup, reference: np.ndarray, parameters: CallParameters) -> list[Site]:
+def _substitutions(pileup: Pileup, reference: np.ndarray, parameters: CallParameters, asked: Variants) -> list[Site]:
     shown = np.zeros(reference.size, np.uint8)
     find_bases(pileup.counts, reference, parameters.min_alternate_count, parameters.min_alternate_fraction, shown)
+    return _sites_of_bases(pileup, reference, shown, asked)
+
+
+def _sites_of_bases(pileup: Pileup, reference: np.ndarray, shown: np.ndarray, asked: Variants) -> list[Site]:
+    """`shown` is filled by `find_bases`; the bases asked for are added to it."""
+    for begin, deleted, bases in asked:
+        if deleted == len(bases) == 1:
+            shown[begin - pileup.start] |= 1 << bases[0]
     sites: list[Site] = []
     for w in np.flatnonzero(shown & OTHER_BASE).tolist():
         number = pileup.counts[w].sum(axis=1).tolist()
@@ -66,22 +94,45 @@ def find_bases(counts, reference, least, fraction, shown):
                 shown[w] |= np.uint8(1 << base)
 
 
-def _indels(pileup: Pileup, reference: np.ndarray, parameters: CallParameters) -> list[Site]:
+def _indels(pileup: Pileup, reference: np.ndarray, parameters: CallParameters, asked: Variants) -> list[Site]:
     number = pileup.allele_counts.sum(axis=1)
     depth = pileup.counts[pileup.allele_position - pileup.start].sum(axis=(1, 2))
     least = np.maximum(parameters.min_alternate_count, parameters.min_indel_fraction * depth)
+    return _sites_of_indels(pileup, reference, np.flatnonzero(number >= least).tolist(), asked)
+
+
+def _sites_of_indels(pileup: Pileup, reference: np.ndarray, seen: list[int], asked: Variants) -> list[Site]:
+    """`seen`: alleles of the pileup. Alleles beyond the limit give way, the last first, but none that is asked for."""
     groups: dict[int, list[tuple[int, int, Allele]]] = {}
-    for a in np.flatnonzero(number >= least).tolist():
+    for a in seen:
         anchor, length = int(pileup.allele_position[a]), int(pileup.allele_length[a])
         bases = pileup.allele_bases[pileup.allele_offsets[a] : pileup.allele_offsets[a + 1]].tobytes()
         deleted = 0 if bases else length
         w = anchor - pileup.start
         if w + 1 + deleted < reference.size and (reference[w : w + 1 + deleted] < 4).all():
-            groups.setdefault(anchor, []).append((-int(number[a]), a, (deleted, bases, a)))
-    return [
-        (anchor + 1, True, [(0, b"", -1), *(allele for _, _, allele in sorted(found)[: MAX_ALLELES - 1])])
-        for anchor, found in groups.items()
-    ]
+            groups.setdefault(anchor, []).append((-int(pileup.allele_counts[a].sum()), a, (deleted, bases, a)))
+    wanted: dict[int, list[Allele]] = {}
+    for begin, deleted, bases in asked:
+        if deleted != len(bases):
+            wanted.setdefault(begin - 1, []).append((deleted, bases, _shown_by(pileup, begin - 1, deleted, bases)))
+    sites: list[Site] = []
+    for anchor in groups.keys() | wanted.keys():
+        first, found = wanted.get(anchor, []), [allele for _, _, allele in sorted(groups.get(anchor, []))]
+        others = [allele for allele in found if allele not in first][: MAX_ALLELES - 1 - len(first)]
+        alleles = [allele for allele in found if allele in first or allele in others]
+        alleles += [allele for allele in first if allele not in found]
+        sites.append((anchor + 1, True, [(0, b"", -1), *alleles]))
+    return sites
+
+
+def _shown_by(pileup: Pileup, anchor: int, deleted: int, inserted: bytes) -> int:
+    """The allele of the pileup that is this one, -1 for none."""
+    first, last = np.searchsorted(pileup.allele_position, (anchor, anchor + 1)).tolist()
+    for a in range(first, last if not (deleted and inserted) else first):
+        bases = pileup.allele_bases[pileup.allele_offsets[a] : pileup.allele_offsets[a + 1]].tobytes()
+        if bases == inserted and (bases or pileup.allele_length[a] == deleted):
+            return a
+    return -1
 
 
 def _offsets(sizes: list[int]) -> np.ndarray:
@@ -99,7 +150,8 @@ def extend_tracts(reference, start, begin, stop, unit, is_indel, allele_offsets,
         for a in range(allele_offsets[site] + 1, allele_offsets[site + 1]):
             length, source = inserted_offsets[a + 1] - inserted_offsets[a], inserted_offsets[a]
             shift, gap = 0, np.int64(deleted[a]) if length == 0 else length
-            while shift < MAX_TRACT:
+            is_replacement = deleted[a] > 0 and length > 0
+            while shift < MAX_TRACT and not is_replacement:
                 right = first + shift + (gap if length == 0 else 0)
                 if right >= reference.size or reference[right] > 3:
                     break
@@ -108,7 +160,9 @@ def extend_tracts(reference, start, begin, stop, unit, is_indel, allele_offsets,
                     break
                 shift += 1
             furthest = max(furthest, first + shift + deleted[a])
-            if a == allele_offsets[site] + 1 and length:
+            if a == allele_offsets[site] + 1 and is_replacement:
+                unit[site] = max(length, np.int64(deleted[a]))
+            elif a == allele_offsets[site] + 1 and length:
                 unit[site] = period(inserted, source, length)
             elif a == allele_offsets[site] + 1:
                 unit[site] = period(reference, first, gap)

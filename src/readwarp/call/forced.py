@@ -1,0 +1,208 @@
+"""Alleles that the user asks for: a VCF, VCF.gz or BCF file as alleles in the notation of `batches.Sites`.
+
+Each ALT of the file is trimmed and moved left against the reference, since that is how calls are written; a record that
+changes several neighbouring bases (MNP) is that many substitutions. What is left is a substitution, an insertion, a
+deletion, or a replacement of some bases by others of another number, which stays one allele. Genotypes, samples,
+filters and INFO of the file are not read, and its records may be in any order.
+
+Alleles that cannot be genotyped are left out and counted by reason in `Forced.skipped`:
+
+    symbolic    <DEL>, <NON_REF>, breakends and `*`
+    not_acgt    other letters than A, C, G and T in what is inserted, deleted, or before an indel
+    long        more than MAX_INDEL bases inserted or deleted
+    at_start    an insertion or deletion before the second base of a contig, which has no anchor base
+    too_many    more than MAX_ALLELES - 1 insertions and deletions at one place; the first ones of the file stay
+
+`sites.cpu.find_sites` makes them part of a window's Sites. Haplotypes are made from those, so that regions have them
+too; `missing` gives those that a step has lost on its way (to a cap), as sites of their own.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Sites
+from readwarp.call.inputs import contig_length
+from readwarp.call.pileup import MAX_INDEL
+from readwarp.call.sites import MAX_ALLELES
+from readwarp.errors import InputError
+from readwarp.index.bases import CODES, unpack
+from readwarp.index.store import Reference
+
+STRIDE = 64  # bases of reference that moving left looks at in one go
+Allele = tuple[int, int, bytes]  # begin, deleted, inserted
+
+
+@dataclass(frozen=True, slots=True)
+class Forced:
+    """Alleles asked for, distinct, by contig and position as written in VCF; A alleles."""
+
+    contig_offsets: ndarray  # int64 [contigs + 1]
+    position: ndarray  # int64 [A], as in VCF but 0-based: of the base, or of the anchor base of an indel
+    begin: ndarray  # int64 [A]
+    deleted: ndarray  # int32 [A]
+    inserted: ndarray  # uint8, 0-3
+    inserted_offsets: ndarray  # int64 [A + 1]
+    skipped: dict[str, int]  # reason -> alleles of the file that are not here
+
+    def __len__(self) -> int:
+        return self.begin.size
+
+    def within(self, contig: int, low: int, high: int) -> list[Allele]:
+        """Those whose position as written in VCF lies in [low, high), in order of position."""
+        first, last = self.contig_offsets[contig : contig + 2].tolist()
+        start, stop = (first + np.searchsorted(self.position[first:last], (low, high))).tolist()
+        offsets = self.inserted_offsets[start : stop + 1].tolist()
+        return [
+            (begin, deleted, self.inserted[offsets[i] : offsets[i + 1]].tobytes())
+            for i, (begin, deleted) in enumerate(
+                zip(self.begin[start:stop].tolist(), self.deleted[start:stop].tolist(), strict=True)
+            )
+        ]
+
+
+def read_alleles(path: Path, reference: Reference) -> Forced:
+    """The ALTs of a VCF, VCF.gz or BCF file.
+
+    Raises InputError for a file that cannot be read as one, a contig that the reference lacks, a position beyond its
+    end, and a REF that differs from the reference.
+    """
+    skipped: Counter[str] = Counter()
+    found: dict[tuple[int, Allele], None] = {}
+    numbers = {name: i for i, name in enumerate(reference.names)}
+    for record, name, position, old, news in _records(path):
+        if name not in numbers:
+            raise InputError(path, f"no contig {name!r} in the reference", record)
+        here = Bases(reference, numbers[name])
+        _check(path, record, here, position, old)
+        for new in news:
+            if not new.isalpha():
+                skipped["symbolic"] += 1
+                continue
+            for allele in normalised(here, position, CODES[np.frombuffer(new.encode(), np.uint8)].tobytes(), len(old)):
+                reason = _unfit(here, allele)
+                if reason:
+                    skipped[reason] += 1
+                else:
+                    found[numbers[name], allele] = None
+    return _sorted(found, skipped, len(reference.names))
+
+
+class Bases:
+    """The bases 0-4 of one contig."""
+
+    def __init__(self, reference: Reference, contig: int):
+        self._packed, self._offset = reference.packed, int(reference.contig_offsets[contig])
+        self.length = contig_length(reference, contig)
+
+    def between(self, start: int, stop: int) -> bytes:
+        out = np.empty(stop - start, np.uint8)
+        unpack(self._packed, self._offset + start, self._offset + stop, out)
+        return out.tobytes()
+
+
+def is_indel(allele: Allele) -> bool:
+    return not allele[1] == len(allele[2]) == 1
+
+
+def missing(forced: Sequence[Allele], sites: Sites) -> list[Allele]:
+    """Those of `forced` that are no alleles of `sites`."""
+    site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
+    offsets, bases = sites.inserted_offsets.tolist(), sites.inserted.tobytes()
+    begin, deleted = sites.begin[site].tolist(), sites.deleted.tolist()
+    known = {(begin[a], deleted[a], bases[offsets[a] : offsets[a + 1]]) for a in range(len(deleted))}
+    return [allele for allele in forced if allele not in known]
+
+
+def normalised(bases: Bases, position: int, new: bytes, size: int) -> Iterator[Allele]:
+    """`size` reference bases from `position` on become `new`: as substitutions, or as one trimmed, leftmost allele."""
+    old = bases.between(position, position + size)
+    if size == len(new):
+        for i in range(size):
+            if old[i] != new[i]:
+                yield position + i, 1, new[i : i + 1]
+        return
+    while old and new and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    while old and new and old[0] == new[0]:
+        position, old, new = position + 1, old[1:], new[1:]
+    if not (old and new):
+        position, new = _leftmost(bases, position, old, new)
+    yield position, len(old), new
+
+
+def _leftmost(bases: Bases, begin: int, old: bytes, new: bytes) -> tuple[int, bytes]:
+    """Where a deletion of `old` or an insertion of `new` begins once it is moved left, and what it inserts."""
+    gap, ahead = old or new, b""
+    shift = 0
+    while begin - shift > 1:
+        if not ahead:
+            ahead = bases.between(max(0, begin - shift - STRIDE), begin - shift)
+        if ahead[-1] > 3 or ahead[-1] != gap[-1 - shift % len(gap)]:
+            break
+        ahead, shift = ahead[:-1], shift + 1
+    turn = len(new) - shift % len(new) if new else 0
+    return begin - shift, new[turn:] + new[:turn]
+
+
+def _unfit(bases: Bases, allele: Allele) -> str | None:
+    begin, deleted, inserted = allele
+    if max(deleted, len(inserted)) > MAX_INDEL:
+        return "long"
+    if is_indel(allele) and begin < 1:
+        return "at_start"
+    return "not_acgt" if max(inserted + bases.between(begin - is_indel(allele), begin + deleted)) > 3 else None
+
+
+def _check(path: Path, record: int, bases: Bases, position: int, old: str) -> None:
+    if not 0 <= position <= position + len(old) <= bases.length:
+        raise InputError(
+            path, f"position {position + 1} lies beyond its contig, which has {bases.length} bases", record
+        )
+    here = bases.between(position, position + len(old))
+    if here != CODES[np.frombuffer(old.encode(), np.uint8)].tobytes():
+        letters = here.translate(b"ACGTN".ljust(256, b"N")).decode()
+        raise InputError(path, f"REF is {old}, the reference has {letters} there", record)
+
+
+def _records(path: Path) -> Iterator[tuple[int, str, int, str, tuple[str, ...]]]:
+    """Number, contig, 0-based position, REF and ALTs of each record. Raises InputError."""
+    import pysam
+
+    number, verbosity = 0, pysam.set_verbosity(0)  # what htslib says to stderr is said by the InputError
+    try:
+        with pysam.VariantFile(str(path), drop_samples=True) as file:
+            for number, record in enumerate(file, 1):
+                yield number, record.chrom, record.pos - 1, record.ref or "", record.alts or ()
+    except (OSError, ValueError, NotImplementedError) as error:
+        reason = getattr(error, "strerror", None) or "not a VCF or BCF file, or damaged"
+        raise InputError(path, f"cannot be read ({reason})", number + 1 if number else None) from error
+    finally:
+        pysam.set_verbosity(verbosity)
+
+
+def _sorted(found: dict[tuple[int, Allele], None], skipped: Counter[str], contigs: int) -> Forced:
+    kept: list[tuple[int, Allele]] = []
+    places: Counter[tuple[int, int]] = Counter()
+    for contig, allele in found:
+        if is_indel(allele):
+            places[contig, allele[0]] += 1
+            if places[contig, allele[0]] >= MAX_ALLELES:
+                skipped["too_many"] += 1
+                continue
+        kept.append((contig, allele))
+    kept.sort(key=lambda x: (x[0], x[1][0] - is_indel(x[1]), is_indel(x[1])))  # stable: alleles of one place as given
+    alleles = [allele for _, allele in kept]
+    return Forced(
+        contig_offsets=np.searchsorted([contig for contig, _ in kept], np.arange(contigs + 1)).astype(np.int64),
+        position=np.array([allele[0] - is_indel(allele) for allele in alleles], np.int64),
+        begin=np.array([begin for begin, _, _ in alleles], np.int64),
+        deleted=np.array([deleted for _, deleted, _ in alleles], np.int32),
+        inserted=np.frombuffer(b"".join(bases for *_, bases in alleles), np.uint8),
+        inserted_offsets=np.cumsum([0, *(len(bases) for *_, bases in alleles)], dtype=np.int64),
+        skipped=dict(sorted(skipped.items())),
+    )
