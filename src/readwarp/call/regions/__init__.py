@@ -19,7 +19,8 @@ at multiples of MAX_REGION of the contig, each mark going where it begins (statu
 depends on marks within MAX_REGION and a reach of it, and neither on windows nor on threads.
 
 Reads take part where an aligned base or a deletion of theirs lies in [start, stop). They are cut to the bases that are
-aligned within FLANK bases of the region; clipped bases count as if they continued on the diagonal. An N skip and an
+aligned within FLANK bases of the region, or as far as the next region where that is nearer, but LEAST_FLANK bases at
+least: variants of a neighbour would cost every haplotype alike, and the read its say. Clipped bases count as if they continued on the diagonal. An N skip and an
 insertion or deletion of more than MAX_INDEL bases split a read: the piece that shares most bases with the region takes
 part (the first on a tie). Pieces of fewer than MIN_BASES are left out. Haplotypes span SPARE bases more on either side,
 and as many as the longest deletions of its sites take away together, at most what its marks span; all within the
@@ -32,5 +33,6 @@ MIN_CLIPS, MIN_CLIP_FRACTION = 2, 0.05
 REACHES = ((4, 20), (2, 10), (1, 5), (0, 1))  # bases around a substitution, and around any other mark
 MAX_REGION = 300
 FLANK = 56  # two k-mers of 25 and a little before the first variant
+LEAST_FLANK = 20
 SPARE = 8
 MIN_BASES = 10

@@ -3,7 +3,7 @@
 import numpy as np
 
 from readwarp.batches import AlignedReads, Regions, Sites
-from readwarp.call.regions import FLANK, SPARE
+from readwarp.call.regions import FLANK, LEAST_FLANK, SPARE
 from readwarp.call.regions.clips import find_clip_places, pair_places
 from readwarp.call.regions.clusters import Spans, cluster, marks_of
 from readwarp.call.regions.reads import assign
@@ -25,8 +25,7 @@ def find_regions(
     spans = cluster(marks)
     first, last = start, start + reference.size
     begin, end = np.maximum(spans.start, first), np.minimum(spans.stop, last)
-    inner_low = np.maximum(begin - FLANK, first)
-    inner_high = np.minimum(np.maximum(end, spans.reach) + FLANK, last)
+    inner_low, inner_high = flanked(begin, end, spans.reach, first, last)
     read_offsets, read, base_start, base_stop, status = assign(
         reads, begin, end, inner_low, inner_high, spans.status, max_reads
     )
@@ -44,6 +43,16 @@ def find_regions(
         status=status,
     )
     return regions, lies_within(sites.begin, spans)
+
+
+def flanked(
+    begin: np.ndarray, end: np.ndarray, reach: np.ndarray, first: int, last: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """What reads are cut to: a flank on either side, less of it where it would hold a neighbour's variants."""
+    low, high = begin - FLANK, np.maximum(end, reach) + FLANK
+    low[1:] = np.maximum(low[1:], np.minimum(end[:-1], begin[1:] - LEAST_FLANK))
+    high[:-1] = np.minimum(high[:-1], np.maximum(begin[1:], np.maximum(end, reach)[:-1] + LEAST_FLANK))
+    return np.maximum(low, first), np.minimum(high, last)
 
 
 def lies_within(places: np.ndarray, spans: Spans) -> np.ndarray:
