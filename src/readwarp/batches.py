@@ -319,19 +319,27 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Called sites in order, ready to be written; v sites, each with its alleles and one genotype per sample."""
+    """Called sites in order, ready to be written; v sites of m samples.
+
+    The lists hold a value per site; of those that are about samples, one per sample. A genotype is in ascending order
+    of its alleles, or in the order of haplotypes where it has a phase set. Without reads it is unknown, all -1.
+    """
 
     contig: ndarray  # int32 [v]
     position: ndarray  # int64 [v], 0-based
     alleles: list[tuple[str, ...]]  # reference first
     quality: ndarray  # float64 [v], Phred
-    genotype: list[tuple[int, ...]]  # allele indices, as many as the ploidy
-    genotype_quality: ndarray  # int32 [v]
-    depth: ndarray  # int32 [v]
-    allele_depth: list[tuple[int, ...]]
-    likelihoods: list[tuple[int, ...]]  # PL in VCF order
-    filters: list[tuple[str, ...]]  # empty: PASS
-    annotations: list[dict[str, float | int | tuple[float | int, ...]]]  # INFO
+    genotype: list[tuple[tuple[int, ...], ...]]  # allele indices, as many as the site's ploidy
+    genotype_quality: ndarray  # int32 [v, m]
+    depth: ndarray  # int32 [v, m]
+    allele_depth: list[tuple[tuple[int, ...], ...]]
+    likelihoods: list[tuple[tuple[int, ...], ...]]  # PL in VCF order
+    phase_set: ndarray  # int64 [v, m], 0-based position of its first call, -1 not phased
+    filters: list[tuple[str, ...]]  # empty: PASS; "." alone: none was applied
+    annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no such value
+
+    def __len__(self) -> int:
+        return self.position.size
 
 
 @dataclass(frozen=True, slots=True)

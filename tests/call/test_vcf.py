@@ -5,42 +5,45 @@ import pysam
 import pytest
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.filters import DESCRIPTIONS, FIELDS
+from readwarp.call.genotypes.annotations import FIELDS
+from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.targets import Target, merged, parse_region, read_bed, windows
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.vcf import VariantWriter, header_text, information_text, kind_of, lines_of
+from readwarp.formats.vcf import VariantWriter, count_text, header_text, kind_of, lines_of, number_text, rows_of
 
 NAMES, LENGTHS = ("c1", "HLA-A*01:01", "HLA-A*01:01:02"), (1000, 500, 700)
 CONTIGS = [(name, length, "0" * 32) for name, length in zip(NAMES, LENGTHS, strict=True)]
-INFO = {"DP": 20, "AF": (0.5, 0.45), "QD": 1.5, "FS": 0.0, "SB": (1, 0, 9, 10), "MQ": 60.0, "BQ": 35.0, "ED": 12.345}
+NAN = float("nan")
 
 
 def made_calls() -> Calls:
+    """Two samples; the second has no reads at the first site, and is phased at the second."""
     return Calls(
         contig=np.array([0, 1], np.int32),
         position=np.array([9, 499], np.int64),
         alleles=[("A", "C", "G"), ("GT", "G")],
         quality=np.array([30.0, 12.346]),
-        genotype=[(1, 2), (0, 1)],
-        genotype_quality=np.array([40, 12], np.int32),
-        depth=np.array([20, 8], np.int32),
-        allele_depth=[(1, 10, 9), (4, 4)],
-        likelihoods=[(300, 200, 150, 180, 0, 160), (12, 0, 80)],
+        genotype=[((1, 2), (-1, -1)), ((0, 1), (1, 0))],
+        genotype_quality=np.array([[40, 0], [12, 99]], np.int32),
+        depth=np.array([[20, 0], [8, 30]], np.int32),
+        allele_depth=[((1, 10, 9), (0, 0, 0)), ((4, 4), (15, 14))],
+        likelihoods=[((300, 200, 150, 180, 0, 160), (0,) * 6), ((12, 0, 80), (200, 0, 210))],
+        phase_set=np.array([[-1, -1], [-1, 449]]),
         filters=[(), ("LowQual", "StrandBias")],
-        annotations=[INFO, {**INFO, "AF": (0.5,)}],
+        annotations={"DP": np.array([20, 38]), "QD": np.array([1.5, 0.3247]), "MQRankSum": np.array([-0.5, NAN])},
     )
 
 
 LINES = (
-    "c1\t10\t.\tA\tC,G\t30\tPASS\tDP=20;AF=0.5,0.45;QD=1.5;FS=0;SB=1,0,9,10;MQ=60;BQ=35;ED=12.345\tGT:GQ:DP:AD:PL\t"
-    "1/2:40:20:1,10,9:300,200,150,180,0,160\n"
-    "HLA-A*01:01\t500\t.\tGT\tG\t12.346\tLowQual;StrandBias\tDP=20;AF=0.5;QD=1.5;FS=0;SB=1,0,9,10;MQ=60;BQ=35;"
-    "ED=12.345\tGT:GQ:DP:AD:PL\t0/1:12:8:4,4:12,0,80\n"
+    "c1\t10\t.\tA\tC,G\t30\tPASS\tAC=1,1;AN=2;AF=0.5,0.5;DP=20;QD=1.5;MQRankSum=-0.5\tGT:GQ:DP:AD:PL\t"
+    "1/2:40:20:1,10,9:300,200,150,180,0,160\t./.:0:0:0,0,0:0,0,0,0,0,0\n"
+    "HLA-A*01:01\t500\t.\tGT\tG\t12.346\tLowQual;StrandBias\tAC=2;AN=4;AF=0.5;DP=38;QD=0.325\tGT:GQ:DP:AD:PL:PS\t"
+    "0/1:12:8:4,4:12,0,80:.\t1|0:99:30:15,14:200,0,210:450\n"
 )
 
 
 def header() -> str:
-    return header_text(CONTIGS, "NA 1", "readwarp call a b", "a", FIELDS, DESCRIPTIONS)
+    return header_text(CONTIGS, ["NA 1", "b"], "readwarp call a b", "a", FIELDS, DESCRIPTIONS, ["##more=1"])
 
 
 def write(path, longest=1000) -> None:
@@ -53,11 +56,22 @@ def test_lines():
     assert lines_of(made_calls(), NAMES).decode() == LINES
 
 
-def test_numbers_are_short():
-    assert (
-        information_text({"a": 1.0, "b": 0.12345, "c": 100.0, "d": 7, "e": (0.5, 2.0)})
-        == "a=1;b=0.123;c=100;d=7;e=0.5,2"
-    )
+def test_rows_know_their_position():
+    rows = rows_of(made_calls(), NAMES)
+    assert [position for position, _ in rows] == [9, 499]
+    assert b"".join(line for _, line in rows).decode() == LINES
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.0, "1"), (0.12345, "0.123"), (100.0, "100"), (7, "7"), (-0.5, "-0.5"), (-0.0001, "0")]
+)
+def test_numbers_are_short(value, text):
+    assert number_text(value) == text
+
+
+def test_no_genotype_known():
+    assert count_text(((-1, -1),), 3) == "AC=0,0;AN=0"
+    assert count_text(((1, 1, 2), (0,)), 3) == "AC=2,1;AN=4;AF=0.5,0.25"
 
 
 @pytest.mark.parametrize(("name", "index"), [("a.vcf", None), ("a.vcf.gz", ".tbi"), ("a.bcf", ".csi")])
@@ -66,7 +80,7 @@ def test_containers(tmp_path, capfd, name, index):
     write(path)
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, *([name + index] if index else [])])
     with pysam.VariantFile(str(path)) as file:
-        assert list(file.header.samples) == ["NA 1"]
+        assert list(file.header.samples) == ["NA 1", "b"]
         assert [(c, file.header.contigs[c].length) for c in file.header.contigs] == list(
             zip(NAMES, LENGTHS, strict=True)
         )
@@ -76,6 +90,7 @@ def test_containers(tmp_path, capfd, name, index):
             ("HLA-A*01:01", 500, ("GT", "G")),
         ]
         assert records[0].samples[0]["PL"] == (300, 200, 150, 180, 0, 160)
+        assert records[1].samples[1].phased and records[1].samples[1]["PS"] == 450
         assert list(records[1].filter) == ["LowQual", "StrandBias"]
         if index:
             assert [r.pos for r in file.fetch("HLA-A*01:01", 400, 500)] == [500]
@@ -87,10 +102,14 @@ def test_every_name_in_a_line_is_declared(tmp_path):
     path = tmp_path / "a.vcf"
     write(path)
     text = path.read_text()
-    for kind, names in (("INFO", INFO), ("FILTER", DESCRIPTIONS), ("FORMAT", ("GT", "GQ", "DP", "AD", "PL"))):
+    for kind, names in (
+        ("INFO", ("AC", "AN", "AF", *FIELDS)),
+        ("FILTER", ("PASS", *DESCRIPTIONS)),
+        ("FORMAT", ("GT", "GQ", "DP", "AD", "PL", "PS")),
+    ):
         assert all(f"##{kind}=<ID={name}," in text for name in names)
     assert "##source=readwarp" in text and "##readwarpCommand=readwarp call a b" in text
-    assert set(INFO) == set(FIELDS)
+    assert text.splitlines()[-4] == "##more=1"
 
 
 def test_long_contigs_take_csi(tmp_path):

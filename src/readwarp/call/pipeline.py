@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.filters import DESCRIPTIONS, FIELDS
+from readwarp.call.genotypes.annotations import FIELDS
+from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.inputs import choose_samples, contig_length, match_contigs
 from readwarp.call.targets import Target, merged, windows
 from readwarp.call.window import BYTES_PER_BASE, Caller
@@ -65,7 +66,7 @@ def call_variants(
         memory = resources.memory or free_memory() // 2
         most_bases = memory // (BYTES_PER_BASE * resources.threads)
         caller = Caller(reference, reader, contigs, keep, parameters, choose(resources.device), metrics, most_bases)
-        header = describe(reference, names[0], command, str(reference_path or alignments))
+        header = describe(reference, names, command, str(reference_path or alignments))
         path = None if output is None else str(output)
         longest = int(np.diff(reference.contig_offsets).max())
         writer = VariantWriter(path, header, longest, resources.threads)
@@ -114,21 +115,24 @@ def targets_of(reference: Reference, regions: Sequence[Target] | None) -> list[T
     return [Target(contig, 0, contig_length(reference, contig)) for contig in range(len(reference.names))]
 
 
-def describe(reference: Reference, sample: str, command: str, reference_name: str) -> str:
+def describe(
+    reference: Reference, samples: Sequence[str], command: str, reference_name: str, extra: Sequence[str] = ()
+) -> str:
     lengths = np.diff(reference.contig_offsets).tolist()
     contigs = list(zip(reference.names, lengths, reference.md5, strict=True))
-    return header_text(contigs, sample, command, reference_name, FIELDS, DESCRIPTIONS)
+    return header_text(contigs, samples, command, reference_name, FIELDS, DESCRIPTIONS, extra)
 
 
 def count_calls(calls: Calls, metrics: Metrics) -> None:
-    metrics.count("variants", len(calls.alleles))
+    """A record is heterozygous where one of its samples is."""
+    metrics.count("variants", len(calls))
     transitions = {("A", "G"), ("G", "A"), ("C", "T"), ("T", "C")}
-    for alleles, genotype, filters in zip(calls.alleles, calls.genotype, calls.filters, strict=True):
+    for alleles, genotypes, filters in zip(calls.alleles, calls.genotype, calls.filters, strict=True):
         if filters:
             continue
         is_snv = all(len(allele) == 1 for allele in alleles)
         metrics.count("variants_pass")
         metrics.count("snvs" if is_snv else "indels")
-        metrics.count("heterozygous", len(set(genotype)) > 1)
+        metrics.count("heterozygous", any(len(set(genotype)) > 1 for genotype in genotypes))
         if is_snv and len(alleles) == 2:
             metrics.count("transitions" if alleles in transitions else "transversions")

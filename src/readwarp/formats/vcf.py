@@ -6,8 +6,10 @@ its name when it is complete.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import pysam
 
 from readwarp import __version__
@@ -17,76 +19,130 @@ from readwarp.formats.bgzf import BgzfWriter
 from readwarp.formats.output import CSI_LENGTH, OutputFile
 
 FORMAT = "GT:GQ:DP:AD:PL"
-FORMAT_LINES = """\
-##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">
-##FORMAT=<ID=GQ,Number=1,Type=Integer,Description="Genotype quality: second smallest PL, at most 99">
-##FORMAT=<ID=DP,Number=1,Type=Integer,Description="Reads that say something about the alleles">
-##FORMAT=<ID=AD,Number=R,Type=Integer,Description="Reads that show each allele">
-##FORMAT=<ID=PL,Number=G,Type=Integer,Description="Phred-scaled genotype likelihoods less their minimum">
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An INFO field: Number, Type and Description of its header line."""
+    """An INFO or FORMAT field: Number, Type and Description of its header line."""
 
     number: str
     type: str
     description: str
 
 
+GENOTYPE_FIELDS = {
+    "GT": Field("1", "String", "Genotype"),
+    "GQ": Field("1", "Integer", "Genotype quality: second smallest PL, at most 99"),
+    "DP": Field("1", "Integer", "Reads that say something about the alleles"),
+    "AD": Field("R", "Integer", "Reads that show each allele"),
+    "PL": Field("G", "Integer", "Phred-scaled genotype likelihoods less their minimum"),
+    "PS": Field("1", "Integer", "Phase set: position of its first record"),
+}
+COUNT_FIELDS = {
+    "AC": Field("A", "Integer", "Copies of each other allele in the genotypes"),
+    "AN": Field("1", "Integer", "Copies of all alleles in the genotypes"),
+    "AF": Field("A", "Float", "AC by AN"),
+}
+
+
 def header_text(
     contigs: Sequence[tuple[str, int, str]],
-    sample: str,
+    samples: Sequence[str],
     command: str,
     reference: str,
     information: Mapping[str, Field],
     filters: Mapping[str, str],
+    extra: Sequence[str] = (),
 ) -> str:
-    """The whole header; contigs are name, length and MD5 ("" when it is not known)."""
+    """The whole header; contigs are name, length and MD5 ("" when it is not known), `extra` lines go before #CHROM."""
     lines = ["##fileformat=VCFv4.2", f"##source=readwarp {__version__}", f"##readwarpCommand={command}"]
     lines += [f"##reference={reference}", '##FILTER=<ID=PASS,Description="All filters passed">']
     lines += [f'##FILTER=<ID={name},Description="{text}">' for name, text in filters.items()]
     for name, length, md5 in contigs:
         lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
-    for name, field in information.items():
-        lines.append(f'##INFO=<ID={name},Number={field.number},Type={field.type},Description="{field.description}">')
-    columns = "\t".join(("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", sample))
-    return "\n".join(lines) + "\n" + FORMAT_LINES + columns + "\n"
+    for kind, fields in (("INFO", {**COUNT_FIELDS, **information}), ("FORMAT", GENOTYPE_FIELDS)):
+        for name, field in fields.items():
+            rest = f'Number={field.number},Type={field.type},Description="{field.description}"'
+            lines.append(f"##{kind}=<ID={name},{rest}>")
+    columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *samples)
+    return "\n".join((*lines, *extra, "\t".join(columns))) + "\n"
 
 
 def lines_of(calls: Calls, contigs: Sequence[str]) -> bytes:
     """One VCF line per call."""
-    positions, qualities = (calls.position + 1).tolist(), calls.quality.tolist()
-    numbers = zip(calls.contig.tolist(), calls.genotype_quality.tolist(), calls.depth.tolist(), strict=True)
-    lines = []
-    for i, (contig, genotype_quality, depth) in enumerate(numbers):
-        first, *others = calls.alleles[i]
-        sample = ":".join(
-            (
-                "/".join(map(str, calls.genotype[i])),
-                f"{genotype_quality}:{depth}",
-                ",".join(map(str, calls.allele_depth[i])),
-                ",".join(map(str, calls.likelihoods[i])),
-            )
-        )
-        lines.append(
-            f"{contigs[contig]}\t{positions[i]}\t.\t{first}\t{','.join(others)}\t{number_text(qualities[i])}\t"
-            f"{';'.join(calls.filters[i]) or 'PASS'}\t{information_text(calls.annotations[i])}\t{FORMAT}\t{sample}\n"
-        )
-    return "".join(lines).encode()
+    return b"".join(line for _, line in rows_of(calls, contigs))
 
 
-def information_text(values: Mapping[str, float | int | tuple[float | int, ...]]) -> str:
-    return ";".join(
-        f"{key}={','.join(map(number_text, value)) if isinstance(value, tuple) else number_text(value)}"
-        for key, value in values.items()
+def rows_of(calls: Calls, contigs: Sequence[str]) -> list[tuple[int, bytes]]:
+    """0-based position and VCF line of each call."""
+    columns = zip(
+        *(calls.contig.tolist(), calls.position.tolist(), calls.alleles, calls.quality.tolist(), calls.filters),
+        *(calls.genotype, information_texts(calls), genotype_texts(calls)),
+        strict=True,
     )
+    rows = []
+    for contig, position, alleles, quality, filters, genotype, information, samples in columns:
+        counts = count_text(genotype, len(alleles))
+        line = (
+            f"{contigs[contig]}\t{position + 1}\t.\t{alleles[0]}\t{','.join(alleles[1:])}\t{number_text(quality)}\t"
+            f"{';'.join(filters) or 'PASS'}\t{counts}{information}\t{samples}\n"
+        )
+        rows.append((position, line.encode()))
+    return rows
 
 
-def number_text(value: float | int) -> str:
+def information_texts(calls: Calls) -> list[str]:
+    """INFO of each call, but for what is counted from genotypes; each field with a semicolon before it."""
+    columns = [
+        [f";{name}={number_text(x)}" if x == x else "" for x in column.tolist()]  # NaN differs from itself
+        for name, column in calls.annotations.items()
+    ]
+    return ["".join(texts) for texts in zip(*columns, strict=True)] if columns else [""] * len(calls)
+
+
+def genotype_texts(calls: Calls) -> list[str]:
+    """FORMAT and the samples' columns of each call."""
+    is_phased = np.any(calls.phase_set >= 0, axis=1).tolist()
+    columns = zip(
+        *(calls.genotype, calls.genotype_quality.tolist(), calls.depth.tolist(), calls.allele_depth),
+        *(calls.likelihoods, calls.phase_set.tolist(), is_phased),
+        strict=True,
+    )
+    texts = []
+    for *fields, has_phase in columns:
+        text = f"{FORMAT}:PS" if has_phase else FORMAT
+        for genotype, quality, depth, allele_depth, phred, phase_set in zip(*fields, strict=True):
+            numbers = f"{quality}:{depth}:{','.join(map(str, allele_depth))}:{','.join(map(str, phred))}"
+            text += f"\t{genotype_text(genotype, phase_set >= 0)}:{numbers}"
+            if has_phase:
+                text += f":{phase_set + 1}" if phase_set >= 0 else ":."
+        texts.append(text)
+    return texts
+
+
+@lru_cache(maxsize=4096)
+def genotype_text(genotype: tuple[int, ...], is_phased: bool) -> str:
+    return ("|" if is_phased else "/").join("." if allele < 0 else str(allele) for allele in genotype)
+
+
+@lru_cache(maxsize=4096)
+def count_text(genotypes: tuple[tuple[int, ...], ...], alleles: int) -> str:
+    """AC, AN and AF. AF is left out where no genotype is known."""
+    copies = [allele for genotype in genotypes for allele in genotype if allele >= 0]
+    counts = [copies.count(allele) for allele in range(1, alleles)]
+    text = f"AC={','.join(map(str, counts))};AN={len(copies)}"
+    if not copies:
+        return text
+    return f"{text};AF={','.join(number_text(count / len(copies)) for count in counts)}"
+
+
+@lru_cache(maxsize=4096)
+def number_text(value: float) -> str:
     """At most three decimals, without zeros at the end."""
-    return str(value) if isinstance(value, int) else f"{value:.3f}".rstrip("0").rstrip(".")
+    if isinstance(value, int):
+        return str(value)
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
 def kind_of(path: str | None) -> str:

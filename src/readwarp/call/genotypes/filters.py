@@ -1,62 +1,48 @@
-"""Annotations of a call, and the named hard filters that read them (host only)."""
+"""The named hard filters of a call (host only)."""
 
-import math
+import numpy as np
 
+from readwarp.call.genotypes.emitted import COLUMNS, Emitted
 from readwarp.call.genotypes.overlaps import NAME as OVERLAP
-from readwarp.call.genotypes.scalar import fisher_phred
 from readwarp.config import CallParameters
-from readwarp.formats.vcf import Field
-
-Information = dict[str, float | int | tuple[float | int, ...]]
 
 DESCRIPTIONS = {
     "LowQual": "QUAL below the limit",
     "StrandBias": "the other alleles' reads lie on one strand, the reference's do not (FS above the limit)",
     "ReadEnds": "the other alleles are seen near read ends only (ED below the limit)",
-    "LowFraction": "few of the reads show the other alleles (AF below the limit)",
-    "LowMapping": "the reads that show the other alleles are placed unsurely (MQ below the limit)",
+    "LowFraction": "few of the reads show the other alleles (AD by DP below the limit in every sample that has them)",
+    "LowMapping": "the reads that show the other alleles are placed unsurely (AMQ below the limit)",
     OVERLAP: "the deletion of a better call takes the copies that this one needs",
 }
-FIELDS = {
-    "DP": Field("1", "Integer", "Reads that say something about the alleles"),
-    "AF": Field("A", "Float", "Share of the reads that show each allele"),
-    "QD": Field("1", "Float", "QUAL by DP"),
-    "FS": Field("1", "Float", "Strand bias: Phred-scaled P of Fisher's exact test"),
-    "SB": Field("4", "Integer", "Reads of the reference forward and reverse, of the other alleles forward and reverse"),
-    "MQ": Field("1", "Float", "Root mean square mapping quality of the reads that show the other alleles"),
-    "BQ": Field("1", "Float", "Mean base quality of the other alleles"),
-    "ED": Field("1", "Float", "Mean distance of the other alleles from the nearer end of the aligned read"),
-}
+NAMES = tuple(DESCRIPTIONS)[:-1]  # those that a call fails by itself
+NOT_APPLIED = (".",)  # FILTER of a forced allele that no sample has
+SETS = [tuple(name for bit, name in enumerate(NAMES) if number >> bit & 1) for number in range(1 << len(NAMES))]
 
 
-def annotate(tally: list[list[int]], quality: float, depth: int) -> Information:
-    """INFO of a call, from rows of `genotypes.cpu.tally_alleles`: the reference's and those of the other alleles.
-
-    MQ, BQ and ED are about the reads that show one of the other alleles.
-    """
-    forward, reverse, squares, qualities, distances = (sum(column) for column in zip(*tally[1:], strict=True))
-    strands = (tally[0][0], tally[0][1], forward, reverse)
-    others = max(1, forward + reverse)
-    return {
-        "DP": depth,
-        "AF": tuple(round((row[0] + row[1]) / max(1, depth), 3) for row in tally[1:]),
-        "QD": round(quality / max(1, depth), 2),
-        "FS": round(fisher_phred(*strands), 2),
-        "SB": strands,
-        "MQ": round(math.sqrt(squares / others), 2),
-        "BQ": round(qualities / others, 2),
-        "ED": round(distances / others, 2),
-    }
+def failed_filters(out: Emitted, is_indel: np.ndarray, parameters: CallParameters) -> list[tuple[str, ...]]:
+    """Names of the filters that each call does not pass."""
+    column = dict(zip(COLUMNS, out.columns.T, strict=True))
+    fraction = best_fraction(out)
+    least = np.where(out.ploidy > 1, 0.3 / out.ploidy, 0.6)
+    fails = (
+        out.quality < parameters.min_quality,
+        column["FS"] > np.where(is_indel, 200.0, 60.0),
+        column["ED"] < 5.0,
+        fraction < least,
+        column["AMQ"] < 30.0,
+    )
+    numbers = sum(np.int64(1 << bit) * failed for bit, failed in enumerate(fails))
+    has_variant = np.any(out.genotype > 0, axis=(1, 2)).tolist()
+    return [SETS[n] if has else NOT_APPLIED for n, has in zip(numbers.tolist(), has_variant, strict=True)]
 
 
-def failed_filters(quality: float, info: Information, is_indel: bool, parameters: CallParameters) -> tuple[str, ...]:
-    """Names of the filters that the call does not pass."""
-    fraction = sum(info["AF"])  # type: ignore[arg-type]
-    limits = {
-        "LowQual": quality < parameters.min_quality,
-        "StrandBias": info["FS"] > (200.0 if is_indel else 60.0),  # type: ignore[operator]
-        "ReadEnds": info["ED"] < 5.0,  # type: ignore[operator]
-        "LowFraction": fraction < (0.3 / parameters.ploidy if parameters.ploidy > 1 else 0.6),
-        "LowMapping": info["MQ"] < 30.0,  # type: ignore[operator]
-    }
-    return tuple(name for name, fails in limits.items() if fails)
+def best_fraction(out: Emitted) -> np.ndarray:
+    """float64 [v]: share of reads that show one of the other alleles; the greatest of the samples that have them."""
+    samples = out.depth.shape[1]
+    if out.site.size == 0:
+        return np.zeros(0)
+    kept = np.repeat(np.diff(out.kept_offsets), samples)
+    first = np.cumsum(kept) - kept  # the reference's AD of each site and sample
+    others = np.add.reduceat(out.allele_depth, first) - out.allele_depth[first]
+    fraction = others.reshape(-1, samples) / np.maximum(1, out.depth)
+    return np.where(np.any(out.genotype > 0, axis=2), fraction, 0.0).max(axis=1)

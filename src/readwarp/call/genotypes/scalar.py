@@ -1,8 +1,29 @@
-"""Priors and strand bias."""
+"""Priors, strand bias and rank sums."""
 
 import math
 
 from readwarp.device.jit import scalar
+
+
+@scalar
+def genotype_prior(theta, others, distinct):
+    """Of a genotype with `others` copies of other alleles than the reference's, of `distinct` kinds."""
+    return theta**distinct / others
+
+
+@scalar
+def no_variant_prior(theta, copies):
+    """Of the genotype of the reference's allele alone."""
+    total = 0.0
+    for k in range(1, copies + 1):
+        total += 1.0 / k
+    return 1.0 - theta * total
+
+
+@scalar
+def indel_prior(prior, unit, tract):
+    """Heterozygosity of indels: repeats of more than 4 units vary more, the more units they have."""
+    return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))
 
 
 @scalar
@@ -26,6 +47,25 @@ def fisher_phred(a, b, c, d):
 
 
 @scalar
-def indel_prior(prior, unit, tract):
-    """Heterozygosity of indels: repeats of more than 4 units vary more, the more units they have."""
-    return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))
+def symmetric_odds_ratio(a, b, c, d):
+    """GATK's StrandOddsRatio of [[a, b], [c, d]], rows reference and others, columns forward and reverse.
+
+    ln(R + 1 / R) + ln(min(a, b) / max(a, b)) - ln(min(c, d) / max(c, d)) with R = a d / (b c), each count plus one.
+    """
+    a, b, c, d = a + 1.0, b + 1.0, c + 1.0, d + 1.0
+    ratio = a * d / (b * c)
+    return math.log(ratio + 1.0 / ratio) + math.log(min(a, b) / max(a, b)) - math.log(min(c, d) / max(c, d))
+
+
+@scalar
+def rank_sum_score(u, first, second, ties):
+    """z of Mann and Whitney's U: pairs of a `first` and a `second` value in which the second is greater, ties half.
+
+    `ties`: sum of t^3 - t over groups of t equal values. Positive where the second values are greater; 0 where all are
+    equal; without correction for continuity.
+    """
+    n = first + second
+    if n < 2:
+        return 0.0
+    variance = first * second / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)))
+    return (u - 0.5 * first * second) / math.sqrt(variance) if variance > 1e-9 else 0.0
