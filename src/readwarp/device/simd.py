@@ -1,11 +1,12 @@
-"""Explicit SIMD in Numba: a type whose values are LLVM vectors of signed integers, usable inside CPU kernels.
+"""Explicit SIMD in Numba: a type whose values are LLVM vectors of signed integers or floats, for CPU kernels.
 
 A vector has the width of the machine's registers, `VECTOR_BYTES`, so its number of lanes follows from the lane type:
 `lanes(np.int8)` is 64 with AVX-512, 32 with AVX2, 16 with SSE or NEON. Kernels are written once: the dtype of the
 arrays they load from chooses the lane type. A lane never looks at its neighbours, so results cannot depend on the
 width. `READWARP_VECTOR_BYTES` sets another width (for tests; use an empty kernel cache with it).
 
-Arrays are C-contiguous, and an index counts elements. `add` and `subtract` saturate.
+Arrays are C-contiguous, and an index counts elements. `add` and `subtract` saturate and are for integers; floats have
+`plus` and `fused`, each rounded once, in the order in which a kernel calls them.
 """
 
 import os
@@ -32,24 +33,31 @@ VECTOR_BYTES = _vector_bytes()
 
 
 def lanes(dtype: Any) -> int:
-    """Lanes of that integer type in one vector."""
+    """Lanes of that type in one vector."""
     return VECTOR_BYTES // np.dtype(dtype).itemsize
 
 
 class Lanes(types.Type):
-    """The Numba type of one vector of `count` signed integers of `bits` bits."""
+    """The Numba type of one vector of `count` signed integers or floats of `bits` bits."""
 
-    def __init__(self, bits: int):
-        self.bits, self.count = bits, VECTOR_BYTES * 8 // bits
-        super().__init__(name=f"Lanes(int{bits} x {self.count})")
+    def __init__(self, element: types.Type):
+        self.is_float = isinstance(element, types.Float)
+        self.bits, self.count = element.bitwidth, VECTOR_BYTES * 8 // element.bitwidth
+        super().__init__(name=f"Lanes({'float' if self.is_float else 'int'}{self.bits} x {self.count})")
 
     @property
-    def key(self) -> tuple[int, int]:
-        return self.bits, self.count
+    def key(self) -> tuple[bool, int, int]:
+        return self.is_float, self.bits, self.count
+
+    @property
+    def element(self) -> ir.Type:
+        if self.is_float:
+            return ir.FloatType() if self.bits == 32 else ir.DoubleType()
+        return ir.IntType(self.bits)
 
     @property
     def llvm(self) -> ir.VectorType:
-        return ir.VectorType(ir.IntType(self.bits), self.count)
+        return ir.VectorType(self.element, self.count)
 
 
 @register_model(Lanes)
@@ -66,7 +74,7 @@ def _pointer(context: Any, builder: Any, target: ir.Type, array_type: Any, array
 @intrinsic
 def load(typing, array, index):
     """array[index : index + lanes] as one vector."""
-    lane_type = Lanes(array.dtype.bitwidth)
+    lane_type = Lanes(array.dtype)
 
     def codegen(context, builder, signature, arguments):
         pointer = _pointer(context, builder, lane_type.llvm, signature.args[0], *arguments)
@@ -89,12 +97,14 @@ def store(typing, array, index, value):
 
 @intrinsic
 def splat(typing, array, number):
-    """A vector of the array's lane type that holds the number (its low bits) in every lane."""
-    lane_type = Lanes(array.dtype.bitwidth)
+    """A vector of the array's lane type that holds the number (of integers the low bits) in every lane."""
+    lane_type = Lanes(array.dtype)
 
     def codegen(context, builder, signature, arguments):
-        element, value = ir.IntType(lane_type.bits), arguments[1]
-        if value.type.width > lane_type.bits:
+        element, value = lane_type.element, arguments[1]
+        if lane_type.is_float:
+            value = context.cast(builder, value, number, array.dtype)
+        elif value.type.width > lane_type.bits:
             value = builder.trunc(value, element)
         elif value.type.width < lane_type.bits:
             value = builder.sext(value, element)
@@ -129,8 +139,26 @@ subtract = _binary("ssub.sat")
 
 @intrinsic
 def plus(typing, a, b):
-    """a + b, wrapping around."""
-    return a(a, b), lambda context, builder, signature, arguments: builder.add(*arguments)
+    """a + b; integers wrap around."""
+
+    def codegen(context, builder, signature, arguments):
+        return (builder.fadd if a.is_float else builder.add)(*arguments)
+
+    return a(a, b), codegen
+
+
+@intrinsic
+def fused(typing, a, b, c):
+    """a * b + c of floats, rounded once."""
+
+    def codegen(context, builder, signature, arguments):
+        symbol = f"llvm.fma.v{a.count}f{a.bits}"
+        function = builder.module.globals.get(symbol)
+        if function is None:
+            function = ir.Function(builder.module, ir.FunctionType(a.llvm, [a.llvm] * 3), symbol)
+        return builder.call(function, arguments)
+
+    return a(a, b, c), codegen
 
 
 def _select(comparison: str) -> Callable[..., Any]:

@@ -1,7 +1,27 @@
 """PairHMM: log10 of the probability that a read was sequenced from a haplotype, over all their alignments.
 
-log_likelihoods(reads: ReadRows, haplotypes: uint8, haplotype_offsets: int64 [h + 1],
-                pair_read: int32 [p], pair_haplotype: int32 [p]) -> float64 [p], Status uint8 [p]
+    log_likelihoods(reads: ReadRows, haplotypes: uint8, haplotype_offsets: int64 [h + 1],
+                    pair_read: int32 [p], pair_haplotype: int32 [p]) -> float64 [p], Status uint8 [p]
+
+Rows i = 1..R over the bases x of the read, columns j = 1..H over the bases y of the haplotype; M: x_i is aligned to
+y_j, X: x_i is inserted behind y_j, Y: y_j is deleted behind x_i (Durbin et al. 1998, chapter 4):
+
+    M(i, j) = p(x_i, y_j) * (s_(i-1) M(i-1, j-1) + c_(i-1) (X(i-1, j-1) + Y(i-1, j-1)))
+    X(i, j) = o_(i-1) M(i-1, j) + e_(i-1) X(i-1, j)
+    Y(i, j) = o_i M(i, j-1) + e_i Y(i, j-1)
+
+    Y(0, j) = 1 / H for j = 0..H, all else of row 0 and column 0 is 0, c_0 = 1;    P = sum_j M(R, j) + X(R, j)
+
+with o = 10 ** (-gap_open / 10) of a gap behind base i, e = 10 ** (-gap_extend / 10) of each further base of a gap
+there, c = 1 - e, s = 1 - 2 o (an opening below Phred 4 counts as 4). So the ends of the haplotype are free, the read is
+aligned from end to end, and inserted bases cost their gap alone. With error = 10 ** (-quality / 10),
+
+    p(x, y) = 1 - error where x = y, error / 3 where not, 1/4 where y is unknown (code 4);
+    1 for any y where x is unknown or its quality is below 2: a base that was not seen says nothing.
+
+The same values come out for any set and order of pairs, any vector width and any number of threads. Sums are made in
+float32; where one is too small for that, in float64, then in logarithms. Pairs whose haplotype has an unknown base
+begin with float64. A read without bases has log10 P = 0; a haplotype without bases is a ValueError. Status is OK.
 """
 
 from dataclasses import dataclass

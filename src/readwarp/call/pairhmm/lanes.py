@@ -1,0 +1,91 @@
+"""One pair per SIMD lane: the recurrence of `readwarp.call.pairhmm` over vectors, BLOCK rows of the read at a time.
+
+Every array is transposed, element `position * lanes + lane`. A row finds T and X in the arrays `above` and `insertion`
+and leaves those of the row below there. Reads of a group end in the same row; rows before a read's first hand the
+scale down as it is, bit for bit: in them SAME, OTHER, INSERTED, INSERTION_STAYS and FLOOR are 0, DELETED and
+DELETION_STAYS 1, and Y begins as the scale. Columns behind a haplotype's end are left out of the sum.
+"""
+
+from readwarp.call.pairhmm.scalar import (
+    BEFORE,
+    BEYOND,
+    COLUMNS,
+    DELETED,
+    DELETION_STAYS,
+    FLOOR,
+    FROM_N,
+    INSERTED,
+    INSERTION_STAYS,
+    OTHER,
+    SAME,
+    UNKNOWN,
+)
+from readwarp.device.jit import kernel
+from readwarp.device.simd import VECTOR_BYTES, fused, load, plus, splat, store, where_equal
+
+BLOCK = 4  # rows whose states are held in registers
+
+
+@kernel
+def row_terms(bases, terms, row):
+    """The vectors of one row."""
+    count = VECTOR_BYTES // terms.itemsize
+    first = row * COLUMNS * count
+    return (
+        load(bases, row * count),
+        load(terms, first + SAME * count),
+        load(terms, first + OTHER * count),
+        load(terms, first + FROM_N * count),
+        load(terms, first + INSERTED * count),
+        load(terms, first + DELETED * count),
+        load(terms, first + INSERTION_STAYS * count),
+        load(terms, first + DELETION_STAYS * count),
+        load(terms, first + FLOOR * count),
+    )
+
+
+@kernel
+def cell(symbol, unknown, is_wide, before, insertion, Y, row):
+    """(T and X of the row below, Y of the next column); only float64 lanes know unknown bases of a haplotype."""
+    base, same, other, from_n, inserted, deleted, insertion_stays, deletion_stays, floor = row
+    emission = where_equal(symbol, base, same, other)
+    if is_wide:
+        emission = where_equal(symbol, unknown, from_n, emission)
+    M = fused(emission, before, floor)
+    T = fused(Y, deleted, fused(insertion, inserted, M))
+    return T, fused(insertion, insertion_stays, M), fused(Y, deletion_stays, M)
+
+
+@kernel
+def sum_group(haplotype, columns, bases, terms, rows, scale, above, insertion, sums):
+    """Sums of M + X over the last row of one group of lanes, into `sums` [lanes].
+
+    haplotype [columns, lanes], BEYOND behind each; bases [rows, lanes] and terms [rows, COLUMNS, lanes] of the reads,
+    rows a multiple of BLOCK; scale [lanes]: T of the row above the first; above, insertion: space for [columns, lanes].
+    """
+    count, is_wide = VECTOR_BYTES // terms.itemsize, terms.itemsize == 8
+    first_row, zero = load(scale, 0), splat(scale, 0)
+    unknown, beyond, never = splat(haplotype, UNKNOWN), splat(haplotype, BEYOND), splat(haplotype, BEFORE)
+    for j in range(0, columns * count, count):
+        store(above, j, first_row)
+        store(insertion, j, zero)
+    start = first_row
+    for row in range(0, rows, BLOCK):
+        row0, row1 = row_terms(bases, terms, row), row_terms(bases, terms, row + 1)
+        row2, row3 = row_terms(bases, terms, row + 2), row_terms(bases, terms, row + 3)
+        Y0, Y1 = where_equal(row0[0], never, first_row, zero), where_equal(row1[0], never, first_row, zero)
+        Y2, Y3 = where_equal(row2[0], never, first_row, zero), where_equal(row3[0], never, first_row, zero)
+        before0, before1, before2, before3, start = start, Y0, Y1, Y2, Y3
+        for j in range(0, columns * count, count):
+            symbol, T0, X = load(haplotype, j), load(above, j), load(insertion, j)
+            T1, X, Y0 = cell(symbol, unknown, is_wide, before0, X, Y0, row0)
+            T2, X, Y1 = cell(symbol, unknown, is_wide, before1, X, Y1, row1)
+            T3, X, Y2 = cell(symbol, unknown, is_wide, before2, X, Y2, row2)
+            T4, X, Y3 = cell(symbol, unknown, is_wide, before3, X, Y3, row3)
+            before0, before1, before2, before3 = T0, T1, T2, T3
+            store(above, j, T4)
+            store(insertion, j, X)
+    total = zero
+    for j in range(0, columns * count, count):
+        total = where_equal(load(haplotype, j), beyond, total, plus(total, load(above, j)))
+    store(sums, 0, total)
