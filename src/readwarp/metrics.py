@@ -13,9 +13,10 @@ class Metrics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._started = time.perf_counter()
+        self._started = self._lapped = time.perf_counter()
         self.counts: dict[str, int] = {}
         self.seconds: dict[str, float] = {}
+        self.phases: dict[str, float] = {}
         self.facts: dict[str, object] = {}
 
     def count(self, name: str, number: int = 1) -> None:
@@ -38,11 +39,18 @@ class Metrics:
             with self._lock:
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
+    def lap(self, phase: str) -> None:
+        """The wall time since the last lap, or since the beginning, belongs to this phase of the run."""
+        with self._lock:
+            last, self._lapped = self._lapped, time.perf_counter()
+            self.phases[phase] = self.phases.get(phase, 0.0) + self._lapped - last
+
     def as_dict(self) -> dict[str, object]:
         with self._lock:
             return {
                 **self.facts,
                 "wall_seconds": round(time.perf_counter() - self._started, 3),
+                "phase_seconds": {k: round(v, 3) for k, v in self.phases.items()},
                 "counts": dict(sorted(self.counts.items())),
                 "stage_seconds": {k: round(v, 3) for k, v in sorted(self.seconds.items())},
             }

@@ -1,6 +1,8 @@
 """run: from reads to alignments, variants and a summary."""
 
 import json
+import subprocess
+import sys
 
 import pysam
 import pytest
@@ -41,6 +43,10 @@ def test_run(reference, sample, tmp_path, capfd, monkeypatch):
     assert [(ref, alt, genotype) for _, ref, alt, genotype in calls[1:]] == [(4, 1, (0, 1))]
     metrics = json.loads((folder / "metrics.json").read_text())
     assert metrics["counts"]["reads"] == 2400 and metrics["counts"]["snvs"] == metrics["counts"]["indels"] == 1
+    assert list(metrics["phase_seconds"]) == ["start", "align", "sort", "call"]
+    assert sum(metrics["phase_seconds"].values()) <= metrics["wall_seconds"]
+    assert metrics["counts"]["dp_cells"] > 0 and metrics["peak_memory_bytes"] > 1 << 20
+    assert metrics["versions"]["pysam"] == pysam.__version__ and metrics["command"].startswith("readwarp run")
     out = capfd.readouterr().out
     for part in ("2,400", "100.00 %", "one:3,001", "1/1", "0/1", str(folder / "x.vcf.gz")):
         assert part in out
@@ -72,3 +78,50 @@ def test_unknown_region_is_refused_before_any_work(reference, sample, tmp_path, 
     assert run_main(["run", reference, *sample, "-o", tmp_path / "out", "-r", "three", "-q"]) == 3
     assert "three" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_statistics_are_those_of_samtools(reference, sample, tmp_path):
+    """Among the reads: one without a place, one whose mate has none, mates on two contigs, a pair twice."""
+    one, two = CONTIGS["one"], CONTIGS["two"]
+    strange = [
+        ("nowhere", "GTCA" * 25, "AACCGTTT" * 12),
+        ("alone", one[500:600], "AACCGTTT" * 12),
+        ("apart", one[900:1000], reverse_complement(two[200:300])),
+        *((f"twice{n}", one[1500:1600], reverse_complement(one[1700:1800])) for n in (1, 2)),
+    ]
+    reads = [tmp_path / f"s_{mate}.fq" for mate in (1, 2)]
+    for mate, path in enumerate(reads):
+        usual = sample[mate].read_text()
+        path.write_text(usual + "".join(record(mates[0], mates[1 + mate]) for mates in strange))
+    assert run_main(["run", reference, *reads, "-o", tmp_path / "out", "-q"]) == 0
+    ask = "import sys, pysam; print(pysam.flagstat('-O', 'json', sys.argv[1]))"  # in a process of its own
+    bam = str(tmp_path / "out" / "s.bam")
+    said = subprocess.run([sys.executable, "-c", ask, bam], check=True, capture_output=True).stdout
+    theirs = {key: value for key, value in json.loads(said)["QC-passed reads"].items() if "%" not in key}
+    ours = json.loads((tmp_path / "out" / "metrics.json").read_text())["flagstat"]
+    assert ours == theirs
+    assert all(ours[key] for key in ("duplicates", "singletons", "with mate mapped to a different chr"))
+    assert ours["total"] > ours["mapped"]
+
+
+def test_nothing_of_an_earlier_run_stays_beside_new_alignments(reference, sample, tmp_path, monkeypatch):
+    """Variants of other alignments would be taken for those of the new ones."""
+    for name in ("x.vcf.gz", "x.vcf.gz.tbi", "metrics.json", "other.txt"):
+        (tmp_path / name).write_text("old")
+
+    def fail(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("readwarp.call.pipeline.call_variants", fail)
+    assert run_main(["run", reference, *sample, "-o", tmp_path, "-q", "--force"]) == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.txt", "x.bam", "x.bam.bai"]
+
+
+def test_targets_and_ploidy(reference, sample, tmp_path):
+    """Only the deletion lies in the targets; with four copies it is on two."""
+    bed = tmp_path / "targets.bed"
+    bed.write_text("one\t3500\t4500\n")
+    options = ["-L", bed, "--ploidy", "4", "-o", tmp_path / "out", "-q"]
+    assert run_main(["run", reference, *sample, *options]) == 0
+    with pysam.VariantFile(str(tmp_path / "out" / "x.vcf.gz")) as file:
+        assert [(c.pos, c.samples[0]["GT"]) for c in file] == [(4001, (0, 0, 1, 1))]

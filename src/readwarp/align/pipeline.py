@@ -64,6 +64,7 @@ def align_batch(
         extensions = backend.to_host(traced)
     with metrics.time("records"):
         alignments = records.build(reads, choices, extensions, reference, parameters)
+    metrics.count("dp_cells", dp_cells(reads, candidates, scores, choices.candidate))
     count(reads, chains, planned, rescued, scores, extensions, alignments, metrics)
     return alignments
 
@@ -155,6 +156,13 @@ def sample_window(reference: Reference) -> np.ndarray:
         if window.max() < 4:
             break
     return window
+
+
+def dp_cells(reads: ReadBatch, candidates: Candidates, scores: Scores, traced: np.ndarray) -> int:
+    """Cells of dynamic programming: read by window of the candidates that needed it, once more for those traced."""
+    cells = np.diff(reads.read_offsets)[candidates.read] * (candidates.window_stop - candidates.window_start)
+    cells[scores.status != Status.OK] = 0
+    return int(cells.sum() + cells[traced].sum())
 
 
 def count(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from readwarp.align import pipeline
 from readwarp.batches import InsertSizes, ReadBatch, Segment
+from readwarp.cli import flagstat
 from readwarp.cli.budget import planned_batches
 from readwarp.cli.inputs import Inputs
 from readwarp.cli.precompile import helped
@@ -67,15 +68,19 @@ def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None
     if backend.name == "cpu" or not backends.is_simulated():  # the simulator compiles nothing, and is slow
         with reporter.compiling(), helped(job.stages, job.resources.threads):
             pipeline.warm_up(placement.current(), job.parameters, backend)
+    metrics.lap("start")
     started = time.perf_counter()
     with reporter.progress("aligning", "reads") as progress, open_writer(job, index) as writer:
         stages = Stages(job, placement, backend, writer, metrics, progress)
         batches = open_reads(job.inputs.inputs, planned.batch_bases)
         items = with_models(batches, job.parameters.pair.training_pairs, parse, stages.train)
         run_ordered(items, stages.align, stages.write, planned.workers, planned.in_flight, placement.bind)
+        metrics.lap("align")
         progress.phase("sorting" if job.sort != "none" else "completing")
+    metrics.lap("sort" if job.sort != "none" else "complete")
     if job.mark_duplicates:
         metrics.count("duplicates", writer.duplicates)
+    metrics.note(flagstat=flagstat.flagstat(metrics))
     summarize(metrics, time.perf_counter() - started)
 
 
@@ -120,6 +125,7 @@ class Stages:
     def encoded(self, reads: ReadBatch, sizes: InsertSizes) -> Encoded:
         index, parameters = self.placement.current(), self.job.parameters
         rows = pipeline.align_batch(reads, index, sizes, parameters, self.backend, self.metrics)
+        flagstat.count(rows, self.metrics)
         with self.metrics.time("encode"):
             return self.encoder.encode(reads, rows)
 

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import platform
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -113,9 +114,10 @@ class Reporter:
         return handler
 
     def write_metrics(self, path: Any) -> None:
-        from readwarp.device.machine import peak_memory
+        from readwarp.device.machine import library_versions, peak_memory
 
-        self.metrics.note(peak_memory_bytes=peak_memory())
+        versions = {"python": platform.python_version(), **library_versions()}
+        self.metrics.note(versions=versions, peak_memory_bytes=peak_memory())
         self.metrics.write(path)
 
     @contextmanager

@@ -19,8 +19,9 @@ EPILOG = """\
 example:
   readwarp run ref.fa sample_1.fq.gz sample_2.fq.gz -o results
 
-makes results/sample.bam and .bai, results/sample.vcf.gz and .tbi, and results/metrics.json; `sample` is the SM of the
-read group, by default from the file's name. The index REF.rwx is built when it is absent.
+makes results/sample.bam and .bai, results/sample.vcf.gz and .tbi (sample.g.vcf.gz with --gvcf), and
+results/metrics.json; `sample` is the SM of the read group, by default from the file's name. The index REF.rwx is built
+when it is absent.
 """
 
 
@@ -46,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
     folder: Path = options.output
     job = job_of(options)
     stem = folder / sample_of(job)
-    bam, vcf, metrics = Path(f"{stem}.bam"), Path(f"{stem}.vcf.gz"), folder / "metrics.json"
+    vcf = Path(f"{stem}.g.vcf.gz" if options.gvcf else f"{stem}.vcf.gz")
+    bam, metrics = Path(f"{stem}.bam"), folder / "metrics.json"
     made = make_folder(folder)
     try:
         for output in (bam, vcf, metrics):
@@ -55,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
             index = open_index(job, reporter)
             targets = shared.targets(options, index.reference)
             align(replace(job, output=str(bam), stages=("formats", "calling")), reporter, index)
+            for stale in (vcf, Path(f"{vcf}.tbi"), metrics):  # of earlier alignments; --force was given
+                stale.unlink(missing_ok=True)
             call(options, index.reference, targets, bam, vcf, reporter)
             reporter.write_metrics(metrics)
         show(reporter.metrics, (bam, vcf, metrics), quiet=options.quiet)
@@ -90,6 +94,7 @@ def call(
             command=options.command_line,
             progress=progress.reach,
         )
+    metrics.lap("call")
     bases = sum(t.stop - t.start for t in targets) if targets else int(reference.contig_offsets[-1])
     metrics.note(mean_depth=round(metrics.counts.get("bases_counted", 0) / max(1, bases), 2))
 

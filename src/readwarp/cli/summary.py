@@ -79,12 +79,13 @@ def first_calls(vcf: Path) -> list[tuple[str, ...]]:
         for record in file:
             if len(out) == FIRST_CALLS:
                 break
-            if list(record.filter) not in ([], ["PASS"]):
+            others = [allele for allele in record.alts or () if allele != "<NON_REF>"]
+            if not others or list(record.filter) not in ([], ["PASS"]):
                 continue
             sample = record.samples[0]
             genotype = "/".join("." if allele is None else str(allele) for allele in sample["GT"])
             place = f"{record.chrom}:{record.pos:,}"
-            alleles = f"{record.ref} → {','.join(record.alts or ())}"
+            alleles = f"{record.ref} → {','.join(others)}"
             out.append((place, alleles, genotype, str(sample.get("DP", "")), f"{record.qual or 0:.0f}"))
     return out
 
