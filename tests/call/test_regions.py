@@ -13,7 +13,7 @@ from readwarp.batches import AlignedReads, Regions, Sites, Status
 from readwarp.call.mates.cpu import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.regions import FLANK, MAX_REGION, MIN_BASES, REACHES, SPARE
+from readwarp.call.regions import FLANK, LEAST_FLANK, MAX_REGION, MIN_BASES, REACHES, SPARE
 from readwarp.call.regions.cpu import find_regions
 from readwarp.call.sites.cpu import find_sites
 from readwarp.config import CallParameters
@@ -158,14 +158,17 @@ def found(reads: list[Read], places: list[Place], start=0, stop=LENGTH, low=0, h
 
 def expected(reads: list[Read], places: list[Place], start: int, stop: int, low: int, high: int):
     reads = sorted(reads, key=lambda read: read.position)
-    rows = []
-    for first, last, own, status in expected_spans(marks_of(places, clip_places(reads, low, high))):
-        first, last = max(first, start), min(last, stop)
-        inner = max(first - FLANK, start), min(max(last, *(m[2] for m in own)) + FLANK, stop)
+    rows, spans = [], expected_spans(marks_of(places, clip_places(reads, low, high)))
+    for i, (first, last, own, status) in enumerate(spans):
+        first, last, reach = max(first, start), min(last, stop), max(last, *(m[2] for m in own))
+        before = spans[i - 1][1] if i else -FLANK
+        behind = spans[i + 1][0] if i + 1 < len(spans) else stop + FLANK
+        inner_low = max(first - FLANK, min(before, first - LEAST_FLANK), start)
+        inner_high = min(reach + FLANK, max(behind, reach + LEAST_FLANK), stop)
         room = SPARE + min(sum(m[4] for m in own), max(m[2] for m in own) - min(m[1] for m in own))
-        bases = [(i, expected_bases(r, first, last, *inner)) for i, r in enumerate(reads)]
+        bases = [(i, expected_bases(r, first, last, inner_low, inner_high)) for i, r in enumerate(reads)]
         taking = [(i, *span) for i, span in bases if span]
-        rows.append((first, last, max(inner[0] - room, start), min(inner[1] + room, stop), status, taking))
+        rows.append((first, last, max(inner_low - room, start), min(inner_high + room, stop), status, taking))
     return rows
 
 

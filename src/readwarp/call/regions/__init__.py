@@ -19,13 +19,13 @@ at multiples of MAX_REGION of the contig, each mark going where it begins (statu
 depends on marks within MAX_REGION and a reach of it, and neither on windows nor on threads.
 
 Reads take part where an aligned base or a deletion of theirs lies in [start, stop). They are cut to the bases that are
-aligned within FLANK bases of the region, or as far as the next region where that is nearer, but LEAST_FLANK bases at
-least: variants of a neighbour would cost every haplotype alike, and the read its say. Clipped bases count as if they
-continued on the diagonal. An N skip and an insertion or deletion of more than MAX_INDEL bases split a read: the piece
-that shares most bases with the region takes part (the first on a tie). Pieces of fewer than MIN_BASES are left out. Haplotypes span SPARE bases more on either side,
-and as many as the longest deletions of its sites take away together, at most what its marks span; all within the
-reference. Of more than `max_reads` reads those with the smallest hash of their names are kept, both mates or none
-(status CAPACITY); where one name alone has more, the first in file order.
+aligned within FLANK bases of the region, or as far as the next region where that is nearer, but LEAST_FLANK at least:
+variants of a neighbour would cost all haplotypes alike, and the read its say. Clipped bases count as if they continued
+on the diagonal. An N skip and an insertion or deletion of more than MAX_INDEL bases split a read: the piece that shares
+most bases with the region takes part (the first on a tie). Pieces of fewer than MIN_BASES are left out. Haplotypes span
+SPARE bases more on either side, and as many as the longest deletions of the region's sites take away together, at most
+what its marks span; all within the reference. Of more than `max_reads` reads those with the smallest hash of their
+names are kept, both mates or none (status CAPACITY); where one name alone has more, the first in file order.
 """
 
 MIN_CLIP, MIN_CLIP_QUALITY = 8, 15  # bases, mean Phred
