@@ -7,7 +7,7 @@ from readwarp.batches import AlignedReads, Likelihoods, Phase, Sites
 from readwarp.call.alleles.compare import Weighed, offsets_of
 from readwarp.call.alleles.marginal import count_rows, measure_rows, weigh_rows
 from readwarp.call.alleles.select import bound_reads, number_variants, select_haplotypes
-from readwarp.call.alleles.sites import Variant, keep_forced, sites_of
+from readwarp.call.alleles.sites import Variant, keep_forced, regional_sites
 
 
 def weigh_haplotypes(
@@ -42,7 +42,7 @@ def weigh_haplotypes(
         *(haplotypes.deleted, haplotypes.inserted_offsets, kept, chosen),
     )
     keep_forced(haplotypes, kept, forced)
-    sites, region = sites_of(regions, haplotypes, kept, forced, reference, start)
+    sites, region = regional_sites(regions, haplotypes, kept, forced, reference, start)
     phase = Phase(region, np.empty((len(sites), samples, ploidy), np.int8))
     return sites, _likelihoods(sites, phase, chosen, weighed, kept, says, reads, qualities), phase
 

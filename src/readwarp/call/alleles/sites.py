@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.batches import Haplotypes, Regions, Sites
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.sites.cpu import extend_tracts
+from readwarp.call.sites.cpu import Site, sites_of
 
 Variant = tuple[int, int, bytes]  # begin, deleted, inserted
 MISSING = (1, b"\x04")  # deleted, inserted: the base is missing on a haplotype with a deletion across it
@@ -48,7 +48,7 @@ def variants_on(haplotypes: Haplotypes, haplotype: int) -> list[Variant]:
     ]
 
 
-def sites_of(
+def regional_sites(
     regions: Regions,
     haplotypes: Haplotypes,
     kept: ndarray,
@@ -56,21 +56,20 @@ def sites_of(
     reference: ndarray,
     start: int,
 ) -> tuple[Sites, ndarray]:
-    """The sites in order of region and position, and the region of each (int64 [s])."""
-    places: list[tuple[int, int, bool]] = []  # region, begin, is_indel
-    alleles: list[list[Variant]] = []
+    """The sites in order of position, and the region of each (int64 [s])."""
+    rows: list[Site] = []
     for g in range(len(regions)):
         own = _variants_of(haplotypes, kept, g)
-        inside = [v for v in own if regions.start[g] <= v[0] - is_indel(v) < regions.stop[g]]
-        inside.sort(key=lambda v: (v[0] - is_indel(v), is_indel(v)))  # stable: alleles stay in the haplotypes' order
-        for (_, _), group in groupby(inside, key=lambda v: (v[0], is_indel(v))):
-            found = sorted(group, key=lambda v: v not in forced)
-            places.append((g, found[0][0], is_indel(found[0])))
-            most = MAX_ALLELES - 1 - _is_deleted(found[0], own)
-            alleles.append([_unchanged(found[0], reference, start), *found[:most]])
-            if most < MAX_ALLELES - 1:
-                alleles[-1].append((found[0][0], *MISSING))
-    return _made(places, alleles, forced, regions.contig, reference, start)
+        inside = [v for v in own if regions.start[g] <= v[0] < regions.stop[g]]
+        inside.sort(key=lambda v: (v[0], is_indel(v), v not in forced))  # stable: haplotypes' order within a place
+        for (begin, indel), group in groupby(inside, key=lambda v: (v[0], is_indel(v))):
+            alleles = [variant[1:] for variant in group]
+            missing = [MISSING] if _is_deleted(begin, indel, own) else []
+            unchanged = (0, b"") if indel else (1, reference[begin - start : begin - start + 1].tobytes())
+            listed = [unchanged, *alleles[: MAX_ALLELES - 1 - len(missing)], *missing]
+            rows.append((begin, indel, [(*allele, -1) for allele in listed]))
+    sites = sites_of(rows, list(forced), regions.contig, reference, start)
+    return sites, np.searchsorted(regions.start, sites.begin, side="right") - 1
 
 
 def is_indel(variant: Variant) -> bool:
@@ -86,47 +85,7 @@ def _variants_of(haplotypes: Haplotypes, kept: ndarray, region: int) -> list[Var
     return list(found)
 
 
-def _is_deleted(variant: Variant, others: list[Variant]) -> bool:
-    """Whether a deletion among the others, that begins before the variant, takes its place."""
-    first = variant[0] - is_indel(variant)
-    return any(begin <= first and variant[0] < begin + deleted for begin, deleted, bases in others if not bases)
-
-
-def _unchanged(variant: Variant, reference: ndarray, start: int) -> Variant:
-    """The reference's allele at the variant's place."""
-    begin = variant[0]
-    return (begin, 0, b"") if is_indel(variant) else (begin, 1, reference[begin - start : begin - start + 1].tobytes())
-
-
-def _made(
-    places: list[tuple[int, int, bool]],
-    alleles: list[list[Variant]],
-    forced: frozenset[Variant],
-    contig: int,
-    reference: ndarray,
-    start: int,
-) -> tuple[Sites, ndarray]:
-    flat = [allele for own in alleles for allele in own]
-    begin = np.array([place[1] for place in places], np.int64)
-    sites = Sites(
-        contig=contig,
-        begin=begin,
-        stop=begin + 1,
-        is_indel=np.array([place[2] for place in places], bool),
-        unit=np.ones(begin.size, np.int32),
-        allele_offsets=_offsets([len(own) for own in alleles]),
-        deleted=np.array([deleted for _, deleted, _ in flat], np.int32),
-        inserted=np.frombuffer(b"".join(bases for _, _, bases in flat), np.uint8),
-        inserted_offsets=_offsets([len(bases) for _, _, bases in flat]),
-        source=np.full(len(flat), -1, np.int32),
-        is_forced=np.array([allele in forced for allele in flat], bool),
-    )
-    extend_tracts(
-        *(reference, start, sites.begin, sites.stop, sites.unit, sites.is_indel, sites.allele_offsets),
-        *(sites.deleted, sites.inserted, sites.inserted_offsets),
-    )
-    return sites, np.array([place[0] for place in places], np.int64)
-
-
-def _offsets(sizes: list[int]) -> ndarray:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
+def _is_deleted(place: int, is_indel: bool, variants: list[Variant]) -> bool:
+    """Whether a deletion of another place takes this one."""
+    first = place - is_indel
+    return any(begin <= first and place < begin + deleted for begin, deleted, bases in variants if not bases)
