@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from making import offsets
+from making_sites import from_bases, made_likelihoods, substitutions
 
-from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.cpu import genotype_sites
@@ -20,47 +19,14 @@ from readwarp.call.genotypes.scalar import fisher_phred, indel_prior
 from readwarp.config import CallParameters
 
 
-def substitution(begin: int, alleles: list[int]) -> Sites:
-    return Sites(
-        contig=0,
-        begin=np.array([begin]),
-        stop=np.array([begin + 1]),
-        is_indel=np.array([False]),
-        unit=np.ones(1, np.int32),
-        allele_offsets=offsets([len(alleles)]),
-        deleted=np.ones(len(alleles), np.int32),
-        inserted=np.array(alleles, np.uint8),
-        inserted_offsets=offsets([1] * len(alleles)),
-        source=np.full(len(alleles), -1, np.int32),
-        is_forced=np.zeros(len(alleles), bool),
-    )
-
-
-def likelihoods(table: list[list[float]], shown: list[int]) -> Likelihoods:
-    n = len(table)
-    return Likelihoods(
-        pair_offsets=offsets([n]),
-        read=np.arange(n, dtype=np.int32),
-        allele=np.array(shown, np.int8),
-        quality=np.full(n, 30, np.uint8),
-        mapping_quality=np.full(n, 60, np.uint8),
-        strand=np.arange(n, dtype=np.uint8) % 2,
-        sample=np.zeros(n, np.uint8),
-        end_distance=np.full(n, 20, np.int32),
-        value_offsets=offsets([sum(map(len, table))]),
-        values=np.array([v for row in table for v in row], np.float64),
-    )
-
-
-def from_bases(bases: str, alleles: str, quality: int = 30) -> Likelihoods:
-    e = 10 ** (-quality / 10)
-    table = [[math.log10(1 - e) if b == a else math.log10(e / 3) for a in alleles] for b in bases]
-    return likelihoods(table, [alleles.find(b) for b in bases])
-
-
 def call(bases: str, alleles: str, ploidy: int = 2):
-    sites = substitution(3, ["ACGT*".index(a) for a in alleles])
-    return genotype_sites(sites, from_bases(bases, alleles), np.zeros(9, np.uint8), 0, CallParameters(ploidy=ploidy))
+    return genotype_sites(
+        substitutions((3, alleles)),
+        from_bases([bases], [alleles]),
+        np.zeros(9, np.uint8),
+        0,
+        CallParameters(ploidy=ploidy),
+    )
 
 
 def oracle_scores(table, alleles: int, ploidy: int) -> list[float]:
@@ -84,9 +50,11 @@ def test_equals_plain_python(alleles, ploidy, rows):
         return
     phred = [math.floor(x + 0.5) for x in exact]
     genotype = genotypes_of(alleles, ploidy)[phred.index(0)]
-    sites = substitution(0, list(range(alleles)))
+    sites = substitutions((0, "ACGT"[:alleles]))
     shown = [int(np.argmax(row)) for row in table]
-    calls = genotype_sites(sites, likelihoods(table, shown), np.zeros(1, np.uint8), 0, CallParameters(ploidy=ploidy))
+    calls = genotype_sites(
+        sites, made_likelihoods([table], [shown]), np.zeros(1, np.uint8), 0, CallParameters(ploidy=ploidy)
+    )
     if not any(genotype):
         assert len(calls) == 0
         return
@@ -170,7 +138,11 @@ def test_quality_is_the_posterior_of_no_variant():
 def test_reads_that_say_nothing_do_not_count():
     table = [[0.0, 0.0]] * 3 + [[-3.5, 0.0]] * 8
     calls = genotype_sites(
-        substitution(0, [0, 2]), likelihoods(table, [NOTHING] * 3 + [1] * 8), np.zeros(1, np.uint8), 0, CallParameters()
+        substitutions((0, "AG")),
+        made_likelihoods([table], [[NOTHING] * 3 + [1] * 8]),
+        np.zeros(1, np.uint8),
+        0,
+        CallParameters(),
     )
     assert calls.depth.tolist() == [[8]] and calls.genotype == [((1, 1),)]
 

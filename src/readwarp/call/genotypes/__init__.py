@@ -1,7 +1,7 @@
 """Genotypes: the most likely genotype of each site and sample, how sure it is, and what speaks against it (host only).
 
     genotype_sites(sites: Sites, likelihoods: Likelihoods, reference: uint8, start, parameters: CallParameters,
-                   *, samples = 1, ploidy: int8 [s] | None) -> Calls
+                   *, samples = 1, ploidy: int8 [s] | None, phase: Phase | None) -> Calls
 
 For a sample's reads r and a genotype G of `ploidy` alleles:
 
@@ -14,9 +14,12 @@ For a sample's reads r and a genotype G of `ploidy` alleles:
 
 A deletion across a base is an allele of the model; in the record it counts as the reference's, since the deletion has a
 record of its own. A record keeps the alleles of its genotypes and forced ones, so that a site with a forced allele is
-always a record. A sample without reads that say something has no genotype (./.), DP 0, GQ 0 and PL 0 throughout, and adds
-nothing to QUAL. Genotypes are in the order of the VCF specification (section 1.6.2, GL). Li 2011,
+always a record. A sample without reads that say something has no genotype (./.), DP 0, GQ 0 and PL 0 throughout, and
+adds nothing to QUAL. Genotypes are in the order of the VCF specification (section 1.6.2, GL). Li 2011,
 doi:10.1093/bioinformatics/btr509; the prior is that of a neutral site.
+
+`phase` (of sites made of haplotypes) gives phase sets: calls of one region at which a sample is heterozygous, two at
+least, where the alleles on its haplotypes are those of the genotype. A set is named after its first call.
 
 Filters are about the other alleles: where no genotype has one (forced alleles alone), none is applied (FILTER ".").
 """

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from readwarp.batches import Calls, Likelihoods, Sites
+from readwarp.batches import Calls, Likelihoods, Phase, Sites
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.annotations import annotate
-from readwarp.call.genotypes.emitted import Emitted
+from readwarp.call.genotypes.emitted import Emitted, missing_bases
 from readwarp.call.genotypes.order import genotype_tables, number_of
 from readwarp.call.genotypes.records import build_calls
 from readwarp.call.genotypes.scalar import genotype_prior, indel_prior, no_variant_prior
@@ -15,7 +15,6 @@ from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 
 MAX_GENOTYPE_QUALITY = 99
-MISSING_BASE = 4  # a deletion across the base, see Sites.inserted
 UNREACHED = -1  # genotypes of the model that no genotype of the record stands for
 
 
@@ -28,8 +27,10 @@ def genotype_sites(
     *,
     samples: int = 1,
     ploidy: np.ndarray | None = None,
+    phase: Phase | None = None,
 ) -> Calls:
-    """`reference`: bases from `start` on; `ploidy`: int8 [s], of each site (None: `parameters.ploidy` everywhere).
+    """`reference`: bases from `start` on; `ploidy`: int8 [s], of each site (None: `parameters.ploidy` everywhere);
+    `phase`: what is known of the alleles on haplotypes.
 
     See the step's contract. Raises ValueError where a read is of a sample beyond `samples`.
     """
@@ -46,7 +47,7 @@ def genotype_sites(
         *(likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample, likelihoods.value_offsets),
         *(likelihoods.values, *model, score_offsets, scores, depth),
     )
-    is_missing, is_kept = _missing(sites), np.zeros(sites.deleted.size, np.bool_)
+    is_missing, is_kept = missing_bases(sites), np.zeros(sites.deleted.size, np.bool_)
     quality = np.zeros(len(sites))
     choose_alleles(
         *(*model, sites.allele_offsets, is_missing, sites.is_forced, sites.is_indel, sites.unit),
@@ -59,14 +60,7 @@ def genotype_sites(
         *(out.genotype, out.genotype_quality, out.phred_offsets, out.phred),
     )
     annotate(out, sites, likelihoods, is_kept)
-    return build_calls(sites, out, reference, start, parameters)
-
-
-def _missing(sites: Sites) -> np.ndarray:
-    """bool [A]: the allele is a deletion across the base."""
-    out = np.diff(sites.inserted_offsets) == 1
-    out[out] = sites.inserted[sites.inserted_offsets[:-1][out]] == MISSING_BASE
-    return out
+    return build_calls(sites, out, reference, start, parameters, phase)
 
 
 @kernel

@@ -9,6 +9,8 @@ from readwarp.batches import Sites
 
 COLUMNS = ("MQ", "AMQ", "FS", "SOR", "ED", "MQRankSum", "ReadPosRankSum", "BaseQRankSum")  # filled by `annotations`
 
+MISSING_BASE = 4  # a deletion across the base, see Sites.inserted
+
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
@@ -59,6 +61,13 @@ class Emitted:
             allele_offsets=allele_offsets,
             columns=np.empty((site.size, len(COLUMNS))),
         )
+
+
+def missing_bases(sites: Sites) -> np.ndarray:
+    """bool [A]: the allele is a deletion across the base."""
+    out = np.diff(sites.inserted_offsets) == 1
+    out[out] = sites.inserted[sites.inserted_offsets[:-1][out]] == MISSING_BASE
+    return out
 
 
 def _offsets(sizes: np.ndarray) -> np.ndarray:

@@ -5,10 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from readwarp.batches import Calls, Sites
+from readwarp.batches import Calls, Phase, Sites
 from readwarp.call.genotypes.annotations import information
-from readwarp.call.genotypes.emitted import Emitted
+from readwarp.call.genotypes.emitted import Emitted, missing_bases
 from readwarp.call.genotypes.filters import failed_filters
+from readwarp.call.genotypes.phase import phased
 from readwarp.config import CallParameters
 from readwarp.index.bases import LETTERS
 
@@ -16,31 +17,36 @@ TO_LETTERS = LETTERS.tobytes().ljust(256, b"N")
 Rows = tuple[tuple[int, ...], ...]
 
 
-def build_calls(sites: Sites, out: Emitted, reference: np.ndarray, start: int, parameters: CallParameters) -> Calls:
+def build_calls(
+    sites: Sites, out: Emitted, reference: np.ndarray, start: int, parameters: CallParameters, phase: Phase | None
+) -> Calls:
     """`reference`: bases from `start` on."""
     spelled = list(spell(sites, out, reference, start))
+    position = np.array([position for position, _ in spelled], np.int64)
+    genotype, phase_set = out.genotype, np.full(out.depth.shape, -1, np.int64)
+    if phase is not None:
+        genotype, phase_set = phased(out, sites, phase, missing_bases(sites), position)
     samples = out.depth.shape[1]
     return Calls(
         contig=np.full(out.site.size, sites.contig, np.int32),
-        position=np.array([position for position, _ in spelled], np.int64),
+        position=position,
         alleles=[alleles for _, alleles in spelled],
         quality=out.quality,
-        genotype=_genotypes(out),
+        genotype=_genotypes(genotype, out.ploidy),
         genotype_quality=out.genotype_quality,
         depth=out.depth,
         allele_depth=_tables(out.allele_depth, out.allele_offsets, samples),
         likelihoods=_tables(out.phred, out.phred_offsets, samples),
-        phase_set=np.full(out.depth.shape, -1, np.int64),
+        phase_set=phase_set,
         filters=failed_filters(out, sites.is_indel[out.site], parameters),
         annotations=information(out),
     )
 
 
-def _genotypes(out: Emitted) -> list[Rows]:
-    ploidies = out.ploidy.tolist()
+def _genotypes(genotype: np.ndarray, ploidy: np.ndarray) -> list[Rows]:
     return [
-        tuple(tuple(genotype[:ploidy]) for genotype in row)
-        for row, ploidy in zip(out.genotype.tolist(), ploidies, strict=True)
+        tuple(tuple(own[:copies]) for own in row)
+        for row, copies in zip(genotype.tolist(), ploidy.tolist(), strict=True)
     ]
 
 
