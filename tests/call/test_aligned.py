@@ -293,6 +293,51 @@ def test_header_says_not_sorted(tmp_path, order):
         AlignedReader(path)
 
 
+@pytest.mark.parametrize("option", ["-b", "-c"])
+@pytest.mark.parametrize("kind", ["longer", "shorter", "contigs", "empty", "without reads"])
+def test_index_of_another_file(kind, option, bam, tmp_path):
+    """As long as reads could be missed, or places are read that are none."""
+    reads = [("one", r) for r in made_reads(9000, 90_000, 1)]
+    records = {"longer": reads * 2, "shorter": reads[:4000], "contigs": reads, "empty": []}.get(kind, reads)
+    contigs = {**CONTIGS, "more": 10} if kind == "contigs" else CONTIGS
+    other = write_bam(tmp_path / "other.bam", contigs, records)
+    pysam.index(option, str(other))
+    path, index = tmp_path / "made.bam", f".{'bai' if option == '-b' else 'csi'}"
+    if kind == "without reads":
+        write_bam(path, CONTIGS, [])
+    else:
+        shutil.copy(bam, path)
+    for old in tmp_path.glob("made.bam.*"):
+        old.unlink()
+    shutil.copy(f"{other}{index}", f"{path}{index}")
+    with pytest.raises(InputError, match=rf"made\.bam\{index}: is the index of another file than .*made\.bam"):
+        AlignedReader(path)
+
+
+def test_index_without_counts(bam, tmp_path):
+    """As old tools wrote them: nothing says where the last read ends."""
+    index = load_index(bam)
+    index.stop = None
+    reader = AlignedReader(bam)
+    reader._check_index(index, 0)
+    reader.close()
+
+
+def test_reads_without_a_place_at_the_end(tmp_path):
+    path = tmp_path / "x.bam"
+    header = pysam.AlignmentHeader.from_dict({"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": 100}]})
+    with pysam.AlignmentFile(str(path), "wb", header=header) as out:
+        for flag in (0, 4):
+            record = segment(header, Read(3, "4M", "ACGT", (30,) * 4), "c")
+            if flag:
+                record.flag, record.reference_id, record.reference_start, record.cigarstring = 4, -1, -1, None
+            out.write(record)
+    pysam.index(str(path))
+    reader = AlignedReader(path)
+    assert len(reader.read(0, 0, 100, ReadFilter())) == 1 and reader.has_reads(0)
+    reader.close()
+
+
 def test_index_without_reads(tmp_path):
     path = write_bam(tmp_path / "none.bam", {"c": 9, "d": 7}, [])
     assert load_index(path).start_of(1, 0) is None

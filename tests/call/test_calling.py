@@ -230,15 +230,37 @@ def test_samples(made, tmp_path):
 @pytest.mark.parametrize(
     ("contigs", "reason"),
     [
-        ({"two": 4000}, "'two' is not in the reference"),
+        ({"two": 4000}, r"none of its contigs \('two', \.\.\.\) is in the reference"),
         ({"one": 3999}, "has 3999 bases, in the reference 4000"),
+        ({"one": 4000, "two": 100}, "has reads on contig 'two', which is not in the reference"),
     ],
 )
 def test_contigs_that_do_not_match(made, tmp_path, contigs, reason):
-    bam = write_bam(tmp_path / "other.bam", contigs, [])
+    reads = [("two", Read(5, "10M", "ACGTACGTAC", (30,) * 10))] if "one" in contigs and "two" in contigs else []
+    bam = write_bam(tmp_path / "other.bam", contigs, reads)
     with pytest.raises(InputError, match=reason):
         run(made[0], bam, tmp_path / "a.vcf")
     assert not list(tmp_path.glob("a.vcf*"))
+
+
+@pytest.mark.parametrize("kind", ["bam", "cram"])
+def test_contigs_that_the_reference_lacks(kind, made, tmp_path):
+    """They may be named; reads on them are in the way only where the whole reference is called."""
+    sequences = {**CONTIGS, "two": random_sequence(500, seed=9)}
+    both, lengths = write_fasta(tmp_path / "both.fa", sequences), {n: len(s) for n, s in sequences.items()}
+    reads = [("one", r) for r in tiled([[snv(300)]], SEQUENCE, step=4)]
+    on_two = ("two", Read(5, "10M", sequences["two"][5:15], (30,) * 10))
+    for name, placed in (("without", reads), ("with", [*reads, on_two])):
+        bam = write_bam(tmp_path / f"{name}.bam", lengths, placed)
+        if kind == "cram":
+            pysam.view("-C", "-T", str(both), "-o", str(tmp_path / f"{name}.cram"), str(bam), catch_stdout=False)
+            pysam.index(str(tmp_path / f"{name}.cram"))
+    run(made[0], tmp_path / f"without.{kind}", tmp_path / "a.vcf")
+    assert [start for _, start, *_ in records(tmp_path / "a.vcf")] == [300]
+    with pytest.raises(InputError, match="has reads on contig 'two', which is not in the reference"):
+        run(made[0], tmp_path / f"with.{kind}", tmp_path / "b.vcf")
+    run(made[0], tmp_path / f"with.{kind}", tmp_path / "b.vcf", regions=[Target(0, 0, 4000)])
+    assert calls_of(tmp_path / "a.vcf") == calls_of(tmp_path / "b.vcf")
 
 
 def test_another_sequence_of_the_same_length(made, tmp_path):

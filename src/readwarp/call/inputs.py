@@ -1,6 +1,7 @@
 """Do the alignments belong to the reference, and whose are they?"""
 
 from collections.abc import Container, Sequence
+from typing import Any
 
 from readwarp.errors import InputError
 from readwarp.formats.aligned import AlignedReader
@@ -33,21 +34,32 @@ def _split(wanted: Sequence[str], samples: Container[str]) -> list[str]:
     return list(dict.fromkeys(parts))
 
 
-def match_contigs(reader: AlignedReader, reference: Reference) -> dict[int, int]:
-    """Reference contig -> number in the file. Raises InputError where name, length or M5 do not match."""
+def match_contigs(reader: AlignedReader, reference: Reference, whole: bool = True) -> dict[int, int]:
+    """Reference contig -> number in the file. Contigs are the same when their names are.
+
+    Raises InputError where the length or M5 of a contig is another one, where no contig is in both, and, when the
+    `whole` reference is called, where reads lie on a contig that the reference lacks: they would be left out unsaid.
+    """
     numbers = {name: i for i, name in enumerate(reference.names)}
     out = {}
     for i, line in enumerate(reader.header.to_dict().get("SQ", [])):
         name = line["SN"]
-        if name not in numbers:
-            raise InputError(reader.path, f"its contig {name!r} is not in the reference")
-        own = contig_length(reference, numbers[name])
-        if line["LN"] != own:
-            raise InputError(reader.path, f"its contig {name!r} has {line['LN']} bases, in the reference {own}")
-        if line.get("M5", reference.md5[numbers[name]]).lower() != reference.md5[numbers[name]]:
-            raise InputError(reader.path, f"its contig {name!r} has another sequence (M5) than in the reference")
-        out[numbers[name]] = i
+        if name in numbers:
+            _check_contig(reader, line, reference, numbers[name])
+            out[numbers[name]] = i
+        elif whole and reader.has_reads(i):
+            raise InputError(reader.path, f"has reads on contig {name!r}, which is not in the reference")
+    if not out:
+        raise InputError(reader.path, f"none of its contigs ({reader.names[0]!r}, ...) is in the reference")
     return out
+
+
+def _check_contig(reader: AlignedReader, line: dict[str, Any], reference: Reference, contig: int) -> None:
+    name, own, md5 = line["SN"], contig_length(reference, contig), reference.md5[contig]
+    if line["LN"] != own:
+        raise InputError(reader.path, f"its contig {name!r} has {line['LN']} bases, in the reference {own}")
+    if line.get("M5", md5).lower() != md5:
+        raise InputError(reader.path, f"its contig {name!r} has another sequence (M5) than in the reference")
 
 
 def contig_length(reference: Reference, contig: int) -> int:

@@ -54,7 +54,7 @@ def call_variants(
     if isinstance(reference, Path):
         reference_path = reference
         reference = read_reference(reference_path)
-    reader = AlignedReader(alignments, reference_path)
+    reader = AlignedReader(alignments, reference_path, resources.threads)
     try:
         names, groups = choose_samples(reader, samples)
         if gvcf and len(names) > 1:
@@ -62,7 +62,7 @@ def call_variants(
         if len(names) > 1 or gvcf or alleles or ploidies:
             raise UsageError("several samples, --gvcf, --alleles and --ploidy-bed are not there yet")
         keep = ReadFilter(parameters.min_mapping_quality, samples=groups)
-        contigs = match_contigs(reader, reference)
+        contigs = match_contigs(reader, reference, whole=regions is None)
         memory = resources.memory or free_memory() // 2
         most_bases = memory // (BYTES_PER_BASE * resources.threads)
         caller = Caller(reference, reader, contigs, keep, parameters, choose(resources.device), metrics, most_bases)

@@ -14,13 +14,16 @@ EPILOG = """\
 examples:
   readwarp call ref.fa sample.bam -o sample.vcf.gz
   readwarp call ref.fa sample.cram -r chr20:1-1,000,000 > part.vcf
+  samtools sort reads.bam | readwarp call ref.fa - -o sample.vcf.gz
   readwarp call mitochondrion.gb sample.bam --ploidy 1 -o sample.bcf
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be gzipped")
-    parser.add_argument("alignments", type=Path, metavar="ALIGNMENTS", help="BAM or CRAM, sorted and indexed")
+    parser.add_argument(
+        "alignments", type=Path, metavar="ALIGNMENTS", help="BAM or CRAM, sorted and indexed; - is a sorted stream"
+    )
     shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")
     shared.add_calling(parser)
     parser.add_argument(

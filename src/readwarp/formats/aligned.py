@@ -6,26 +6,27 @@ code. The records of a CRAM region are written by htslib as uncompressed BAM fir
 
 import os
 import tempfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pysam
-from isal import igzip, isal_zlib
+from isal import igzip
 
 from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
 from readwarp.formats import aligned_records as records
-from readwarp.formats.bam_index import BamIndex, load_index
+from readwarp.formats.bam_index import BamIndex, contigs_of_cram, load_index
+from readwarp.formats.bgzf import blocks_of
 from readwarp.formats.samtools import reference_in
+from readwarp.formats.source import BROKEN, GZIP_MAGIC
+from readwarp.formats.spool import LARGEST_RECORD, header_of, is_stream, spooled
 
 CHUNK = 1 << 18  # compressed bytes read at a time
-LARGEST_RECORD = 1 << 28  # bytes
-DAMAGED: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
+UNPLACED = b"\xff" * 4  # contig -1
 EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality control, duplicate
 
 
@@ -41,22 +42,37 @@ class RegionTooDeepError(Exception):
 
 
 class AlignedReader:
-    """A sorted and indexed BAM or CRAM file, open for reading regions from any thread."""
+    """Sorted alignments, open for reading regions from any thread: an indexed BAM or CRAM file, or a stream."""
 
-    def __init__(self, path: Path, reference: Path | None = None):
-        """`reference`: for CRAM, in any format. Raises InputError for what is damaged, not sorted or not indexed."""
-        self.path, self._folder = path, tempfile.TemporaryDirectory(prefix="readwarp-")
+    def __init__(self, path: Path, reference: Path | None = None, threads: int = 1):
+        """`path`: "-" is stdin; it and named pipes are read to their end first, see `readwarp.formats.spool`.
+
+        `reference`: for CRAM, in any format. Raises InputError for what is damaged, not sorted or not indexed.
+        """
+        self.path = Path("stdin") if str(path) == "-" else path
+        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
+        self._file: BinaryIO | None = None
         try:
-            self._reference = reference_in(str(reference), self._folder.name) if reference and _is_cram(path) else None
-            self._check()
-            self._index: BamIndex | None = None if self.is_cram else load_index(path)
-            self._descriptor = os.open(path, os.O_RDONLY)
+            self._open(path, reference, threads)
         except BaseException:
-            self._folder.cleanup()
+            self.close()
             raise
 
-    def _check(self) -> None:
-        """Read the header."""
+    def _open(self, path: Path, reference: Path | None, threads: int) -> None:
+        needs_reference = reference and (is_stream(path) or _is_cram(path))
+        self._reference = reference_in(str(reference), self._folder.name) if needs_reference else None
+        self._index: BamIndex | None = None
+        if is_stream(path):
+            self._file, self._index = spooled(path, str(self.path), self._reference, threads)
+        first = self._read_header()
+        if self.is_cram:
+            self._cram_contigs = contigs_of_cram(path)
+        elif self._index is None:
+            self._index, self._file = load_index(path), path.open("rb")
+            self._check_index(self._index, first)
+
+    def _read_header(self) -> int:
+        """Set what the header says; where the first record of a BAM file begins (virtual offset)."""
         with self._opened() as file:
             self.header, self.is_cram = file.header, file.is_cram
             self.names: tuple[str, ...] = self.header.references
@@ -65,13 +81,29 @@ class AlignedReader:
                 raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
             if not self.is_cram and not file.is_bam:
                 raise InputError(self.path, "is neither BAM nor CRAM")
-            if self.is_cram and not file.has_index():
-                raise InputError(self.path, "has no index (make one with `samtools index`)")
+            return 0 if self.is_cram or self._file else int(file.tell())
+
+    def _check_index(self, index: BamIndex, first: int) -> None:
+        """An index of another file, or made before this one, would hide reads: behind its last one none has a place."""
+        if index.stop is None and any(map(index.has_reads, range(index.contigs))):
+            return  # an old index, which does not tell
+        stop = first if index.stop is None else index.stop
+        assert self._file is not None
+        is_other = index.contigs > len(self.names) or os.pread(self._file.fileno(), 2, stop >> 16) != GZIP_MAGIC
+        data = b""
+        for piece in () if is_other else self._bam_bytes(stop):
+            data += piece
+            if len(data) >= 8:
+                break
+        if is_other or (data and data[4:8] != UNPLACED):
+            raise InputError(index.path, f"is the index of another file than {self.path}, or older than it is")
 
     def _opened(self) -> pysam.AlignmentFile:
         verbosity = pysam.set_verbosity(0)
         try:
-            return pysam.AlignmentFile(str(self.path), reference_filename=self._reference)
+            if self._file:
+                self._file.seek(0)
+            return pysam.AlignmentFile(self._file or str(self.path), reference_filename=self._reference)
         except ValueError as error:
             raise InputError(self.path, "is neither BAM nor CRAM, or names no contig") from error
         except OSError as error:
@@ -80,8 +112,13 @@ class AlignedReader:
             pysam.set_verbosity(verbosity)
 
     def close(self) -> None:
-        os.close(self._descriptor)
+        if self._file:
+            self._file.close()
         self._folder.cleanup()
+
+    def has_reads(self, contig: int) -> bool:
+        """Whether any read lies on a contig (its number in this file's header)."""
+        return contig in self._cram_contigs if self._index is None else self._index.has_reads(contig)
 
     def samples(self) -> dict[str, tuple[str, ...]]:
         """Sample name -> its read groups, as the header says."""
@@ -103,7 +140,7 @@ class AlignedReader:
         groups = _group_table(tuple(self.samples().values()), keep.samples)
         limits = (contig, start, stop, keep.excluded_flags, keep.min_mapping_quality, *groups)
         parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
-        for chunk in self._cram_bytes(contig, start, stop) if self.is_cram else self._bam_bytes(contig, start):
+        for chunk in self._bytes(contig, start, stop):
             raw = np.frombuffer(carry + chunk, np.uint8)
             places = np.empty(raw.size // records.FIXED + 1, np.int64)
             samples = np.empty(places.size, np.int16)
@@ -124,20 +161,24 @@ class AlignedReader:
             raise InputError(self.path, "truncated: ends within a record")
         return _joined(parts, contig, start, stop)
 
-    def _bam_bytes(self, contig: int, start: int) -> Iterator[bytes]:
+    def _bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
         """Decompressed bytes from the first record that may overlap `start`."""
-        assert self._index is not None
+        if self._index is None:
+            return self._cram_bytes(contig, start, stop)
         offset = self._index.start_of(contig, start)
-        if offset is None:
-            return
+        return iter(()) if offset is None else self._bam_bytes(offset)
+
+    def _bam_bytes(self, offset: int) -> Iterator[bytes]:
+        """Decompressed bytes from a virtual offset on."""
+        assert self._file is not None
         place, skip = offset >> 16, offset & 0xFFFF
-        while compressed := os.pread(self._descriptor, CHUNK, place):
-            size = whole_blocks(compressed)
+        while compressed := os.pread(self._file.fileno(), CHUNK, place):
+            size = blocks_of(compressed)[0][-1]
             if size == 0:
                 raise InputError(self.path, f"truncated or not BGZF at byte {place}")
             try:
                 data = igzip.decompress(compressed[:size])
-            except DAMAGED as error:
+            except BROKEN as error:
                 raise InputError(self.path, f"damaged block at or behind byte {place} ({error})") from error
             yield data[skip:]
             place, skip = place + size, 0
@@ -153,7 +194,9 @@ class AlignedReader:
                 raise InputError(self.path, reason, f"near {self.names[contig]}:{start + 1}") from error
             copy.seek(0)
             data = igzip.decompress(copy.read())
-        yield data[_header_size(data) :]
+        header = header_of(data)
+        assert header is not None
+        yield data[header[0] :]
 
 
 def _is_cram(path: Path) -> bool:
@@ -162,17 +205,6 @@ def _is_cram(path: Path) -> bool:
             return file.read(4) == b"CRAM"
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})") from error
-
-
-def whole_blocks(data: bytes) -> int:
-    """Bytes of the whole BGZF blocks at the beginning of `data`; 0 when it does not begin with one."""
-    place = 0
-    while data[place : place + 4] == b"\x1f\x8b\x08\x04" and len(data) >= place + 18:
-        size = int.from_bytes(data[place + 16 : place + 18], "little") + 1
-        if data[place + 12 : place + 14] != b"BC" or place + size > len(data):
-            break
-        place += size
-    return place
 
 
 @lru_cache
@@ -187,14 +219,6 @@ def _group_table(samples: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, 
 def _hash(text: str) -> int:
     raw = np.frombuffer(text.encode(), np.uint8)
     return int(records.hash_bytes(raw, 0, raw.size))
-
-
-def _header_size(data: bytes) -> int:
-    place = 8 + int.from_bytes(data[4:8], "little")
-    contigs, place = int.from_bytes(data[place : place + 4], "little"), place + 4
-    for _ in range(contigs):
-        place += 8 + int.from_bytes(data[place : place + 4], "little")
-    return place
 
 
 class _Part(NamedTuple):

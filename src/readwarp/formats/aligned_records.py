@@ -5,6 +5,7 @@ import numpy as np
 from readwarp.device.jit import kernel
 
 MORE, DONE, UNSORTED, BROKEN = 0, 1, 2, 3  # how a scan ended
+INDEX_WINDOW = 14  # bits: an index has an entry for 16 kb
 UNKNOWN, UNWANTED = -1, -2  # sample of a read: of no read group that the header knows, of one that is not called
 FIXED = 36  # bytes before the name, block_size included
 NIBBLES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
@@ -137,6 +138,37 @@ def scan(raw, place, last, contig, start, stop, excluded, min_mapping_quality, g
                     found += 1
         place = end
     return found, place, last, MORE
+
+
+@kernel
+def add_to_index(raw, place, contig, position, block_begins, block_places, first_window, starts):
+    """Enter the whole records from `place` on: each window of 16 kb gets the virtual offset of its first record.
+
+    `contig`, `position`: of the record before. `block_begins`, `block_places` int64: of each block, where it begins in
+    `raw` and in the file; `first_window` int64 [contigs + 1]; `starts` uint64 [windows], 0 none yet.
+    -> (place of the first record that is not whole, contig and position of the last one, MORE | UNSORTED | BROKEN)
+    """
+    block, contigs = 0, first_window.size - 1
+    while place + FIXED <= raw.size:
+        end = place + 4 + number_at(raw, place, 4)
+        if end > raw.size:
+            break
+        own, start = signed_at(raw, place + 4), signed_at(raw, place + 8)
+        if own >= contigs or not is_whole(raw, place, end):
+            return place, contig, position, BROKEN
+        if own >= 0 and (own < contig or (own == contig and start < position)):
+            return place, contig, position, UNSORTED
+        contig, position = own if own >= 0 else contigs, start
+        while block + 1 < block_begins.size and block_begins[block + 1] <= place:
+            block += 1
+        if own >= 0 and start >= 0:
+            offset = block_places[block] << 16 | (place - block_begins[block])
+            last = max(start, reference_end(raw, place) - 1) >> INDEX_WINDOW
+            for window in range(first_window[own] + (start >> INDEX_WINDOW), first_window[own] + last + 1):
+                if window < first_window[own + 1] and starts[window] == 0:
+                    starts[window] = offset
+        place = end
+    return place, contig, position, MORE
 
 
 @kernel

@@ -17,6 +17,19 @@ EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000
 HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
 
 
+def blocks_of(data: bytes) -> tuple[list[int], list[int]]:
+    """The whole blocks at the beginning of `data`: where each begins and where the last ends; decompressed sizes."""
+    places, sizes, place = [0], [], 0
+    while data[place : place + 4] == b"\x1f\x8b\x08\x04" and len(data) >= place + 18:
+        stop = place + int.from_bytes(data[place + 16 : place + 18], "little") + 1
+        if data[place + 12 : place + 14] != b"BC" or stop > len(data):
+            break
+        sizes.append(int.from_bytes(data[stop - 4 : stop], "little"))
+        places.append(stop)
+        place = stop
+    return places, sizes
+
+
 def compress_block(data: memoryview | bytes) -> bytes:
     """One BGZF block of at most BLOCK bytes."""
     body = igzip_lib.compress(data, LEVEL, igzip_lib.COMP_DEFLATE)

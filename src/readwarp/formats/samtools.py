@@ -33,7 +33,7 @@ def reason(said: bytes) -> str:
     """The first error in what samtools wrote to stderr, without its place in the source code."""
     lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("[E::")] or lines or ["samtools failed"]
-    return re.sub(r"^\[E::\w+\] ", "", errors[0])
+    return re.sub(r"^\[\S+\] ", "", errors[0])
 
 
 def reference_in(path: str, folder: str) -> str:
@@ -62,7 +62,7 @@ def main() -> int:
     try:
         getattr(pysam.samtools, command)(*arguments, catch_stdout=False)
     except pysam.SamtoolsError as error:
-        print(str(error).partition("stderr=")[2] or error, file=sys.stderr)
+        print(str(error.args[0]).partition("stderr=")[2] or error, file=sys.stderr)
         return 1
     return 0
 
