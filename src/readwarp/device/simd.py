@@ -40,7 +40,7 @@ def lanes(dtype: Any) -> int:
 class Lanes(types.Type):
     """The Numba type of one vector of `count` signed integers or floats of `bits` bits."""
 
-    def __init__(self, element: types.Type):
+    def __init__(self, element: Any):
         self.is_float = isinstance(element, types.Float)
         self.bits, self.count = element.bitwidth, VECTOR_BYTES * 8 // element.bitwidth
         super().__init__(name=f"Lanes({'float' if self.is_float else 'int'}{self.bits} x {self.count})")
