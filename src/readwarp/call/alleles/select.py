@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from readwarp.call.alleles import INDEL_COST, KEPT, MAX_MISFIT, MAX_WEIGHT, MOST_VARIANTS, SNV_COST
-from readwarp.call.evidence.scalar import log_match
 from readwarp.device.jit import kernel
 
+ERRORS = 10.0 ** (-0.1 * np.arange(256))
+LOG_MATCH = np.where(np.arange(256) > 1, np.log10(1.0 - np.minimum(ERRORS, 0.9)), 0.0)  # by base quality
 TINY = 1e-200  # products are brought back to logarithms below
 
 
@@ -15,7 +16,8 @@ TINY = 1e-200  # products are brought back to logarithms below
 def bound_reads(read_offsets, haplotype_offsets, value_offsets, values, mapping_quality, bases, qualities, row_offsets):
     """Bound each row of `values` (rows: reads of regions) and subtract its best; -> bool [r], rows that say something.
 
-    `mapping_quality` uint8 [r]; `bases`, `qualities` of the rows lie one behind the other (`row_offsets`).
+    `mapping_quality` uint8 [r]; `bases`, `qualities` of the rows lie one behind the other (`row_offsets`). Bases that
+    say nothing (quality below 2, or N) cost nothing, as in the PairHMM.
     """
     says = np.ones(row_offsets.size - 1, np.bool_)
     for g in range(read_offsets.size - 1):
@@ -23,7 +25,7 @@ def bound_reads(read_offsets, haplotype_offsets, value_offsets, values, mapping_
         for r in range(read_offsets[g], read_offsets[g + 1]):
             perfect = 0.0
             for i in range(row_offsets[r], row_offsets[r + 1]):
-                perfect += log_match(qualities[i] if bases[i] < 4 else 0)
+                perfect += LOG_MATCH[qualities[i]] if bases[i] < 4 else 0.0
             row = value_offsets[g] + (r - read_offsets[g]) * number
             best = values[row]
             for h in range(1, number):
