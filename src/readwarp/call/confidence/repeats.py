@@ -54,7 +54,7 @@ def count_spanning(position, cigar, cigar_offsets, qualities, read_offsets, star
         first, i, end = p, cigar_offsets[read], cigar_offsets[read + 1]
         while i < end:
             operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
-            if not is_match(operation):
+            if not is_match(operation) and length:
                 if operation in (INSERTION, SOFT_CLIP):
                     q += length
                 elif operation < SOFT_CLIP:
@@ -62,7 +62,7 @@ def count_spanning(position, cigar, cigar_offsets, qualities, read_offsets, star
                 i += 1
                 continue
             first, from_base = p, q
-            while i < end and is_match(cigar[i] & 15):
+            while i < end and (is_match(cigar[i] & 15) or cigar[i] < 16):
                 p, q = p + np.int64(cigar[i] >> 4), q + np.int64(cigar[i] >> 4)
                 i += 1
             a, b = max(first, 0), min(p, low.size)
