@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from readwarp.errors import UsageError
 
+MAX_PLOIDY = 8
 MAX_READ_LENGTH = 4096  # longer reads come out unmapped, counted as too_long
 
 
@@ -99,8 +100,8 @@ class CallParameters:
     indel_prior: float = 1.25e-4
 
     def __post_init__(self) -> None:
-        if not 1 <= self.ploidy <= 8:
-            raise UsageError("--ploidy must be 1 to 8")
+        if not 1 <= self.ploidy <= MAX_PLOIDY:
+            raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
         if min(self.min_base_quality, self.min_mapping_quality) < 0 or self.max_depth < 1:
             raise UsageError("qualities must be at least 0, --max-depth at least 1")
 

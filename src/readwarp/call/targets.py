@@ -1,5 +1,8 @@
 """Which parts of the reference are called: regions, BED files, and the windows they are cut into."""
 
+import gzip
+import re
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +19,11 @@ class Target(NamedTuple):
 
 
 def parse_region(text: str, names: Sequence[str], lengths: Sequence[int]) -> Target:
-    """`NAME`, `NAME:FROM` or `NAME:FROM-TO`, 1-based and inclusive; names may hold colons. Raises InputError."""
+    """`NAME`, `NAME:FROM` or `NAME:FROM-` (to its end), or `NAME:FROM-TO`; 1-based, inclusive, with commas or without.
+
+    Names may hold colons and commas: a text that is a whole name is that contig, else the last colon parts name and
+    places. A TO beyond the contig's end means its end. Raises InputError.
+    """
     if text in names:
         contig = names.index(text)
         return Target(contig, 0, lengths[contig])
@@ -24,39 +31,47 @@ def parse_region(text: str, names: Sequence[str], lengths: Sequence[int]) -> Tar
     if name not in names:
         raise InputError(text, "no such contig in the reference")
     contig = names.index(name)
-    first, dash, last = span.replace(",", "").partition("-")
-    if not first.isdigit() or (dash and not last.isdigit()):
+    places = re.fullmatch(r"([0-9]+)(?:-([0-9]*))?", span.replace(",", ""))
+    if not places:
         raise InputError(text, "a region is NAME, NAME:FROM or NAME:FROM-TO")
-    start, stop = int(first) - 1, int(last) if dash else lengths[contig]
-    if not 0 <= start < min(stop, lengths[contig]):
+    start, stop = int(places[1]) - 1, min(int(places[2] or lengths[contig]), lengths[contig])
+    if not 0 <= start < stop:
         raise InputError(text, f"empty or outside the contig, which has {lengths[contig]} bases")
-    return Target(contig, start, min(stop, lengths[contig]))
+    return Target(contig, start, stop)
 
 
 def read_bed(path: Path, names: Sequence[str], lengths: Sequence[int]) -> list[Target]:
-    """The intervals of a BED file. Raises InputError for a contig that does not exist and for a broken line."""
-    targets = []
-    try:
-        lines = path.read_text().splitlines()
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(path, "is not text") from error
-    for number, line in enumerate(lines, 1):
+    """The intervals of a BED file, plain or gzip. Raises InputError for an unknown contig and for a broken line."""
+    return [target for _, target, _ in bed_lines(path, names, lengths) if target.start < target.stop]
+
+
+def bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Iterator[tuple[int, Target, list[str]]]:
+    """Line number, interval, and the columns behind it. Raises InputError."""
+    numbers = {name: contig for contig, name in enumerate(names)}
+    for number, line in enumerate(_text(path).splitlines(), 1):
         fields = line.split("\t") if "\t" in line else line.split()
         if not fields or fields[0].startswith(("#", "track", "browser")):
             continue
-        if len(fields) < 3 or not fields[1].isdigit() or not fields[2].isdigit():
+        if len(fields) < 3 or not all(field.isascii() and field.strip().isdigit() for field in fields[1:3]):
             raise InputError(path, "not contig, start and end", number)
-        if fields[0] not in names:
+        if fields[0] not in numbers:
             raise InputError(path, f"no contig {fields[0]!r} in the reference", number)
-        contig = names.index(fields[0])
-        start, stop = int(fields[1]), int(fields[2])
+        contig, start, stop = numbers[fields[0]], int(fields[1]), int(fields[2])
         if start > stop or start > lengths[contig]:
             raise InputError(path, f"ends before it starts, or lies outside {fields[0]!r}", number)
-        if start < min(stop, lengths[contig]):
-            targets.append(Target(contig, start, min(stop, lengths[contig])))
-    return targets
+        yield number, Target(contig, start, min(stop, lengths[contig])), fields[3:]
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror or error})") from error
+    except (EOFError, zlib.error) as error:
+        raise InputError(path, f"truncated or corrupt gzip ({error})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(path, "is not text") from error
 
 
 def merged(targets: Iterable[Target]) -> list[Target]:
