@@ -61,7 +61,10 @@ def sites_of(sites: list[Site], asked: Variants, contig: int, reference: np.ndar
 
 def _substitutions(pileup: Pileup, reference: np.ndarray, parameters: CallParameters, asked: Variants) -> list[Site]:
     shown = np.zeros(reference.size, np.uint8)
-    find_bases(pileup.counts, reference, parameters.min_alternate_count, parameters.min_alternate_fraction, shown)
+    find_bases(
+        *(pileup.counts, pileup.quality_sums, reference, parameters.min_alternate_count),
+        *(parameters.min_alternate_fraction, parameters.min_alternate_quality, shown),
+    )
     return _sites_of_bases(pileup, reference, shown, asked)
 
 
@@ -80,7 +83,7 @@ def _sites_of_bases(pileup: Pileup, reference: np.ndarray, shown: np.ndarray, as
 
 
 @kernel
-def find_bases(counts, reference, least, fraction, shown):
+def find_bases(counts, quality_sums, reference, least, fraction, least_quality, shown):
     """Set bit b of `shown` (uint8 [w]) where base b, not the reference's, has reads enough; DELETED is bit 4."""
     for w in range(reference.size):
         if reference[w] > 3:
@@ -90,7 +93,8 @@ def find_bases(counts, reference, least, fraction, shown):
             depth += counts[w, base, 0] + counts[w, base, 1]
         for base in range(5):
             number = counts[w, base, 0] + counts[w, base, 1]
-            if base != reference[w] and number >= least and number >= fraction * depth:
+            quality = quality_sums[w, base, 0] + quality_sums[w, base, 1]
+            if base != reference[w] and number >= max(least, fraction * depth) and quality >= least_quality:
                 shown[w] |= np.uint8(1 << base)
 
 
