@@ -1,13 +1,9 @@
-"""Regions and BED files, with and without ploidies: as people write them, and as nobody should."""
+"""Regions and BED files: as people write them, and as nobody should."""
 
 import gzip
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from readwarp.call.ploidies import read_ploidies
 from readwarp.call.targets import parse_region, read_bed
 from readwarp.errors import InputError
 
@@ -65,49 +61,3 @@ def test_broken_bed(data, says, tmp_path):
     path.write_bytes(data)
     with pytest.raises(InputError, match=rf"x\.bed: {says}"):
         read_bed(path, NAMES, LENGTHS)
-
-
-def test_ploidies(tmp_path):
-    path = tmp_path / "x.bed"
-    path.write_text("c1\t50\t60\t3\nc1\t10\t20\t1\tname\nc1\t15\t30\t1\nc1\t40\t40\t5\na,b\t0\t99\t4\n")
-    found = read_ploidies(path, NAMES, LENGTHS, 2)
-    places = np.array([0, 9, 10, 19, 20, 29, 30, 40, 49, 50, 59, 60, 9999])
-    assert found.at(0, places).tolist() == [2, 2, 1, 1, 1, 1, 2, 2, 2, 3, 3, 2, 2]
-    assert found.at(3, np.array([0, 89])).tolist() == [4, 4]
-    assert found.at(1, np.array([3])).tolist() == [2] and found.at(1, np.array([3])).dtype == np.int8
-    assert read_ploidies(None, NAMES, LENGTHS, 6).at(0, places).tolist() == [6] * places.size
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("c1\t5\t9", "its fourth column is no ploidy from 1 to 8"),
-        ("c1\t5\t9\t0", "its fourth column is no ploidy from 1 to 8"),
-        ("c1\t5\t9\t9", "its fourth column is no ploidy from 1 to 8"),
-        ("c1\t5\t9\tX", "its fourth column is no ploidy from 1 to 8"),
-        ("c9\t5\t9\t1", "no contig 'c9' in the reference"),
-        ("c1\t4\t6\t2", "overlaps an interval with a ploidy of 1"),
-    ],
-)
-def test_broken_ploidies(line, says, tmp_path):
-    path = tmp_path / "x.bed"
-    path.write_text(f"c1\t1\t5\t1\n{line}\n")
-    with pytest.raises(InputError, match=rf"x\.bed: record 2: {says}"):
-        read_ploidies(path, NAMES, LENGTHS, 2)
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 8)), max_size=6))
-def test_ploidies_are_what_the_lines_say(tmp_path_factory, rows):
-    path, expected, clash = tmp_path_factory.mktemp("p") / "x.bed", np.full(90, 2), False
-    seen = np.zeros(90, bool)
-    for start, stop, ploidy in rows:
-        here = slice(start, max(start, stop))
-        clash |= bool((seen[here] & (expected[here] != ploidy)).any())
-        expected[here], seen[here] = ploidy, True
-    path.write_text("".join(f"a,b\t{a}\t{max(a, b)}\t{p}\n" for a, b, p in rows))
-    if clash:
-        with pytest.raises(InputError, match="overlaps"):
-            read_ploidies(path, NAMES, LENGTHS, 2)
-    else:
-        assert read_ploidies(path, NAMES, LENGTHS, 2).at(3, np.arange(90)).tolist() == expected.tolist()
