@@ -55,7 +55,9 @@ def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), read
     values = np.array(table, np.float64).ravel()
     batch = aligned_reads(reads)
     weighed = Weighed(region_of(len(reads), **span), haplotypes_of(variants), rows, values)
-    sites, out, phase = weigh_haplotypes(weighed, batch, batch.qualities, REFERENCE, 0, ploidy, 1, frozenset(forced))
+    sites, out, phase = weigh_haplotypes(
+        weighed, batch, batch.qualities, REFERENCE, 0, np.array([ploidy], np.int8), 1, frozenset(forced)
+    )
     found = {}
     for s in range(len(sites)):
         alleles = [
@@ -147,7 +149,14 @@ def test_selection_is_the_best_of_all_combinations(data):
     kept, chosen = np.zeros(number + 1, bool), np.zeros((1, 1, ploidy), np.int32)
     select_haplotypes(
         *(regions.read_offsets, haplotypes.haplotype_offsets, offsets([table.size]), table.ravel().copy()),
-        *(np.ones(rows, bool), np.zeros(rows, np.uint8), 1, ploidy, haplotypes.variant_offsets, numbers),
+        *(
+            np.ones(rows, bool),
+            np.zeros(rows, np.uint8),
+            1,
+            np.array([ploidy], np.int8),
+            haplotypes.variant_offsets,
+            numbers,
+        ),
         *(haplotypes.deleted, haplotypes.inserted_offsets, kept, chosen),
     )
 

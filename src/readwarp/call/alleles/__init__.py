@@ -1,7 +1,7 @@
 """Alleles: from what reads say about whole haplotypes to what they say about the alleles of each site.
 
     compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, qualities: uint8, backend) -> Weighed
-    weigh_haplotypes(weighed: Weighed, reads, qualities, reference: uint8, start, ploidy, samples, forced)
+    weigh_haplotypes(weighed: Weighed, reads, qualities, reference: uint8, start, ploidy: int8 [g], samples, forced)
         -> Sites, Likelihoods, Phase
 
 1. *Bounds.* No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): the read

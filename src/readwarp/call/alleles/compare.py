@@ -27,11 +27,10 @@ class Weighed:
         return offsets_of(np.diff(self.regions.read_offsets) * np.diff(self.haplotypes.haplotype_offsets))
 
     @property
-    def cells(self) -> int:
-        """Cells of the recurrence."""
-        haplotypes, regions = self.haplotypes, self.regions
-        lengths = np.add.reduceat(np.r_[np.diff(haplotypes.base_offsets), 0], haplotypes.haplotype_offsets[:-1])
-        return int((np.diff(self.rows.offsets[regions.read_offsets]) * lengths).sum())
+    def cells(self) -> ndarray:
+        """Cells of the recurrence in each region (int64 [g])."""
+        haplotypes, rows = self.haplotypes, self.rows.offsets[self.regions.read_offsets]
+        return np.diff(rows) * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
 
 
 def compare(

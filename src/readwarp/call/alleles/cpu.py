@@ -16,11 +16,11 @@ def weigh_haplotypes(
     qualities: ndarray,
     reference: ndarray,
     start: int,
-    ploidy: int,
+    ploidy: ndarray,
     samples: int,
     forced: frozenset[Variant],
 ) -> tuple[Sites, Likelihoods, Phase]:
-    """`reference` begins at `start`; `forced` variants are alleles of the result. `values` are bounded in place.
+    """`reference` begins at `start`; `ploidy`: int8 [g]; `forced` variants are alleles of the result. `values` are bounded in place.
 
     See the step's contract.
     """
@@ -35,7 +35,7 @@ def weigh_haplotypes(
         *(haplotypes.inserted, haplotypes.inserted_offsets),
     )
     kept = np.zeros(len(haplotypes), bool)
-    chosen = np.zeros((len(regions), samples, ploidy), np.int32)
+    chosen = np.zeros((len(regions), samples, int(ploidy.max(initial=1))), np.int32)
     select_haplotypes(
         *(regions.read_offsets, haplotypes.haplotype_offsets, value_offsets, weighed.values, says),
         *(reads.sample[regions.read], samples, ploidy, haplotypes.variant_offsets, numbers),
@@ -43,7 +43,7 @@ def weigh_haplotypes(
     )
     keep_forced(haplotypes, kept, forced)
     sites, region = regional_sites(regions, haplotypes, kept, forced, reference, start)
-    phase = Phase(region, np.empty((len(sites), samples, ploidy), np.int8))
+    phase = Phase(region, np.empty((len(sites), *chosen.shape[1:]), np.int8))
     return sites, _likelihoods(sites, phase, chosen, weighed, kept, says, reads, qualities), phase
 
 

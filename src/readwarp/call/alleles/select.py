@@ -70,19 +70,23 @@ def select_haplotypes(
     read_offsets, haplotype_offsets, value_offsets, values, says, sample, samples, ploidy,
     variant_offsets, numbers, deleted, inserted_offsets, kept, chosen,
 ):  # fmt: skip
-    """Set `kept` (bool [h]) and `chosen` (int32 [g, samples, ploidy], haplotypes of each sample's best combination)."""
+    """Set `kept` (bool [h]) and `chosen` (int32 [g, samples, most copies], each sample's best combination).
+
+    `ploidy`: int8 [g]; what lies behind it in `chosen` repeats the first haplotype of the combination.
+    """
     for g in range(read_offsets.size - 1):
         first, number = haplotype_offsets[g], haplotype_offsets[g + 1] - haplotype_offsets[g]
         masks, costs = masks_of(first, number, variant_offsets, numbers, deleted, inserted_offsets)
         kept[first] = True
         for s in range(samples):
             linear = linear_of(read_offsets[g], read_offsets[g + 1], number, value_offsets[g], values, says, sample, s)
-            if ploidy == 2:
-                try_pairs(linear, masks, costs, kept[first : first + number], chosen[g, s])
+            best = chosen[g, s, : ploidy[g]]
+            if ploidy[g] == 2:
+                try_pairs(linear, masks, costs, kept[first : first + number], best)
             else:
-                climb(linear, masks, costs, kept[first : first + number], chosen[g, s])
-            for copy in range(ploidy):
-                chosen[g, s, copy] += first
+                climb(linear, masks, costs, kept[first : first + number], best)
+            for copy in range(chosen.shape[2]):
+                chosen[g, s, copy] = first + best[copy] if copy < ploidy[g] else chosen[g, s, 0]
 
 
 @kernel
