@@ -2,10 +2,10 @@
 
     merge_mates(reads: AlignedReads) -> qualities uint8 [b]
 
-At a reference position that two records of one name cover with aligned bases, the bases are one observation: where
-they agree, the better one is kept (the first in file order on a tie) and the other gets quality 0; where they differ,
-the better one keeps the difference of the qualities and the other gets 0. Every position depends on the records across
-it alone. Missing qualities (255) are taken as DEFAULT_QUALITY before.
+At a reference position that records of one name and sample cover with aligned bases, these are one observation. They
+are merged in file order: where two agree, the better one is kept (the first on a tie) and the other gets quality 0;
+where they differ, the better one keeps the difference of the qualities and the other gets 0. Every position depends on
+the records across it alone. Missing qualities (255) are taken as DEFAULT_QUALITY before.
 """
 
 DEFAULT_QUALITY = 30
