@@ -20,9 +20,9 @@ def weigh_haplotypes(
     samples: int,
     forced: frozenset[Variant],
 ) -> tuple[Sites, Likelihoods, Phase]:
-    """`reference` begins at `start`; `ploidy`: int8 [g]; `forced` variants are alleles of the result. `values` are bounded in place.
+    """`reference` begins at `start`; `ploidy`: int8 [g]; `forced` variants are alleles of the result.
 
-    See the step's contract.
+    `weighed.values` are bounded in place. See the step's contract.
     """
     regions, haplotypes = weighed.regions, weighed.haplotypes
     value_offsets = weighed.value_offsets
