@@ -1,0 +1,131 @@
+"""Haplotypes of a window's regions: assembled, combined, united, aligned, ranked."""
+
+import numpy as np
+
+from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
+from readwarp.call.haplotypes import MAX_HAPLOTYPES, MAX_LONGER, MAX_WAYS, SIZES
+from readwarp.call.haplotypes.alleles import alleles_of, combine
+from readwarp.call.haplotypes.assembly import assemble
+from readwarp.call.haplotypes.graph import new_graph
+from readwarp.call.haplotypes.rows import Rows, new_rows, rank, unite
+from readwarp.call.haplotypes.variants import Variants, spell_rows
+from readwarp.device.jit import kernel
+
+TRUSTED = 60  # quality of the reference's bases
+
+
+def build_haplotypes(
+    regions: Regions, reads: AlignedReads, qualities: np.ndarray, sites: Sites, reference: np.ndarray, start: int
+) -> Haplotypes:
+    """See the step's contract."""
+    places = np.stack((regions.start, regions.stop), axis=1) - start
+    spans = np.stack((regions.low, regions.high, *without_unknown(regions, reference, start)), axis=1)
+    spans[:, :2] -= start
+    order, fragment = by_name(regions, reads)
+    read, cut = regions.read[order], np.stack((regions.base_start[order], regions.base_stop[order]), axis=1)
+    alleles, bounds = alleles_of(sites, regions)
+    rows = _room(spans, bounds)
+    is_full = assemble(
+        *(spans, regions.read_offsets, fragment, cut, reads.bases, qualities, reference),
+        *(np.full(reference.size, TRUSTED, np.uint8), np.array(SIZES), new_graph(_most_nodes(spans, regions)), rows),
+    )
+    is_full |= combine(
+        *(spans, start, bounds, alleles, sites.inserted, regions.read_offsets, read, fragment, cut, reads.position),
+        *(reads.cigar, reads.cigar_offsets, reads.bases, qualities, reads.read_offsets, reference, rows),
+    )
+    support = np.zeros(len(regions), np.int64)  # of the references' haplotypes
+    kept = unite(rows, np.argsort(rows[2][: rows[-1][0]], kind="stable"), spans, reference, support)
+    span_sizes = (spans[:, 1] - spans[:, 0])[rows[2][kept]]
+    spelled = new_rows(kept.size, int((np.diff(rows[1])[kept] + span_sizes).sum()))
+    variants = spell_rows(rows, kept, spans, places, reference, spelled)
+    kept = unite(spelled, np.arange(spelled[-1][0]), spans, reference, support)
+    chosen = rank(spelled, kept, MAX_HAPLOTYPES - 1, is_full)
+    return _gathered(spans, reference, start, spelled, chosen, variants, support, is_full)
+
+
+def without_unknown(regions: Regions, reference: np.ndarray, start: int) -> tuple[np.ndarray, np.ndarray]:
+    """The part of each region's span around it that has no N, in `reference`; empty where the region itself has one."""
+    unknown = np.flatnonzero(reference > 3)
+    if unknown.size == 0:
+        return regions.low - start, regions.high - start
+    bounds = np.concatenate(([-1], unknown, [reference.size]))
+    before = np.searchsorted(bounds, regions.start - start) - 1
+    low = np.maximum(regions.low - start, bounds[before] + 1)
+    high = np.minimum(regions.high - start, bounds[before + 1])
+    return low, np.where(regions.stop - start <= bounds[before + 1], high, low)
+
+
+def by_name(regions: Regions, reads: AlignedReads) -> tuple[np.ndarray, np.ndarray]:
+    """(rows of the regions' reads, those of one name side by side; the number of each one's name in its region)."""
+    region = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
+    name = reads.name_hash[regions.read]
+    order = np.lexsort((name, region))
+    is_new = np.ones(order.size, bool)
+    is_new[1:] = (name[order[1:]] != name[order[:-1]]) | (region[order[1:]] != region[order[:-1]])
+    number = np.cumsum(is_new) - 1
+    return order, number - np.append(number, 0)[regions.read_offsets[:-1]][region]
+
+
+def _room(spans: np.ndarray, bounds: np.ndarray) -> Rows:
+    """Rows for all that the regions can give: ways of both kinds, and each allele by itself."""
+    number = 2 * MAX_WAYS + np.diff(bounds, axis=1).ravel()
+    return new_rows(int(number.sum()), int((number * (spans[:, 1] - spans[:, 0] + MAX_LONGER)).sum()))
+
+
+def _most_nodes(spans: np.ndarray, regions: Regions) -> int:
+    read_bases = np.concatenate(([0], np.cumsum(regions.base_stop - regions.base_start)))
+    return int((np.diff(read_bases[regions.read_offsets]) + spans[:, 1] - spans[:, 0]).max(initial=1))
+
+
+def _gathered(
+    spans: np.ndarray, reference: np.ndarray, start: int, rows: Rows, chosen: np.ndarray, variants: Variants,
+    support: np.ndarray, is_full: np.ndarray,
+) -> Haplotypes:  # fmt: skip
+    """The references' haplotypes, each before the chosen ones of its region."""
+    begin, deleted, inserted, inserted_offsets, variant_offsets = variants
+    regions = len(spans)
+    per_region = np.bincount(rows[2][chosen], minlength=regions) + 1
+    first = np.cumsum(per_region) - per_region  # the reference's haplotypes
+    place = np.delete(np.arange(per_region.sum()), first)  # the others
+    sizes, numbers, supports = np.zeros((3, regions + chosen.size), np.int64)
+    sizes[first], sizes[place] = spans[:, 1] - spans[:, 0], np.diff(rows[1])[chosen]
+    numbers[place], supports[first], supports[place] = np.diff(variant_offsets)[chosen], support, rows[3][chosen]
+    base_offsets = _offsets(sizes)
+    bases = np.empty(base_offsets[-1], np.uint8)
+    copy_runs(reference, spans[:, 0], base_offsets[first], base_offsets[first + 1], bases)
+    copy_runs(rows[0], rows[1][chosen], base_offsets[place], base_offsets[place + 1], bases)
+    shown = ranges(variant_offsets, chosen)
+    shown_offsets = _offsets(np.diff(inserted_offsets)[shown])
+    shown_bases = np.empty(shown_offsets[-1], np.uint8)
+    copy_runs(inserted, inserted_offsets[shown], shown_offsets[:-1], shown_offsets[1:], shown_bases)
+    return Haplotypes(
+        haplotype_offsets=_offsets(per_region),
+        bases=bases,
+        base_offsets=base_offsets,
+        support=supports.astype(np.int32),
+        variant_offsets=_offsets(numbers),
+        begin=begin[shown] + start,
+        deleted=deleted[shown].astype(np.int32),
+        inserted=shown_bases,
+        inserted_offsets=shown_offsets,
+        status=np.where(is_full, Status.CAPACITY, Status.OK).astype(np.uint8),
+    )
+
+
+def ranges(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """All indices of the rows' ragged values, one row after the other."""
+    sizes = np.diff(offsets)[rows]
+    ends = np.cumsum(sizes)
+    return np.arange(sizes.sum()) + np.repeat(offsets[rows] - ends + sizes, sizes)
+
+
+@kernel
+def copy_runs(source, first, begin, stop, out):
+    """out[begin:stop] of each run from `source`, from `first` on."""
+    for i in range(first.size):
+        for j in range(stop[i] - begin[i]):
+            out[begin[i] + j] = source[first[i] + j]
+
+
+def _offsets(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
