@@ -240,10 +240,11 @@ def test_reads_of_one_base(tmp_path):
         assert list(record.filter) == ["ReadEnds"]
 
 
-def test_reads_without_bases(tmp_path):
+@pytest.mark.parametrize("missing", ["query_sequence", "cigarstring"])
+def test_reads_without_bases_or_cigar(tmp_path, missing):
     def without(record) -> None:
         if record.query_name.startswith("e"):
-            record.query_sequence = None
+            setattr(record, missing, None)
 
     empty = [Read(p, "80M", "A" * 80, (35,) * 80, 0, 60, f"e{p}") for p in range(300, 2300, 3)]
     assert call(tmp_path, made() + empty, edit=without)[0] == expected()
