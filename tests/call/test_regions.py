@@ -333,6 +333,17 @@ def test_deep_regions_are_thinned_by_name():
     assert regions.read.dtype == np.int32
 
 
+def test_samples_are_thinned_apart():
+    """The few reads of one sample stay beside the many of another."""
+    reads = aligned_reads([Read(100, "80M", "A" * 80, (30,) * 80, name=f"r{i}") for i in range(60)])
+    reads = replace(reads, sample=np.array([i % 6 == 0 for i in range(60)], np.uint8))
+    sites, bases = sites_of([(140, 142, True, (1,))]), np.zeros(LENGTH, np.uint8)
+    for most, expected_numbers, status in ((50, [50, 10], Status.OK), (20, [20, 10], Status.CAPACITY)):
+        regions, _ = find_regions(reads, reads.qualities, sites, bases, 0, 0, LENGTH, most)
+        assert np.bincount(reads.sample[regions.read]).tolist() == expected_numbers
+        assert regions.status.tolist() == [status]
+
+
 def test_one_name_only_is_thinned_in_file_order():
     rows, _, _ = found([Read(100, "80M", "A" * 80, (30,) * 80)] * 40, [(140, 142, True, (1,))], max_reads=7)
     assert [read for read, _, _ in rows[0][5]] == list(range(7))

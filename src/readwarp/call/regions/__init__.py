@@ -24,8 +24,8 @@ variants of a neighbour would cost all haplotypes alike, and the read its say. C
 on the diagonal. An N skip and an insertion or deletion of more than MAX_INDEL bases split a read: the piece that shares
 most bases with the region takes part (the first on a tie). Pieces of fewer than MIN_BASES are left out. Haplotypes span
 SPARE bases more on either side, and as many as the longest deletions of the region's sites take away together, at most
-what its marks span; all within the reference. Of more than `max_reads` reads those with the smallest hash of their
-names are kept, both mates or none (status CAPACITY); where one name alone has more, the first in file order.
+what its marks span; all within the reference. Of more than `max_reads` reads of a sample those with the smallest hash
+of their names are kept, both mates or none (status CAPACITY); where one name alone has more, the first in file order.
 """
 
 MIN_CLIP, MIN_CLIP_QUALITY = 8, 15  # bases, mean Phred

@@ -32,19 +32,22 @@ def assign(
     kept, status = np.ones(read.size, bool), status.copy()
     for region in np.flatnonzero(number > max_reads).tolist():
         own = slice(offsets[region], offsets[region + 1])
-        kept[own] = thinned(reads.name_hash[read[own]], max_reads)
-        status[region] = Status.CAPACITY
+        kept[own] = thinned(reads.name_hash[read[own]], reads.sample[read[own]], max_reads)
+        if not kept[own].all():
+            status[region] = Status.CAPACITY
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept)))[offsets]
     return offsets, read[kept].astype(np.int32), base_start[kept], base_stop[kept], status
 
 
-def thinned(name_hash: np.ndarray, most: int) -> np.ndarray:
-    """bool, at most `most` reads, with the smallest hashes: all of a name or none, unless there is no other name."""
-    order = np.argsort(name_hash, kind="stable")
-    within = name_hash < name_hash[order[most]]
-    if not within.any():
-        within[order[:most]] = True
-    return within
+def thinned(name_hash: np.ndarray, sample: np.ndarray, most: int) -> np.ndarray:
+    """bool, at most `most` reads of each sample, with the smallest hashes: all of a name or none if others are left."""
+    kept = np.ones(sample.size, bool)
+    for own in (np.flatnonzero(sample == number) for number in np.unique(sample)):
+        if own.size > most:
+            order = own[np.argsort(name_hash[own], kind="stable")]
+            within = name_hash[own] < name_hash[order[most]]
+            kept[own] = within if within.any() else np.isin(own, order[:most])
+    return kept
 
 
 def _offsets(sizes: np.ndarray) -> np.ndarray:
