@@ -1,4 +1,4 @@
-"""How many copies of each position a sample has: a BED file whose fourth column says so (sex chromosomes, organelles)."""
+"""How many copies of each position a sample has: a BED file whose fourth column says so (sex chromosomes ...)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,12 +32,6 @@ class Ploidies:
         is_inside = (row >= low) & (position < self.stop[np.maximum(row, low)])
         out[is_inside] = self.copies[row[is_inside]]
         return out
-
-
-def uniform(copies: int, contigs: int) -> Ploidies:
-    """The same ploidy everywhere."""
-    empty = np.empty(0, np.int64)
-    return Ploidies(copies, np.zeros(contigs + 1, np.int64), empty, empty, empty.astype(np.int8))
 
 
 def read_ploidies(path: Path, names: Sequence[str], lengths: Sequence[int], default: int) -> Ploidies:
