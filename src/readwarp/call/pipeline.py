@@ -1,14 +1,18 @@
 """Sorted alignments to a VCF file: windows of the reference through threads, written in order."""
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from readwarp.batches import Calls
+from readwarp.call.confidence import GQ_BANDS
+from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.inputs import choose_samples, contig_length, match_contigs
+from readwarp.call.ploidy import Ploidies, read_ploidies, uniform
 from readwarp.call.targets import Target, merged, windows
 from readwarp.call.window import BYTES_PER_BASE, Caller
 from readwarp.config import CallParameters, Resources
@@ -16,7 +20,8 @@ from readwarp.device.backend import choose
 from readwarp.device.machine import free_memory
 from readwarp.errors import UsageError
 from readwarp.formats.aligned import AlignedReader, ReadFilter
-from readwarp.formats.vcf import VariantWriter, header_text, lines_of
+from readwarp.formats.gvcf import BlockJoiner, Piece, header_lines, piece_of
+from readwarp.formats.vcf import VariantWriter, header_text, rows_of
 from readwarp.index.build import read_reference
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics
@@ -59,14 +64,19 @@ def call_variants(
         names, groups = choose_samples(reader, samples)
         if gvcf and len(names) > 1:
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
-        if len(names) > 1 or gvcf or alleles or ploidies:
-            raise UsageError("several samples, --gvcf, --alleles and --ploidy-bed are not there yet")
         keep = ReadFilter(parameters.min_mapping_quality, samples=groups)
         contigs = match_contigs(reader, reference, whole=regions is None)
         memory = resources.memory or free_memory() // 2
         most_bases = memory // (BYTES_PER_BASE * resources.threads)
-        caller = Caller(reference, reader, contigs, keep, parameters, choose(resources.device), metrics, most_bases)
-        header = describe(reference, names, command, str(reference_path or alignments))
+        caller = Caller(
+            *(reference, reader, contigs, keep, parameters, choose(resources.device), metrics, most_bases),
+            samples=len(names),
+            ploidies=ploidies_of(ploidies, reference, parameters.ploidy),
+            forced=forced_alleles(alleles, reference, metrics) if alleles else None,
+            with_bands=gvcf,
+        )
+        extra = header_lines(GQ_BANDS) if gvcf else ()
+        header = describe(reference, names, command, str(reference_path or alignments), extra)
         path = None if output is None else str(output)
         longest = int(np.diff(reference.contig_offsets).max())
         writer = VariantWriter(path, header, longest, resources.threads)
@@ -90,14 +100,22 @@ def _run(
     size = min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
     total, done = sum(target.stop - target.start for target in targets), 0
 
-    def work(window: Target) -> tuple[bytes, int]:
-        calls = caller.call(window)
-        count_calls(calls, caller.metrics)
-        return lines_of(calls, caller.reference.names), window.stop - window.start
+    contigs = caller.reference.names
+    joiner = BlockJoiner(contigs)
 
-    def write(result: tuple[bytes, int]) -> None:
+    def work(window: Target) -> tuple[list[bytes | Piece], int]:
+        parts: list[bytes | Piece] = []
+        for found in caller.call(window):
+            count_calls(found.calls, caller.metrics)
+            rows = rows_of(found.calls, contigs)
+            lines = b"".join(line for _, line in rows)
+            parts.append(lines if found.bands is None else piece_of(found.bands, rows, contigs))
+        return parts, window.stop - window.start
+
+    def write(result: tuple[list[bytes | Piece], int]) -> None:
         nonlocal done
-        writer.write(result[0])
+        for part in result[0]:
+            writer.write(part if isinstance(part, bytes) else joiner.add(part))
         done += result[1]
         if progress:
             progress(done, total)
@@ -107,6 +125,23 @@ def _run(
 
     workers = resources.threads
     run_ordered(windows(targets, size), work, write, workers, 2 * workers + 2, bind)
+    writer.write(joiner.finish())
+
+
+def ploidies_of(path: Path | None, reference: Reference, default: int) -> Ploidies:
+    if path is None:
+        return uniform(default, len(reference.names))
+    return read_ploidies(path, reference.names, np.diff(reference.contig_offsets).tolist(), default)
+
+
+def forced_alleles(path: Path, reference: Reference, metrics: Metrics) -> Forced:
+    """Alleles to be genotyped in any case; those that cannot be are counted, and said."""
+    forced = read_alleles(path, reference)
+    metrics.count("alleles_asked", len(forced))
+    for reason, number in forced.skipped.items():
+        metrics.count(f"alleles_skipped_{reason}", number)
+        logging.getLogger("readwarp").warning("%s: %s alleles are left out (%s)", path, f"{number:,}", reason)
+    return forced
 
 
 def targets_of(reference: Reference, regions: Sequence[Target] | None) -> list[Target]:

@@ -1,25 +1,38 @@
 """The steps of calling, on one window of the reference.
 
-    AlignedReads -> mates -> pileup -> sites -> evidence -> genotypes -> Calls
+    AlignedReads -> mates -> pileup -> sites -> regions -> haplotypes -> pairhmm -> alleles \\
+                                         \\-> single substitutions -> evidence ------------> genotypes -> Calls
 
 A window is read with MARGIN bases to spare on either side, beyond which nothing reaches into it; so its calls depend
 neither on where windows end nor on threads.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Calls, Pileup, Sites
-from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
+from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status
+from readwarp.call.alleles.compare import Weighed, compare
+from readwarp.call.alleles.cpu import weigh_haplotypes
+from readwarp.call.alleles.sites import forced_variants
+from readwarp.call.confidence.cpu import reference_bands
+from readwarp.call.confidence.other import with_non_ref
+from readwarp.call.evidence.cpu import weigh_substitutions
+from readwarp.call.forced import Forced
 from readwarp.call.genotypes.cpu import genotype_sites
-from readwarp.call.genotypes.joining import joined
+from readwarp.call.genotypes.joining import joined, no_calls
 from readwarp.call.genotypes.overlaps import mark_overlaps
+from readwarp.call.haplotypes.cpu import build_haplotypes
 from readwarp.call.inputs import contig_length
 from readwarp.call.mates.cpu import merge_mates
 from readwarp.call.pileup import MAX_INDEL
+from readwarp.call.ploidy import Ploidies
+from readwarp.call.regions.cpu import find_regions
+from readwarp.call.regions.select import selected
 from readwarp.call.sites.cpu import find_sites
-from readwarp.call.sites.select import selected, within
+from readwarp.call.sites.select import selected as selected_sites
+from readwarp.call.sites.select import within
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
@@ -29,10 +42,17 @@ from readwarp.index.store import Reference
 from readwarp.metrics import Metrics
 
 MARGIN = 1024  # bases of pileup around a window ...
-INDEL_MARGIN = 600  # ... those of it where an indel may mask bases within ...
 CALL_MARGIN = MAX_INDEL + 1  # ... those whose calls may overlap one in the window
 SMALLEST = 1024  # a window of this size is not cut further, however deep it is
 BYTES_PER_BASE = 12  # of memory, for each base of the reads of a window, at the peak
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a window holds."""
+
+    calls: Calls  # those with positions in the window
+    bands: Bands | None  # its positions without a call, for a gVCF
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +67,23 @@ class Caller:
     backend: Backend
     metrics: Metrics
     most_bases: int  # of reads in memory; deeper windows are cut
+    samples: int
+    ploidies: Ploidies
+    forced: Forced | None
+    with_bands: bool
 
-    def call(self, window: Target) -> Calls:
-        """Calls whose position lies in the window."""
+    def call(self, window: Target) -> Iterator[Found]:
+        """What lies in the window, in parts where it is too deep to be taken at once."""
         contig, start, stop = window
         is_smallest = stop - start <= SMALLEST
         try:
-            return self._call(window, None if is_smallest else self.most_bases)
+            yield self._call(window, None if is_smallest else self.most_bases)
         except RegionTooDeepError:
             middle = (start + stop) // 2
-            halves = (Target(contig, start, middle), Target(contig, middle, stop))
-        return joined([self.call(half) for half in halves], start, stop)
+            yield from self.call(Target(contig, start, middle))
+            yield from self.call(Target(contig, middle, stop))
 
-    def _call(self, window: Target, most_bases: int | None) -> Calls:
+    def _call(self, window: Target, most_bases: int | None) -> Found:
         contig, start, stop = window
         length = contig_length(self.reference, contig)
         low, high = max(0, start - MARGIN), min(length, stop + MARGIN)
@@ -67,8 +91,8 @@ class Caller:
             reads = self._reads(contig, low, high, most_bases)
         self.metrics.count("reads_used", int(((reads.position >= start) & (reads.position < stop)).sum()))
         self.metrics.count("bases_counted", 0)
-        if len(reads) == 0:
-            return joined((), start, stop)
+        if len(reads) == 0 and not self.with_bands and not self.forced:
+            return Found(no_calls(self.samples), None)
         with self.metrics.time("mates"):
             reads = replace(reads, qualities=merge_mates(reads))
         bases, first = self._bases(contig, low, high, reads)
@@ -76,22 +100,79 @@ class Caller:
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, bases[low - first : high - first], low, high, self.parameters)
         self.metrics.count("bases_counted", int(pileup.counts[start - low : stop - low].sum()))
-        with self.metrics.time("genotypes"):
-            return self._genotype(reads, pileup, bases, first, window)
+        calls = self._genotype(reads, pileup, bases, first, window)
+        own = joined((calls,), start, stop, samples=self.samples)
+        return Found(own, self._bands(reads, pileup, bases, first, window, calls) if self.with_bands else None)
 
     def _genotype(self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target) -> Calls:
+        """Calls in the window and around it, as far as they may overlap one in it."""
         p, low = self.parameters, pileup.start
-        sites = find_sites(pileup, bases[low - first : pileup.stop - first], p)
-        indels = _around(sites, sites.is_indel, window, INDEL_MARGIN)
-        substitutions = _around(sites, ~sites.is_indel, window, CALL_MARGIN)
-        for_indels, masked = weigh_indels(reads, pileup, indels, bases, first, p.max_depth)
-        for_substitutions = weigh_substitutions(reads, masked, substitutions, p.min_base_quality, p.max_depth)
-        parts = (
-            genotype_sites(substitutions, for_substitutions, bases, first, p),
-            genotype_sites(indels, for_indels, bases, first, p),
+        with self.metrics.time("sites"):
+            sites = find_sites(pileup, bases[low - first : pileup.stop - first], p, self.forced)
+        with self.metrics.time("regions"):
+            regions, in_region = find_regions(
+                reads, reads.qualities, sites, bases, first, low, pileup.stop, p.max_region_reads
+            )
+            regions = selected(regions, _reach(regions, window))
+        near = within(sites, window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
+        single = selected_sites(sites, np.flatnonzero(near & ~in_region))
+        evidence = weigh_substitutions(reads, reads.qualities, single, p.min_base_quality, p.max_depth)
+        regional, likelihoods, phase = self._weigh(reads, regions, sites, bases, first, window)
+        with self.metrics.time("genotypes"):
+            parts = (
+                self._genotyped(single, evidence, bases, first, None),
+                self._genotyped(regional, likelihoods, bases, first, phase),
+            )
+            around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
+            return mark_overlaps(joined(parts, *around, samples=self.samples))
+
+    def _genotyped(
+        self, sites: Sites, likelihoods: Likelihoods, bases: np.ndarray, first: int, phase: Phase | None
+    ) -> Calls:
+        ploidy = self.ploidies.of(sites.contig, sites.begin - sites.is_indel)
+        if self.with_bands:
+            sites, likelihoods = with_non_ref(sites, likelihoods)
+        return genotype_sites(
+            sites, likelihoods, bases, first, self.parameters, samples=self.samples, ploidy=ploidy, phase=phase
         )
-        calls = mark_overlaps(joined(parts, window.start - CALL_MARGIN, window.stop + CALL_MARGIN))
-        return joined((calls,), window.start, window.stop)
+
+    def _weigh(
+        self, reads: AlignedReads, regions: Regions, sites: Sites, bases: np.ndarray, first: int, window: Target
+    ) -> tuple[Sites, Likelihoods, Phase]:
+        """Sites of the regions, by whole haplotypes."""
+        metrics, qualities = self.metrics, reads.qualities
+        with metrics.time("haplotypes"):
+            haplotypes = build_haplotypes(regions, reads, qualities, sites, bases, first)
+        with metrics.time("pairhmm"):
+            weighed = compare(regions, haplotypes, reads, qualities, self.backend)
+        self._count(weighed, window)
+        ploidy = self.ploidies.of(regions.contig, regions.start)
+        with metrics.time("alleles"):
+            return weigh_haplotypes(
+                weighed, reads, qualities, bases, first, ploidy, self.samples, forced_variants(sites)
+            )
+
+    def _count(self, weighed: Weighed, window: Target) -> None:
+        """Count the regions that begin in the window; its neighbours see some of them too."""
+        regions, haplotypes, count = weighed.regions, weighed.haplotypes, self.metrics.count
+        own = (regions.start >= window.start) & (regions.start < window.stop)
+        count("regions", int(own.sum()))
+        count("regions_thinned", int((own & (regions.status == Status.CAPACITY)).sum()))
+        count("regions_cut", int((own & (regions.status == Status.TOO_LONG)).sum()))
+        count("regions_short_of_haplotypes", int((own & (haplotypes.status != Status.OK)).sum()))
+        count("haplotypes", int(np.diff(haplotypes.haplotype_offsets)[own].sum()))
+        count("pairhmm_cells", int(weighed.cells[own].sum()))
+
+    def _bands(
+        self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target, calls: Calls
+    ) -> Bands:
+        contig, start, stop = window
+        covered = np.zeros(stop - start, bool)
+        for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
+            covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
+        ploidy = self.ploidies.of(contig, np.arange(start, stop))
+        here = bases[pileup.start - first : pileup.stop - first]
+        return reference_bands(pileup, reads, here, start, stop, covered, self.parameters, ploidy)
 
     def _reads(self, contig: int, low: int, high: int, most_bases: int | None) -> AlignedReads:
         number = self.contig_of_file.get(contig)
@@ -109,6 +190,6 @@ class Caller:
         return out, first
 
 
-def _around(sites: Sites, chosen: np.ndarray, window: Target, margin: int) -> Sites:
-    near = within(sites, window.start - margin, window.stop + margin)
-    return selected(sites, np.flatnonzero(near & chosen))
+def _reach(regions: Regions, window: Target) -> np.ndarray:
+    """bool [g]: calls of the region may lie in the window, or overlap one that does."""
+    return (regions.start < window.stop + CALL_MARGIN) & (regions.stop > window.start - CALL_MARGIN)
