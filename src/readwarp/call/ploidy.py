@@ -34,6 +34,12 @@ class Ploidies:
         return out
 
 
+def uniform(copies: int, contigs: int) -> Ploidies:
+    """The same ploidy everywhere."""
+    empty = np.empty(0, np.int64)
+    return Ploidies(copies, np.zeros(contigs + 1, np.int64), empty, empty, empty.astype(np.int8))
+
+
 def read_ploidies(path: Path, names: Sequence[str], lengths: Sequence[int], default: int) -> Ploidies:
     """BED of contig, start, end and ploidy, 1 to MOST_COPIES; other columns are not read.
 
