@@ -2,8 +2,8 @@
 
 Thread r of a group holds rows r * K to r * K + K - 1 of the group's, and works on column j one step after thread r - 1
 did: what that handed down then (T and X, see `lanes`) is what its first row takes. Rows, padding, places of fma and the
-order of sums are those of the CPU lanes, so sums have the same bits. Group and K follow from the read's length; reads of
-more than MOST_ROWS bases run on the host.
+order of sums are those of the CPU lanes, so sums have the same bits. Group and K follow from the read's
+length; reads that no shape holds (more than 512 bases, 256 in float64) are computed on the host.
 
 The simulator has neither shuffles nor fma: there `handed` goes through shared memory, with all of a block in step, and
 `fused` rounds a float64 sum to float32, which differs from an fma in the last bit, rarely.
@@ -39,7 +39,8 @@ from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda
 
 GROUPS = (4, 8, 16, 32)  # threads per pair
-ROWS = {4: (4, 5, 6, 7, 8, 9, 10), 8: (4, 5)}  # per thread, by the bytes of a number
+ROWS = {4: (6, 8, 10, 12, 14, 16), 8: (4, 6, 8)}  # per thread, by the bytes of a number: even ones compile to less
+OF_ROW, OF_STEP = 7, 26  # instructions of the inner loop, about
 MARGIN = 32  # bases around all haplotypes, which threads that are early or late may touch
 WARP = 32
 BLOCK = 128  # threads; one group in the simulator
@@ -73,11 +74,12 @@ def log_likelihoods(
 
 @lru_cache
 def shape_table(bytes_each: int) -> ndarray:
-    """By read length: 100 * threads + rows of the shape with the fewest rows, then threads; 0 behind the longest."""
-    shapes = sorted((group * rows, group, rows) for group in GROUPS for rows in ROWS[bytes_each])
-    table = np.zeros(shapes[-1][0] + 2, np.int64)
+    """By read length: 100 * threads + rows of each, the fewest instructions for a column; 0 behind the longest."""
+    shapes = [(group, rows) for rows in ROWS[bytes_each] for group in GROUPS]
+    table = np.zeros(max(group * rows for group, rows in shapes) + 2, np.int64)
     for length in range(table.size - 1):
-        table[length] = next(100 * group + rows for most, group, rows in shapes if most >= length)
+        costs = [(g * (OF_ROW * k + OF_STEP), g, k) for g, k in shapes if g * k >= length]
+        table[length] = 100 * min(costs)[1] + min(costs)[2]
     return table
 
 
@@ -185,6 +187,7 @@ def sum_kernel(rows: int, bytes_each: int) -> Any:
         y_stays = cuda.local.array(rows, number)
         floor = cuda.local.array(rows, number)
         before = cuda.local.array(rows, number)
+        M = cuda.local.array(rows, number)
         Y = cuda.local.array(rows, number)
         top = np.int32(rank * np.int32(rows) - (group * np.int32(rows) - lengths[pair]))
         for k in range(rows):
@@ -202,24 +205,29 @@ def sum_kernel(rows: int, bytes_each: int) -> Any:
                 x_stays[k], y_stays[k] = tables[i, INSERTION_STAYS], tables[i, DELETION_STAYS]
                 floor[k] = tables[i, FLOOR]
         T = X = total = zero
-        place, columns = starts[pair] - rank, np.int32(sizes[pair] + rank)
-        for step in range(steps[min(thread // warp, np.int32(steps.size - 1))]):
+        place, columns = np.uint64(starts[pair] - rank), np.int32(sizes[pair] + rank)
+        step, stop = np.int32(0), steps[min(thread // warp, np.int32(steps.size - 1))]
+        symbol = np.int32(haplotypes[place])
+        while step < stop:
             T, X = handed(T), handed(X)
             if rank == 0:
                 T, X = first, zero
+            place += np.uint64(1)
+            following = np.int32(haplotypes[place])
             if step >= rank:
-                symbol = np.int32(haplotypes[place + step])
-                for k in range(rows):
+                for k in range(rows):  # all of M before any T: the registers of `before` are then free for T
                     emission = same[k] if symbol == base[k] else other[k]
                     if is_wide and symbol == UNKNOWN:
                         emission = from_n[k]
-                    M = fused(emission, before[k], floor[k])
+                    M[k] = fused(emission, before[k], floor[k])
+                for k in range(rows):
                     before[k] = T
-                    T = fused(Y[k], deleted[k], fused(X, inserted[k], M))
-                    X = fused(X, x_stays[k], M)
-                    Y[k] = fused(Y[k], y_stays[k], M)
+                    T = fused(Y[k], deleted[k], fused(X, inserted[k], M[k]))
+                    X = fused(X, x_stays[k], M[k])
+                    Y[k] = fused(Y[k], y_stays[k], M[k])
                 if step < columns:
                     total += T
+            symbol, step = following, np.int32(step + 1)
         if rank == group - 1 and thread // group < sums.size:
             sums[pair] = total
 
