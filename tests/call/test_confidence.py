@@ -15,6 +15,8 @@ from readwarp.call.confidence.other import OTHER, with_non_ref
 from readwarp.call.confidence.repeats import find_repeats
 from readwarp.call.evidence import NOTHING, SEVERAL
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
+from readwarp.call.genotypes.cpu import genotype_sites
+from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_TRACT
 from readwarp.config import CallParameters
@@ -256,3 +258,42 @@ def test_non_ref_of_no_site_and_of_sites_without_reads():
     empty = rows([], [], [])
     sites, out = with_non_ref(site(False, [(1, "A"), (1, "C")]), empty)
     assert sites.allele_offsets.tolist() == [0, 3] and out.value_offsets.tolist() == [0, 0] and out.values.size == 0
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.text("ACGT", max_size=25), st.integers(1, 3), st.booleans())
+def test_records_are_those_of_a_vcf_with_one_more_allele(bases, ploidy, is_forced):
+    """Alleles, genotype, QUAL and filters stay; PL of listed genotypes too; the others are no better than the call."""
+    match, miss = log_match(30), log_mismatch(30)
+    table = [[match if base == allele else miss for allele in "ACG"] for base in bases]
+    shown = ["ACG".index(base) if base != "T" else SEVERAL for base in bases]
+    sites, given = site(False, [(1, "A"), (1, "C"), (1, "G")]), rows(table, shown, [30] * len(bases))
+    sites.is_forced[1] = is_forced
+    reference, parameters = np.zeros(20, np.uint8), CallParameters(ploidy=ploidy)
+    plain = genotype_sites(sites, given, reference, 0, parameters)
+    calls = genotype_sites(*with_non_ref(sites, given), reference, 0, parameters)
+    assert len(plain) == len(calls) <= 1
+    assert calls.alleles == [(*alleles, "<NON_REF>") for alleles in plain.alleles]
+    assert (calls.position == plain.position).all() and (calls.quality == plain.quality).all()
+    assert calls.genotype == plain.genotype and calls.filters == plain.filters
+    for i, alleles in enumerate(plain.alleles):
+        listed, every = genotypes_of(len(alleles), ploidy), genotypes_of(len(alleles) + 1, ploidy)
+        assert calls.likelihoods[i][0][: len(listed)] == plain.likelihoods[i][0]
+        assert len(calls.likelihoods[i][0]) == len(every) and min(calls.likelihoods[i][0]) == 0
+        assert calls.allele_depth[i][0] == (*plain.allele_depth[i][0], 0)
+        if bases:
+            others = [x for j, x in enumerate(calls.likelihoods[i][0]) if every[j] != calls.genotype[i][0]]
+            assert calls.genotype_quality[i, 0] == min(99, *others)
+
+
+def test_alleles_left_out_of_a_record_count_as_not_listed():
+    match, miss = log_match(30), log_mismatch(30)
+    table = [[match, miss, miss]] * 10 + [[miss, match, miss]] * 10 + [[miss, miss, match]] * 2
+    given = rows(table, [0] * 10 + [1] * 10 + [2] * 2, [30] * 22)
+    sites = site(False, [(1, "A"), (1, "C"), (1, "G")])
+    calls = genotype_sites(*with_non_ref(sites, given), np.zeros(20, np.uint8), 0, CallParameters())
+    assert calls.alleles == [("A", "C", "<NON_REF>")] and calls.depth.tolist() == [[22]]
+    model = [[10 ** row[a] for a in range(3)] for row in table]
+    scores = {g: sum(math.log10((row[g[0]] + row[g[1]]) / 2) for row in model) for g in genotypes_of(3, 2)}
+    expected = [round(10 * (scores[0, 1] - scores[g])) for g in genotypes_of(3, 2)]
+    assert calls.likelihoods[0][0] == tuple(expected)

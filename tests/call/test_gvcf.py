@@ -14,7 +14,8 @@ from making import codes, random_sequence, write_fasta
 from readwarp.batches import Bands
 from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.confidence.cpu import runs_of
-from readwarp.call.genotypes.filters import DESCRIPTIONS, FIELDS
+from readwarp.call.genotypes.annotations import FIELDS
+from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.formats.gvcf import BlockJoiner, header_lines, lines_of_blocks, piece_of
 from readwarp.formats.vcf import VariantWriter, header_text
 
@@ -121,14 +122,14 @@ def body(text: str) -> list[list[str]]:
     return [line.split("\t") for line in text.splitlines() if line[:1] != "#"]
 
 
-INFO = "DP=20;AF=0.5,0;QD=1.5;FS=0;SB=5,5,5,5;MQ=60;BQ=35;ED=12"
+INFO = "AC=1,0;AN=2;AF=0.5,0;DP=20;QD=2.5;MQ=60;FS=0;SOR=0.7;ED=12"
 
 
 def write(path, sample: str, position: int) -> str:
     """A gVCF of one contig with a heterozygous substitution."""
     contigs = [("one", 60, "0" * 32), ("two", 60, "0" * 32)]
-    header = header_text(contigs, sample, "call", "ref.fa", FIELDS, DESCRIPTIONS).splitlines(keepends=True)
-    header[-1:-1] = [line + "\n" for line in header_lines(GQ_BANDS)]
+    extra = header_lines(GQ_BANDS)
+    header = header_text(contigs, [sample], "call", "ref.fa", FIELDS, DESCRIPTIONS, extra=extra)
     wanted = np.ones(60, bool)
     wanted[position] = False
     other = "ACGT"["CGTA".index(SEQUENCE[position])]
@@ -137,7 +138,7 @@ def write(path, sample: str, position: int) -> str:
         "0/1:50:20:10,10,0:50,0,60,80,90,140\n"
     )
     joiner, quality = BlockJoiner(NAMES), [70] * 20 + [30] * 10 + [-1] * 5 + [70] * 25
-    writer = VariantWriter(str(path), "".join(header), 60)
+    writer = VariantWriter(str(path), header, 60)
     writer.write(joiner.add(piece_of(bands_from(quality, wanted=wanted), [(position, line.encode())], NAMES)))
     writer.write(joiner.finish())
     writer.close()

@@ -7,7 +7,7 @@ import numpy as np
 from readwarp.batches import Calls, Likelihoods, Phase, Sites
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.annotations import annotate
-from readwarp.call.genotypes.emitted import Emitted, missing_bases
+from readwarp.call.genotypes.emitted import Emitted, missing_bases, unlisted
 from readwarp.call.genotypes.order import genotype_tables, number_of
 from readwarp.call.genotypes.records import build_calls
 from readwarp.call.genotypes.scalar import genotype_prior, indel_prior, no_variant_prior
@@ -47,16 +47,17 @@ def genotype_sites(
         *(likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample, likelihoods.value_offsets),
         *(likelihoods.values, *model, score_offsets, scores, depth),
     )
-    is_missing, is_kept = missing_bases(sites), np.zeros(sites.deleted.size, np.bool_)
+    is_missing, is_unlisted = missing_bases(sites), unlisted(sites)
+    is_kept = np.zeros(sites.deleted.size, np.bool_)
     quality = np.zeros(len(sites))
     choose_alleles(
-        *(*model, sites.allele_offsets, is_missing, sites.is_forced, sites.is_indel, sites.unit),
+        *(*model, sites.allele_offsets, is_missing, is_unlisted, sites.is_forced, sites.is_indel, sites.unit),
         *(sites.stop - sites.begin, parameters.snv_prior, parameters.indel_prior),
         *(score_offsets, scores, depth, is_kept, quality),
     )
     out = Emitted.of(sites, is_kept, copies, sizes, quality, depth)
     fill_calls(
-        *(out.site, *model, sites.allele_offsets, is_missing, is_kept, score_offsets, scores, depth),
+        *(out.site, *model, sites.allele_offsets, is_missing, is_unlisted, is_kept, score_offsets, scores, depth),
         *(out.genotype, out.genotype_quality, out.phred_offsets, out.phred),
     )
     annotate(out, sites, likelihoods, is_kept)
@@ -92,10 +93,11 @@ def score_genotypes(
 
 
 @kernel
-def reduce_scores(scores, own, tables, first, genotypes, copies, names, named, phred):
+def reduce_scores(scores, own, tables, first, genotypes, copies, names, named, listed, phred):
     """PL of the genotypes of a record: the best of those of the model that become it by `names` (-1: left out).
 
-    phred int32: UNREACHED where there is none. `named`: room for a genotype. -> the first genotype with PL 0.
+    phred int32: UNREACHED where there is none. `named`: room for a genotype. Genotypes from `listed` on have an allele
+    that is not listed: they are no call, and no better than the best one. -> the first genotype with PL 0.
     """
     top = np.full(phred.size, -np.inf)
     highest = -np.inf
@@ -112,12 +114,13 @@ def reduce_scores(scores, own, tables, first, genotypes, copies, names, named, p
         if is_left:
             target = number_of(named, copies)
             top[target] = max(top[target], scores[own + g])
-            highest = max(highest, scores[own + g])
+            if target < listed:
+                highest = max(highest, scores[own + g])
     best = -1
     for g in range(phred.size):
         phred[g] = UNREACHED
         if top[g] > -np.inf:
-            phred[g] = np.int32(math.floor(10.0 * (highest - top[g]) + 0.5))
+            phred[g] = np.int32(max(0.0, math.floor(10.0 * (highest - top[g]) + 0.5)))
         if best < 0 and phred[g] == 0:
             best = g
     return best
@@ -125,8 +128,8 @@ def reduce_scores(scores, own, tables, first, genotypes, copies, names, named, p
 
 @kernel
 def choose_alleles(
-    number, ploidy, tables, firsts, sizes, allele_offsets, is_missing, is_forced, is_indel, unit, tract, snv_prior,
-    indel_prior_, score_offsets, scores, depth, is_kept, quality,
+    number, ploidy, tables, firsts, sizes, allele_offsets, is_missing, is_unlisted, is_forced, is_indel, unit, tract,
+    snv_prior, indel_prior_, score_offsets, scores, depth, is_kept, quality,
 ):  # fmt: skip
     """Mark the alleles of any sample's genotype, forced ones, and beside them the reference's; QUAL of each site."""
     names, named = np.empty(firsts.shape[1], np.int64), np.empty(tables.shape[1], np.int64)
@@ -136,13 +139,14 @@ def choose_alleles(
         table, genotypes = firsts[copies, alleles], sizes[copies, alleles]
         is_any = False
         for a in range(alleles):
-            names[a] = 0 if is_missing[first + a] else a
+            names[a] = 0 if is_missing[first + a] else -1 if is_unlisted[first + a] else a
             is_kept[first + a] = a > 0 and is_forced[first + a] and not is_missing[first + a]
         for s in range(depth.shape[1]):
             if depth[site, s] == 0:
                 continue
             own = score_offsets[site] + s * genotypes
-            best = reduce_scores(scores, own, tables, table, genotypes, copies, names, named, phred[:genotypes])
+            room = phred[:genotypes]
+            best = reduce_scores(scores, own, tables, table, genotypes, copies, names, named, genotypes, room)
             for copy in range(copies):
                 a = tables[table + best, copy]
                 is_kept[first + a] |= a > 0
@@ -151,6 +155,7 @@ def choose_alleles(
         if not is_any:
             continue
         is_kept[first] = True
+        is_kept[first + alleles - 1] |= is_unlisted[first + alleles - 1]
         theta = indel_prior(indel_prior_, unit[site], tract[site]) if is_indel[site] else snv_prior
         for s in range(depth.shape[1]):
             if depth[site, s]:
@@ -160,14 +165,17 @@ def choose_alleles(
 
 @kernel
 def variant_phred(scores, own, tables, table, genotypes, copies, names, theta):
-    """Phred of the posterior probability that one sample has none of the other alleles."""
+    """Phred of the posterior probability that one sample has none of the other alleles, among those listed."""
     highest = -np.inf
     for g in range(genotypes):
-        highest = max(highest, scores[own + g])
+        if names[tables[table + g, copies - 1]] >= 0:
+            highest = max(highest, scores[own + g])
     none = some = 0.0
     for g in range(genotypes):
         others = distinct = 0
         last = -1
+        if names[tables[table + g, copies - 1]] < 0:
+            continue
         for copy in range(copies):
             a = tables[table + g, copy]
             if names[a] > 0:
@@ -184,8 +192,8 @@ def variant_phred(scores, own, tables, table, genotypes, copies, names, theta):
 
 @kernel
 def fill_calls(
-    rows, number, ploidy, tables, firsts, sizes, allele_offsets, is_missing, is_kept, score_offsets, scores, depth,
-    genotype, genotype_quality, phred_offsets, phred,
+    rows, number, ploidy, tables, firsts, sizes, allele_offsets, is_missing, is_unlisted, is_kept, score_offsets,
+    scores, depth, genotype, genotype_quality, phred_offsets, phred,
 ):  # fmt: skip
     """GT, GQ and PL of each sample over the kept alleles of the sites to write; without reads: unknown, 0 and 0."""
     names, named = np.empty(firsts.shape[1], np.int64), np.empty(tables.shape[1], np.int64)
@@ -197,7 +205,11 @@ def fill_calls(
         for a in range(alleles):
             names[a] = kept if is_kept[first + a] else 0 if is_missing[first + a] else -1
             kept += is_kept[first + a]
-        size = sizes[copies, kept]
+        has_unlisted = is_unlisted[first + alleles - 1]
+        for a in range(alleles):
+            if names[a] < 0 and has_unlisted:
+                names[a] = kept - 1
+        size, listed = sizes[copies, kept], sizes[copies, kept - has_unlisted]
         for s in range(depth.shape[1]):
             mine = phred_offsets[row] + s * size
             if depth[site, s] == 0:
@@ -205,7 +217,7 @@ def fill_calls(
                 continue
             own = score_offsets[site] + s * genotypes
             own_phred = phred[mine : mine + size]
-            best = reduce_scores(scores, own, tables, table, genotypes, copies, names, named, own_phred)
+            best = reduce_scores(scores, own, tables, table, genotypes, copies, names, named, listed, own_phred)
             for copy in range(copies):
                 genotype[row, s, copy] = tables[firsts[copies, kept] + best, copy]
             second = MAX_GENOTYPE_QUALITY

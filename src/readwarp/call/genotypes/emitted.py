@@ -10,6 +10,7 @@ from readwarp.batches import Sites
 COLUMNS = ("MQ", "AMQ", "FS", "SOR", "ED", "MQRankSum", "ReadPosRankSum", "BaseQRankSum")  # filled by `annotations`
 
 MISSING_BASE = 4  # a deletion across the base, see Sites.inserted
+UNLISTED = 5  # any allele that is not listed, the last one of its site; see `readwarp.call.confidence.other`
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,17 @@ class Emitted:
 
 def missing_bases(sites: Sites) -> np.ndarray:
     """bool [A]: the allele is a deletion across the base."""
+    return _marked(sites, MISSING_BASE)
+
+
+def unlisted(sites: Sites) -> np.ndarray:
+    """bool [A]: the allele stands for those that are not listed."""
+    return _marked(sites, UNLISTED)
+
+
+def _marked(sites: Sites, code: int) -> np.ndarray:
     out = np.diff(sites.inserted_offsets) == 1
-    out[out] = sites.inserted[sites.inserted_offsets[:-1][out]] == MISSING_BASE
+    out[out] = sites.inserted[sites.inserted_offsets[:-1][out]] == code
     return out
 
 

@@ -7,13 +7,15 @@ import numpy as np
 
 from readwarp.batches import Calls, Phase, Sites
 from readwarp.call.genotypes.annotations import information
-from readwarp.call.genotypes.emitted import Emitted, missing_bases
+from readwarp.call.genotypes.emitted import UNLISTED, Emitted, missing_bases
 from readwarp.call.genotypes.filters import failed_filters
 from readwarp.call.genotypes.phase import phased
 from readwarp.config import CallParameters
 from readwarp.index.bases import LETTERS
 
-TO_LETTERS = LETTERS.tobytes().ljust(256, b"N")
+NON_REF = "<NON_REF>"
+MARK = "<"  # stands for UNLISTED until alleles are put together
+TO_LETTERS = LETTERS.tobytes().ljust(UNLISTED, b"N") + MARK.encode() + b"N" * (255 - UNLISTED)
 Rows = tuple[tuple[int, ...], ...]
 
 
@@ -74,8 +76,10 @@ def spell(sites: Sites, out: Emitted, reference: np.ndarray, start: int) -> Iter
     places = zip(sites.begin[out.site].tolist(), sites.is_indel[out.site].tolist(), pairwise(bounds), strict=True)
     for begin, is_indel, (low, high) in places:
         bases = [inserted[first[i] : last[i]] for i in range(low, high)]
+        rest = (NON_REF,) * bases.count(MARK)
+        bases, high = bases[: len(bases) - len(rest)], high - len(rest)
         if not is_indel:
-            yield begin, tuple(bases)
+            yield begin, (*bases, *rest)
             continue
         here = begin - start
         reach = here + max(deleted[low:high])
@@ -84,16 +88,17 @@ def spell(sites: Sites, out: Emitted, reference: np.ndarray, start: int) -> Iter
             before + own + text[here + gone : reach] + behind
             for own, gone in zip(bases, deleted[low:high], strict=True)
         ]
-        yield trimmed(begin - len(before), alleles)
+        position, alleles = trimmed(begin - len(before), alleles)
+        yield position, (*alleles, *rest)
 
 
-def trimmed(position: int, alleles: list[str]) -> tuple[int, tuple[str, ...]]:
+def trimmed(position: int, alleles: list[str]) -> tuple[int, list[str]]:
     """Without the bases that all alleles share at an end, as long as each keeps one."""
     while min(map(len, alleles)) > 1 and len({allele[-1] for allele in alleles}) == 1:
         alleles = [allele[:-1] for allele in alleles]
     while min(map(len, alleles)) > 1 and len({allele[0] for allele in alleles}) == 1:
         position, alleles = position + 1, [allele[1:] for allele in alleles]
-    return position, tuple(alleles)
+    return position, alleles
 
 
 def _text(bases: np.ndarray) -> str:
