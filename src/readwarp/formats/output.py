@@ -63,7 +63,7 @@ class AlignmentWriter:
         self.text = self.format == "sam" and sort == "none"  # what Encoder.text must be
         _check_options(self.format, sort, mark_duplicates, write_index)
         self.duplicates = 0  # marked; known after `close`
-        self._header, self._write_index = header, write_index
+        self._header, self._write_index, self._threads = header, write_index, threads
         self._sorter: Sorter | None = None
         self._libraries: Libraries | None = None
         if sort != "none":
@@ -127,7 +127,8 @@ class AlignmentWriter:
         longest = max((int(field(line, "LN") or 0) for line in lines_of(self._header, "SQ")), default=0)
         ending = "crai" if self.format == "cram" else "csi" if longest > CSI_LENGTH else "bai"
         kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)
-        samtools.run("index", *kind, "-o", f"{self._file.name}.{ending}", str(self._file.place))
+        index, threads = f"{self._file.name}.{ending}", str(self._threads)
+        samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place))
 
     def __enter__(self) -> "AlignmentWriter":
         return self

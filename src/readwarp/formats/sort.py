@@ -8,6 +8,7 @@ in input order.
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
 import numpy as np
@@ -102,10 +103,12 @@ class Sorter:
         return file
 
     def _merged(self, files: Sequence[BinaryIO]) -> Iterator[Encoded]:
-        runs = [_Run(file, self._frame, self._skip) for file in files]
+        with ThreadPoolExecutor(self._threads, "sort") as pool:
+            yield from self._merged_runs([_Run(file, self._frame, self._skip) for file in files], pool)
+
+    def _merged_runs(self, runs: "Sequence[_Run]", pool: ThreadPoolExecutor) -> Iterator[Encoded]:
         while True:
-            for run in runs:
-                run.fill()
+            list(pool.map(_Run.fill, runs))
             data = np.concatenate([run.data for run in runs])
             offsets = record_offsets(data, self._skip)
             order = self._order(data, offsets, self._skip)
