@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from command_samples import pairs, record
 
+from readwarp.formats.bgzf import compress_block
+
 DEADLINE = 60
 
 
@@ -102,3 +104,32 @@ def test_a_closed_stdin_is_an_empty_input(reference, start):
     out, said = process.communicate(b"", timeout=DEADLINE)
     assert (process.returncode, said) == (0, b"readwarp: the input holds no reads\n")
     assert out.startswith(b"@HD") and out.count(b"\n") == 5
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize("kind", ["bam", "sam"])
+def test_a_signal_while_a_stream_is_kept(number, code, kind, reference, folder, monkeypatch, tmp_path, start):
+    """Half of the alignments have come: not a byte of them stays on disk, even where no cleaning up is possible."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    process = start("call", reference, "-", "-o", folder / "o.vcf.gz")
+    header = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:one\tLN:6000\n"
+    lines = "".join(f"r{i}\t0\tone\t{i + 1}\t60\t4M\t*\t0\t0\tACGT\tIIII\n" for i in range(5000))
+    text = (header + lines).encode()
+    process.stdin.write(text if kind == "sam" else compress_block(b"BAM\1" + bytes(60_000))[:-9])
+    process.stdin.flush()
+    wait_for(lambda: is_reading(process), process)
+    process.send_signal(number)
+    assert process.wait(DEADLINE) == code
+    assert list(folder.iterdir()) == [] and list(scratch.iterdir()) == []
+
+
+def is_reading(process) -> bool:
+    """It has an unnamed file open in the temporary folder."""
+    for link in Path(f"/proc/{process.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            name = str(link.readlink())
+            if "scratch" in name and name.endswith("(deleted)"):
+                return True
+    return False

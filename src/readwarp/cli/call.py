@@ -39,9 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.reporting import Reporter
+    from readwarp.formats.vcf import kind_of
 
-    shared.check_output(options.output, options.force, (options.reference, options.alignments))
-    shared.check_inputs((options.reference, options.alignments))
+    inputs = [options.reference, options.alignments, *shared.extra_inputs(options)]
+    shared.check_output(options.output, options.force, inputs)
+    shared.check_inputs(inputs)
+    kind_of(None if options.output is None else str(options.output))
     parameters, resources = shared.calling(options), shared.resources(options)
     with Reporter(options) as reporter:
         from readwarp.call.pipeline import call_variants

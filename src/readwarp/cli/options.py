@@ -1,6 +1,7 @@
 """Options that several commands share, and how they become config objects."""
 
 import argparse
+import logging
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -219,11 +220,16 @@ def extras(options: argparse.Namespace) -> Extras:
     return {"gvcf": options.gvcf, "alleles": options.alleles, "ploidies": options.ploidy_bed}
 
 
+def extra_inputs(options: argparse.Namespace) -> list[Path]:
+    """Files besides reads and reference that calling was given."""
+    return [path for path in (options.targets, options.alleles, options.ploidy_bed) if path]
+
+
 def calling(options: argparse.Namespace) -> CallParameters:
     """Raises UsageError for values out of range and options that do not go together, InputError for missing files."""
     if options.gvcf and options.alleles:
         raise UsageError("--gvcf and --alleles do not go together: a block of reference says nothing of given alleles")
-    check_inputs(path for path in (options.targets, options.alleles, options.ploidy_bed) if path)
+    check_inputs(extra_inputs(options))
     return CallParameters(
         ploidy=options.ploidy,
         min_base_quality=options.min_base_quality,
@@ -240,4 +246,7 @@ def targets(options: argparse.Namespace, reference: "Reference") -> "list[Target
         return None
     lengths = (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
     parts = [parse_region(text, reference.names, lengths) for text in options.region]
-    return parts + (read_bed(options.targets, reference.names, lengths) if options.targets else [])
+    parts += read_bed(options.targets, reference.names, lengths) if options.targets else []
+    if not parts:
+        logging.getLogger("readwarp").warning("%s holds no interval: nothing is called", options.targets)
+    return parts

@@ -4,6 +4,7 @@ BAM is read in bulk: the index says where to begin, blocks are decompressed by i
 code. The records of a CRAM region are written by htslib as uncompressed BAM first and take the same way.
 """
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -50,7 +51,7 @@ class AlignedReader:
         `reference`: for CRAM, in any format. Raises InputError for what is damaged, not sorted or not indexed.
         """
         self.path = Path("stdin") if str(path) == "-" else path
-        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._file: BinaryIO | None = None
         try:
             self._open(path, reference, threads)
@@ -59,17 +60,25 @@ class AlignedReader:
             raise
 
     def _open(self, path: Path, reference: Path | None, threads: int) -> None:
-        needs_reference = reference and (is_stream(path) or _is_cram(path))
-        self._reference = reference_in(str(reference), self._folder.name) if needs_reference else None
         self._index: BamIndex | None = None
+        self._fasta: str | None = None
         if is_stream(path):
-            self._file, self._index = spooled(path, str(self.path), self._reference, threads)
+            self._file, self._index = spooled(path, str(self.path), lambda: self._indexed(reference), threads)
+        elif _is_cram(path):
+            self._fasta = self._indexed(reference)
         first = self._read_header()
         if self.is_cram:
             self._cram_contigs = contigs_of_cram(path)
         elif self._index is None:
             self._index, self._file = load_index(path), path.open("rb")
             self._check_index(self._index, first)
+
+    def _indexed(self, reference: Path | None) -> str | None:
+        """The reference as FASTA that htslib can use."""
+        if reference is None:
+            return None
+        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
+        return reference_in(str(reference), self._folder.name)
 
     def _read_header(self) -> int:
         """Set what the header says; where the first record of a BAM file begins (virtual offset)."""
@@ -80,7 +89,7 @@ class AlignedReader:
             if self.header.to_dict().get("HD", {}).get("SO") in ("unsorted", "queryname"):
                 raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
             if not self.is_cram and not file.is_bam:
-                raise InputError(self.path, "is neither BAM nor CRAM")
+                raise InputError(self.path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
             return 0 if self.is_cram or self._file else int(file.tell())
 
     def _check_index(self, index: BamIndex, first: int) -> None:
@@ -103,18 +112,21 @@ class AlignedReader:
         try:
             if self._file:
                 self._file.seek(0)
-            return pysam.AlignmentFile(self._file or str(self.path), reference_filename=self._reference)
+            return pysam.AlignmentFile(self._file or str(self.path), reference_filename=self._fasta)
         except ValueError as error:
             raise InputError(self.path, "is neither BAM nor CRAM, or names no contig") from error
         except OSError as error:
-            raise InputError(self.path, f"cannot be read as BAM or CRAM ({error})") from error
+            if error.errno == errno.ENOEXEC:  # what htslib says of other formats
+                raise InputError(self.path, "is neither BAM nor CRAM") from error
+            raise InputError(self.path, f"cannot be read as BAM or CRAM ({error.strerror or error})") from error
         finally:
             pysam.set_verbosity(verbosity)
 
     def close(self) -> None:
         if self._file:
             self._file.close()
-        self._folder.cleanup()
+        if self._folder:
+            self._folder.cleanup()
 
     def has_reads(self, contig: int) -> bool:
         """Whether any read lies on a contig (its number in this file's header)."""

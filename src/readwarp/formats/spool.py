@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain
 from pathlib import Path
@@ -30,6 +30,7 @@ CHUNK = 1 << 20  # compressed bytes read at a time
 LARGEST_BLOCK = 1 << 16  # bytes, compressed
 LARGEST_RECORD = 1 << 28  # bytes
 WINDOW = records.INDEX_WINDOW  # bits
+Reference = Callable[[], str | None]
 
 
 def is_stream(path: Path) -> bool:
@@ -37,11 +38,11 @@ def is_stream(path: Path) -> bool:
     return str(path) == "-" or path.is_fifo()
 
 
-def spooled(path: Path, name: str, reference: str | None, threads: int) -> tuple[BinaryIO, BamIndex]:
+def spooled(path: Path, name: str, reference: Reference, threads: int) -> tuple[BinaryIO, BamIndex]:
     """Read stdin ("-") or a pipe to its end -> an unnamed BAM file in the temporary folder, and its index.
 
-    `name`: of the stream, for errors; `reference`: FASTA, for CRAM. Raises InputError for what is damaged or not
-    sorted, ReadwarpError where the temporary folder is full.
+    `name`: of the stream, for errors; `reference` gives an indexed FASTA file, and is called for CRAM alone. Raises
+    InputError for what is damaged or not sorted, ReadwarpError where the temporary folder is full.
     """
     if str(path) == "-" and sys.stdin is None:
         raise InputError(name, "is closed")
@@ -69,7 +70,7 @@ def _pieces(descriptor: int) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
-def _as_bam(chunks: Iterator[bytes], name: str, reference: str | None, threads: int) -> Generator[bytes, None, None]:
+def _as_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: int) -> Generator[bytes, None, None]:
     """The bytes of a BAM file: those of the stream, or what samtools makes of them."""
     head = next(chunks, b"")
     if not head:
@@ -79,11 +80,15 @@ def _as_bam(chunks: Iterator[bytes], name: str, reference: str | None, threads: 
         with suppress(*BROKEN):  # damage shows when the block is read
             is_bam = isal_zlib.decompressobj(31).decompress(head, 4) in (b"BAM\x01", b"")
     whole = chain((head,), chunks)
-    yield from whole if is_bam else _converted(whole, name, reference, threads)
+    if is_bam:
+        yield from whole
+        return
+    options = ("-T", str(reference())) if head[:4] == b"CRAM" else ()
+    yield from _converted(whole, name, "-@", str(threads), *options)
 
 
-def _converted(chunks: Iterable[bytes], name: str, reference: str | None, threads: int) -> Iterator[bytes]:
-    command = ["view", "--no-PG", "-b", "-1", "-@", str(threads), *(("-T", reference) if reference else ()), "-"]
+def _converted(chunks: Iterable[bytes], name: str, *options: str) -> Iterator[bytes]:
+    command = ["view", "--no-PG", "-b", "-1", *options, "-"]
     with tempfile.TemporaryFile() as said:
         child = samtools.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
         assert child.stdin is not None and child.stdout is not None

@@ -1,0 +1,338 @@
+"""Bad and odd input of call: exit code 3, a line with file, place and reason, no output file, no input changed."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pysam
+import pytest
+from command_samples import CONTIGS, fasta, letters, run_main
+
+from readwarp.formats import samtools
+from readwarp.formats.bgzf import EOF_BLOCK, compress_block
+
+LENGTHS = {name: len(sequence) for name, sequence in CONTIGS.items()}
+SNV = 3000  # 0-based, homozygous in contig `one`
+
+
+def other(base: str) -> str:
+    return {"A": "G", "C": "T", "G": "A", "T": "C"}[base]
+
+
+def write_bam(path: Path, *, mode: str = "wb", reference: Path | None = None, order=sorted, **header: object) -> Path:
+    """Reads of 100 bases every 10 bases of contig `one`, indexed if they can be; `header` lines replace the usual."""
+    lines = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": n, "LN": k} for n, k in LENGTHS.items()]}
+    bases = CONTIGS["one"][:SNV] + other(CONTIGS["one"][SNV]) + CONTIGS["one"][SNV + 1 :]
+    starts = list(range(0, len(bases) - 100, 10))
+    fasta_name = str(reference) if reference else None
+    with pysam.AlignmentFile(str(path), mode, header=lines | header, reference_filename=fasta_name) as out:
+        for start in order(starts):
+            read = pysam.AlignedSegment(out.header)
+            read.query_name, read.flag, read.mapping_quality = f"r{start}", 16 * (start // 10 % 2), 60
+            read.reference_id, read.reference_start, read.cigarstring = 0, start, "100M"
+            read.query_sequence = bases[start : start + 100]
+            read.query_qualities = pysam.qualitystring_to_array("I" * 100)
+            out.write(read)
+    if order is sorted and mode != "w":
+        pysam.index(str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> tuple[Path, Path]:
+    """A reference, and alignments that fit it."""
+    folder = tmp_path_factory.mktemp("plain")
+    (folder / "ref.fa").write_text(fasta(CONTIGS))
+    return folder / "ref.fa", write_bam(folder / "made.bam")
+
+
+@pytest.fixture
+def refused(plain, tmp_path, capsys):
+    """Run call, expect it to refuse; what it says."""
+
+    def refused(alignments: object, *options: object, ref: object = plain[0], code: int = 3) -> str:
+        output = tmp_path / "out.vcf.gz"
+        before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+        asked = () if "-o" in options else ("-o", output)
+        assert run_main(["call", ref, alignments, *asked, "-q", "-t", "2", "--device", "cpu", *options]) == code
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.startswith("readwarp: error: ") and said.err.count("\n") == 1, said.err
+        assert {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+        return said.err.removeprefix("readwarp: error: ").strip()
+
+    return refused
+
+
+@pytest.fixture
+def called(plain, tmp_path, capsys):
+    """Run call, expect it to go well; its header's samples, its positions (0-based), and what it says on stderr."""
+
+    def called(alignments: object, *options: object, ref: object = plain[0]) -> tuple[list[str], list[int], str]:
+        output = tmp_path / "out.vcf.gz"
+        assert run_main(["call", ref, alignments, "-o", output, "-f", "-q", "--device", "cpu", *options]) == 0
+        with pysam.VariantFile(str(output)) as file:
+            return list(file.header.samples), [record.start for record in file], capsys.readouterr().err
+
+    return called
+
+
+def copied(bam: Path, folder: Path, change=lambda data: data) -> Path:
+    """The file and its index under another name, the file changed."""
+    path = folder / "x.bam"
+    path.write_bytes(change(bam.read_bytes()))
+    shutil.copy(f"{bam}.bai", f"{path}.bai")
+    return path
+
+
+# files that are broken
+
+
+@pytest.mark.parametrize("keep", [-28, -29, 0.5, 100])
+def test_truncated(keep, plain, refused, tmp_path):
+    path = copied(plain[1], tmp_path, lambda data: data[: int(keep * len(data)) if keep == 0.5 else keep])
+    said = refused(path)
+    assert said.startswith(f"{path}: ") and "truncated" in said
+
+
+def test_damaged_block(plain, refused, tmp_path):
+    def change(data: bytes) -> bytes:
+        middle = len(data) // 2
+        return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
+
+    path = copied(plain[1], tmp_path, change)
+    assert refused(path).startswith(f"{path}: damaged block at or behind byte ")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"@r\nACGT\n+\nIIII\n", bytes(1000), b"BAM\x01" + bytes(100)])
+def test_no_alignments(content, refused, write):
+    path = write("x.bam", content)
+    assert refused(path).startswith(f"{path}: is neither BAM nor CRAM")
+
+
+def test_sam_file(refused, tmp_path):
+    path = write_bam(tmp_path / "x.sam", mode="w")
+    assert refused(path) == f"{path}: is neither BAM nor CRAM (SAM comes through stdin: `-`)"
+
+
+def test_unaligned_bam(refused, test_data):
+    path = test_data / "odd" / "sarscov2_unaligned.bam"
+    assert refused(path).startswith(f"{path}: ")
+
+
+def test_duplicate_contigs_in_the_header(refused, write):
+    text = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:one\tLN:6000\n@SQ\tSN:one\tLN:6000\n"
+    binary = b"".join(len(b"one\0").to_bytes(4, "little") + b"one\0" + (6000).to_bytes(4, "little") for _ in range(2))
+    header = b"BAM\x01" + len(text).to_bytes(4, "little") + text.encode() + (2).to_bytes(4, "little") + binary
+    path = write("x.bam", compress_block(header) + EOF_BLOCK)
+    assert refused(path).startswith(f"{path}: ")
+
+
+def test_duplicate_contigs_in_the_reference(plain, refused, write):
+    ref = write("x.fa", ">one\nACGT\n>one\nACGT\n")
+    assert refused(plain[1], ref=ref) == f"{ref}: record one: name occurs twice"
+
+
+# index and order
+
+
+def test_no_index(plain, refused, tmp_path):
+    path = copied(plain[1], tmp_path)
+    Path(f"{path}.bai").unlink()
+    assert refused(path) == f"{path}: has no index (make one with `samtools index`)"
+
+
+def test_broken_index(plain, refused, tmp_path):
+    path = copied(plain[1], tmp_path)
+    Path(f"{path}.bai").write_bytes(Path(f"{path}.bai").read_bytes()[:50])
+    assert refused(path).startswith(f"{path}.bai: not a whole BAM index")
+
+
+def test_index_of_another_file(refused, tmp_path):
+    path = write_bam(tmp_path / "x.bam")
+    old = Path(f"{path}.bai").read_bytes()
+    write_bam(path, RG=[{"ID": "longer", "SM": "header"}])
+    Path(f"{path}.bai").write_bytes(old)
+    assert refused(path) == f"{path}.bai: is the index of another file than {path}, or older than it is"
+
+
+@pytest.mark.parametrize("order", ["unsorted", "queryname"])
+def test_header_says_unsorted(order, refused, tmp_path):
+    path = write_bam(tmp_path / "x.bam", HD={"VN": "1.6", "SO": order})
+    assert refused(path) == f"{path}: is not sorted by coordinate (`samtools sort` does that)"
+
+
+def test_header_lies(refused, plain, tmp_path):
+    def swapped(starts: list[int]) -> list[int]:
+        return [*starts[:100], starts[101], starts[100], *starts[102:]]
+
+    path = write_bam(tmp_path / "x.bam", order=swapped, mode="wb0")
+    sorted_one = write_bam(tmp_path / "y.bam", mode="wb0")
+    shutil.copy(f"{sorted_one}.bai", f"{path}.bai")
+    assert refused(path) == f"{path}: record near one:1011: reads are not sorted by position"
+    assert refused_stream(path, refused) == "stdin: record near one:1011: reads are not sorted by position"
+
+
+# reference
+
+
+def test_other_names(plain, refused, tmp_path):
+    ref = tmp_path / "other.fa"
+    ref.write_text(fasta({"chrone": CONTIGS["one"]}))
+    assert refused(plain[1], ref=ref) == f"{plain[1]}: has reads on contig 'one', which is not in the reference"
+
+
+def test_other_length(plain, refused, tmp_path):
+    ref = tmp_path / "other.fa"
+    ref.write_text(fasta({**CONTIGS, "two": letters(2999, 1)}))
+    assert refused(plain[1], ref=ref) == f"{plain[1]}: its contig 'two' has 3000 bases, in the reference 2999"
+
+
+def test_other_sequence(refused, tmp_path):
+    path = write_bam(tmp_path / "x.bam", SQ=[{"SN": "one", "LN": 6000, "M5": "0" * 32}])
+    assert refused(path) == f"{path}: its contig 'one' has another sequence (M5) than in the reference"
+
+
+@pytest.mark.parametrize("has_md5", [True, False])
+def test_cram_of_another_reference(has_md5, plain, refused, tmp_path):
+    path, ref = tmp_path / "x.cram", tmp_path / "other.fa"
+    write_bam(path, mode="wc", reference=plain[0])
+    ref.write_text(fasta({name: letters(k, 77) for name, k in LENGTHS.items()}))
+    if not has_md5:
+        header = tmp_path / "header.sam"
+        header.write_text("".join(f"@SQ\tSN:{name}\tLN:{k}\n" for name, k in LENGTHS.items()))
+        with open(f"{path}.new", "wb") as out:
+            assert samtools.start("reheader", "-P", str(header), str(path), stdout=out).wait() == 0
+        Path(f"{path}.new").replace(path)
+        pysam.index(str(path))
+    said = refused(path, ref=ref)
+    reason = "its contig 'one' has another sequence (M5)" if has_md5 else "record near one:1: cannot be decoded"
+    assert said.startswith(f"{path}: {reason}")
+
+
+def test_cram_without_index_or_reference(plain, refused, tmp_path):
+    path = write_bam(tmp_path / "x.cram", mode="wc", reference=plain[0])
+    assert refused(path, ref=tmp_path / "no.fa") == f"{tmp_path / 'no.fa'}: no such file or directory"
+    Path(f"{path}.crai").unlink()
+    assert refused(path) == f"{path}: has no index (make one with `samtools index`)"
+
+
+def test_truncated_cram(plain, refused, tmp_path):
+    path = write_bam(tmp_path / "x.cram", mode="wc", reference=plain[0])
+    path.write_bytes(path.read_bytes()[:-60])
+    assert refused(path).startswith(f"{path}: ")
+
+
+# what is asked for
+
+
+@pytest.mark.parametrize(
+    ("region", "says"),
+    [
+        ("three", "three: no such contig in the reference"),
+        ("three:1-5", "three:1-5: no such contig in the reference"),
+        ("one:x", "one:x: a region is NAME, NAME:FROM or NAME:FROM-TO"),
+        ("one:9,000", "one:9,000: empty or outside the contig, which has 6000 bases"),
+        ("one:20-10", "one:20-10: empty or outside the contig, which has 6000 bases"),
+    ],
+)
+def test_unknown_region(region, says, plain, refused):
+    assert refused(plain[1], "-r", region) == says
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("three\t1\t2", "record 2: no contig 'three' in the reference"),
+        ("one\t1", "record 2: not contig, start and end"),
+        ("one\t9\t5", "record 2: ends before it starts, or lies outside 'one'"),
+    ],
+)
+def test_broken_targets(line, says, plain, refused, write):
+    path = write("x.bed", f"one\t1\t50\n{line}\n")
+    assert refused(plain[1], "-L", path) == f"{path}: {says}"
+
+
+@pytest.mark.parametrize("option", ["-L", "--alleles", "--ploidy-bed"])
+def test_files_that_are_not_there(option, plain, refused, tmp_path):
+    assert refused(plain[1], option, tmp_path / "no") == f"{tmp_path / 'no'}: no such file or directory"
+
+
+def test_unknown_sample(plain, refused, tmp_path):
+    assert refused(plain[1], "--sample", "s") == f"{plain[1]}: has no read group of sample 's' (it has: none)"
+    path = write_bam(tmp_path / "x.bam", RG=[{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "t"}])
+    assert refused(path, "--sample", "S") == f"{path}: has no read group of sample 'S' (it has: s, t)"
+
+
+def test_options_that_do_not_go_together(plain, refused, tmp_path, write):
+    vcf = write("x.vcf", "")
+    assert refused(plain[1], "--gvcf", "--alleles", vcf, code=2).startswith("--gvcf and --alleles do not go together")
+    path = write_bam(tmp_path / "x.bam", RG=[{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "t"}])
+    assert refused(path, "--gvcf", code=2) == "--gvcf takes one sample; choose it with --sample: s, t"
+
+
+def test_outputs_that_cannot_be(plain, refused, tmp_path, write):
+    there = write("there.vcf", "precious")
+    assert refused(plain[1], "-o", there, code=2) == f"{there}: exists already (use --force to replace it)"
+    assert refused(plain[1], "-o", plain[1], "-f", code=2) == f"{plain[1]}: is an input too"
+    assert refused(plain[1], "--alleles", there, "-o", there, "-f", code=2) == f"{there}: is an input too"
+    no = tmp_path / "no" / "x.vcf"
+    assert refused(plain[1], "-o", no, code=2) == f"{no}: there is no folder {no.parent}"
+    assert refused("-", "-o", tmp_path / "x.txt", code=2).endswith("must end in .vcf, .vcf.gz or .bcf")
+
+
+# streams
+
+
+def refused_stream(path: object, refused, *options: object) -> str:
+    """What is said of a file that comes through stdin."""
+    before = sys.stdin
+    with open(str(path), "rb") as sys.stdin:
+        said = refused("-", *options)
+    sys.stdin = before
+    return said
+
+
+def test_broken_streams(plain, refused, tmp_path, write):
+    assert refused_stream(write("empty", b""), refused) == "stdin: is empty"
+    assert refused_stream(write("text", b"text\n"), refused).startswith("stdin: cannot be read as BAM, CRAM or SAM")
+    cut = write("cut.bam", plain[1].read_bytes()[:-1000])
+    assert refused_stream(cut, refused) == "stdin: truncated: ends before the block that marks its end"
+
+
+def test_no_stdin(refused, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert refused("-") == "stdin: is closed"
+
+
+# odd, and fine
+
+
+def test_no_read_group(plain, called):
+    assert called(plain[1]) == (["made"], [SNV], "")
+
+
+def test_stream(plain, called, monkeypatch):
+    with plain[1].open("rb") as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        assert called("-") == (["stdin"], [SNV], "")
+
+
+def test_zero_coverage(called, tmp_path):
+    path = tmp_path / "none.bam"
+    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": n, "LN": k} for n, k in LENGTHS.items()]}
+    pysam.AlignmentFile(str(path), "wb", header=header).close()
+    pysam.index(str(path))
+    assert called(path) == (["none"], [], "")
+
+
+def test_empty_targets(plain, called, write):
+    path = write("x.bed", "# nothing\n")
+    assert called(plain[1], "-L", path) == (["made"], [], f"readwarp: {path} holds no interval: nothing is called\n")
+
+
+def test_targets_and_regions_together(plain, called, write):
+    path = write("x.bed", "one\t2990\t3010\n")
+    assert called(plain[1], "-L", path, "-r", "two:5-")[1] == [SNV]
+    assert called(plain[1], "-r", f"one:{SNV + 2:,}-")[1] == []
+    assert called(plain[1], "-r", f"one:{SNV + 1:,}")[1] == [SNV]
