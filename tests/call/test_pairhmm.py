@@ -1,73 +1,140 @@
-"""PairHMM against a float64 oracle in plain Python, and what must not matter: neighbours, order, lanes, device."""
+"""PairHMM against a float64 oracle in plain Python, and what must not matter: neighbours, order, threads, lanes."""
 
-import math
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
+from hmm_oracle import all_pairs, oracle, packed, random_read, rows_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from readwarp.call.pairhmm import ReadRows
+from readwarp.call.pairhmm import pairs
 from readwarp.call.pairhmm.cpu import log_likelihoods
 
-
-def oracle(bases, qualities, gap_open, gap_extend, haplotype) -> float:
-    """log10 P by the recurrence of the contract, with a factor taken out of every row."""
-    size = len(haplotype)
-    M, X, Y = np.zeros(size + 1), np.zeros(size + 1), np.full(size + 1, 1.0 / size)
-    logarithm, straight, close, begin, stay = 0.0, 0.0, 1.0, 0.0, 0.0
-    for base, quality, opening, extending in zip(bases, qualities, gap_open, gap_extend, strict=True):
-        error, open_here, stay_here = (10.0 ** (-0.1 * float(q)) for q in (quality, max(opening, 4), extending))
-        if base > 3 or quality < 2:
-            emission = np.ones(size)
-        else:
-            emission = np.where(haplotype > 3, 0.25, np.where(haplotype == base, 1 - error, error / 3))
-        above = M[:-1] * straight + (X[:-1] + Y[:-1]) * close
-        X = M * begin + X * stay
-        M = np.concatenate(([0.0], emission * above))
-        Y = np.zeros(size + 1)
-        for j in range(1, size + 1):
-            Y[j] = M[j - 1] * open_here + Y[j - 1] * stay_here
-        straight, close, begin, stay = 1 - 2 * open_here, 1 - stay_here, open_here, stay_here
-        largest = max(M.max(), X.max(), Y.max())
-        M, X, Y, logarithm = M / largest, X / largest, Y / largest, logarithm + math.log10(largest)
-    return logarithm + math.log10((M + X).sum())
+CLOSE = 1e-4  # log10
 
 
-def rows_of(reads) -> ReadRows:
-    """Reads as (bases, qualities, gap_open, gap_extend) each."""
-    columns = [np.concatenate([np.asarray(read[k], np.uint8) for read in reads]) for k in range(4)]
-    return ReadRows(*columns, np.cumsum([0, *(len(read[0]) for read in reads)]).astype(np.int64))
-
-
-def random_read(rng, length, haplotype, *, matching=True, unknown=0.0):
-    """A read from the haplotype (with errors by quality, and sometimes an indel), or one without any likeness."""
-    bases = rng.integers(0, 4, length)
-    if matching and len(haplotype) >= length:
-        start = rng.integers(0, len(haplotype) - length + 1)
-        bases = haplotype[start : start + length].copy()
-        if length > 20 and rng.random() < 0.5:
-            cut, size = rng.integers(5, length - 10), rng.integers(1, 8)
-            bases = np.concatenate((bases[:cut], bases[cut + size :], rng.integers(0, 4, size)))
-    qualities = rng.integers(2, 61, length)
-    wrong = rng.random(length) < 10.0 ** (-0.1 * qualities)
-    bases = np.where(wrong, rng.integers(0, 4, length), bases)
-    bases[rng.random(length) < unknown] = 4
-    return bases, qualities, rng.integers(20, 50, length), rng.integers(3, 20, length)
-
-
-def all_pairs(reads, haplotypes, function=log_likelihoods):
-    offsets = np.cumsum([0, *map(len, haplotypes)]).astype(np.int64)
-    read, haplotype = (x.ravel().astype(np.int32) for x in np.indices((len(reads), len(haplotypes))))
-    bases = np.concatenate(haplotypes).astype(np.uint8)
-    values, status = function(rows_of(reads), bases, offsets, read, haplotype)
-    assert not status.any()
-    return values.reshape(len(reads), len(haplotypes))
-
-
-def test_equals_the_oracle():
-    rng = np.random.default_rng(5)
-    haplotypes = [rng.integers(0, 4, size) for size in (1, 2, 17, 100, 180, 250, 1000)]
-    haplotypes[3][40:44] = 4
-    lengths = (1, 2, 3, 4, 5, 16, 60, 99, 150, 300, 500)
-    reads = [random_read(rng, n, h, matching=n % 2 == 0, unknown=0.05) for n in lengths for h in haplotypes[2:]]
-    values = all_pairs(reads, haplotypes)
+def assert_equals_oracle(reads, haplotypes):
+    values = all_pairs(reads, haplotypes, log_likelihoods)
     expected = [[oracle(*read, haplotype) for haplotype in haplotypes] for read in reads]
-    assert np.abs(values - expected).max() < 1e-4
+    assert np.abs(values - expected).max() < CLOSE
+
+
+def test_reads_of_haplotypes():
+    rng = np.random.default_rng(5)
+    haplotypes = [rng.integers(0, 4, size) for size in (100, 180, 250, 300)]
+    haplotypes[1][40:44] = 4
+    lengths = (1, 2, 3, 4, 5, 16, 60, 99, 100, 148, 150, 250)
+    assert_equals_oracle([random_read(rng, n, h, unknown=0.05) for n in lengths for h in haplotypes], haplotypes)
+
+
+def test_reads_without_likeness():
+    rng = np.random.default_rng(6)
+    haplotypes = [rng.integers(0, 4, size) for size in (1, 2, 3, 17, 1000)]
+    lengths = (1, 2, 5, 40, 151, 500)
+    reads = [random_read(rng, n, haplotypes[0], low=q, high=q) for n in lengths for q in (2, 30, 60)]
+    assert_equals_oracle(reads, haplotypes)
+
+
+def test_nothing_matches():
+    """Probabilities far below what float64 holds."""
+    reads = [(np.zeros(n, int), np.full(n, 60), np.full(n, 60), np.full(n, 60)) for n in (3, 50, 130, 500)]
+    haplotypes = [np.full(size, 2) for size in (1, 30, 400)]
+    assert_equals_oracle(reads, haplotypes)
+    assert all_pairs(reads, haplotypes, log_likelihoods).min() < -2500
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_phreds(data):
+    length = data.draw(st.integers(1, 12))
+    row = st.tuples(st.integers(0, 4), st.integers(0, 93), st.integers(0, 93), st.integers(0, 93))
+    read = np.array(data.draw(st.lists(row, min_size=length, max_size=length))).T
+    haplotype = np.array(data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=16)))
+    assert_equals_oracle([read], [haplotype])
+
+
+def a_batch(seed):
+    rng = np.random.default_rng(seed)
+    haplotypes = [rng.integers(0, 4, rng.integers(20, 90)) for _ in range(6)]
+    haplotypes[3][5] = 4
+    reads = [random_read(rng, rng.integers(1, 70), haplotypes[rng.integers(0, 6)]) for _ in range(20)]
+    reads += [(np.zeros(60, int), np.full(60, 60), np.full(60, 45), np.full(60, 60))]
+    return reads, haplotypes
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_neighbours_and_order_do_not_matter(data):
+    """A pair's value has the same bits whatever it is computed with."""
+    reads, haplotypes = a_batch(data.draw(st.integers(0, 3)))
+    whole = all_pairs(reads, haplotypes, log_likelihoods)
+    chosen = data.draw(st.lists(st.integers(0, whole.size - 1), max_size=40))
+    read, haplotype = np.divmod(np.array(chosen, np.int32), np.int32(len(haplotypes)))
+    some, _ = log_likelihoods(rows_of(reads), *packed(haplotypes), read, haplotype)
+    assert some.tolist() == whole[read, haplotype].tolist()
+
+
+def test_several_threads_at_once():
+    batches = [a_batch(seed) for seed in range(6)]
+    expected = [all_pairs(*batch, log_likelihoods).tolist() for batch in batches]
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(lambda batch: all_pairs(*batch, log_likelihoods).tolist(), batches * 3))
+    assert found == expected * 3
+
+
+WIDTH = """
+import sys
+from test_pairhmm import a_batch, all_pairs, log_likelihoods
+print(*(x.hex() for x in all_pairs(*a_batch(1), log_likelihoods).ravel()))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [16, 32])
+def test_the_width_of_vectors_does_not_matter(width, tmp_path):
+    environment = {**os.environ, "READWARP_VECTOR_BYTES": str(width), "READWARP_CACHE": str(tmp_path)}
+    environment["PYTHONPATH"] = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run([sys.executable, "-c", WIDTH], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [x.hex() for x in all_pairs(*a_batch(1), log_likelihoods).ravel()]
+
+
+def test_equal_pairs_are_computed_once_and_small_sums_again():
+    rng = np.random.default_rng(2)
+    haplotype = rng.integers(0, 4, 60)
+    read = random_read(rng, 30, haplotype)
+    reads, haplotypes = rows_of([read, read, random_read(rng, 31, haplotype)]), packed([haplotype, haplotype])
+    asked = []
+
+    def engine(read, haplotype, dtype):
+        asked.append((read.size, dtype))
+        return np.array([1.0, 2.0**-100] if dtype is np.float32 else [1.0], dtype)
+
+    index = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 1, 0, 1, 0, 1])
+    values, _ = pairs.solve(reads, *haplotypes, *index, engine)
+    assert asked == [(2, np.float32), (1, np.float64)]
+    assert values.tolist() == [values[0]] * 2 + [values[2]] + [values[0]] * 2 + [values[2]] and values[0] != values[2]
+
+
+def test_contents_are_compared_not_their_hashes(monkeypatch):
+    bases = np.array([0, 1, 0, 1, 0, 1, 1, 1, 0], np.uint8)
+    offsets = np.array([0, 2, 4, 4, 6, 7, 8, 9])
+    assert pairs.first_of_kind((bases,) * 4, offsets).tolist() == [0, 0, 2, 0, 4, 4, 6]
+    other = np.array([0, 1, 0, 2, 0, 1, 1, 1, 0], np.uint8)
+    assert pairs.first_of_kind((bases, bases, other, bases), offsets).tolist() == [0, 1, 2, 0, 4, 4, 6]
+
+
+def test_odd_sizes():
+    nothing, some = (np.empty(0, int),) * 4, (np.array([1]), np.array([30]), np.array([45]), np.array([10]))
+    haplotypes = [np.array([1]), np.array([2, 1])]
+    values = all_pairs([nothing, some], haplotypes, log_likelihoods)
+    assert values[0].tolist() == [0, 0]
+    assert values[1] == pytest.approx(np.log10([0.999, (0.999 + 0.001 / 3) / 2]), abs=1e-6)
+    no_pairs = np.empty(0, np.int32)
+    assert log_likelihoods(rows_of([some]), *packed(haplotypes), no_pairs, no_pairs)[0].size == 0
+    with pytest.raises(ValueError, match="no bases"):
+        all_pairs([some], [np.empty(0, int)], log_likelihoods)

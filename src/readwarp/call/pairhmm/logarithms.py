@@ -31,8 +31,7 @@ def log_probabilities(rows, offsets, haplotypes, haplotype_offsets, pair_read, p
     for pair in range(pair_read.size):
         low = haplotype_offsets[pair_haplotype[pair]]
         size = haplotype_offsets[pair_haplotype[pair] + 1] - low
-        M, X, Y = (np.full(size + 1, -math.inf) for _ in range(3))
-        Y[:] = -math.log(size)
+        M, X, Y = np.full(size + 1, -math.inf), np.full(size + 1, -math.inf), np.full(size + 1, -math.log(size))
         open_before = stay_before = straight = -math.inf
         close = 0.0
         for i in range(offsets[pair_read[pair]], offsets[pair_read[pair] + 1]):
