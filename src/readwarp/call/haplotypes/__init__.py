@@ -34,7 +34,7 @@ MAX_WAYS were open at once, or where there were more than MAX_FORKS choices. A r
 span only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
 """
 
-SIZES = (25, 35, 45)  # k
+SIZES = (25, 35, 45, 55, 63)  # k
 MIN_QUALITY = 10  # Phred, of usable bases
 MIN_FRAGMENTS = 2
 RAREST = 16
@@ -44,4 +44,4 @@ MAX_WAYS = 64
 MAX_LONGER = 256  # bases by which a haplotype may be longer than the reference's
 MAX_INDEL = 200
 MAX_HAPLOTYPES = 32
-COSTS = (10, 8, 30, 1, 0)  # match, mismatch, gap opening and extension; a gap rather than four substitutions
+COSTS = (10, 8, 20, 1, 0)  # match, mismatch, gap opening and extension, end bonus

@@ -15,6 +15,7 @@ from readwarp.call.pileup.scalar import DELETION, INSERTION, SKIP, SOFT_CLIP, is
 from readwarp.device.jit import kernel, scalar
 
 MISSING = 4  # an inserted base that stands for a deletion across the site
+ONE = np.uint64(1)
 BEGIN, DELETED, INSERTED, SOURCE, STOP, ASKED = range(6)
 
 
@@ -92,16 +93,14 @@ def combine(
             if ways[2][w] != NO_WAY:
                 taken |= ways[0][w]
                 spell(g, spans[g], mine, ways[0][w], inserted, reference, start, ways[2][w], False, rows)
-        for a in range(bounds[g, 0], bounds[g, 1]):
-            i = a - bounds[g, 0]
-            if alleles[a, ASKED] or i >= MAX_FORKS or not (taken >> np.uint64(i)) & np.uint64(1):
+        for i in range(bounds[g, 1] - bounds[g, 0]):
+            alone = alleles[bounds[g, 0] + i : bounds[g, 0] + i + 1]
+            bit = np.uint64(1) << np.uint64(i) if i < MAX_FORKS else np.uint64(0)
+            if alone[0, ASKED] or not taken & bit:
                 support = 0
-                for f in range(fragments if i < MAX_FORKS else 0):
-                    support += (shown[f] >> np.uint64(i)) & np.uint64(1)
-                is_asked = alleles[a, ASKED] != 0
-                spell(
-                    g, spans[g], alleles[a : a + 1], np.uint64(1), inserted, reference, start, support, is_asked, rows
-                )
+                for f in range(fragments):
+                    support += 1 if shown[f] & bit else 0
+                spell(g, spans[g], alone, ONE, inserted, reference, start, support, alone[0, ASKED] != 0, rows)
     return is_full
 
 

@@ -37,10 +37,10 @@ def is_equal(bases, first, size, other, begin, length):
     """Whether bases [first, first + size) are those of `other` [begin, begin + length)."""
     if size != length:
         return False
+    same = True
     for i in range(size):
-        if bases[first + i] != other[begin + i]:
-            return False
-    return True
+        same &= bases[first + i] == other[begin + i]
+    return same
 
 
 @kernel
@@ -102,7 +102,7 @@ def rank(rows, order, most, is_full):
         places = np.int64(most)
         for i in range(begin, stop):
             places -= asked[ranked[i]]
-        room, places = np.int64(most), max(places, 0)
+        room, places = np.int64(most), max(places, np.int64(0))
         for i in range(begin, stop):
             is_asked = asked[ranked[i]]
             if room > 0 and (is_asked or places > 0):

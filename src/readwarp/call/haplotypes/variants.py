@@ -29,16 +29,14 @@ def spell_rows(
     ends = score_pairs(pairs, COSTS, GLOBAL)
     traces = trace_pairs(pairs, COSTS, GLOBAL, ends)
     most = int(traces.cigar.size + np.minimum(length, size).sum())
-    variants = (
-        *(np.empty(most, np.int64) for _ in range(2)),
-        np.empty(int(length.sum()), np.uint8),
-        np.zeros(most + 1, np.int64),
-        np.zeros(kept.size + 1, np.int64),
-    )
+    begin, deleted = np.empty((2, most), np.int64)
+    inserted = np.empty(int(length.sum()), np.uint8)
+    inserted_offsets, variant_offsets = np.zeros(most + 1, np.int64), np.zeros(kept.size + 1, np.int64)
+    variants = (begin, deleted, inserted, inserted_offsets, variant_offsets)
     found = spell_all(
         *(rows, kept, target, query, traces.cigar, traces.cigar_offsets, spans, places, reference, variants, out),
     )
-    return (*variants[:4], variants[4][: found + 1])
+    return begin, deleted, inserted, inserted_offsets, variant_offsets[: found + 1]
 
 
 @kernel
@@ -78,8 +76,10 @@ def spell_all(rows, kept, target, query, cigar, cigar_offsets, spans, places, re
 
 @kernel
 def find_variants(runs, bases, q, reference, p, number, begin, deleted, inserted, inserted_offsets):
-    """Append what the runs of an alignment show; neighbouring gaps are one variant, or substitutions if they are of one
-    length. Returns the number of variants."""
+    """Append what the runs of an alignment show; returns the number of variants.
+
+    Neighbouring gaps are one variant, or substitutions where as many bases are inserted as deleted.
+    """
     i = 0
     while i < runs.size:
         taken, gone = np.int64(0), np.int64(0)
