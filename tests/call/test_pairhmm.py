@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,7 +98,7 @@ print(*(x.hex() for x in all_pairs(*a_batch(1), log_likelihoods).ravel()))
 @pytest.mark.parametrize("width", [16, 32])
 def test_the_width_of_vectors_does_not_matter(width, tmp_path):
     environment = {**os.environ, "READWARP_VECTOR_BYTES": str(width), "READWARP_CACHE": str(tmp_path)}
-    environment["PYTHONPATH"] = os.pathsep.join([os.path.dirname(__file__), os.environ.get("PYTHONPATH", "")])
+    environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run([sys.executable, "-c", WIDTH], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [x.hex() for x in all_pairs(*a_batch(1), log_likelihoods).ravel()]

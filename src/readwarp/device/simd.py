@@ -84,6 +84,19 @@ def load(typing, array, index):
 
 
 @intrinsic
+def load_bytes(typing, array, index, like):
+    """array[index : index + lanes] of signed bytes, as integers of the dtype of `like`."""
+    lane_type = Lanes(like.dtype)
+
+    def codegen(context, builder, signature, arguments):
+        narrow = ir.VectorType(ir.IntType(8), lane_type.count)
+        value = builder.load(_pointer(context, builder, narrow, array, *arguments[:2]), align=1)
+        return builder.sext(value, lane_type.llvm)
+
+    return lane_type(array, types.intp, like), codegen
+
+
+@intrinsic
 def store(typing, array, index, value):
     """array[index : index + lanes] = value."""
 
@@ -214,3 +227,32 @@ def store_eight(typing, array, index, value):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.uint64), codegen
+
+
+@intrinsic
+def store_transposed(typing, out, place, source, starts):
+    """out[place + k * lanes + lane] = source[starts[lane] + k] for k in range(lanes), in arrays of one dtype."""
+    lane_type = Lanes(source.dtype)
+    count = lane_type.count
+
+    def codegen(context, builder, signature, arguments):
+        index = ir.IntType(64)
+        starts_at = context.make_array(starts)(context, builder, arguments[3]).data
+        rows = []
+        for lane in range(count):
+            start = builder.load(builder.gep(starts_at, [index(lane)]))
+            pointer = _pointer(context, builder, lane_type.llvm, source, arguments[2], start)
+            rows.append(builder.load(pointer, align=lane_type.bits // 8))
+        halves = [[k // 2 + first + count * (k % 2) for k in range(count)] for first in (0, count // 2)]
+        masks = [ir.Constant(ir.VectorType(ir.IntType(32), count), half) for half in halves]
+        for _ in range(count.bit_length() - 1):  # rows half a square apart interleave, log2(lanes) times
+            pairs = zip(rows[: count // 2], rows[count // 2 :], strict=True)
+            rows = [builder.shuffle_vector(a, b, mask) for a, b in pairs for mask in masks]
+        for k, row in enumerate(rows):
+            at = builder.add(arguments[1], index(k * count))
+            builder.store(
+                row, _pointer(context, builder, lane_type.llvm, out, arguments[0], at), align=lane_type.bits // 8
+            )
+        return context.get_dummy_value()
+
+    return types.void(out, types.intp, source, starts), codegen

@@ -32,8 +32,8 @@ def sums_of(
     lengths, bytes_each = np.diff(reads.offsets), np.dtype(dtype).itemsize
     chosen = np.flatnonzero(np.bincount(read, minlength=len(reads)))
     table_offsets = np.zeros(len(reads), np.int64)
-    table_offsets[chosen] = np.cumsum(lengths[chosen]) - lengths[chosen]
-    tables = np.empty(int(lengths[chosen].sum()) * COLUMNS, dtype)
+    table_offsets[chosen] = np.cumsum(lengths[chosen] + 1) - lengths[chosen] + 2
+    tables = np.empty(int((lengths[chosen] + 1).sum() + 2) * COLUMNS, dtype)
     rows = (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend, reads.offsets)
     fill_tables(rows, chosen, PROBABILITY, 2.0 ** FLOOR_BITS[bytes_each], table_offsets, tables)
     sums = np.empty(read.size, dtype)

@@ -20,7 +20,14 @@ from readwarp.call.pairhmm.scalar import (
     transitions,
 )
 from readwarp.device.jit import kernel
+from readwarp.device.simd import store_transposed
 from readwarp.pairwise.transpose import rounded_up, transpose
+
+
+@kernel
+def _row_before(tables, row):
+    for column in range(COLUMNS):
+        tables[row * COLUMNS + column] = 1.0 if column in (DELETED, DELETION_STAYS) else 0.0
 
 
 @kernel
@@ -28,11 +35,15 @@ def fill_tables(reads, chosen, probability, floor, table_offsets, tables):
     """Constants of the rows of the chosen reads, as `tables` [row * COLUMNS + column] in its dtype.
 
     reads: bases, qualities, gap_open, gap_extend, offsets. probability [256]: 10 ** (-Phred / 10).
-    table_offsets [reads]: first row of each chosen read.
+    table_offsets [reads]: first row of each chosen read. The two rows at the beginning and the one before each read
+    hand the scale down.
     """
     bases, qualities, gap_open, gap_extend, offsets = reads
+    _row_before(tables, 0)
+    _row_before(tables, 1)
     for read in chosen:
         begin, stop = offsets[read], offsets[read + 1]
+        _row_before(tables, table_offsets[read] - 1)
         k = table_offsets[read] * COLUMNS
         straight_before = 1.0
         for i in range(begin, stop):
@@ -53,22 +64,22 @@ def fill_tables(reads, chosen, probability, floor, table_offsets, tables):
 
 
 @kernel
-def _terms_into_lanes(tables, starts, lengths, count, rows, terms):
-    """Each lane's rows end in the last one; what the rows before them hold is said in `lanes`."""
-    for lane in range(count):
-        length = lengths[lane] if lane < lengths.size else 0
-        pads = rows - length
-        for row in range(pads):
-            for column in range(COLUMNS):
-                stays = column in (DELETED, DELETION_STAYS)
-                terms[(row * COLUMNS + column) * count + lane] = 1.0 if stays else 0.0
-    chunk = 32 * COLUMNS
-    for begin in range(0, rows * COLUMNS, chunk):
-        for lane in range(lengths.size):
-            first = (rows - lengths[lane]) * COLUMNS
-            source = starts[lane] * COLUMNS - first
-            for k in range(max(begin, first), min(begin + chunk, rows * COLUMNS)):
-                terms[k * count + lane] = tables[source + k]
+def _terms_into_lanes(tables, starts, pads, count, rows, terms):
+    """Each lane's rows end in the last one; before them lie rows of its table's beginning, which hand the scale down.
+
+    A square of `transposed` holds two rows where there are more lanes than constants, else a part of a row.
+    """
+    at = np.empty(count, np.int64)
+    step = max(count, COLUMNS)
+    for first in range(0, rows * COLUMNS, step):
+        row = first // COLUMNS
+        for lane in range(count):
+            own = row - pads[lane]
+            at[lane] = (starts[lane] + own if own >= -1 else 0) * COLUMNS
+        for part in range(first, first + step, count):
+            store_transposed(terms, part * count, tables, at)
+            for lane in range(count):
+                at[lane] += count
 
 
 @kernel
@@ -78,24 +89,28 @@ def sum_sorted(read_bases, read_starts, lengths, tables, table_starts, haplotype
     Per pair: read_starts, lengths, table_starts of its read; starts, sizes of its haplotype. symbols: a vector's worth
     of the integers that go with the dtype of `tables`.
     """
-    count = symbols.size
-    longest, widest = rounded_up(lengths.max() + BLOCK), rounded_up(sizes.max())
-    bases, terms = np.empty(longest * count, symbols.dtype), np.empty(longest * COLUMNS * count, tables.dtype)
-    haplotype, narrow = np.empty(widest * count, symbols.dtype), np.empty(max(longest, widest) * max(count, 8), np.int8)
+    count, longest, widest = symbols.size, 0, 0
+    for pair in range(lengths.size):
+        longest, widest = max(longest, lengths[pair]), max(widest, sizes[pair])
+    longest, widest = rounded_up(longest + BLOCK), rounded_up(widest)
+    width, terms = max(count, 8), np.empty(longest * COLUMNS * count, tables.dtype)
+    bases, haplotype = np.empty(longest * width, np.int8), np.empty(widest * width, np.int8)
     above, insertion = np.empty(widest * count, tables.dtype), np.empty(widest * count, tables.dtype)
     first_row, found = np.zeros(count, tables.dtype), np.empty(count, tables.dtype)
+    pads, none, own = np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64)
     for begin in range(0, lengths.size, count):
-        stop = min(begin + count, lengths.size)
-        rows = (lengths[begin:stop].max() + BLOCK - 1) // BLOCK * BLOCK
-        columns = sizes[begin:stop].max()
-        pads = rows - lengths[begin:stop]
-        transpose(read_bases, read_starts[begin:stop], lengths[begin:stop], pads, count, rows, BEFORE, narrow, bases)
-        transpose(
-            haplotypes, starts[begin:stop], sizes[begin:stop], 0 * pads, count, columns, BEYOND, narrow, haplotype
-        )
-        _terms_into_lanes(tables, table_starts[begin:stop], lengths[begin:stop], count, rows, terms)
-        for lane in range(stop - begin):
-            first_row[lane] = scale / sizes[begin + lane]
-        sum_group(haplotype, columns, bases, terms, rows, first_row, above, insertion, found)
-        for lane in range(stop - begin):
-            sums[begin + lane] = found[lane]
+        stop, rows, columns = min(begin + count, lengths.size), 0, 0
+        for pair in range(begin, stop):
+            rows, columns = max(rows, lengths[pair]), max(columns, sizes[pair])
+        rows = (rows + BLOCK - 1) // BLOCK * BLOCK
+        for lane in range(count):
+            pair = begin + lane
+            pads[lane] = rows - lengths[pair] if pair < stop else rows
+            own[lane] = table_starts[pair] if pair < stop else 1
+            first_row[lane] = scale / sizes[pair] if pair < stop else 0.0
+        transpose(read_bases, read_starts[begin:stop], lengths[begin:stop], pads, count, rows, BEFORE, bases, bases)
+        transpose(haplotypes, starts[begin:stop], sizes[begin:stop], none, count, columns, BEYOND, bases, haplotype)
+        _terms_into_lanes(tables, own, pads, count, rows, terms)
+        sum_group(haplotype, columns, bases, symbols, terms, rows, first_row, above, insertion, found)
+        for pair in range(begin, stop):
+            sums[pair] = found[pair - begin]

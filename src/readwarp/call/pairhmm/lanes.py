@@ -21,18 +21,18 @@ from readwarp.call.pairhmm.scalar import (
     UNKNOWN,
 )
 from readwarp.device.jit import kernel
-from readwarp.device.simd import VECTOR_BYTES, fused, load, plus, splat, store, where_equal
+from readwarp.device.simd import VECTOR_BYTES, fused, load, load_bytes, plus, splat, store, where_equal
 
 BLOCK = 4  # rows whose states are held in registers
 
 
 @kernel
-def row_terms(bases, terms, row):
+def row_terms(bases, symbols, terms, row):
     """The vectors of one row."""
     count = VECTOR_BYTES // terms.itemsize
     first = row * COLUMNS * count
     return (
-        load(bases, row * count),
+        load_bytes(bases, row * max(count, 8), symbols),
         load(terms, first + SAME * count),
         load(terms, first + OTHER * count),
         load(terms, first + FROM_N * count),
@@ -57,27 +57,30 @@ def cell(symbol, unknown, is_wide, before, insertion, Y, row):
 
 
 @kernel
-def sum_group(haplotype, columns, bases, terms, rows, scale, above, insertion, sums):
+def sum_group(haplotype, columns, bases, symbols, terms, rows, scale, above, insertion, sums):
     """Sums of M + X over the last row of one group of lanes, into `sums` [lanes].
 
     haplotype [columns, lanes], BEYOND behind each; bases [rows, lanes] and terms [rows, COLUMNS, lanes] of the reads,
-    rows a multiple of BLOCK; scale [lanes]: T of the row above the first; above, insertion: space for [columns, lanes].
+    rows a multiple of BLOCK. Bases are bytes, at least eight to a position; `symbols` has the dtype they are compared
+    in. scale [lanes]: T of the row above the first; above, insertion: space for [columns, lanes].
     """
     count, is_wide = VECTOR_BYTES // terms.itemsize, terms.itemsize == 8
+    width = max(count, 8)
     first_row, zero = load(scale, 0), splat(scale, 0)
-    unknown, beyond, never = splat(haplotype, UNKNOWN), splat(haplotype, BEYOND), splat(haplotype, BEFORE)
+    unknown, beyond, never = splat(symbols, UNKNOWN), splat(symbols, BEYOND), splat(symbols, BEFORE)
     for j in range(0, columns * count, count):
         store(above, j, first_row)
         store(insertion, j, zero)
     start = first_row
     for row in range(0, rows, BLOCK):
-        row0, row1 = row_terms(bases, terms, row), row_terms(bases, terms, row + 1)
-        row2, row3 = row_terms(bases, terms, row + 2), row_terms(bases, terms, row + 3)
+        row0, row1 = row_terms(bases, symbols, terms, row), row_terms(bases, symbols, terms, row + 1)
+        row2, row3 = row_terms(bases, symbols, terms, row + 2), row_terms(bases, symbols, terms, row + 3)
         Y0, Y1 = where_equal(row0[0], never, first_row, zero), where_equal(row1[0], never, first_row, zero)
         Y2, Y3 = where_equal(row2[0], never, first_row, zero), where_equal(row3[0], never, first_row, zero)
         before0, before1, before2, before3, start = start, Y0, Y1, Y2, Y3
-        for j in range(0, columns * count, count):
-            symbol, T0, X = load(haplotype, j), load(above, j), load(insertion, j)
+        for column in range(columns):
+            j, symbol = column * count, load_bytes(haplotype, column * width, symbols)
+            T0, X = load(above, j), load(insertion, j)
             T1, X, Y0 = cell(symbol, unknown, is_wide, before0, X, Y0, row0)
             T2, X, Y1 = cell(symbol, unknown, is_wide, before1, X, Y1, row1)
             T3, X, Y2 = cell(symbol, unknown, is_wide, before2, X, Y2, row2)
@@ -86,6 +89,7 @@ def sum_group(haplotype, columns, bases, terms, rows, scale, above, insertion, s
             store(above, j, T4)
             store(insertion, j, X)
     total = zero
-    for j in range(0, columns * count, count):
-        total = where_equal(load(haplotype, j), beyond, total, plus(total, load(above, j)))
+    for column in range(columns):
+        longer = plus(total, load(above, column * count))
+        total = where_equal(load_bytes(haplotype, column * width, symbols), beyond, total, longer)
     store(sums, 0, total)
