@@ -197,3 +197,36 @@ def test_spelling(begin, alleles, position, spelled):
     sites = made_sites([(begin, alleles)], forced=[(0, a) for a in range(1, n)])
     calls = call(sites, made_likelihoods([table], [[a for a in range(n) for _ in range(9)]]))
     assert (calls.position.tolist(), calls.alleles) == ([position], [spelled])
+
+
+# filters
+
+
+def filters_of(bases: str, mapping_quality: int, **columns) -> tuple[str, ...]:
+    said = from_bases([bases], ["AG"])
+    n = len(bases)
+    table = said.values.reshape(1, n, 2).tolist()
+    given = {"mapping_quality": [mapping_quality] * n, **columns}
+    return call(substitutions((3, "AG")), made_likelihoods(table, [["AG".find(b) for b in bases]], **given)).filters[0]
+
+
+@pytest.mark.parametrize(
+    ("bases", "mapping_quality", "failed"),
+    [
+        ("G" * 9, 25, ()),  # placed unsurely, but all of them say so
+        ("A" * 9 + "G" * 9, 25, ()),
+        ("A" * 19 + "G" * 6, 25, ("LowMapping",)),
+        ("A" * 19 + "G" * 6, 35, ()),
+        ("A" * 30 + "G" * 5, 60, ("LowFraction",)),
+        ("A" * 4 + "G", 60, ("LowQual",)),
+    ],
+)
+def test_filters_of_share_and_placement(bases, mapping_quality, failed):
+    assert filters_of(bases, mapping_quality) == failed
+
+
+def test_filters_of_strands_and_ends():
+    bases = "A" * 30 + "G" * 30
+    assert filters_of(bases, 60, strand=[0] * 30 + [1] * 30) == ("StrandBias",)
+    assert filters_of(bases, 60, end_distance=[40] * 30 + [4] * 30) == ("ReadEnds",)
+    assert filters_of(bases, 60) == ()

@@ -11,7 +11,7 @@ DESCRIPTIONS = {
     "StrandBias": "the other alleles' reads lie on one strand, the reference's do not (FS above the limit)",
     "ReadEnds": "the other alleles are seen near read ends only (ED below the limit)",
     "LowFraction": "few of the reads show the other alleles (AD by DP below the limit in every sample that has them)",
-    "LowMapping": "the reads that show the other alleles are placed unsurely (AMQ below the limit)",
+    "LowMapping": "the reads that show the other alleles are placed unsurely, and fewer than the genotype makes expect",
     OVERLAP: "the deletion of a better call takes the copies that this one needs",
 }
 NAMES = tuple(DESCRIPTIONS)[:-1]  # those that a call fails by itself
@@ -22,27 +22,28 @@ SETS = [tuple(name for bit, name in enumerate(NAMES) if number >> bit & 1) for n
 def failed_filters(out: Emitted, is_indel: np.ndarray, parameters: CallParameters) -> list[tuple[str, ...]]:
     """Names of the filters that each call does not pass."""
     column = dict(zip(COLUMNS, out.columns.T, strict=True))
-    fraction = best_fraction(out)
+    fraction, wanted = shares(out)
     least = np.where(out.ploidy > 1, 0.3 / out.ploidy, 0.6)
     fails = (
         out.quality < parameters.min_quality,
         column["FS"] > np.where(is_indel, 200.0, 60.0),
         column["ED"] < 5.0,
-        fraction < least,
-        column["AMQ"] < 30.0,
+        fraction.max(axis=1) < least,
+        (column["AMQ"] < 30.0) & (fraction < 0.6 * wanted).all(axis=1, where=wanted > 0),
     )
     numbers = sum(np.int64(1 << bit) * failed for bit, failed in enumerate(fails))
     has_variant = np.any(out.genotype > 0, axis=(1, 2)).tolist()
     return [SETS[n] if has else NOT_APPLIED for n, has in zip(numbers.tolist(), has_variant, strict=True)]
 
 
-def best_fraction(out: Emitted) -> np.ndarray:
-    """float64 [v]: share of reads that show one of the other alleles; the greatest of the samples that have them."""
+def shares(out: Emitted) -> tuple[np.ndarray, np.ndarray]:
+    """float64 [v, m]: the other alleles' share of the reads, and of the genotype's copies; 0 where it has none."""
     samples = out.depth.shape[1]
+    wanted = np.count_nonzero(out.genotype > 0, axis=2) / out.ploidy[:, None]
     if out.site.size == 0:
-        return np.zeros(0)
+        return wanted, wanted
     kept = np.repeat(np.diff(out.kept_offsets), samples)
     first = np.cumsum(kept) - kept  # the reference's AD of each site and sample
     others = np.add.reduceat(out.allele_depth, first) - out.allele_depth[first]
     fraction = others.reshape(-1, samples) / np.maximum(1, out.depth)
-    return np.where(np.any(out.genotype > 0, axis=2), fraction, 0.0).max(axis=1)
+    return np.where(wanted > 0, fraction, 0.0), wanted
