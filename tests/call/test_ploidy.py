@@ -47,7 +47,7 @@ def test_any_order_of_lines(tmp_path_factory, spans):
     [
         ("c1\t1\t2", "not contig, start, end and ploidy"),
         ("c1\t1\t2\tx", "not contig, start, end and ploidy"),
-        ("c1\t-1\t2\t1", "not contig, start, end and ploidy"),
+        ("c1\t-1\t2\t1", "not contig, start and end"),
         ("c9\t1\t2\t1", "no contig 'c9'"),
         ("c1\t5\t3\t1", "ends before it starts"),
         ("c1\t900\t999\t1", "lies outside 'c1'"),

@@ -163,7 +163,7 @@ def test_regions(text, target):
     assert parse_region(text, NAMES, LENGTHS) == target
 
 
-@pytest.mark.parametrize("text", ["c2", "c2:1-5", "c1:0-5", "c1:8-7", "c1:2000", "c1:x", "c1:1-", "c1:-5", ""])
+@pytest.mark.parametrize("text", ["c2", "c2:1-5", "c1:0-5", "c1:8-7", "c1:2000", "c1:x", "c1:-5", ""])
 def test_regions_that_do_not_exist(text):
     with pytest.raises(InputError):
         parse_region(text, NAMES, LENGTHS)

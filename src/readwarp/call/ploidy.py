@@ -1,15 +1,15 @@
 """How many copies of each position a sample has: a BED file whose fourth column says so (sex chromosomes ...)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.targets import bed_lines
+from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
-
-MOST_COPIES = 8  # as CallParameters.ploidy
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +41,20 @@ def uniform(copies: int, contigs: int) -> Ploidies:
 
 
 def read_ploidies(path: Path, names: Sequence[str], lengths: Sequence[int], default: int) -> Ploidies:
-    """BED of contig, start, end and ploidy, 1 to MOST_COPIES; other columns are not read.
+    """BED, plain or gzip, of contig, start, end and ploidy, 1 to MAX_PLOIDY; other columns are not read.
 
     Raises InputError for a contig that does not exist, for a broken line, and where intervals of different ploidy
     overlap.
     """
-    numbers = {name: i for i, name in enumerate(names)}
     rows = []
-    for line, fields in _lines(path):
-        if len(fields) < 4 or not all(field.isdecimal() for field in fields[1:4]):
+    for line, (contig, start, stop), rest in bed_lines(path, names, lengths):
+        text = rest[0].strip() if rest else ""
+        if not (text.isascii() and text.isdecimal()):
             raise InputError(path, "not contig, start, end and ploidy", line)
-        if fields[0] not in numbers:
-            raise InputError(path, f"no contig {fields[0]!r} in the reference", line)
-        contig = numbers[fields[0]]
-        start, stop, copies = map(int, fields[1:4])
-        if start > stop or start > lengths[contig]:
-            raise InputError(path, f"ends before it starts, or lies outside {fields[0]!r}", line)
-        if not 1 <= copies <= MOST_COPIES:
-            raise InputError(path, f"ploidy {copies} is not 1 to {MOST_COPIES}", line)
-        if start < min(stop, lengths[contig]):
-            rows.append((contig, start, min(stop, lengths[contig]), copies, line))
+        if not 1 <= int(text) <= MAX_PLOIDY:
+            raise InputError(path, f"ploidy {text} is not 1 to {MAX_PLOIDY}", line)
+        if start < stop:
+            rows.append((contig, start, stop, int(text), line))
     rows = _apart(path, sorted(rows))
     contig_of, start_of, stop_of, copies_of, _ = np.array(rows, np.int64).reshape(-1, 5).T
     return Ploidies(
@@ -84,17 +78,3 @@ def _apart(path: Path, rows: list[tuple[int, int, int, int, int]]) -> list[tuple
         else:
             out.append((contig, start, stop, copies, line))
     return out
-
-
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Number and fields of each line with an interval."""
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(path, "is not text") from error
-    for number, line in enumerate(text.splitlines(), 1):
-        fields = line.split("\t") if "\t" in line else line.split()
-        if fields and not fields[0].startswith(("#", "track", "browser")):
-            yield number, fields
