@@ -8,7 +8,7 @@ import numpy as np
 
 from readwarp.batches import Regions, Sites
 from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MAX_WAYS, MIN_QUALITY
-from readwarp.call.haplotypes.rows import close_row
+from readwarp.call.haplotypes.rows import close_row, copy
 from readwarp.call.haplotypes.ways import NO_WAY, add_way, agreement
 from readwarp.call.pileup import MAX_SHIFT
 from readwarp.call.pileup.scalar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, rotated
@@ -73,11 +73,11 @@ def combine(
     for g in range(len(spans)):
         mine = alleles[bounds[g, 0] : min(bounds[g, 1], bounds[g, 0] + MAX_FORKS)]
         is_full[g] = bounds[g, 1] - bounds[g, 0] > MAX_FORKS
-        fragments = 0
+        fragments = np.int64(0)
         for r in range(read_offsets[g], read_offsets[g + 1]):
             fragments = max(fragments, fragment[r] + 1)
-        shown[:fragments] = 0
-        known[:fragments] = 0
+        for f in range(fragments):
+            shown[f] = known[f] = 0
         for r in range(read_offsets[g], read_offsets[g + 1]):
             shows, knows = look(
                 mine, inserted, read[r], cut[r, 0], cut[r, 1], position, cigar, cigar_offsets, read_bases, qualities,
@@ -92,15 +92,15 @@ def combine(
         for w in range(found):
             if ways[2][w] != NO_WAY:
                 taken |= ways[0][w]
-                spell(g, spans[g], mine, ways[0][w], inserted, reference, start, ways[2][w], False, rows)
+                spell(g, spans[g], mine, ways[0][w], inserted, reference, start, ways[2][w], np.int64(0), rows)
         for i in range(bounds[g, 1] - bounds[g, 0]):
             alone = alleles[bounds[g, 0] + i : bounds[g, 0] + i + 1]
             bit = np.uint64(1) << np.uint64(i) if i < MAX_FORKS else np.uint64(0)
             if alone[0, ASKED] or not taken & bit:
-                support = 0
+                support = np.int64(0)
                 for f in range(fragments):
                     support += 1 if shown[f] & bit else 0
-                spell(g, spans[g], alone, ONE, inserted, reference, start, support, alone[0, ASKED] != 0, rows)
+                spell(g, spans[g], alone, ONE, inserted, reference, start, support, alone[0, ASKED], rows)
     return is_full
 
 
@@ -174,7 +174,7 @@ def combine_alleles(alleles, shown, known, fragments, ways):
     """Ways through the alleles, and their supports; returns (how many, whether some were left out)."""
     way_of, place, support = ways
     way_of[0], place[0], support[0] = 0, 0, fragments
-    found, is_full, before = 1, False, np.uint64(0)
+    found, is_full, before = np.int64(1), False, np.uint64(0)
     for i in range(len(alleles)):
         if not is_simple(alleles[i, DELETED], alleles[i, INSERTED]):
             continue
@@ -223,10 +223,8 @@ def spell(region, span, alleles, way, inserted, reference, start, support, is_as
         if (way >> np.uint64(i)) & np.uint64(1):
             if begin < p or begin + alleles[i, DELETED] > span[1]:
                 return
-            bases[place : place + begin - p] = reference[p:begin]
-            place, p = place + begin - p, begin + alleles[i, DELETED]
-            first, size = alleles[i, SOURCE], alleles[i, INSERTED]
-            bases[place : place + size] = inserted[first : first + size]
-            place += size
-    bases[place : place + span[1] - p] = reference[p : span[1]]
-    close_row(rows, region, place + span[1] - p, support, is_asked)
+            place = copy(reference, p, begin, bases, place)
+            first, p = alleles[i, SOURCE], begin + alleles[i, DELETED]
+            place = copy(inserted, first, first + alleles[i, INSERTED], bases, place)
+    place = copy(reference, p, span[1], bases, place)
+    close_row(rows, region, place, support, is_asked)

@@ -7,7 +7,7 @@ import numpy as np
 
 from readwarp.call.haplotypes import MAX_FORKS, MAX_LONGER, MAX_WAYS
 from readwarp.call.haplotypes.graph import REFERENCE_ITSELF, clear, find_core, follow, sort_core, thread
-from readwarp.call.haplotypes.rows import close_row
+from readwarp.call.haplotypes.rows import close_row, copy
 from readwarp.call.haplotypes.ways import NO_WAY, add_way, agreement
 from readwarp.device.jit import kernel
 
@@ -56,11 +56,11 @@ def assemble(spans, read_offsets, fragment, cut, bases, qualities, reference, tr
 @kernel
 def know(first, stop, fragment, cut, bases, qualities, k, slots, graph, number, bits, shown, known):
     """Which edges of forks each fragment shows, and which forks it knows so. Returns the number of fragments."""
-    fragments = 0
+    fragments = np.int64(0)
     for r in range(first, stop):
         fragments = max(fragments, fragment[r] + 1)
-    shown[:fragments] = 0
-    known[:fragments] = 0
+    for f in range(fragments):
+        shown[f] = known[f] = 0
     if number > 0:
         for r in range(first, stop):
             shown[fragment[r]] |= follow(bases, qualities, cut[r, 0], cut[r, 1], k, slots, graph)
@@ -80,7 +80,7 @@ def build(span, first, stop, fragment, cut, bases, qualities, reference, trusted
     for r in range(first, stop):
         most += cut[r, 1] - cut[r, 0]
     slots = clear(graph, most)
-    sink = thread(reference, trusted, low, high, REFERENCE_ITSELF, k, slots, graph)
+    sink = thread(reference, trusted, low, high, np.int64(REFERENCE_ITSELF), k, slots, graph)
     if used[0] != high - low - k + 1:
         return slots, np.int64(-1)
     for r in range(first, stop):
@@ -143,7 +143,7 @@ def find_ways(number, start, bits, leads, shown, known, fragments, ways):
     """Ways from fork `start` to the sink, and their supports; returns (how many, whether some were left out)."""
     way_of, place, support = ways
     way_of[0], place[0], support[0] = 0, start, fragments
-    found, is_full = 1, False
+    found, is_full = np.int64(1), False
     for fork in range(start, number):
         choice = choice_of(fork, bits)
         for w in range(found):
@@ -172,8 +172,7 @@ def emit(region, span, k, sink, graph, reference, way, support, rows):
     bases, used = rows[0], rows[-1]
     begin = used[1]
     stop = begin + span[1] - span[0] + MAX_LONGER
-    place = begin + span[2] + k - span[0]
-    bases[begin:place] = reference[span[0] : span[2] + k]
+    place = copy(reference, span[0], span[2] + k, bases, begin)
     node = np.int64(0)
     while node != sink and place < stop:
         bit = np.int64(first_bit[node, 1])
@@ -186,5 +185,5 @@ def emit(region, span, k, sink, graph, reference, way, support, rows):
                     break
                 bit += 1
     if place + span[1] - span[3] <= stop and node == sink:
-        bases[place : place + span[1] - span[3]] = reference[span[3] : span[1]]
-        close_row(rows, region, place + span[1] - span[3], support, False)
+        place = copy(reference, span[3], span[1], bases, place)
+        close_row(rows, region, place, support, np.int64(0))

@@ -7,7 +7,7 @@ from readwarp.call.haplotypes import MAX_HAPLOTYPES, MAX_LONGER, MAX_WAYS, SIZES
 from readwarp.call.haplotypes.alleles import alleles_of, combine
 from readwarp.call.haplotypes.assembly import assemble
 from readwarp.call.haplotypes.graph import new_graph
-from readwarp.call.haplotypes.rows import Rows, new_rows, rank, unite
+from readwarp.call.haplotypes.rows import Rows, copy, new_rows, rank, unite
 from readwarp.call.haplotypes.variants import Variants, spell_rows
 from readwarp.device.jit import kernel
 
@@ -92,7 +92,7 @@ def _gathered(
     numbers[place], supports[first], supports[place] = np.diff(variant_offsets)[chosen], support, rows[3][chosen]
     base_offsets = _offsets(sizes)
     bases = np.empty(base_offsets[-1], np.uint8)
-    copy_runs(reference, spans[:, 0], base_offsets[first], base_offsets[first + 1], bases)
+    copy_runs(reference, spans[:, 0].copy(), base_offsets[first], base_offsets[first + 1], bases)
     copy_runs(rows[0], rows[1][chosen], base_offsets[place], base_offsets[place + 1], bases)
     shown = ranges(variant_offsets, chosen)
     shown_offsets = _offsets(np.diff(inserted_offsets)[shown])
@@ -123,8 +123,7 @@ def ranges(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
 def copy_runs(source, first, begin, stop, out):
     """out[begin:stop] of each run from `source`, from `first` on."""
     for i in range(first.size):
-        for j in range(stop[i] - begin[i]):
-            out[begin[i] + j] = source[first[i] + j]
+        copy(source, first[i], first[i] + stop[i] - begin[i], out, begin[i])
 
 
 def _offsets(sizes: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Haplotypes while they are made: rows of bases, of any region, one behind the other.
 
-`rows` are (bases, offsets, region, support, is_asked, [rows, bases used]).
+`rows` are (bases, offsets, region, support, 1 where asked for, [rows, bases used]).
 """
 
 from typing import Any
@@ -18,9 +18,17 @@ def new_rows(most_rows: int, most_bases: int) -> Rows:
         np.zeros(most_rows + 1, np.int64),
         np.empty(most_rows, np.int64),
         np.empty(most_rows, np.int64),
-        np.empty(most_rows, np.bool_),
+        np.empty(most_rows, np.int64),
         np.zeros(2, np.int64),
     )
+
+
+@kernel
+def copy(source, first, stop, out, place):
+    """Copy source[first:stop] to `out`, from `place` on; returns the place behind it."""
+    for i in range(first, stop):
+        out[place + i - first] = source[i]
+    return place + stop - first
 
 
 @kernel
@@ -89,7 +97,7 @@ def comes_before(rows, one, other):
 def rank(rows, order, most, is_full):
     """Rows of each region in their final order, at most `most`; those asked for go before others where some must go."""
     region, asked = rows[2], rows[4]
-    ranked, chosen, number, begin = order.copy(), np.empty(order.size, np.int64), 0, 0
+    ranked, chosen, number, begin = order.copy(), order.copy(), 0, 0
     while begin < order.size:
         g, stop = region[order[begin]], begin
         while stop < order.size and region[order[stop]] == g:
@@ -105,9 +113,9 @@ def rank(rows, order, most, is_full):
         room, places = np.int64(most), max(places, np.int64(0))
         for i in range(begin, stop):
             is_asked = asked[ranked[i]]
-            if room > 0 and (is_asked or places > 0):
+            if room > 0 and (is_asked > 0 or places > 0):
                 chosen[number] = ranked[i]
-                number, room, places = number + 1, room - 1, places - (0 if is_asked else 1)
+                number, room, places = number + 1, room - 1, places - 1 + is_asked
             else:
                 is_full[g] = True
         begin = stop

@@ -6,7 +6,7 @@ A common beginning and end never cost an alignment with affine gaps anything, so
 import numpy as np
 
 from readwarp.call.haplotypes import COSTS, MAX_INDEL
-from readwarp.call.haplotypes.rows import Rows, close_row
+from readwarp.call.haplotypes.rows import Rows, close_row, copy
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs
@@ -57,7 +57,7 @@ def spell_all(rows, kept, target, query, cigar, cigar_offsets, spans, places, re
     """Write the variants of each row and the haplotype that they make, unless one is too long or at the span's ends."""
     begin, deleted, inserted, inserted_offsets, variant_offsets = variants
     bases, _, region, support, asked, _ = rows
-    number, done = 0, 0
+    number, done = np.int64(0), np.int64(0)
     for i in range(kept.size):
         row, g = kept[i], region[kept[i]]
         runs = cigar[cigar_offsets[i] : cigar_offsets[i + 1]]
@@ -97,7 +97,7 @@ def find_variants(runs, bases, q, reference, p, number, begin, deleted, inserted
                     inserted_offsets[number] = place
         else:
             begin[number], deleted[number] = p, gone
-            inserted[place : place + taken] = bases[q : q + taken]
+            copy(bases, q, q + taken, inserted, place)
             number += 1
             inserted_offsets[number] = place + taken
         p, q = p + gone, q + taken
@@ -141,10 +141,7 @@ def rebuild(region, span, reference, first, stop, support, is_asked, variants, o
     bases, used = out[0], out[-1]
     place, p = used[1], span[0]
     for v in range(first, stop):
-        bases[place : place + begin[v] - p] = reference[p : begin[v]]
-        place, p = place + begin[v] - p, begin[v] + deleted[v]
-        size = inserted_offsets[v + 1] - inserted_offsets[v]
-        bases[place : place + size] = inserted[inserted_offsets[v] : inserted_offsets[v] + size]
-        place += size
-    bases[place : place + span[1] - p] = reference[p : span[1]]
-    close_row(out, region, place + span[1] - p, support, is_asked)
+        place, p = copy(reference, p, begin[v], bases, place), begin[v] + deleted[v]
+        place = copy(inserted, inserted_offsets[v], inserted_offsets[v + 1], bases, place)
+    place = copy(reference, p, span[1], bases, place)
+    close_row(out, region, place, support, is_asked)
