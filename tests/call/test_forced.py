@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from making import LETTERS, Read, aligned_reads, codes, random_sequence, write_fasta
 
 from readwarp.batches import Sites
-from readwarp.call.forced import Forced, is_indel, missing, normalised, read_alleles
+from readwarp.call.forced import Forced, missing, read_alleles
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.sites.cpu import find_sites, forced_sites
+from readwarp.call.spelling import is_indel, spelled
 from readwarp.config import CallParameters
 from readwarp.errors import InputError
 from readwarp.index.build import read_reference
@@ -67,16 +68,22 @@ def other(base: str) -> str:
 def test_kinds_of_alleles(tmp_path, reference):
     a, b, c = ONE[10], ONE[20:23], ONE[30:34]
     mnp = "".join(map(other, b[:2])) + b[2]
-    longer = other(c[0]) + other(c[1]) + "A" * 4 + other(c[-1])
-    rows = [("one", 11, a, other(a)), ("one", 21, b, mnp), ("one", 31, c, longer)]
+    assert c == "TTCT"
+    rows = [("one", 11, a, other(a)), ("one", 21, b, mnp), ("one", 31, c, "G")]
     forced = read(tmp_path, reference, *rows, ("two:1", 5, CONTIGS["two:1"][4], "."))
     assert listed(forced) == [
         (0, 10, 1, other(a)),
         (0, 20, 1, mnp[0]),
         (0, 21, 1, mnp[1]),
-        (0, 30, 4, longer),
+        (0, 30, 3, ""),
+        (0, 33, 1, "G"),
     ]
-    assert forced.skipped == {} and len(forced) == 4
+    assert forced.skipped == {} and len(forced) == 5
+
+
+def test_what_cannot_be_aligned_stays_one_allele():
+    new = codes("CC" + "A" * 11 + "C").tobytes()
+    assert list(spelled(Stretch("C" * 40), 8, new, 11)) == [(10, 8, codes("A" * 11).tobytes())]
 
 
 def test_indels_are_trimmed_and_moved_left(tmp_path, reference):
@@ -100,19 +107,20 @@ def test_an_allele_makes_the_same_sequence(sequence, data):
     position = data.draw(st.integers(1, len(sequence) - 2))
     size = data.draw(st.integers(1, min(6, len(sequence) - position)))
     new = data.draw(st.text("AC", min_size=1, max_size=6))
-    alleles = list(normalised(Stretch(sequence), position, codes(new).tobytes(), size))
+    alleles = list(spelled(Stretch(sequence), position, codes(new).tobytes(), size))
     out, shift = sequence, 0
     for begin, deleted, inserted in alleles:
         out = out[: begin + shift] + letters(inserted) + out[begin + shift + deleted :]
         shift += len(inserted) - deleted
     assert out == sequence[:position] + new + sequence[position + size :]
-    assert len(alleles) <= (size if size == len(new) else 1)
+    barrier = 1
     for begin, deleted, inserted in alleles:
-        old = sequence[begin : begin + deleted]
-        text = letters(inserted)
+        old, text = sequence[begin : begin + deleted], letters(inserted)
         assert not (old and text and (old[0] == text[0] or old[-1] == text[-1]))
-        if begin > 1 and not (old and text):
+        if begin > barrier and not (old and text):
             assert sequence[begin - 1] != (old or text)[-1]
+        assert begin >= barrier or not is_indel((begin, deleted, inserted))
+        barrier = begin + deleted + is_indel((begin, deleted, inserted))
 
 
 class Stretch:
@@ -247,7 +255,7 @@ def forced_of(*alleles: tuple[int, int, str]) -> Forced:
     )
 
 
-def spelled(sites: Sites) -> list[tuple[int, bool, list[tuple[int, str, bool]]]]:
+def written(sites: Sites) -> list[tuple[int, bool, list[tuple[int, str, bool]]]]:
     out = []
     for s in range(len(sites)):
         own = []
@@ -275,7 +283,7 @@ def test_alleles_that_no_read_shows():
     base, forced = other(SHORT[30]), forced_of((30, 1, other(SHORT[30])), (50, 0, "GAG"), (60, 4, ""), (70, 2, "TGTGT"))
     for reads in ([], reads_with("80M", SHORT[20:100], 10)):
         _, found = sites(reads, SHORT, forced)
-        assert spelled(found) == [
+        assert written(found) == [
             (30, False, [(1, SHORT[30], False), (1, base, True)]),
             (50, True, [(0, "", False), (0, "GAG", True)]),
             (60, True, [(0, "", False), (4, "", True)]),
@@ -291,8 +299,8 @@ def test_other_sites_stay_as_they_are():
     _, without = sites(reads, SHORT, None)
     _, same = sites(reads, SHORT, forced_of())
     _, with_forced = sites(reads, SHORT, forced_of((70, 1, other(SHORT[70]))))
-    assert spelled(without) == spelled(same) and len(without) >= 2
-    assert [x for x in spelled(with_forced) if x[0] != 70] == spelled(without)
+    assert written(without) == written(same) and len(without) >= 2
+    assert [x for x in written(with_forced) if x[0] != 70] == written(without)
 
 
 def test_an_allele_too_rare_to_be_a_site_keeps_its_reads():
@@ -307,7 +315,7 @@ def test_an_allele_too_rare_to_be_a_site_keeps_its_reads():
 def test_a_shown_allele_is_marked():
     shown = SHORT[20:40] + other(SHORT[40]) + SHORT[41:100]
     _, found = sites(reads_with("80M", shown, 6), SHORT, forced_of((40, 1, other(SHORT[40]))))
-    assert spelled(found) == [(40, False, [(1, SHORT[40], False), (1, other(SHORT[40]), True)])]
+    assert written(found) == [(40, False, [(1, SHORT[40], False), (1, other(SHORT[40]), True)])]
 
 
 def test_the_limit_costs_no_forced_allele():
@@ -320,7 +328,7 @@ def test_the_limit_costs_no_forced_allele():
     wanted = forced_of((40, 0, "AAAAAA"), (40, 0, "TA"), (40, 0, "AT"))
     _, found = sites(reads, sequence, wanted)
     expected = [("", False), ("A", False), ("AA", False), ("A" * 6, True), ("TA", True), ("AT", True)]
-    assert spelled(found) == [(40, True, [(0, bases, is_forced) for bases, is_forced in expected])]
+    assert written(found) == [(40, True, [(0, bases, is_forced) for bases, is_forced in expected])]
 
 
 def test_what_a_step_has_lost():
@@ -333,4 +341,4 @@ def test_what_a_step_has_lost():
     lost = missing(asked, some)
     assert [begin for begin, _, _ in lost] == [30, 60] and [is_indel(x) for x in lost] == [False, True]
     rest = forced_sites(pileup, codes(SHORT), lost)
-    assert spelled(rest) == [x for x in spelled(found) if x[0] != 50]
+    assert written(rest) == [x for x in written(found) if x[0] != 50]

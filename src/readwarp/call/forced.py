@@ -1,9 +1,8 @@
 """Alleles that the user asks for: a VCF, VCF.gz or BCF file as alleles in the notation of `batches.Sites`.
 
-Each ALT of the file is trimmed and moved left against the reference, since that is how calls are written; a record that
-changes several neighbouring bases (MNP) is that many substitutions. What is left is a substitution, an insertion, a
-deletion, or a replacement of some bases by others of another number, which stays one allele. Genotypes, samples,
-filters and INFO of the file are not read, and its records may be in any order.
+Each ALT of the file is spelled as a call would be (`readwarp.call.spelling`): trimmed, leftmost, a record that changes
+several bases as one substitution each. Genotypes, samples, filters and INFO of the file are not read, and its records
+may be in any order.
 
 Alleles that cannot be genotyped are left out and counted by reason in `Forced.skipped`:
 
@@ -26,15 +25,12 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Sites
-from readwarp.call.inputs import contig_length
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.sites import MAX_ALLELES
+from readwarp.call.spelling import Allele, Bases, is_indel, spelled
 from readwarp.errors import InputError
-from readwarp.index.bases import CODES, unpack
+from readwarp.index.bases import CODES
 from readwarp.index.store import Reference
-
-STRIDE = 64  # bases of reference that moving left looks at in one go
-Allele = tuple[int, int, bytes]  # begin, deleted, inserted
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,30 +79,13 @@ def read_alleles(path: Path, reference: Reference) -> Forced:
             if not new.isalpha():
                 skipped["symbolic"] += 1
                 continue
-            for allele in normalised(here, position, CODES[np.frombuffer(new.encode(), np.uint8)].tobytes(), len(old)):
+            for allele in spelled(here, position, CODES[np.frombuffer(new.encode(), np.uint8)].tobytes(), len(old)):
                 reason = _unfit(here, allele)
                 if reason:
                     skipped[reason] += 1
                 else:
                     found[numbers[name], allele] = None
     return _sorted(found, skipped, len(reference.names))
-
-
-class Bases:
-    """The bases 0-4 of one contig."""
-
-    def __init__(self, reference: Reference, contig: int):
-        self._packed, self._offset = reference.packed, int(reference.contig_offsets[contig])
-        self.length = contig_length(reference, contig)
-
-    def between(self, start: int, stop: int) -> bytes:
-        out = np.empty(stop - start, np.uint8)
-        unpack(self._packed, self._offset + start, self._offset + stop, out)
-        return out.tobytes()
-
-
-def is_indel(allele: Allele) -> bool:
-    return not allele[1] == len(allele[2]) == 1
 
 
 def missing(forced: Sequence[Allele], sites: Sites) -> list[Allele]:
@@ -116,37 +95,6 @@ def missing(forced: Sequence[Allele], sites: Sites) -> list[Allele]:
     begin, deleted = sites.begin[site].tolist(), sites.deleted.tolist()
     known = {(begin[a], deleted[a], bases[offsets[a] : offsets[a + 1]]) for a in range(len(deleted))}
     return [allele for allele in forced if allele not in known]
-
-
-def normalised(bases: Bases, position: int, new: bytes, size: int) -> Iterator[Allele]:
-    """`size` reference bases from `position` on become `new`: as substitutions, or as one trimmed, leftmost allele."""
-    old = bases.between(position, position + size)
-    if size == len(new):
-        for i in range(size):
-            if old[i] != new[i]:
-                yield position + i, 1, new[i : i + 1]
-        return
-    while old and new and old[-1] == new[-1]:
-        old, new = old[:-1], new[:-1]
-    while old and new and old[0] == new[0]:
-        position, old, new = position + 1, old[1:], new[1:]
-    if not (old and new):
-        position, new = _leftmost(bases, position, old, new)
-    yield position, len(old), new
-
-
-def _leftmost(bases: Bases, begin: int, old: bytes, new: bytes) -> tuple[int, bytes]:
-    """Where a deletion of `old` or an insertion of `new` begins once it is moved left, and what it inserts."""
-    gap, ahead = old or new, b""
-    shift = 0
-    while begin - shift > 1:
-        if not ahead:
-            ahead = bases.between(max(0, begin - shift - STRIDE), begin - shift)
-        if ahead[-1] > 3 or ahead[-1] != gap[-1 - shift % len(gap)]:
-            break
-        ahead, shift = ahead[:-1], shift + 1
-    turn = len(new) - shift % len(new) if new else 0
-    return begin - shift, new[turn:] + new[:turn]
 
 
 def _unfit(bases: Bases, allele: Allele) -> str | None:

@@ -1,0 +1,106 @@
+"""From REF and ALT of a record to alleles in the notation of `batches.Sites`, spelled as calls are.
+
+same length          one substitution for each base that differs
+insertion, deletion  trimmed, and moved left while the base before it equals its last base
+other replacements   what is left between common ends is aligned as haplotypes are (`haplotypes.COSTS`): substitutions,
+                     insertions and deletions, each moved left as far as the one before it; neighbouring gaps stay
+                     one allele that deletes some bases and inserts others
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from readwarp.call.haplotypes import COSTS
+from readwarp.call.inputs import contig_length
+from readwarp.index.bases import unpack
+from readwarp.index.store import Reference
+from readwarp.pairwise.cpu import score_pairs, trace_pairs
+from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, MATCH
+
+STRIDE = 64  # bases of reference that moving left looks at in one go
+Allele = tuple[int, int, bytes]  # begin, deleted, inserted
+
+
+class Bases:
+    """The bases 0-4 of one contig."""
+
+    def __init__(self, reference: Reference, contig: int):
+        self._packed, self._offset = reference.packed, int(reference.contig_offsets[contig])
+        self.length = contig_length(reference, contig)
+
+    def between(self, start: int, stop: int) -> bytes:
+        out = np.empty(stop - start, np.uint8)
+        unpack(self._packed, self._offset + start, self._offset + stop, out)
+        return out.tobytes()
+
+
+def is_indel(allele: Allele) -> bool:
+    return not allele[1] == len(allele[2]) == 1
+
+
+def spelled(bases: Bases, position: int, new: bytes, size: int) -> Iterator[Allele]:
+    """The alleles of `size` reference bases from `position` on that become `new`, in order."""
+    old = bases.between(position, position + size)
+    if size == len(new):
+        yield from _substitutions(position, old, new)
+        return
+    while old and new and old[0] == new[0]:
+        position, old, new = position + 1, old[1:], new[1:]
+    while old and new and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    barrier = 1  # nothing moves to before it: an insertion or deletion has an anchor base
+    for begin, gone, inserted in _parts(position, old, new):
+        if len(gone) == len(inserted):
+            yield from _substitutions(begin, gone, inserted)
+            barrier = begin + len(gone)
+            continue
+        if not (gone and inserted):
+            begin, inserted = _leftmost(bases, begin, gone, inserted, barrier)
+        yield begin, len(gone), inserted
+        barrier = begin + len(gone) + 1
+
+
+def _substitutions(position: int, old: bytes, new: bytes) -> Iterator[Allele]:
+    for i in range(len(old)):
+        if old[i] != new[i]:
+            yield position + i, 1, new[i : i + 1]
+
+
+def _parts(position: int, old: bytes, new: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+    """Position, bases deleted and inserted of each stretch of pairs or of gaps of an alignment."""
+    if not (old and new):
+        yield position, old, new
+        return
+    stretch = (0, 0)  # bases of `old` and `new`
+    was_match = True
+    for operation, length in _aligned(old, new):
+        if (operation == MATCH) != was_match and stretch != (0, 0):
+            yield position, old[: stretch[0]], new[: stretch[1]]
+            position, old, new = position + stretch[0], old[stretch[0] :], new[stretch[1] :]
+            stretch = (0, 0)
+        was_match = operation == MATCH
+        stretch = (stretch[0] + length * (operation != INSERTION), stretch[1] + length * (operation != DELETION))
+    yield position, old, new
+
+
+def _aligned(old: bytes, new: bytes) -> list[tuple[int, int]]:
+    """Operations and lengths of the best alignment from end to end."""
+    zero, sizes = np.zeros(1, np.int64), (np.array([len(new)]), np.array([len(old)]))
+    pairs = Pairs(np.frombuffer(new, np.uint8), zero, sizes[0], np.frombuffer(old, np.uint8), zero, sizes[1])
+    cigar = trace_pairs(pairs, COSTS, GLOBAL, score_pairs(pairs, COSTS, GLOBAL)).cigar.tolist()
+    return [(run & 15, run >> 4) for run in cigar]
+
+
+def _leftmost(bases: Bases, begin: int, old: bytes, new: bytes, barrier: int) -> tuple[int, bytes]:
+    """Where a deletion of `old` or an insertion of `new` begins once it is moved left, and what it inserts."""
+    gap, ahead, shift = old or new, b"", 0
+    while begin - shift > barrier:
+        if not ahead:
+            ahead = bases.between(max(0, begin - shift - STRIDE), begin - shift)
+        if ahead[-1] > 3 or ahead[-1] != gap[-1 - shift % len(gap)]:
+            break
+        ahead, shift = ahead[:-1], shift + 1
+    turn = len(new) - shift % len(new) if new else 0
+    return begin - shift, new[turn:] + new[:turn]
