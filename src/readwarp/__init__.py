@@ -10,11 +10,12 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Index": "readwarp.index",
     "Aligner": "readwarp.align",
+    "Caller": "readwarp.call.caller",
     "pair_hmm": "readwarp.call.pairhmm.api",
     "pairwise": "readwarp.pairwise",
     "Scoring": "readwarp.config",
 }
-__all__ = ["Aligner", "Index", "Scoring", "__version__", "pair_hmm", "pairwise"]
+__all__ = ["Aligner", "Caller", "Index", "Scoring", "__version__", "pair_hmm", "pairwise"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,8 +1,10 @@
 """Sorted alignments to a VCF file: windows of the reference through threads, written in order."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,10 +27,11 @@ from readwarp.formats.vcf import VariantWriter, header_text, rows_of
 from readwarp.index.build import read_reference
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics
-from readwarp.stream.runner import run_ordered
+from readwarp.stream.runner import ordered
 
 WINDOW = 1 << 17  # reference bases
 DEPTH_OF_A_BATCH = 64  # reads across a base that --batch-bases reckons with
+T = TypeVar("T")
 
 
 def call_variants(
@@ -59,22 +62,16 @@ def call_variants(
     if isinstance(reference, Path):
         reference_path = reference
         reference = read_reference(reference_path)
-    reader = AlignedReader(alignments, reference_path, resources.threads)
-    try:
-        names, groups = choose_samples(reader, samples)
-        if gvcf and len(names) > 1:
-            raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
-        keep = ReadFilter(parameters.min_mapping_quality, samples=groups)
-        contigs = match_contigs(reader, reference, whole=regions is None)
-        memory = resources.memory or free_memory() // 2
-        most_bases = memory // (BYTES_PER_BASE * resources.threads)
-        caller = Caller(
-            *(reference, reader, contigs, keep, parameters, choose(resources.device), metrics, most_bases),
-            samples=len(names),
-            ploidies=ploidies_of(ploidies, reference, parameters.ploidy),
-            forced=forced_alleles(alleles, reference, metrics) if alleles else None,
-            with_bands=gvcf,
-        )
+    opened = open_caller(
+        *(reference, alignments, parameters, resources, metrics),
+        samples=samples,
+        gvcf=gvcf,
+        alleles=alleles,
+        ploidies=ploidies,
+        whole=regions is None,
+        reference_path=reference_path,
+    )
+    with opened as (caller, names):
         extra = header_lines(GQ_BANDS) if gvcf else ()
         header = describe(reference, names, command, str(reference_path or alignments), extra)
         path = None if output is None else str(output)
@@ -86,8 +83,56 @@ def call_variants(
             writer.abort()
             raise
         writer.close()
+
+
+@contextmanager
+def open_caller(
+    reference: Reference,
+    alignments: Path,
+    parameters: CallParameters,
+    resources: Resources,
+    metrics: Metrics,
+    *,
+    samples: Sequence[str],
+    gvcf: bool,
+    alleles: Path | None,
+    ploidies: Path | None,
+    whole: bool,
+    reference_path: Path | None,
+) -> Iterator[tuple[Caller, tuple[str, ...]]]:
+    """What calls windows, and the names of its samples; `whole`: the whole reference will be called."""
+    reader = AlignedReader(alignments, reference_path, resources.threads)
+    try:
+        names, groups = choose_samples(reader, samples)
+        if gvcf and len(names) > 1:
+            raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
+        keep = ReadFilter(parameters.min_mapping_quality, samples=groups)
+        contigs = match_contigs(reader, reference, whole)
+        memory = resources.memory or free_memory() // 2
+        most_bases = memory // (BYTES_PER_BASE * resources.threads)
+        caller = Caller(
+            *(reference, reader, contigs, keep, parameters, choose(resources.device), metrics, most_bases),
+            samples=len(names),
+            ploidies=ploidies_of(ploidies, reference, parameters.ploidy),
+            forced=forced_alleles(alleles, reference, metrics) if alleles else None,
+            with_bands=gvcf,
+        )
+        yield caller, names
     finally:
         reader.close()
+
+
+def call_windows(
+    caller: Caller, targets: list[Target], resources: Resources, work: Callable[[Target], T]
+) -> Generator[T, None, None]:
+    """work(window) of all windows, in order, by as many threads as there may be."""
+    size = min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
+
+    def bind(worker: int) -> None:
+        caller.backend.bind(caller.backend.device_of(worker))
+
+    workers = resources.threads
+    return ordered(windows(targets, size), work, workers, 2 * workers + 2, bind)
 
 
 def _run(
@@ -97,9 +142,7 @@ def _run(
     resources: Resources,
     progress: Callable[[int, int], None] | None,
 ) -> None:
-    size = min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
     total, done = sum(target.stop - target.start for target in targets), 0
-
     contigs = caller.reference.names
     joiner = BlockJoiner(contigs)
 
@@ -112,19 +155,13 @@ def _run(
             parts.append(lines if found.bands is None else piece_of(found.bands, rows, contigs))
         return parts, window.stop - window.start
 
-    def write(result: tuple[list[bytes | Piece], int]) -> None:
-        nonlocal done
-        for part in result[0]:
-            writer.write(part if isinstance(part, bytes) else joiner.add(part))
-        done += result[1]
-        if progress:
-            progress(done, total)
-
-    def bind(worker: int) -> None:
-        caller.backend.bind(caller.backend.device_of(worker))
-
-    workers = resources.threads
-    run_ordered(windows(targets, size), work, write, workers, 2 * workers + 2, bind)
+    with closing(call_windows(caller, targets, resources, work)) as results:
+        for parts, bases in results:
+            for part in parts:
+                writer.write(part if isinstance(part, bytes) else joiner.add(part))
+            done += bases
+            if progress:
+                progress(done, total)
     writer.write(joiner.finish())
 
 

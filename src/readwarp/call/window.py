@@ -90,6 +90,8 @@ class Caller:
         with self.metrics.time("read_alignments"):
             reads = self._reads(contig, low, high, most_bases)
         self.metrics.count("reads_used", int(((reads.position >= start) & (reads.position < stop)).sum()))
+        lost = (reads.unassigned >= start) & (reads.unassigned < stop)
+        self.metrics.count("reads_without_sample", int(lost.sum()))
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)

@@ -22,7 +22,10 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be gzipped")
     parser.add_argument(
-        "alignments", type=Path, metavar="ALIGNMENTS", help="BAM or CRAM, sorted and indexed; - is a sorted stream"
+        "alignments",
+        type=Path,
+        metavar="ALIGNMENTS",
+        help="sorted and indexed BAM or CRAM; - is a sorted stream of BAM, CRAM or SAM",
     )
     shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")
     shared.add_calling(parser)
@@ -74,4 +77,7 @@ def run(options: argparse.Namespace) -> int:
 def summarize(metrics: "Metrics") -> None:
     """One line on what came out."""
     found, passed = metrics.counts.get("variants", 0), metrics.counts.get("variants_pass", 0)
-    logging.getLogger("readwarp").info("%s variants, %s pass all filters", f"{found:,}", f"{passed:,}")
+    logger = logging.getLogger("readwarp")
+    logger.info("%s variants, %s pass all filters", f"{found:,}", f"{passed:,}")
+    if lost := metrics.counts.get("reads_without_sample", 0):
+        logger.warning("%s reads have no read group of a sample in the header: left out", f"{lost:,}")

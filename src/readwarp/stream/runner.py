@@ -4,6 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from itertools import count
 from queue import Full, Queue
 from typing import Any, TypeVar
@@ -23,11 +24,27 @@ def run_ordered(
     in_flight: int,
     bind: Callable[[int], None] | None = None,
 ) -> None:
-    """write(work(item)) for each item, in the order of the items; `work` runs in `workers` threads.
+    """write(work(item)) for each item, in the order of the items; see `ordered`.
 
-    At most `in_flight` items are between reading and writing, and two more are read ahead. Items are produced by a
-    thread of their own; `write` runs in the calling one, where signals arrive. `bind(i)` is called first in worker i.
-    The first error, from any of them, ends the run: what has not begun is dropped, and the error is raised here.
+    `write` runs in the calling thread, where signals arrive. The first error, from any thread, ends the run: what has
+    not begun is dropped, and the error is raised here.
+    """
+    with closing(ordered(items, work, workers, in_flight, bind)) as results:
+        for result in results:
+            write(result)
+
+
+def ordered(
+    items: Iterable[T],
+    work: Callable[[T], U],
+    workers: int,
+    in_flight: int,
+    bind: Callable[[int], None] | None = None,
+) -> Generator[U, None, None]:
+    """work(item) of each item, in the order of the items; `work` runs in `workers` threads.
+
+    At most `in_flight` items are between reading and what is taken from here, and two more are read ahead. Items are
+    produced by a thread of their own. `bind(i)` is called first in worker i.
     """
     numbers = count()
     pool = ThreadPoolExecutor(
@@ -39,9 +56,9 @@ def run_ordered(
         for item in ahead:
             pending.append(pool.submit(work, item))
             while pending and (len(pending) >= in_flight or pending[0].done()):
-                write(pending.popleft().result())
+                yield pending.popleft().result()
         while pending:
-            write(pending.popleft().result())
+            yield pending.popleft().result()
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
