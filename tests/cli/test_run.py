@@ -8,6 +8,12 @@ import pysam
 import pytest
 from command_samples import CONTIGS, pairs, record, reverse_complement, run_main
 
+ALLELES = """##fileformat=VCFv4.2
+##contig=<ID=three,length=9>
+#CHROM	POS	ID	REF	ALT	QUAL	FILTER	INFO
+three	5	.	A	C	.	.	.
+"""
+
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
@@ -125,3 +131,31 @@ def test_targets_and_ploidy(reference, sample, tmp_path):
     assert run_main(["run", reference, *sample, *options]) == 0
     with pysam.VariantFile(str(tmp_path / "out" / "x.vcf.gz")) as file:
         assert [(c.pos, c.samples[0]["GT"]) for c in file] == [(4001, (0, 0, 1, 1))]
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "reason"),
+    [
+        ("--ploidy-bed", "one\t0\t100\tmany\n", "record 1"),
+        ("--targets", "three\t0\t100\n", "three"),
+        ("--alleles", ALLELES, "three"),
+    ],
+)
+def test_bad_files_are_refused_before_any_work(reference, sample, tmp_path, capsys, option, text, reason):
+    given = tmp_path / "given"
+    given.write_text(text)
+    assert run_main(["run", reference, *sample, option, given, "-o", tmp_path / "out", "-q"]) == 3
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_gvcf(reference, sample, tmp_path, capfd):
+    """The file is named as one, holds blocks of reference too, and they are not taken for variants."""
+    assert run_main(["run", reference, *sample, "--gvcf", "-o", tmp_path / "out"]) == 0
+    with pysam.VariantFile(str(tmp_path / "out" / "x.g.vcf.gz")) as file:
+        alleles = [call.alts for call in file]
+    assert ("<NON_REF>",) in alleles and len([alts for alts in alleles if len(alts) > 1]) >= 2
+    counts = json.loads((tmp_path / "out" / "metrics.json").read_text())["counts"]
+    assert counts["snvs"] == counts["indels"] == 1
+    shown = capfd.readouterr().out
+    assert "one:3,001" in shown and "NON_REF" not in shown

@@ -31,7 +31,7 @@ def count(rows: Alignments, metrics: Metrics) -> None:
         ("mate_elsewhere", elsewhere),
         ("mate_elsewhere_sure", elsewhere & (rows.mapping_quality >= SURE)),
     ):
-        metrics.count(PREFIX + name, np.count_nonzero(chosen))
+        metrics.count(PREFIX + name, int(np.count_nonzero(chosen)))
 
 
 def flagstat(metrics: Metrics) -> dict[str, int]:

@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
         with Reporter(options) as reporter:
             index = open_index(job, reporter)
             targets = shared.targets(options, index.reference)
+            check_calling_files(options, index.reference)
             align(replace(job, output=str(bam), stages=("formats", "calling")), reporter, index)
             for stale in (vcf, Path(f"{vcf}.tbi"), metrics):  # of earlier alignments; --force was given
                 stale.unlink(missing_ok=True)
@@ -97,6 +98,16 @@ def call(
     metrics.lap("call")
     bases = sum(t.stop - t.start for t in targets) if targets else int(reference.contig_offsets[-1])
     metrics.note(mean_depth=round(metrics.counts.get("bases_counted", 0) / max(1, bases), 2))
+
+
+def check_calling_files(options: argparse.Namespace, reference: "Reference") -> None:
+    """Read the files that calling needs, so that a bad one is known before hours of aligning."""
+    from readwarp.call.forced import read_alleles
+    from readwarp.call.pipeline import ploidies_of
+
+    ploidies_of(options.ploidy_bed, reference, options.ploidy)
+    if options.alleles:
+        read_alleles(options.alleles, reference)
 
 
 def sample_of(job: "AlignJob") -> str:
