@@ -88,13 +88,13 @@ class AlignParameters:
 class CallParameters:
     ploidy: int = 2
     min_base_quality: int = 10
-    min_mapping_quality: int = 20
+    min_mapping_quality: int = 10
     max_depth: int = 8000
     max_region_reads: int = 1000  # reads compared with haplotypes in one region; more are thinned
-    min_quality: float = 20.0  # QUAL below which a site is filtered LowQual
+    min_quality: float = 5.0  # QUAL below which a site is filtered LowQual
     min_alternate_count: int = 2  # reads that make an allele a candidate ...
     min_alternate_fraction: float = 0.1  # ... and their share of those counted at the site
-    min_alternate_quality: int = 40  # sum of their base qualities there, below which no call could pass min_quality
+    min_alternate_quality: int = 30  # sum of their base qualities there, below which no call could pass min_quality
     min_indel_fraction: float = 0.06
     snv_prior: float = 1e-3  # heterozygosity
     indel_prior: float = 1.25e-4
