@@ -120,20 +120,19 @@ def _rows(reads: list[ndarray], qualities: Phreds, gap_open: Phreds | None, gap_
 
 def _phreds(given: Any, offsets: ndarray, name: str) -> ndarray:
     """One Phred for each base of all reads."""
-    number = offsets.size - 1
-    if np.ndim(given) == 0:
-        values = [np.full(int(offsets[-1]), given)]
-    elif number == 1 and (len(given) == 0 or np.ndim(given[0]) == 0):
+    lengths = np.diff(offsets).tolist()
+    if np.isscalar(given) or getattr(given, "ndim", 1) == 0:
+        values = [np.full(length, given) for length in lengths]
+    elif len(lengths) == 1 and (len(given) == 0 or np.isscalar(given[0])):
         values = [np.asarray(given)]
     else:
         values = [np.asarray(each) for each in given]
-        if len(values) != number:
-            raise UsageError(f"{name} of {len(values)} reads, but {number} reads")
-    if np.ndim(given) != 0:
-        for read, (value, length) in enumerate(zip(values, np.diff(offsets).tolist(), strict=True)):
-            if value.shape != (length,):
-                raise UsageError(f"read {read + 1}: {value.size} {name}, but {length} bases")
-    joined = np.concatenate([*values, np.empty(0, np.uint8)]) if values else np.empty(0, np.uint8)
+    if len(values) != len(lengths):
+        raise UsageError(f"{name} of {len(values)} reads, but {len(lengths)} reads")
+    for read, (value, length) in enumerate(zip(values, lengths, strict=True)):
+        if value.shape != (length,):
+            raise UsageError(f"read {read + 1}: {value.size} {name}, but {length} bases")
+    joined = np.concatenate([*values, np.empty(0, np.uint8)])
     if joined.size and (joined.dtype.kind not in "uif" or joined.min() < 0 or joined.max() > HIGHEST):
         raise UsageError(f"{name}: Phreds must lie between 0 and {HIGHEST}")
     phreds = joined.astype(np.uint8)
