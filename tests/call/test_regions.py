@@ -14,6 +14,7 @@ from readwarp.call.mates.cpu import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.regions import FLANK, LEAST_FLANK, MAX_REGION, MIN_BASES, REACHES, SPARE
+from readwarp.call.regions.clipped import with_clipped
 from readwarp.call.regions.cpu import find_regions
 from readwarp.call.sites.cpu import find_sites
 from readwarp.config import CallParameters
@@ -272,6 +273,7 @@ def regions_between(reads: list[Read], reference: str, low: int, high: int, max_
     batch = replace(batch, qualities=qualities)
     bases, p = codes(reference), CallParameters()
     sites = find_sites(count_window(batch, bases[low:high], low, high, p), bases[low:high], p)
+    sites = with_clipped(batch, qualities, sites, bases, 0, low, high)
     regions, within = find_regions(batch, qualities, sites, bases, 0, low, high, max_reads)
     rows = [(*row[:5], [(chosen[r], a, b) for r, a, b in row[5]]) for row in listed(regions, batch)]
     return rows, list(zip(sites.begin.tolist(), sites.is_indel.tolist(), within.tolist(), strict=True))

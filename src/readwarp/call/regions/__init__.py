@@ -2,6 +2,7 @@
 
     find_regions(reads: AlignedReads, qualities: uint8 [b], sites: Sites, reference: uint8, start: int,
                  low: int, high: int, max_reads: int) -> Regions, in_region: bool [s]
+    with_clipped(reads, qualities, sites, reference, start, low, high) -> Sites: those, and what clips spell besides
 
 `reference` are bases 0-4 from position `start` of the contig on, beyond what regions reach; [low, high) the window of
 the pileup, outside of which nothing is looked for. A site outside of all regions is a single substitution, which
@@ -30,6 +31,8 @@ of their names are kept, both mates or none (status CAPACITY); where one name al
 
 MIN_CLIP, MIN_CLIP_QUALITY = 8, 15  # bases, mean Phred
 MIN_CLIPS, MIN_CLIP_FRACTION = 2, 0.05
+MAX_CLIP = 256  # bases of a clip that are looked at
+MIN_REJOINED, REJOINED_PER_ERROR = 10, 10
 REACHES = ((4, 20), (2, 10), (1, 5), (0, 1))  # bases around a substitution, and around any other mark
 MAX_REGION = 300
 FLANK = 56  # two k-mers of 25 and a little before the first variant

@@ -1,5 +1,7 @@
 """Places where soft clips pile up: the ends of insertions and deletions that no CIGAR shows."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from readwarp.batches import AlignedReads
@@ -8,12 +10,18 @@ from readwarp.call.pileup.scalar import SOFT_CLIP, is_match
 from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
 from readwarp.device.jit import kernel
 
+ENDING, BEGINNING = 0, 1  # sides of a place: reads that end there in a clip, and reads that begin behind one
 
-def find_clip_places(reads: AlignedReads, qualities: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-    """int64 positions in (low, high), ascending: where reads end in a clip, and where they begin behind one.
 
-    A position is that of the first base behind the place.
-    """
+@dataclass(frozen=True, slots=True)
+class ClipPlaces:
+    """Positions of the first base behind each place, within (low, high), ascending."""
+
+    ending: np.ndarray  # int64, where reads end in a clip
+    beginning: np.ndarray  # int64, where they begin behind one
+
+
+def find_clip_places(reads: AlignedReads, qualities: np.ndarray, low: int, high: int) -> ClipPlaces:
     clips = np.zeros((2, high - low + 1), np.int32)
     across = np.zeros(high - low + 2, np.int32)
     count_clips(
@@ -26,14 +34,14 @@ def find_clip_places(reads: AlignedReads, qualities: np.ndarray, low: int, high:
         np.flatnonzero((number >= MIN_CLIPS) & (number >= MIN_CLIP_FRACTION * beside)) + low + 1
         for number, beside in ((ending, depth[: ending.size]), (beginning, depth[1 : 1 + beginning.size]))
     ]
-    return found[0], found[1]
+    return ClipPlaces(*found)
 
 
-def pair_places(ending: np.ndarray, beginning: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Spans of deletions that clips may show: from each place of `ending` to the next of `beginning`."""
-    following = np.searchsorted(beginning, ending, side="right")
-    is_paired = following < beginning.size
-    first, last = ending[is_paired], beginning[following[is_paired]]
+def pair_places(places: ClipPlaces) -> tuple[np.ndarray, np.ndarray]:
+    """Spans of deletions that clips may show: from each place where reads end to the next where they begin."""
+    following = np.searchsorted(places.beginning, places.ending, side="right")
+    is_paired = following < places.beginning.size
+    first, last = places.ending[is_paired], places.beginning[following[is_paired]]
     is_near = last - first <= MAX_INDEL
     return first[is_near], last[is_near]
 
@@ -43,31 +51,39 @@ def count_clips(
     position, reference_stop, cigar, cigar_offsets, qualities, read_offsets, low, high, least, least_quality,
     clips, across,
 ):  # fmt: skip
-    """Add every read to `clips` [ending | beginning, boundary], and to `across`: +1 where it begins, -1 behind it."""
+    """Add every read to `clips` [ENDING | BEGINNING, boundary], and to `across`: +1 where it begins, -1 behind it."""
     for read in range(position.size):
         if position[read] >= high or reference_stop[read] <= low:
             continue
-        across[max(position[read], low) - low] += 1
-        across[min(reference_stop[read], high) - low] -= 1
-        leading = trailing = np.int64(0)
-        is_leading = True
-        for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-            operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
-            if operation == SOFT_CLIP and is_leading:
-                leading = length
-            elif operation == SOFT_CLIP:
-                trailing = length
-            elif is_match(operation):
-                is_leading = False
-        first, last = read_offsets[read], read_offsets[read + 1]
-        if leading >= least and position[read] >= low and is_good(qualities, first, first + leading, least_quality):
-            clips[1, position[read] - low] += 1
-        if (
-            trailing >= least
-            and reference_stop[read] <= high
-            and is_good(qualities, last - trailing, last, least_quality)
-        ):
-            clips[0, reference_stop[read] - low] += 1
+        begin, end = position[read], reference_stop[read]
+        across[max(begin, low) - low] += 1
+        across[min(end, high) - low] -= 1
+        leading, trailing = good_clips(cigar, cigar_offsets, qualities, read_offsets, read, least, least_quality)
+        if leading and begin >= low:
+            clips[BEGINNING, begin - low] += 1
+        if trailing and end <= high:
+            clips[ENDING, end - low] += 1
+
+
+@kernel
+def good_clips(cigar, cigar_offsets, qualities, read_offsets, read, least, least_quality):
+    """Bases clipped at the beginning and at the end of a read, 0 where they are too few or of low quality."""
+    leading = trailing = np.int64(0)
+    is_leading = True
+    for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
+        operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
+        if operation == SOFT_CLIP and is_leading:
+            leading = length
+        elif operation == SOFT_CLIP:
+            trailing = length
+        elif is_match(operation):
+            is_leading = False
+    first, last = read_offsets[read], read_offsets[read + 1]
+    if leading < least or not is_good(qualities, first, first + leading, least_quality):
+        leading = np.int64(0)
+    if trailing < least or not is_good(qualities, last - trailing, last, least_quality):
+        trailing = np.int64(0)
+    return leading, trailing
 
 
 @kernel

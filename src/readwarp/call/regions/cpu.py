@@ -20,8 +20,8 @@ def find_regions(
     max_reads: int,
 ) -> tuple[Regions, np.ndarray]:
     """See the step's contract."""
-    ending, beginning = find_clip_places(reads, qualities, low, high)
-    marks = marks_of(sites, np.concatenate((ending, beginning)), *pair_places(ending, beginning))
+    places = find_clip_places(reads, qualities, low, high)
+    marks = marks_of(sites, np.concatenate((places.ending, places.beginning)), *pair_places(places))
     spans = cluster(marks)
     first, last = start, start + reference.size
     begin, end = np.maximum(spans.start, first), np.minimum(spans.stop, last)
