@@ -12,8 +12,8 @@ of one name) that are one in RAREST of those that leave their node. A k is refus
 or the kept edges have a cycle; then the next of SIZES is tried. Haplotypes are the ways through the forks.
 
 Alleles. The alleles of the region's sites, each of which a fragment shows, does not show, or does not cover, by its
-CIGARs; haplotypes are the ways through them, an allele being taken or not. An allele that no haplotype has, and one
-that was asked for, also makes one by itself.
+CIGARs; haplotypes are the ways through those that are shown, an allele being taken or not. An allele that no haplotype
+has, and one that was asked for, also makes one by itself.
 
 The same rule leads through forks and alleles. Let m be the fragments that know both the choice before and this one,
 and c those of them that agree with the way so far, and with this choice; the way goes on where

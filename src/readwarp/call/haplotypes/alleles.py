@@ -176,9 +176,12 @@ def combine_alleles(alleles, shown, known, fragments, ways):
     way_of[0], place[0], support[0] = 0, 0, fragments
     found, is_full, before = np.int64(1), False, np.uint64(0)
     for i in range(len(alleles)):
-        if not is_simple(alleles[i, DELETED], alleles[i, INSERTED]):
-            continue
         choice = np.uint64(1) << np.uint64(i)
+        is_shown = False
+        for f in range(fragments):
+            is_shown |= shown[f] & choice != 0
+        if not is_shown:
+            continue
         for w in range(found):
             if support[w] == NO_WAY or place[w] > i:
                 continue
