@@ -1,12 +1,12 @@
 """The graph, its ways and the ways through alleles against plain Python."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from call.making import LETTERS, codes, offsets
+from call.making import LETTERS, codes, offsets, random_sequence
 from readwarp.call.haplotypes import MAX_FORKS, MAX_WAYS, MIN_FRAGMENTS, RAREST
 from readwarp.call.haplotypes.alleles import combine_alleles
 from readwarp.call.haplotypes.assembly import assemble
@@ -107,20 +107,20 @@ def has_cycle(edges: set[str]) -> bool:
 @st.composite
 def small_regions(draw):
     """A short reference and reads of a few changed copies of it, so that there are forks, cycles and repeats."""
-    reference = draw(st.text("ACGT", min_size=14, max_size=24))
+    reference = random_sequence(draw(st.integers(20, 50)), draw(st.integers(0, 10**6)))
     copies = [reference]
-    for _ in range(draw(st.integers(0, 3))):
+    for _ in range(draw(st.integers(0, 5))):
         copy = draw(st.sampled_from(copies))
-        p, size = draw(st.integers(1, len(copy) - 2)), draw(st.integers(0, 2))
+        p, size = draw(st.integers(4, len(copy) - 5)), draw(st.integers(0, 2))
         copies.append(copy[:p] + draw(st.text("ACGTN", max_size=3)) + copy[p + size :])
     reads = []
-    for f in range(draw(st.integers(0, 14))):
+    for f in range(draw(st.sampled_from([0, 3, 8, 20, 40]))):
         copy = draw(st.sampled_from(copies))
         a = draw(st.integers(0, len(copy) // 2))
-        reads.append((f, copy[a : a + draw(st.integers(4, 24))]))
+        reads.append((f, copy[a : a + draw(st.integers(10, 80))]))
         if draw(st.booleans()):
             reads.append((f, copy[draw(st.integers(0, len(copy) // 2)) :]))
-    return reference, reads, draw(st.integers(3, 6))
+    return reference, reads, draw(st.integers(4, 8))
 
 
 @settings(deadline=None, max_examples=300)
@@ -153,7 +153,7 @@ def expected_ways(begins: list[int], deleted: list[int], shown: list[int], known
     for bits in product((0, 1), repeat=len(used)):
         way = sum(bit << i for bit, i in zip(bits, used, strict=True))
         taken = [i for i in used if way >> i & 1]
-        if any(begins[b] < begins[a] + deleted[a] for a, b in zip(taken, taken[1:], strict=False)):
+        if any(begins[b] < begins[a] + deleted[a] for a, b in pairwise(taken)):
             continue
         support = len(shown)
         for place, i in enumerate(used):
