@@ -25,6 +25,7 @@ from readwarp.call.genotypes.joining import joined, no_calls
 from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.haplotypes.cpu import build_haplotypes
 from readwarp.call.inputs import contig_length
+from readwarp.call.lost import weigh_lost
 from readwarp.call.mates.cpu import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
@@ -120,12 +121,15 @@ class Caller:
         single = selected_sites(sites, np.flatnonzero(near & ~in_region))
         evidence = weigh_substitutions(reads, reads.qualities, single, p.min_base_quality, p.max_depth)
         regional, likelihoods, phase = self._weigh(reads, regions, sites, bases, first, window)
+        around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
+        asked = self.forced.within(window.contig, *around) if self.forced else ()
+        lost = weigh_lost(asked, (single, regional), reads, pileup, bases, first, p)
         with self.metrics.time("genotypes"):
             parts = (
                 self._genotyped(single, evidence, bases, first, None),
                 self._genotyped(regional, likelihoods, bases, first, phase),
+                *(self._genotyped(*weighed, bases, first, None) for weighed in lost),
             )
-            around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
             return mark_overlaps(joined(parts, *around, samples=self.samples))
 
     def _genotyped(

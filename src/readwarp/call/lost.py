@@ -1,0 +1,37 @@
+"""Forced alleles that found no place among a region's haplotypes: weighed by bases alone, as sites of their own."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from readwarp.batches import AlignedReads, Likelihoods, Pileup, Sites
+from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
+from readwarp.call.forced import missing
+from readwarp.call.sites.cpu import forced_sites
+from readwarp.call.sites.select import selected
+from readwarp.call.spelling import Allele
+from readwarp.config import CallParameters
+
+
+def weigh_lost(
+    asked: Sequence[Allele],
+    found: Sequence[Sites],
+    reads: AlignedReads,
+    pileup: Pileup,
+    reference: np.ndarray,
+    start: int,
+    parameters: CallParameters,
+) -> Iterator[tuple[Sites, Likelihoods]]:
+    """Sites and Likelihoods of those `asked` for that are alleles of none of the sites `found`.
+
+    `reference` begins at `start` and covers what the reads reach. Nothing where nothing is lost.
+    """
+    for sites in found:
+        asked = missing(asked, sites)
+    if not asked:
+        return
+    lost = forced_sites(pileup, reference[pileup.start - start : pileup.stop - start], asked)
+    indels = selected(lost, np.flatnonzero(lost.is_indel))
+    yield indels, weigh_indels(reads, pileup, indels, reference, start, parameters.max_depth)[0]
+    others = selected(lost, np.flatnonzero(~lost.is_indel))
+    yield others, weigh_substitutions(reads, reads.qualities, others, parameters.min_base_quality, parameters.max_depth)
