@@ -30,14 +30,14 @@ def made_calls() -> Calls:
         likelihoods=[((300, 200, 150, 180, 0, 160), (0,) * 6), ((12, 0, 80), (200, 0, 210))],
         phase_set=np.array([[-1, -1], [-1, 449]]),
         filters=[(), ("LowQual", "StrandBias")],
-        annotations={"DP": np.array([20, 38]), "QD": np.array([1.5, 0.3247]), "MQRankSum": np.array([-0.5, NAN])},
+        annotations={"DP": np.array([20, 12345678]), "QD": np.array([1.5, 0.325]), "MQRankSum": np.array([-0.5, NAN])},
     )
 
 
 LINES = (
     "c1\t10\t.\tA\tC,G\t30\tPASS\tAC=1,1;AN=2;AF=0.5,0.5;DP=20;QD=1.5;MQRankSum=-0.5\tGT:GQ:DP:AD:PL\t"
     "1/2:40:20:1,10,9:300,200,150,180,0,160\t./.:0:0:0,0,0:0,0,0,0,0,0\n"
-    "HLA-A*01:01\t500\t.\tGT\tG\t12.346\tLowQual;StrandBias\tAC=2;AN=4;AF=0.5;DP=38;QD=0.325\tGT:GQ:DP:AD:PL:PS\t"
+    "HLA-A*01:01\t500\t.\tGT\tG\t12.346\tLowQual;StrandBias\tAC=2;AN=4;AF=0.5;DP=12345678;QD=0.325\tGT:GQ:DP:AD:PL:PS\t"
     "0/1:12:8:4,4:12,0,80:.\t1|0:99:30:15,14:200,0,210:450\n"
 )
 

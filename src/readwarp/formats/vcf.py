@@ -92,11 +92,14 @@ def rows_of(calls: Calls, contigs: Sequence[str]) -> list[tuple[int, bytes]]:
 
 
 def information_texts(calls: Calls) -> list[str]:
-    """INFO of each call, but for what is counted from genotypes; each field with a semicolon before it."""
-    columns = [
-        [f";{name}={number_text(x)}" if x == x else "" for x in column.tolist()]  # NaN differs from itself
-        for name, column in calls.annotations.items()
-    ]
+    """INFO of each call, but for what is counted from genotypes; each field with a semicolon before it.
+
+    Six digits of a Float are written.
+    """
+    columns = []
+    for name, column in calls.annotations.items():
+        digits = "g" if column.dtype.kind == "f" else ""
+        columns.append([f";{name}={x:{digits}}" if x == x else "" for x in column.tolist()])  # NaN differs from itself
     return ["".join(texts) for texts in zip(*columns, strict=True)] if columns else [""] * len(calls)
 
 

@@ -41,7 +41,7 @@ def information(out: Emitted) -> dict[str, np.ndarray]:
     columns = dict(zip(COLUMNS, out.columns.T, strict=True))
     variant_depth = np.where(np.any(out.genotype > 0, axis=2), out.depth, 0).sum(axis=1)
     columns["QD"] = np.where(variant_depth > 0, out.quality / np.maximum(1, variant_depth), np.nan)
-    rounded = {name: np.round(column, DECIMALS.get(name, 3)) for name, column in columns.items()}
+    rounded = {name: np.round(column, DECIMALS.get(name, 3)) + 0.0 for name, column in columns.items()}
     return {name: rounded[name] if name in rounded else out.depth.sum(axis=1) for name in FIELDS}
 
 
