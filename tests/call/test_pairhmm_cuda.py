@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hmm_oracle import all_pairs, random_read
 
+import readwarp
 from readwarp.call.pairhmm import cpu
 
 
@@ -25,6 +26,11 @@ def test_the_bits_of_the_cpu():
     expected = all_pairs(reads, haplotypes, cpu.log_likelihoods)
     found = all_pairs(reads, haplotypes, cuda.log_likelihoods)
     assert np.abs(found - expected).max() < 1e-5  # the simulator's fma may differ in the last bit
+
+
+def test_the_python_interface():
+    on_cpu, on_cuda = (readwarp.pair_hmm(["ACGT", ""], 30, ["ACGTT"], device=device) for device in ("cpu", "cuda"))
+    assert np.abs(on_cuda - on_cpu).max() < 1e-5 and on_cuda[1, 0] == 0
 
 
 def test_small_sums_again_and_long_reads_on_the_host(monkeypatch):

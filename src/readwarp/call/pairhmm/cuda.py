@@ -50,11 +50,11 @@ def log_likelihoods(
     reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
 ) -> tuple[ndarray, ndarray]:
     """See the step's contract. Takes and gives host arrays."""
-    padded = cuda.to_device(np.pad(haplotypes, MARGIN))
-    there = [cuda.to_device(x) for x in (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend, reads.offsets)]
     lengths, sizes = np.diff(reads.offsets), np.diff(haplotype_offsets)
 
     def engine(read: ndarray, haplotype: ndarray, dtype: Any) -> ndarray:
+        columns = (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend, reads.offsets)
+        there, padded = [cuda.to_device(x) for x in columns], cuda.to_device(np.pad(haplotypes, MARGIN))
         tables = tables_of(there, dtype)
         sums = np.empty(read.size, dtype)
         shapes = shape_table(np.dtype(dtype).itemsize)
