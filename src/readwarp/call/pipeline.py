@@ -1,6 +1,7 @@
 """Sorted alignments to a VCF file: windows of the reference through threads, written in order."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ from readwarp.device.backend import choose
 from readwarp.device.machine import free_memory
 from readwarp.errors import UsageError
 from readwarp.formats.aligned import AlignedReader, ReadFilter
-from readwarp.formats.gvcf import BlockJoiner, Piece, header_lines, piece_of
+from readwarp.formats.gvcf import NON_REF, BlockJoiner, Piece, header_lines, piece_of
 from readwarp.formats.vcf import VariantWriter, header_text, rows_of
 from readwarp.index.build import read_reference
 from readwarp.index.store import Reference
@@ -197,14 +198,17 @@ def describe(
 
 def count_calls(calls: Calls, metrics: Metrics) -> None:
     """A record is heterozygous where one of its samples is."""
-    metrics.count("variants", len(calls))
+    counts: Counter[str] = Counter(variants=len(calls))
     transitions = {("A", "G"), ("G", "A"), ("C", "T"), ("T", "C")}
     for alleles, genotypes, filters in zip(calls.alleles, calls.genotype, calls.filters, strict=True):
         if filters:
             continue
-        is_snv = all(len(allele) == 1 for allele in alleles)
-        metrics.count("variants_pass")
-        metrics.count("snvs" if is_snv else "indels")
-        metrics.count("heterozygous", any(len(set(genotype)) > 1 for genotype in genotypes))
-        if is_snv and len(alleles) == 2:
-            metrics.count("transitions" if alleles in transitions else "transversions")
+        listed = tuple(allele for allele in alleles if allele != NON_REF)
+        is_snv = max(map(len, listed)) == 1
+        counts["variants_pass"] += 1
+        counts["snvs" if is_snv else "indels"] += 1
+        counts["heterozygous"] += any(len(set(genotype)) > 1 for genotype in genotypes)
+        if is_snv and len(listed) == 2:
+            counts["transitions" if listed in transitions else "transversions"] += 1
+    for name, number in counts.items():
+        metrics.count(name, number)
