@@ -44,6 +44,13 @@ def test_equals_brute_force(reads):
     assert opening.dtype == extension.dtype == np.uint8
 
 
+def test_only_the_chosen_reads():
+    bases, offsets = codes("A" * 12 + "C" * 12 + "A" * 12), np.array([0, 12, 24, 36])
+    opening, extension = gap_penalties(bases, offsets, np.array([2, 0]))
+    assert opening[:12].tolist() == opening[24:].tolist() == gap_penalties(bases[:12], offsets[:2])[0].tolist()
+    assert set(opening[12:24].tolist()) == {OPEN} and set(extension.tolist()) == {EXTEND}
+
+
 def log_of_slip(flank: str, unit: str, repeats: int, difference: int) -> float:
     """Phred by which a read is less likely from a haplotype whose tract has another number of repeats than it has."""
     read = codes(flank + unit * repeats + flank[::-1])

@@ -58,3 +58,42 @@ def test_eight_bytes():
     a, out = np.arange(20, dtype=np.uint8), np.zeros(12, np.uint8)
     _eights(a, out)
     assert out.tolist() == [0, 0, 0, *range(5, 13), 0]
+
+
+@kernel
+def _floats(a, b, c, symbols, codes, out):
+    x, y, z = simd.load(a, 0), simd.load(b, 0), simd.load(c, 0)
+    count = simd.VECTOR_BYTES // a.itemsize
+    simd.store(out, 0, simd.fused(x, y, z))
+    simd.store(out, count, simd.plus(x, y))
+    wanted, found = simd.splat(symbols, -3), simd.load_bytes(codes, 1, symbols)
+    simd.store(out, 2 * count, simd.where_equal(found, wanted, x, simd.splat(a, 0.1)))
+
+
+@pytest.mark.parametrize(("dtype", "integer", "bits"), [(np.float32, np.int32, 12), (np.float64, np.int64, 27)])
+def test_floats_are_rounded_once(dtype, integer, bits):
+    """(1 + d)(1 + d) - (1 + 2 d) is d d, which a product rounded by itself would lose."""
+    count, small = simd.lanes(dtype), 2.0**-bits
+    a, c = np.full(count, 1 + small, dtype), np.full(count, -1 - 2 * small, dtype)
+    codes, out = np.arange(-count // 2, count // 2 + 1).astype(np.int8), np.zeros(3 * count, dtype)
+    codes[2] = -3
+    _floats(a, a, c, np.empty(1, integer), codes, out)
+    fused, total, chosen = out.reshape(3, count)
+    assert fused.tolist() == [small * small] * count
+    assert total.tolist() == [2 + 2 * small] * count
+    assert chosen.tolist() == np.where(codes[1 : count + 1] == -3, a, dtype(0.1)).tolist()
+
+
+@kernel
+def _transposed(out, source, starts):
+    simd.store_transposed(out, 3, source, starts)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+def test_squares_are_transposed(dtype):
+    count = simd.lanes(dtype)
+    source, starts = np.arange(5 * count).astype(dtype), np.random.default_rng(6).integers(0, 4 * count, count)
+    out = np.zeros(3 + count * count, dtype)
+    _transposed(out, source, starts)
+    assert out[3:].reshape(count, count).T.tolist() == [(start + np.arange(count)).tolist() for start in starts]
+    assert not out[:3].any()

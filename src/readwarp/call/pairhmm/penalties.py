@@ -41,10 +41,14 @@ OPENINGS = opening_table()
 NOT_YET = OPEN + 1
 
 
-def gap_penalties(bases: ndarray, offsets: ndarray) -> tuple[ndarray, ndarray]:
-    """Phred of a gap's opening behind each base of the reads, and of its extension there (uint8 [b] each)."""
+def gap_penalties(bases: ndarray, offsets: ndarray, chosen: ndarray | None = None) -> tuple[ndarray, ndarray]:
+    """Phred of a gap's opening behind each base of the reads, and of its extension there (uint8 [b] each).
+
+    chosen (int64): the reads that are looked at; without it all are, and the bases of others have no tracts.
+    """
+    chosen = np.arange(offsets.size - 1) if chosen is None else chosen
     opening, extension = np.full(bases.size, NOT_YET, np.uint8), np.full(bases.size, EXTEND, np.uint8)
-    penalize(bases, offsets, OPENINGS, np.array(EXTEND_OF_UNIT, np.uint8), opening, extension)
+    penalize(bases, offsets, chosen, OPENINGS, np.array(EXTEND_OF_UNIT, np.uint8), opening, extension)
     return np.minimum(opening, np.uint8(OPEN)), extension
 
 
@@ -54,14 +58,14 @@ def _repeats(bases, i, unit):
 
 
 @kernel
-def penalize(bases, offsets, openings, extend_of_unit, opening, extension):
-    """Lower `opening`, and set `extension`, in the tracts of every read.
+def penalize(bases, offsets, chosen, openings, extend_of_unit, opening, extension):
+    """Lower `opening`, and set `extension`, in the tracts of the chosen reads.
 
     A tract has `needed` or more bases in a row that repeat; so the last of that many is looked at first, and a base
     that does not repeat is jumped over with all windows that hold it.
     """
     longest = openings.shape[1] - 1
-    for read in range(offsets.size - 1):
+    for read in chosen:
         begin, stop = offsets[read], offsets[read + 1]
         for unit in range(1, openings.shape[0] + 1):
             needed, low = (REPEATS - 1) * unit, begin + unit
