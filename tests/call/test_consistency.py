@@ -4,8 +4,9 @@ import random
 from dataclasses import replace
 
 import numpy as np
+import pysam
 import pytest
-from making import Read, aligned_reads, codes, random_sequence, tiled, write_bam, write_fasta
+from making import Read, aligned_reads, codes, random_sequence, segment, tiled, write_fasta
 from vcf_checks import bcftools, check_vcf, check_with_bcftools
 
 from readwarp.batches import Calls
@@ -118,14 +119,45 @@ def test_with_bcftools(tmp_path):
     check_with_bcftools(tmp_path / "a.bcf", fasta)
 
 
-@pytest.mark.parametrize("ploidy", [1, 2, 4])
-def test_what_the_pipeline_writes(tmp_path, ploidy):
+def write_samples(path, own: list[list[Read]]) -> None:
+    """A BAM file with a read group for each sample."""
+    groups = [{"ID": f"g{i}", "SM": f"s{i}"} for i in range(len(own))]
+    head = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": LENGTH}], "RG": groups}
+    reads = sorted(((read, i) for i, reads in enumerate(own) for read in reads), key=lambda x: x[0].position)
+    with pysam.AlignmentFile(str(path), "wb", header=head) as out:
+        for read, i in reads:
+            record = segment(out.header, read, "c")
+            record.set_tag("RG", f"g{i}")
+            out.write(record)
+    pysam.index(str(path))
+
+
+@pytest.mark.parametrize(("ploidy", "samples"), [(1, 1), (2, 3), (4, 1)])
+def test_what_the_pipeline_writes(tmp_path, ploidy, samples):
+    """Other ploidies in an interval."""
     rng, text = random.Random(ploidy), sequence(9)
-    bam = write_bam(tmp_path / "c.bam", {"c": LENGTH}, [("c", read) for read in reads_of(rng, text, ploidy)])
+    write_samples(tmp_path / "c.bam", [reads_of(rng, text, ploidy) for _ in range(samples)])
     fasta = write_fasta(tmp_path / "c.fa", {"c": text})
-    call_variants(fasta, bam, tmp_path / "a.vcf", CallParameters(ploidy=ploidy), Resources(), Metrics())
+    (tmp_path / "ploidy.bed").write_text("c\t400\t800\t3\n")
+    options = {"ploidies": tmp_path / "ploidy.bed"}
+    parameters = CallParameters(ploidy=ploidy)
+    call_variants(fasta, tmp_path / "c.bam", tmp_path / "a.vcf", parameters, Resources(), Metrics(), **options)
     assert check_vcf(tmp_path / "a.vcf", fasta) > 15
     check_with_bcftools(tmp_path / "a.vcf", fasta)
+    with pysam.VariantFile(str(tmp_path / "a.vcf")) as file:
+        assert len(file.header.samples) == samples
+        for record in file:
+            here = 3 if 400 <= record.start < 800 else ploidy
+            assert {len(sample["GT"]) for sample in record.samples.values()} == {here}
+
+
+def test_genomic_vcf(tmp_path):
+    rng, text = random.Random(4), sequence(9)
+    write_samples(tmp_path / "c.bam", [reads_of(rng, text, 2)])
+    fasta = write_fasta(tmp_path / "c.fa", {"c": text})
+    bam, out = tmp_path / "c.bam", tmp_path / "a.g.vcf"
+    call_variants(fasta, bam, out, CallParameters(), Resources(), Metrics(), gvcf=True)
+    assert check_vcf(out, fasta) > 30
 
 
 GOOD = "c\t5\t.\tA\tC\t50\tPASS\tAC=1;AN=2;AF=0.5;DP=9\tGT:GQ:DP:AD:PL\t0/1:50:9:4,5:60,0,50"
