@@ -2,6 +2,7 @@
 
     log_likelihoods(reads: ReadRows, haplotypes: uint8, haplotype_offsets: int64 [h + 1],
                     pair_read: int32 [p], pair_haplotype: int32 [p]) -> float64 [p], Status uint8 [p]
+    penalties.gap_penalties(bases: uint8 [b], offsets: int64 [n + 1]) -> gap_open, gap_extend uint8 [b]
 
 Rows i = 1..R over the bases x of the read, columns j = 1..H over the bases y of the haplotype; M: x_i is aligned to
 y_j, X: x_i is inserted behind y_j, Y: y_j is deleted behind x_i (Durbin et al. 1998, chapter 4):
@@ -21,7 +22,11 @@ aligned from end to end, and inserted bases cost their gap alone. With error = 1
 
 The same values come out for any set and order of pairs, any vector width and any number of threads. Sums are made in
 float32; where one is too small for that, in float64, then in logarithms. Pairs whose haplotype has an unknown base
-begin with float64. A read without bases has log10 P = 0; a haplotype without bases is a ValueError. Status is OK.
+begin with float64. Equal pairs are computed once. A read without bases has log10 P = 0; a haplotype without bases is a
+ValueError. Status is OK.
+
+    scalar.py  rules     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py     logarithms.py  the last resort
+    pairs.py   what is computed, in which precision     penalties.py  gaps by context     api.py  pair_hmm()
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,16 @@
 """One pair per SIMD lane: the recurrence of `readwarp.call.pairhmm` over vectors, BLOCK rows of the read at a time.
 
-Every array is transposed, element `position * lanes + lane`. A row finds T and X in the arrays `above` and `insertion`
-and leaves those of the row below there. Reads of a group end in the same row; rows before a read's first hand the
-scale down as it is, bit for bit: in them SAME, OTHER, INSERTED, INSERTION_STAYS and FLOOR are 0, DELETED and
-DELETION_STAYS 1, and Y begins as the scale. Columns behind a haplotype's end are left out of the sum.
+X counts in units of the opening it came by, o_(i-1), Y in units of o_i, and s of the row above is part of a row's SAME,
+OTHER and FROM_N. What the row below needs of row i is then, in column j,
+
+    T(i, j) = M(i, j) + INSERTED * X(i, j) + DELETED * Y(i, j)      X(i+1, j) = INSERTION_STAYS * X(i, j) + M(i, j)
+
+with M(i, j) = p * T(i-1, j-1) + FLOOR and Y(i, j+1) = DELETION_STAYS * Y(i, j) + M(i, j): five fma. The last row's T is
+M + X, its INSERTED being o and its DELETED 0 (`groups.fill_tables`). T and X stand in `above` and `insertion`.
+
+Every array is transposed, element `position * lanes + lane`. Reads of a group end in the same row; rows before a read's
+first hand the scale down as it is, bit for bit: in them SAME, OTHER, INSERTED, INSERTION_STAYS and FLOOR are 0, DELETED
+and DELETION_STAYS 1, and Y begins as the scale. Columns behind a haplotype's end are left out of the sum.
 """
 
 from readwarp.call.pairhmm.scalar import (

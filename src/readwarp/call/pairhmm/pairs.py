@@ -1,5 +1,6 @@
 """Which pairs are computed, in which order and precision: equal ones once, and again where a sum came out too small."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from readwarp.call.pairhmm.logarithms import log_probabilities
 from readwarp.call.pairhmm.scalar import FLOOR_BITS, MARGIN_BITS, SCALE_BITS, UNKNOWN
 from readwarp.device.jit import kernel
 
+LOG10_2 = math.log10(2.0)
 BUCKET = 8  # rows by which reads of one group of lanes may differ
 PROBABILITY = 10.0 ** (-0.1 * np.arange(256))  # of an error, by Phred
 
@@ -39,35 +41,39 @@ def solve(
         keys = same_read[pair_read] * sizes.size + same_haplotype[pair_haplotype]
     keys, inverse = np.unique(keys, return_inverse=True)
     read, haplotype = np.divmod(keys, max(1, sizes.size))
-    values = np.zeros(keys.size, np.float64)  # that of a read without bases
+    values = np.where(lengths[read] > 0, np.nan, 0.0)
     order = np.lexsort((read, sizes[haplotype], -(-lengths[read] // BUCKET)))
-    order = order[lengths[read[order]] > 0]
     unknown = np.concatenate((np.zeros(1, np.int64), np.cumsum(haplotypes >= UNKNOWN)))
     is_known = unknown[haplotype_offsets[1:]] == unknown[haplotype_offsets[:-1]]
     for dtype in (np.float32, np.float64):
-        chosen = order[is_known[haplotype[order]]] if dtype is np.float32 else order
+        left = order[np.isnan(values[order])]
+        chosen = left[is_known[haplotype[left]]] if dtype is np.float32 else left
         if chosen.size:
-            sums = engine(read[chosen], haplotype[chosen], dtype)
             cells = lengths[read[chosen]] * sizes[haplotype[chosen]]
-            values[chosen] = np.where(is_enough(sums, cells), logarithm(sums), np.nan)
-            order = order[np.isnan(values[order]) | ~is_known[haplotype[order]]] if dtype is np.float32 else order
-    order = order[np.isnan(values[order])]
-    if order.size:
-        values[order] = log_probabilities(
-            contents, reads.offsets, haplotypes, haplotype_offsets, read[order], haplotype[order], PROBABILITY
+            sums = engine(read[chosen], haplotype[chosen], dtype)
+            values[chosen] = logarithms(sums.astype(np.float64), cells, *bits_of(dtype))
+    left = order[np.isnan(values[order])]
+    if left.size:
+        values[left] = log_probabilities(
+            contents, reads.offsets, haplotypes, haplotype_offsets, read[left], haplotype[left], PROBABILITY
         )
     return values[inverse], np.full(pair_read.size, Status.OK, np.uint8)
 
 
-def is_enough(sums: ndarray, cells: ndarray) -> ndarray:
-    """Whether what was added to keep numbers normal, and what was rounded off with them, cannot matter."""
-    floor = FLOOR_BITS[sums.itemsize] + MARGIN_BITS
-    return (sums >= np.ldexp(cells.astype(np.float64), floor)) & np.isfinite(sums)
+def bits_of(dtype: Any) -> tuple[int, float]:
+    """(bits of the scale, what a sum must reach for each of its cells)"""
+    bytes_each = np.dtype(dtype).itemsize
+    return SCALE_BITS[bytes_each], 2.0 ** (FLOOR_BITS[bytes_each] + MARGIN_BITS)
 
 
-def logarithm(sums: ndarray) -> ndarray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log10(sums.astype(np.float64)) - SCALE_BITS[sums.itemsize] * np.log10(2.0)
+@kernel
+def logarithms(sums, cells, scale_bits, least):
+    """log10 of the sums without their scale; NaN where the floor, or what was rounded off below it, might matter."""
+    out = np.empty(sums.size, np.float64)
+    for k in range(sums.size):
+        is_enough = least * cells[k] <= sums[k] < math.inf
+        out[k] = math.log10(sums[k]) - scale_bits * LOG10_2 if is_enough else math.nan
+    return out
 
 
 @kernel
