@@ -187,10 +187,37 @@ def test_depth_of_ten_thousand(tmp_path, identical_names):
         reads.append(replace(read, flag=16 * (i % 4 > 1), name="r" if identical_names else f"r{i}"))
     call(tmp_path, reads[:100], sequence, name="warm")
     began = time.process_time()
-    found, _ = call(tmp_path, reads, sequence)
+    found, metrics = call(tmp_path, reads, sequence)
     assert time.process_time() - began < 20
     if not identical_names:
         assert [(p, g) for p, _, g in found] == [(200, (0, 1)), (279, (0, 1))]
+        assert (metrics.counts["regions"], metrics.counts["regions_thinned"]) == (1, 1)
+
+
+@pytest.mark.parametrize("deleted", [0, 90])
+def test_gaps_that_only_clips_show(tmp_path, deleted):
+    """An insertion of 60 bases, or a deletion of 90, at which every read is clipped."""
+    place, new = 1200, "" if deleted else random_sequence(60, seed=23)
+    while SEQUENCE[place - 1] == (new or SEQUENCE[: place + deleted])[-1]:  # it could be moved left
+        place += 1
+    haplotype = SEQUENCE[:place] + new + SEQUENCE[place + deleted :]
+    reads = []
+    for i, start in enumerate(range(place - 300, place + 300, 6)):
+        bases = haplotype[start : start + 150]
+        left = place - start
+        right = 150 - left - len(new)
+        if left >= 150 or left <= -len(new):
+            p = start if left >= 150 else start - len(new) + deleted
+            reads.append(Read(p, "150M", bases, (35,) * 150, 16 * (i % 2), 60, f"r{i}"))
+        elif left >= max(right, 20):
+            reads.append(Read(start, f"{left}M{150 - left}S", bases, (35,) * 150, 16 * (i % 2), 60, f"r{i}"))
+        elif right >= 20:
+            reads.append(
+                Read(place + deleted, f"{150 - right}S{right}M", bases, (35,) * 150, 16 * (i % 2), 60, f"r{i}")
+            )
+    anchor = SEQUENCE[place - 1]
+    wanted = (place - 1, (SEQUENCE[place - 1 : place + deleted], anchor + new), (1, 1))
+    assert call(tmp_path, reads)[0] == [wanted]
 
 
 def test_nothing_is_covered(tmp_path):
