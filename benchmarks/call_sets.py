@@ -47,8 +47,24 @@ def simulated(folder: Path, name: str) -> CallSet:
 def na12878_chr21(folder: Path) -> CallSet:
     source, name = TEST_DATA / "na12878_chr21", "na12878_chr21"
     reference = Path(shutil.copy(source / "ref.fa", folder / f"{name}.fa"))
+    bed = known(source / "confident.bed", source / "truth.vcf", folder / f"{name}.bed")
     bam = aligned(folder, name, reference, mates(source))
-    return CallSet(name, reference, bam, source / "truth.vcf", source / "confident.bed")
+    return CallSet(name, reference, bam, source / "truth.vcf", bed)
+
+
+def known(bed: Path, truth: Path, target: Path) -> Path:
+    """The confident regions without the places where the truth names a variant and no genotype (./.)."""
+    with pysam.VariantFile(str(truth)) as file:
+        unknown = [(r.chrom, r.start, r.stop) for r in file if None in r.samples[0]["GT"]]
+    with target.open("w") as out:
+        for line in bed.read_text().splitlines():
+            contig, start, stop = line.split()[:3]
+            cuts = [cut for cut in unknown if cut[0] == contig and int(start) < cut[2] and cut[1] < int(stop)]
+            places = [int(start), *(place for cut in cuts for place in cut[1:]), int(stop)]
+            for low, high in zip(places[::2], places[1::2], strict=True):
+                if low < high:
+                    out.write(f"{contig}\t{low}\t{high}\n")
+    return target
 
 
 def na12878_chr20(folder: Path) -> CallSet:
