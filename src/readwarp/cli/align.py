@@ -102,6 +102,7 @@ def job_of(options: argparse.Namespace) -> "AlignJob":
     from readwarp.align.pair import given
     from readwarp.cli.align_job import AlignJob
     from readwarp.cli.inputs import open_inputs
+    from readwarp.formats.output import format_of
 
     return AlignJob(
         reference=options.reference,
@@ -115,4 +116,5 @@ def job_of(options: argparse.Namespace) -> "AlignJob":
         write_index=options.write_index,
         insert_sizes=given(*options.insert_size) if options.insert_size else None,
         command=None if options.no_pg else options.command_line,
+        stages=("text",) if options.sort == "none" and format_of(options.output) == "sam" else ("formats",),
     )

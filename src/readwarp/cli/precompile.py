@@ -1,8 +1,9 @@
-"""The first run's compilation on more than one core: a second process compiles what the first does not need at once.
+"""The first run's compilation on more than one core: further processes compile what the first does not need at once.
 
-While a command compiles the kernels of the align steps, a child compiles those of the formats and of calling into the
-same disk cache, by doing a tiny job with each. A mark in the cache folder says that a stage is done; Numba writes each
-cached kernel as a whole, so that two processes which compile the same one do no harm.
+While a command compiles the kernels of the align steps, children compile those of calling and of the formats into the
+same disk cache, by doing a tiny job with each; what no core is left for, the command does itself. A mark in the cache
+folder says that a stage is done; Numba writes each cached kernel as a whole, so that two processes which compile the
+same one do no harm.
 """
 
 import subprocess
@@ -15,32 +16,46 @@ from pathlib import Path
 
 import numpy as np
 
-from readwarp.batches import Alignments
+from readwarp.batches import Alignments, ReadBatch
 
 LENGTH, STEP = 100, 5  # of the tiny job's reads: bases, and bases from one read to the next
 
 
 @contextmanager
 def helped(stages: Sequence[str], threads: int) -> Iterator[None]:
-    """While the block compiles its own kernels, have those of `stages` compiled by a child; wait for it at the end."""
-    missing = [stage for stage in stages if not _mark(stage).exists()]
+    """While the block compiles its own kernels, have those of `stages` compiled by children, the slowest stage first.
+
+    At the end what no child was left for is compiled here, and the children are waited for.
+    """
+    missing = [stage for stage in STAGES if stage in stages and not _mark(stage).exists()]
     if not missing or threads < 2:
         yield
         return
-    quiet = subprocess.DEVNULL
+    children: list[subprocess.Popen[bytes]] = []
     with tempfile.TemporaryDirectory(prefix="readwarp-") as folder:
-        command = [sys.executable, "-m", "readwarp.cli.precompile", folder, *missing]
         try:
-            child = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
-        except OSError:  # no interpreter to start, or no process left
+            for stage in missing[: threads - 1]:
+                children += _started(Path(folder), stage)
             yield
-            return
-        try:
-            yield
-            child.wait()  # whatever it could not do is compiled where it is needed
+            if children:
+                for stage in missing[threads - 1 :]:
+                    compile_stage(Path(folder), stage)
+            for child in children:
+                child.wait()  # whatever it could not do is compiled where it is needed
         finally:
-            child.kill()
-            child.wait()
+            for child in children:
+                child.kill()
+                child.wait()
+
+
+def _started(folder: Path, stage: str) -> "list[subprocess.Popen[bytes]]":
+    """A child that compiles a stage; none where no process can be started."""
+    quiet = subprocess.DEVNULL
+    command = [sys.executable, "-m", "readwarp.cli.precompile", str(folder), stage]
+    try:
+        return [subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)]
+    except OSError:
+        return []
 
 
 def _mark(stage: str) -> Path:
@@ -51,7 +66,7 @@ def _mark(stage: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class TinyGenome:
-    """A contig and one haplotype of it with a substitution, a deletion and an insertion; 0-3."""
+    """A contig and one haplotype of it with substitutions, some side by side, a deletion and an insertion; 0-3."""
 
     bases: np.ndarray
     haplotype: np.ndarray
@@ -62,7 +77,7 @@ class TinyGenome:
         rng = np.random.default_rng(1)
         bases = rng.integers(0, 4, 2000).astype(np.uint8)
         changed = bases.copy()
-        changed[700] = (changed[700] + 1) & 3
+        changed[[300, 700, 705]] = (changed[[300, 700, 705]] + 1) & 3
         places = np.concatenate([np.arange(1000), np.arange(1003, 1300), [-1, -1], np.arange(1300, 2000)])
         inserted = rng.integers(0, 4, places.size).astype(np.uint8)
         return cls(bases, np.where(places < 0, inserted, changed[places]).astype(np.uint8), places)
@@ -131,45 +146,74 @@ def alignments_of(genome: TinyGenome) -> Alignments:
 
 
 def compile_formats(folder: Path) -> None:
-    """Read FASTQ, encode SAM and BAM, sort, mark duplicates -> folder/tiny.bam and its index."""
+    """Read FASTQ, encode BAM, sort, mark duplicates, index."""
     from readwarp.formats.header import header_text
     from readwarp.formats.output import AlignmentWriter
-    from readwarp.formats.reads import ReadInput, open_reads, parse
     from readwarp.formats.sam import Encoder
 
     genome = TinyGenome.make()
-    (folder / "tiny.fa").write_text(f">tiny\n{letters(genome.bases)}\n")
-    given = ReadInput(write_reads(genome, folder), read_group=0)
-    reads = parse(next(iter(open_reads([given], 1 << 20))))
-    rows, group = alignments_of(genome), "@RG\tID:tiny\tSM:tiny"
-    Encoder(("tiny",), ("tiny",), text=True).encode(reads, rows)
-    header = header_text([("tiny", genome.bases.size, "")], "coordinate", [group])
+    reads, rows = read_reads(genome, folder), alignments_of(genome)
+    header = header_text([("tiny", genome.bases.size, "")], "coordinate", ["@RG\tID:tiny\tSM:tiny"])
     options = {"sort": "coordinate", "mark_duplicates": True, "write_index": True, "memory": 1 << 20}
-    with AlignmentWriter(str(folder / "tiny.bam"), header, threads=1, reference=None, **options) as writer:  # type: ignore[arg-type]
+    with AlignmentWriter(str(folder / "formats.bam"), header, threads=1, reference=None, **options) as writer:  # type: ignore[arg-type]
         writer.write(Encoder(("tiny",), ("tiny",)).encode(reads, rows))
 
 
+def compile_text(folder: Path) -> None:
+    """Read FASTQ, encode SAM."""
+    from readwarp.formats.sam import Encoder
+
+    genome = TinyGenome.make()
+    Encoder(("tiny",), ("tiny",), text=True).encode(read_reads(genome, folder), alignments_of(genome))
+
+
+def read_reads(genome: TinyGenome, folder: Path) -> ReadBatch:
+    from readwarp.formats.reads import ReadInput, open_reads, parse
+
+    given = ReadInput(write_reads(genome, folder), read_group=0)
+    return parse(next(iter(open_reads([given], 1 << 20))))
+
+
 def compile_calling(folder: Path) -> None:
-    """Call folder/tiny.bam."""
+    """Call the true alignments of the reads."""
     from readwarp.call.pipeline import call_variants
     from readwarp.config import CallParameters, Resources
     from readwarp.metrics import Metrics
 
-    if not (folder / "tiny.bam").exists():
-        compile_formats(folder)
-    reference, alignments, output = (folder / name for name in ("tiny.fa", "tiny.bam", "tiny.vcf"))
+    genome = TinyGenome.make()
+    reference, alignments, output = (folder / f"calling.{ending}" for ending in ("fa", "bam", "vcf"))
+    reference.write_text(f">tiny\n{letters(genome.bases)}\n")
+    write_alignments(genome, alignments)
     call_variants(reference, alignments, str(output), CallParameters(), Resources(), Metrics())
 
 
-STAGES = {"formats": compile_formats, "calling": compile_calling}
+def write_alignments(genome: TinyGenome, path: Path) -> None:
+    """By pysam, which needs no kernel. One read is wrong throughout, so that float32 is not enough for it."""
+    import pysam
+
+    rows = alignments_of(genome)
+    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "tiny", "LN": genome.bases.size}]}
+    with pysam.AlignmentFile(str(path), "wb", header=header) as out:
+        for i in np.argsort(rows.position, kind="stable").tolist():
+            start = genome.starts()[i // 2] + (i % 2) * 2 * LENGTH
+            read = pysam.AlignedSegment(out.header)
+            read.query_name, read.flag, read.mapping_quality = f"r{i // 2}", int(rows.flag[i]), 60
+            bases = genome.haplotype[start : start + LENGTH]
+            read.query_sequence = letters((bases + 1) & 3 if start == 950 else bases)
+            read.query_qualities = pysam.qualitystring_to_array("I" * LENGTH)
+            read.reference_id, read.reference_start = 0, int(rows.position[i])
+            read.cigartuples = [(code & 15, code >> 4) for code in genome.cigar(start)]
+            out.write(read)
+    pysam.index(str(path))
 
 
-def main(folder: str, stages: Sequence[str]) -> int:
-    for stage in stages:
-        STAGES[stage](Path(folder))
-        _mark(stage).touch()
-    return 0
+STAGES = {"calling": compile_calling, "formats": compile_formats, "text": compile_text}  # the slowest first
+
+
+def compile_stage(folder: Path, stage: str) -> None:
+    STAGES[stage](folder)
+    _mark(stage).touch()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    compile_stage(Path(sys.argv[1]), sys.argv[2])
