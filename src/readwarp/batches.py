@@ -239,7 +239,7 @@ class Sites:
     unit: ndarray  # int32 [s], bases of the repeat unit of the first other allele of an indel; 1 elsewhere
     allele_offsets: ndarray  # int64 [s + 1]
     deleted: ndarray  # int32 [A]
-    inserted: ndarray  # uint8, bases; 4 alone: the base is missing on a haplotype with a deletion across it
+    inserted: ndarray  # uint8, bases; 4 alone: missing, by a deletion across it; 5 alone: any allele not listed
     inserted_offsets: ndarray  # int64 [A + 1]
     source: ndarray  # int32 [A], allele of the pileup, -1 for the reference and for substitutions
     is_forced: ndarray  # bool [A], asked for by the user: genotyped whatever the reads say

@@ -11,11 +11,12 @@ from making import Read, aligned_reads, codes, offsets, random_sequence, reads_o
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.confidence import GQ_BANDS, MOST_UNIT, REACH
 from readwarp.call.confidence.cpu import gaps_at, reference_bands
-from readwarp.call.confidence.other import OTHER, with_non_ref
+from readwarp.call.confidence.other import with_non_ref
 from readwarp.call.confidence.repeats import find_repeats
 from readwarp.call.evidence import NOTHING, SEVERAL
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
 from readwarp.call.genotypes.cpu import genotype_sites
+from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_TRACT
@@ -237,7 +238,7 @@ def test_non_ref_of_a_substitution():
     table = [[match, miss], [miss, match], [unlisted, unlisted], [0.0, 0.0], [-0.1, -0.1]]
     given = rows(table, [0, 1, SEVERAL, NOTHING, SEVERAL], [30, 30, 60, 30, 30])
     sites, out = with_non_ref(site(False, [(1, "A"), (1, "C")]), given)
-    assert sites.inserted.tolist() == [0, 1, OTHER] and sites.allele_offsets.tolist() == [0, 3]
+    assert sites.inserted.tolist() == [0, 1, UNLISTED] and sites.allele_offsets.tolist() == [0, 3]
     assert sites.deleted.tolist() == [1, 1, 1] and sites.inserted_offsets.tolist() == [0, 1, 2, 3]
     values = out.values.reshape(5, 3)
     assert values[:, :2].tolist() == [list(row) for row in table]
@@ -250,7 +251,7 @@ def test_non_ref_of_an_indel():
     sites, out = with_non_ref(site(True, [(0, ""), (2, "")], 1, 12), rows(table, [0, 1, NOTHING], [30, 30, 30]))
     slip = log_indel_error(1, 1, 12)
     assert out.values.reshape(3, 3)[:, 2].tolist() == [-0.5 + slip, -0.2 + slip, 0.0]
-    assert sites.deleted.tolist() == [0, 2, 0] and sites.inserted.tolist() == [OTHER]
+    assert sites.deleted.tolist() == [0, 2, 0] and sites.inserted.tolist() == [UNLISTED]
     assert sites.inserted_offsets.tolist() == [0, 0, 0, 1] and sites.source.tolist() == [-1] * 3
 
 

@@ -2,7 +2,7 @@
 
     with_non_ref(sites: Sites, likelihoods: Likelihoods) -> Sites, Likelihoods
 
-appends it to every site, as inserted base OTHER alone. What a read says about it follows from what it says about the
+appends it to every site, as inserted base UNLISTED alone. What a read says about it follows from what it says about the
 listed alleles:
 
 * it says nothing: nothing either (0 like the rest of its row);
@@ -23,9 +23,8 @@ import numpy as np
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
+from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.device.jit import kernel
-
-OTHER = 5  # in Sites.inserted
 
 
 def with_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likelihoods]:
@@ -37,7 +36,7 @@ def with_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likelih
         sites,
         allele_offsets=sites.allele_offsets + np.arange(len(sites) + 1),
         deleted=np.insert(sites.deleted, ends, ~sites.is_indel),
-        inserted=np.insert(sites.inserted, sites.inserted_offsets[ends], np.uint8(OTHER)),
+        inserted=np.insert(sites.inserted, sites.inserted_offsets[ends], np.uint8(UNLISTED)),
         inserted_offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64))),
         source=np.insert(sites.source, ends, -1),
         is_forced=np.insert(sites.is_forced, ends, False),
