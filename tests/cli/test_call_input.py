@@ -258,6 +258,29 @@ def test_files_that_are_not_there(option, plain, refused, tmp_path):
     assert refused(plain[1], option, tmp_path / "no") == f"{tmp_path / 'no'}: no such file or directory"
 
 
+VCF = "##fileformat=VCFv4.2\n##contig=<ID={name}>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n{name}\t{line}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "says"),
+    [
+        ("one", f"101\t.\t{other(CONTIGS['one'][100])}\t{CONTIGS['one'][100]}\t.\t.\t.", "record 1: "),
+        ("one", "9000\t.\tA\tC\t.\t.\t.", "record 1: "),
+        ("three", "5\t.\tA\tC\t.\t.\t.", "record 1: no contig 'three' in the reference"),
+        ("one", "x\ty", ""),
+    ],
+)
+def test_alleles_that_do_not_fit(name, line, says, plain, refused, write):
+    path = write("x.vcf", VCF.format(name=name, line=line))
+    assert refused(plain[1], "--alleles", path).startswith(f"{path}: {says}")
+
+
+@pytest.mark.parametrize("line", ["one\t1\t5", "one\t1\t5\t0", "one\t1\t5\tX", "three\t1\t5\t1"])
+def test_broken_ploidies(line, plain, refused, write):
+    path = write("x.bed", f"one\t10\t20\t1\n{line}\n")
+    assert refused(plain[1], "--ploidy-bed", path).startswith(f"{path}: record 2: ")
+
+
 def test_unknown_sample(plain, refused, tmp_path):
     assert refused(plain[1], "--sample", "s") == f"{plain[1]}: has no read group of sample 's' (it has: none)"
     path = write_bam(tmp_path / "x.bam", RG=[{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "t"}])
@@ -316,6 +339,20 @@ def test_stream(plain, called, monkeypatch):
     with plain[1].open("rb") as file:
         monkeypatch.setattr(sys, "stdin", file)
         assert called("-") == (["stdin"], [SNV], "")
+
+
+def test_reads_without_a_sample_are_said(called, tmp_path):
+    path = write_bam(tmp_path / "x.bam", RG=[{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "t"}])
+    samples, positions, said = called(path)
+    assert (samples, positions) == (["s", "t"], [])
+    assert said == "readwarp: 590 reads have no read group of a sample in the header: left out\n"
+
+
+def test_ploidy_of_a_part(plain, called, write, tmp_path):
+    path = write("x.bed", f"one\t{SNV}\t{SNV + 1}\t3\n")
+    called(plain[1], "--ploidy-bed", path)
+    with pysam.VariantFile(str(tmp_path / "out.vcf.gz")) as file:
+        assert [record.samples[0]["GT"] for record in file] == [(1, 1, 1)]
 
 
 def test_zero_coverage(called, tmp_path):

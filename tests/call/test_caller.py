@@ -1,0 +1,82 @@
+"""Calling from Python gives what the command line writes."""
+
+import pysam
+import pytest
+from making import Read, random_sequence, tiled, write_bam, write_fasta
+
+from readwarp import Caller
+from readwarp.errors import InputError, UsageError
+
+SEQUENCE = random_sequence(3000, seed=21)
+
+
+def snv(position: int) -> tuple[int, str, str]:
+    return position, SEQUENCE[position], "ACGT"["CGTA".index(SEQUENCE[position])]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A reference, and alignments with a homozygous and a heterozygous substitution and a deletion."""
+    folder = tmp_path_factory.mktemp("caller")
+    both = [snv(400), (1500, SEQUENCE[1500:1504], SEQUENCE[1500])]
+    reads: list[Read] = tiled([both, [*both, snv(2400)]], SEQUENCE, step=6)
+    bam = write_bam(folder / "made.bam", {"c": 3000}, [("c", r) for r in reads], {"RG": [{"ID": "1", "SM": "s"}]})
+    return write_fasta(folder / "ref.fa", {"c": SEQUENCE, "d": SEQUENCE[:200]}), bam
+
+
+def test_the_same_as_a_file(made, tmp_path):
+    caller = Caller(made[0], threads=2)
+    found = list(caller.call(made[1]))
+    caller.write(made[1], tmp_path / "x.bcf")
+    with pysam.VariantFile(str(tmp_path / "x.bcf")) as file:
+        records = list(file)
+    assert len(found) == len(records) >= 3
+    for variant, record in zip(found, records, strict=True):
+        assert (variant.contig, variant.position, variant.alleles) == (record.chrom, record.start, record.alleles)
+        assert variant.quality == pytest.approx(record.qual, abs=0.01)
+        assert list(variant.filters or ["PASS"]) == record.filter.keys()
+        ours, theirs = variant.genotypes["s"], record.samples["s"]
+        assert (ours.alleles, ours.quality, ours.depth) == (theirs["GT"], theirs["GQ"], theirs["DP"])
+        assert (ours.allele_depth, ours.likelihoods) == (theirs["AD"], theirs["PL"])
+        assert variant.annotations["DP"] == record.info["DP"]
+    assert [v.position for v in found if v.is_snv and v.passes] == [400, 2400]
+
+
+def test_parts(made):
+    caller = Caller(made[0])
+    whole = list(caller.call(made[1]))
+    assert list(caller.call(made[1], ["c:1-1,000", ("c", 1000, 3000), "d"])) == whole
+    assert [v.position for v in caller.call(made[1], [("c", 400, 401)])] == [400]
+    assert list(caller.call(made[1], [("c", 401, 402)])) == []
+
+
+def test_parameters(made):
+    variants = list(Caller(made[0], ploidy=1).call(made[1], ["c:400-410"]))
+    assert [v.genotypes["s"].alleles for v in variants] == [(1,)]
+    with pytest.raises(UsageError, match="ploidy"):
+        Caller(made[0], ploidy=0)
+    with pytest.raises(TypeError, match="colour"):
+        Caller(made[0], colour=1)
+
+
+@pytest.mark.parametrize("region", ["x", ("x", 0, 5), ("c", 5, 5), ("c", 0, 3001), ("c", -1, 5)])
+def test_regions_that_do_not_exist(region, made):
+    with pytest.raises(InputError):
+        list(Caller(made[0]).call(made[1], [region]))
+
+
+def test_a_call_that_is_left_early_closes_its_file(made):
+    variants = Caller(made[0], threads=2).call(made[1])
+    assert next(variants).position == 400
+    variants.close()
+
+
+def test_samples(made, tmp_path):
+    reads = tiled([[snv(400)]], SEQUENCE, step=6)
+    groups = [{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "t"}]
+    bam = write_bam(tmp_path / "two.bam", {"c": 3000}, [("c", r) for r in reads], {"RG": groups})
+    caller = Caller(made[0])
+    assert list(caller.call(bam)) == []
+    assert caller.metrics.counts["reads_without_sample"] == len(reads)
+    with pytest.raises(InputError, match="no read group of sample 'u'"):
+        list(caller.call(bam, samples=["u"]))
