@@ -1,27 +1,18 @@
 """Every record of what is called agrees with itself, with its header and with the reference."""
 
 import random
-from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 import pysam
 import pytest
-from making import Read, aligned_reads, codes, random_sequence, segment, tiled, write_fasta
+from making import Read, random_sequence, segment, tiled, write_fasta
 from vcf_checks import bcftools, check_vcf, check_with_bcftools
 
-from readwarp.batches import Calls
-from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
 from readwarp.call.genotypes.annotations import FIELDS
-from readwarp.call.genotypes.cpu import genotype_sites
 from readwarp.call.genotypes.filters import DESCRIPTIONS
-from readwarp.call.genotypes.joining import joined
-from readwarp.call.genotypes.overlaps import mark_overlaps
-from readwarp.call.pileup.cpu import count_window
 from readwarp.call.pipeline import call_variants
-from readwarp.call.sites.cpu import find_sites
-from readwarp.call.sites.select import selected
 from readwarp.config import CallParameters, Resources
-from readwarp.formats.vcf import VariantWriter, header_text, lines_of
+from readwarp.formats.vcf import header_text
 from readwarp.metrics import Metrics
 
 LENGTH = 1500
@@ -62,63 +53,6 @@ def reads_of(rng: random.Random, text: str, copies: int) -> list[Read]:
     return sorted(made, key=lambda read: read.position)
 
 
-def called(text: str, own: list[list[Read]], parameters: CallParameters, forced: int) -> Calls:
-    """Calls of several samples; the alleles of every `forced`-th site are asked for."""
-    reads = sorted(((read, number) for number, reads in enumerate(own) for read in reads), key=lambda x: x[0].position)
-    batch = replace(aligned_reads([read for read, _ in reads]), sample=np.array([n for _, n in reads], np.uint8))
-    reference = codes(text)
-    pileup = count_window(batch, reference, 0, LENGTH, parameters)
-    sites = find_sites(pileup, reference, parameters)
-    site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
-    is_other = np.arange(site.size) > sites.allele_offsets[site]
-    sites = replace(sites, is_forced=(site % forced == 0) & is_other)
-    indels, others = (selected(sites, np.flatnonzero(sites.is_indel == kind)) for kind in (True, False))
-    for_indels, masked = weigh_indels(batch, pileup, indels, reference, 0, 1000)
-    for_others = weigh_substitutions(batch, masked, others, 10, 1000)
-    parts = [
-        genotype_sites(sites, says, reference, 0, parameters, samples=len(own))
-        for sites, says in ((others, for_others), (indels, for_indels))
-    ]
-    return mark_overlaps(joined(parts, 0, LENGTH))
-
-
-def write(path, calls: Calls, samples: int) -> None:
-    names = [f"s{i}" for i in range(samples)]
-    header = header_text([("c", LENGTH, "")], names, "test", "c.fa", FIELDS, DESCRIPTIONS)
-    writer = VariantWriter(str(path), header, LENGTH)
-    writer.write(lines_of(calls, ["c"]))
-    writer.close()
-
-
-@pytest.mark.parametrize(("ploidy", "samples"), [(1, 1), (2, 1), (4, 1), (1, 3), (2, 3), (3, 2)])
-def test_samples_and_ploidies(tmp_path, ploidy, samples):
-    """The last of several samples has reads in one half only; every fifth site is forced."""
-    rng, text = random.Random(ploidy * 10 + samples), sequence(7)
-    own = [reads_of(rng, text, ploidy) for _ in range(samples)]
-    if samples > 1:
-        own[-1] = [read for read in own[-1] if read.position < LENGTH // 2]
-    calls = called(text, own, CallParameters(ploidy=ploidy), forced=5)
-    fasta = write_fasta(tmp_path / "c.fa", {"c": text})
-    write(tmp_path / "a.vcf", calls, samples)
-    assert check_vcf(tmp_path / "a.vcf", fasta) == len(calls) > 15
-    assert {len(genotype) for row in calls.genotype for genotype in row} == {ploidy}
-    assert any(len(allele) != len(alleles[0]) for alleles in calls.alleles for allele in alleles)
-    if ploidy * samples > 1:
-        assert any(len(alleles) > 2 for alleles in calls.alleles)
-    if samples > 1:
-        assert ((-1,) * ploidy) in {row[-1] for row in calls.genotype}
-
-
-def test_with_bcftools(tmp_path):
-    rng, text = random.Random(5), sequence(8)
-    calls = called(text, [reads_of(rng, text, 2) for _ in range(2)], CallParameters(), forced=4)
-    fasta = write_fasta(tmp_path / "c.fa", {"c": text})
-    for name in ("a.vcf", "a.vcf.gz", "a.bcf"):
-        write(tmp_path / name, calls, 2)
-        assert check_vcf(tmp_path / name, fasta) == len(calls)
-    check_with_bcftools(tmp_path / "a.bcf", fasta)
-
-
 def write_samples(path, own: list[list[Read]]) -> None:
     """A BAM file with a read group for each sample."""
     groups = [{"ID": f"g{i}", "SM": f"s{i}"} for i in range(len(own))]
@@ -132,32 +66,76 @@ def write_samples(path, own: list[list[Read]]) -> None:
     pysam.index(str(path))
 
 
-@pytest.mark.parametrize(("ploidy", "samples"), [(1, 1), (2, 3), (4, 1)])
-def test_what_the_pipeline_writes(tmp_path, ploidy, samples):
-    """Other ploidies in an interval."""
-    rng, text = random.Random(ploidy), sequence(9)
-    write_samples(tmp_path / "c.bam", [reads_of(rng, text, ploidy) for _ in range(samples)])
-    fasta = write_fasta(tmp_path / "c.fa", {"c": text})
+def write_alleles(path, text: str) -> None:
+    """Substitutions, insertions and deletions at every 90th base, to be genotyped in any case."""
+    lines = [
+        "##fileformat=VCFv4.2",
+        f"##contig=<ID=c,length={LENGTH}>",
+        "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO",
+    ]
+    for i, here in enumerate(range(60, LENGTH, 90)):
+        old = text[here : here + 3] if i % 3 == 1 else text[here]
+        new = "ACGT"["CGTA".index(old)] if i % 3 == 0 else old + "GC" if i % 3 == 2 else old[0]
+        lines.append(f"c\t{here + 1}\t.\t{old}\t{new}\t.\t.\t.")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def called(folder, text: str, own: list[list[Read]], ploidy: int, name: str = "a.vcf", **options) -> Path:
+    """The reference is folder/c.fa."""
+    write_samples(folder / "c.bam", own)
+    fasta, out = write_fasta(folder / "c.fa", {"c": text}), folder / name
+    call_variants(fasta, folder / "c.bam", out, CallParameters(ploidy=ploidy), Resources(), Metrics(), **options)
+    return out
+
+
+@pytest.mark.parametrize(("ploidy", "samples"), [(1, 1), (2, 1), (4, 1), (1, 3), (2, 3), (3, 2)])
+def test_samples_and_ploidies(tmp_path, ploidy, samples):
+    """The last of several samples has reads in one half only; some alleles are forced."""
+    rng, text = random.Random(ploidy * 10 + samples), sequence(7)
+    own = [reads_of(rng, text, ploidy) for _ in range(samples)]
+    if samples > 1:
+        own[-1] = [read for read in own[-1] if read.position < LENGTH // 2]
+    write_alleles(tmp_path / "asked.vcf", text)
+    path = called(tmp_path, text, own, ploidy, alleles=tmp_path / "asked.vcf")
+    assert check_vcf(path, tmp_path / "c.fa") > 30
+    check_with_bcftools(path, tmp_path / "c.fa")
+    with pysam.VariantFile(str(path)) as file:
+        records = [
+            (r.alleles, [s["GT"] for s in r.samples.values()], [s.phased for s in r.samples.values()]) for r in file
+        ]
+    assert {len(genotype) for _, row, _ in records for genotype in row} == {ploidy}
+    assert any(len(allele) != len(alleles[0]) for alleles, *_ in records for allele in alleles)
+    assert any(not any(row[0]) for _, row, _ in records)  # forced alone
+    if ploidy * samples > 1:
+        assert any(len(alleles) > 2 for alleles, *_ in records)
+    if samples > 1:
+        assert (None,) * ploidy in {row[-1] for _, row, _ in records}
+    if ploidy == 2:
+        assert any(any(phased) for *_, phased in records)
+
+
+@pytest.mark.parametrize("name", ["a.vcf.gz", "a.bcf"])
+def test_containers(tmp_path, name):
+    rng, text = random.Random(5), sequence(8)
+    path = called(tmp_path, text, [reads_of(rng, text, 2) for _ in range(2)], 2, name)
+    assert check_vcf(path, tmp_path / "c.fa") > 15
+    check_with_bcftools(path, tmp_path / "c.fa")
+
+
+def test_another_ploidy_in_an_interval(tmp_path):
+    rng, text = random.Random(2), sequence(9)
     (tmp_path / "ploidy.bed").write_text("c\t400\t800\t3\n")
-    options = {"ploidies": tmp_path / "ploidy.bed"}
-    parameters = CallParameters(ploidy=ploidy)
-    call_variants(fasta, tmp_path / "c.bam", tmp_path / "a.vcf", parameters, Resources(), Metrics(), **options)
-    assert check_vcf(tmp_path / "a.vcf", fasta) > 15
-    check_with_bcftools(tmp_path / "a.vcf", fasta)
-    with pysam.VariantFile(str(tmp_path / "a.vcf")) as file:
-        assert len(file.header.samples) == samples
+    path = called(tmp_path, text, [reads_of(rng, text, 2)], 2, ploidies=tmp_path / "ploidy.bed")
+    assert check_vcf(path, tmp_path / "c.fa") > 15
+    with pysam.VariantFile(str(path)) as file:
         for record in file:
-            here = 3 if 400 <= record.start < 800 else ploidy
-            assert {len(sample["GT"]) for sample in record.samples.values()} == {here}
+            assert len(record.samples[0]["GT"]) == (3 if 400 <= record.start < 800 else 2)
 
 
 def test_genomic_vcf(tmp_path):
     rng, text = random.Random(4), sequence(9)
-    write_samples(tmp_path / "c.bam", [reads_of(rng, text, 2)])
-    fasta = write_fasta(tmp_path / "c.fa", {"c": text})
-    bam, out = tmp_path / "c.bam", tmp_path / "a.g.vcf"
-    call_variants(fasta, bam, out, CallParameters(), Resources(), Metrics(), gvcf=True)
-    assert check_vcf(out, fasta) > 30
+    path = called(tmp_path, text, [reads_of(rng, text, 2)], 2, gvcf=True)
+    assert check_vcf(path, tmp_path / "c.fa") > 30
 
 
 GOOD = "c\t5\t.\tA\tC\t50\tPASS\tAC=1;AN=2;AF=0.5;DP=9\tGT:GQ:DP:AD:PL\t0/1:50:9:4,5:60,0,50"
