@@ -33,8 +33,8 @@ span's ends, are left out. Equal ones are one, with the greater support.
 
 Order and limit: the reference's first, then by support, greatest first, then by sequence. MAX_HAPLOTYPES of a region
 are kept, those of alleles that were asked for before others; status CAPACITY where one was left out, where more than
-MAX_WAYS were open at once, or where there were more than MAX_FORKS choices. A region depends on its own reads and
-span only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
+MAX_WAYS were open at once, or where there were more than MAX_FORKS choices or MOST_EVENTS of clips. A region depends
+on its own reads and span only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
 """
 
 SIZES = (25, 35, 45, 55, 63)  # k

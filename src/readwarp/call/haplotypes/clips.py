@@ -20,7 +20,11 @@ def follow_clips(
     spans, start, read_offsets, read, fragment, cut, position, reference_stop, cigar, cigar_offsets, bases,
     sequence_offsets, reference, rows,
 ):  # fmt: skip
-    """Add a haplotype to `rows` for each event that clips of MIN_FRAGMENTS show."""
+    """Add a haplotype to `rows` for each event that clips of MIN_FRAGMENTS show.
+
+    Returns bool [g], whether there was no more room for events.
+    """
+    is_full = np.zeros(len(spans), np.bool_)
     events = np.empty((MOST_EVENTS, 4), np.int64)
     for g in range(len(spans)):
         low, high, number = spans[g, 0], spans[g, 1], 0
@@ -43,12 +47,14 @@ def follow_clips(
                 while begin > low and reference[begin - 1] == reference[begin - 1 + abs(size)]:
                     begin -= 1
                 number = note(events, number, begin, size, fragment[r])
+        is_full[g] = number == MOST_EVENTS
         for i in range(number):
             begin, size = events[i, BEGIN], events[i, SIZE]
             if events[i, SHOWN] >= MIN_FRAGMENTS:
                 place = copy(reference, low, max(begin, begin - size), rows[0], rows[-1][1])
                 place = copy(reference, max(begin, begin + size), high, rows[0], place)
                 close_row(rows, np.int64(g), place, events[i, SHOWN], np.int64(0))
+    return is_full
 
 
 @kernel

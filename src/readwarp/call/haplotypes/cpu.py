@@ -34,7 +34,7 @@ def build_haplotypes(
         *(spans, start, bounds, alleles, sites.inserted, regions.read_offsets, read, fragment, cut, reads.position),
         *(reads.cigar, reads.cigar_offsets, reads.bases, qualities, reads.read_offsets, reference, rows),
     )
-    follow_clips(
+    is_full |= follow_clips(
         *(spans, start, regions.read_offsets, read, fragment, cut, reads.position, reads.reference_stop),
         *(reads.cigar, reads.cigar_offsets, reads.bases, reads.read_offsets, reference, rows),
     )
