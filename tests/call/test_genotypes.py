@@ -122,7 +122,7 @@ def test_fields_of_a_call_agree(bases, ploidy):
         assert set(genotype) - {0} == set(range(1, len(alleles)))
         assert calls.annotations.keys() == FIELDS.keys()
         assert set(calls.filters[i]) <= DESCRIPTIONS.keys()
-        assert ("LowQual" in calls.filters[i]) == (calls.quality[i] < 20)
+        assert ("LowQual" in calls.filters[i]) == (calls.quality[i] < CallParameters().min_quality)
 
 
 def test_quality_is_the_posterior_of_no_variant():
