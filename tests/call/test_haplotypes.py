@@ -247,33 +247,6 @@ def test_tandem_duplication_shown_by_clips_alone():
     assert variants == [[leftmost(reference, START + 180, 0, copy)]]
 
 
-@pytest.mark.parametrize("size", [-40, -14, 13, 60])
-@pytest.mark.parametrize("side", ["left", "right", "both"])
-def test_clips_show_duplications_and_deletions_that_assembly_cannot_reach(size, side):
-    """A short span, a repeat of 40 bases in it: no k-mer reaches across both copies."""
-    unit = random_sequence(20, 3)
-    reference = random_sequence(160, 1) + unit + unit + random_sequence(220, 2)
-    begin, gone = 160, abs(size)
-    if size < 0:
-        changed = reference[: begin + gone] + reference[begin:]
-        left, right = begin + gone, begin  # where the aligned part of reads that come from the left, or right, ends
-        shift = -gone
-    else:
-        changed = reference[:begin] + reference[begin + gone :]
-        left, right, shift = begin, begin + gone, gone
-    reads = []
-    for p in range(40, 150, 8):
-        bases = changed[p : p + 150]
-        if side != "left" and p + 150 > left + 12:
-            reads.append(Read(p, f"{left - p}M{p + 150 - left}S", bases, (35,) * 150, 0, 60, f"a{p}"))
-        clip = right - shift - p
-        if side != "right" and 12 < clip < 138:
-            reads.append(Read(right, f"{clip}S{150 - clip}M", bases, (35,) * 150, 16, 60, f"b{p}"))
-    span = (START + 130, START + 240, START + 120, START + 260)
-    (region,) = check(reference, build(reference, reads, sites_of(reference, []), [span]), [span])
-    assert changed[120 : 260 - shift] in {row[0] for row in region[1:]}
-
-
 def test_alleles_that_reads_show_together_are_not_taken_apart():
     """Three substitutions in phase make one haplotype, not seven."""
     reference = random_sequence(420, 5)

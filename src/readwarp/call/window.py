@@ -29,6 +29,7 @@ from readwarp.call.lost import weigh_lost
 from readwarp.call.mates.cpu import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
+from readwarp.call.regions.clipped import with_clipped
 from readwarp.call.regions.cpu import find_regions
 from readwarp.call.regions.select import selected
 from readwarp.call.sites.cpu import find_sites
@@ -113,6 +114,7 @@ class Caller:
         with self.metrics.time("sites"):
             sites = find_sites(pileup, bases[low - first : pileup.stop - first], p, self.forced)
         with self.metrics.time("regions"):
+            sites = with_clipped(reads, reads.qualities, sites, bases, first, low, pileup.stop)
             regions, in_region = find_regions(
                 reads, reads.qualities, sites, bases, first, low, pileup.stop, p.max_region_reads
             )

@@ -49,11 +49,11 @@ def compare(
 
 def _rows(regions: Regions, reads: AlignedReads, qualities: ndarray) -> ReadRows:
     """The bases that take part, with penalties by their whole read's context."""
-    gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets)
+    gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read))
     offsets = offsets_of(regions.base_stop - regions.base_start)
     out = np.empty((4, int(offsets[-1])), np.uint8)
     cut(regions.base_start, offsets, reads.bases, qualities, gap_open, gap_extend, out)
-    return ReadRows(*out, offsets)
+    return ReadRows(out[0], out[1], out[2], out[3], offsets)
 
 
 @kernel

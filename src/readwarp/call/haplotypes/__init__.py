@@ -4,7 +4,7 @@
                      reference: uint8, start: int) -> Haplotypes
 
 `reference` are bases 0-4 from position `start` of the contig on, over all regions; `qualities` those of
-`mates.merge_mates`. Haplotypes come from three sources, which are united:
+`mates.merge_mates`. Haplotypes come from two sources, which are united:
 
 Assembly. The k-mers of the reads' usable bases, and of the reference's span, make a de Bruijn graph. Kept are its
 edges on ways from the reference's first k-mer to its last that the reference shows, or MIN_FRAGMENTS fragments (reads
@@ -14,9 +14,6 @@ or the kept edges have a cycle; then the next of SIZES is tried. Haplotypes are 
 Alleles. The alleles of the region's sites, each of which a fragment shows, does not show, or does not cover, by its
 CIGARs; haplotypes are the ways through those that are shown, an allele being taken or not. An allele that no haplotype
 has, and one that was asked for, also makes one by itself.
-
-Clips. A soft clip that continues elsewhere on the span shows a deletion or a tandem duplication; MIN_FRAGMENTS make a
-haplotype of that alone.
 
 The same rule leads through forks and alleles. Let m be the fragments that know both the choice before and this one,
 and c those of them that agree with the way so far, and with this choice; the way goes on where
@@ -33,8 +30,8 @@ span's ends, are left out. Equal ones are one, with the greater support.
 
 Order and limit: the reference's first, then by support, greatest first, then by sequence. MAX_HAPLOTYPES of a region
 are kept, those of alleles that were asked for before others; status CAPACITY where one was left out, where more than
-MAX_WAYS were open at once, or where there were more than MAX_FORKS choices or MOST_EVENTS of clips. A region depends
-on its own reads and span only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
+MAX_WAYS were open at once, or where there were more than MAX_FORKS choices. A region depends on its own reads and span
+only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
 """
 
 SIZES = (25, 35, 45, 55, 63)  # k
@@ -42,7 +39,6 @@ MIN_QUALITY = 10  # Phred, of usable bases
 MIN_FRAGMENTS = 2
 RAREST = 16
 MARGIN = 4  # aligned bases of a read on both sides of an insertion or deletion for it to know that it is not there
-MIN_CLIP = 12  # bases of a clip that continues elsewhere on the span
 MAX_FORKS = 62  # bits of a way
 MAX_WAYS = 64
 MAX_LONGER = 256  # bases by which a haplotype may be longer than the reference's

@@ -6,7 +6,6 @@ from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
 from readwarp.call.haplotypes import MAX_HAPLOTYPES, MAX_LONGER, MAX_WAYS, SIZES
 from readwarp.call.haplotypes.alleles import alleles_of, combine
 from readwarp.call.haplotypes.assembly import assemble
-from readwarp.call.haplotypes.clips import MOST_EVENTS, follow_clips
 from readwarp.call.haplotypes.graph import new_graph
 from readwarp.call.haplotypes.rows import Rows, copy, new_rows, rank, unite
 from readwarp.call.haplotypes.variants import Variants, spell_rows
@@ -33,10 +32,6 @@ def build_haplotypes(
     is_full |= combine(
         *(spans, start, bounds, alleles, sites.inserted, regions.read_offsets, read, fragment, cut, reads.position),
         *(reads.cigar, reads.cigar_offsets, reads.bases, qualities, reads.read_offsets, reference, rows),
-    )
-    is_full |= follow_clips(
-        *(spans, start, regions.read_offsets, read, fragment, cut, reads.position, reads.reference_stop),
-        *(reads.cigar, reads.cigar_offsets, reads.bases, reads.read_offsets, reference, rows),
     )
     support = np.zeros(len(regions), np.int64)  # of the references' haplotypes
     kept = unite(rows, np.argsort(rows[2][: rows[-1][0]], kind="stable"), spans, reference, support)
@@ -72,8 +67,8 @@ def by_name(regions: Regions, reads: AlignedReads) -> tuple[np.ndarray, np.ndarr
 
 
 def _room(spans: np.ndarray, bounds: np.ndarray) -> Rows:
-    """Rows for all that the regions can give: ways of both kinds, what clips show, and each allele by itself."""
-    number = 2 * MAX_WAYS + MOST_EVENTS + np.diff(bounds, axis=1).ravel()
+    """Rows for all that the regions can give: ways of both kinds, and each allele by itself."""
+    number = 2 * MAX_WAYS + np.diff(bounds, axis=1).ravel()
     return new_rows(int(number.sum()), int((number * (spans[:, 1] - spans[:, 0] + MAX_LONGER)).sum()))
 
 
