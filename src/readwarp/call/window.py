@@ -28,6 +28,7 @@ from readwarp.call.inputs import contig_length
 from readwarp.call.lost import weigh_lost
 from readwarp.call.mates.cpu import merge_mates
 from readwarp.call.pileup import MAX_INDEL
+from readwarp.call.pileup.scalar import DELETION, INSERTION
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.regions.clipped import with_clipped
 from readwarp.call.regions.cpu import find_regions
@@ -95,6 +96,7 @@ class Caller:
         lost = (reads.unassigned >= start) & (reads.unassigned < stop)
         self.metrics.count("reads_without_sample", int(lost.sum()))
         self.metrics.count("bases_counted", 0)
+        self.metrics.count("indels_too_long", long_indels(reads, start, stop))
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
         with self.metrics.time("mates"):
@@ -152,7 +154,7 @@ class Caller:
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, reads, qualities, sites, bases, first)
         with metrics.time("pairhmm"):
-            weighed = compare(regions, haplotypes, reads, qualities, self.backend)
+            weighed = compare(regions, haplotypes, reads, qualities, sites, self.backend)
         self._count(weighed, window)
         ploidy = self.ploidies.of(regions.contig, regions.start)
         with metrics.time("alleles"):
@@ -196,6 +198,13 @@ class Caller:
         out = np.empty(last - first, np.uint8)
         unpack(self.reference.packed, offset + first, offset + last, out)
         return out, first
+
+
+def long_indels(reads: AlignedReads, start: int, stop: int) -> int:
+    """Insertions and deletions, too long to be looked at, of the reads that begin in [start, stop)."""
+    is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
+    owner = np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1
+    return int(((reads.position[owner] >= start) & (reads.position[owner] < stop)).sum())
 
 
 def _reach(regions: Regions, window: Target) -> np.ndarray:

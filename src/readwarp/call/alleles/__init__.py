@@ -1,9 +1,12 @@
 """Alleles: from what reads say about whole haplotypes to what they say about the alleles of each site.
 
-    compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, qualities: uint8, backend) -> Weighed
+    compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, qualities: uint8, sites: Sites, backend)
+        -> Weighed
     weigh_haplotypes(weighed: Weighed, reads, qualities, reference: uint8, start, ploidy: int8 [g], samples, forced)
         -> Sites, Likelihoods, Phase
 
+0. *Comparison.* Every read of a region, cut to it, with every haplotype (`readwarp.call.pairhmm`). Bases at candidate
+   substitutions outside of the region say nothing: its haplotypes do not have them.
 1. *Bounds.* No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): the read
    may be misplaced. A read whose best haplotype costs more than MAX_MISFIT against an errorless match came from
    elsewhere, and says nothing.

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Haplotypes, Regions
+from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.penalties import gap_penalties
+from readwarp.call.pileup.scalar import INSERTION, SOFT_CLIP, is_match
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
 
@@ -34,9 +35,20 @@ class Weighed:
 
 
 def compare(
-    regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, qualities: ndarray, backend: Backend
+    regions: Regions,
+    haplotypes: Haplotypes,
+    reads: AlignedReads,
+    qualities: ndarray,
+    sites: Sites,
+    backend: Backend,
 ) -> Weighed:
+    """`sites`: of the pileup. A base at the substitution of a neighbour says nothing here: no haplotype has that."""
     rows = _rows(regions, reads, qualities)
+    hide_neighbours(
+        *(sites.begin[~sites.is_indel], regions.start, regions.stop, regions.read_offsets, regions.read),
+        *(regions.base_start, regions.base_stop, reads.position, reads.cigar, reads.cigar_offsets),
+        *(reads.read_offsets, rows.offsets, rows.qualities),
+    )
     step = backend.step("readwarp.call.pairhmm")
     per_row = np.repeat(np.diff(haplotypes.haplotype_offsets), np.diff(regions.read_offsets))
     first = np.repeat(haplotypes.haplotype_offsets[:-1], np.diff(regions.read_offsets))
@@ -63,6 +75,32 @@ def cut(base_start, offsets, bases, qualities, gap_open, gap_extend, out):
             source, target = base_start[r] + i, offsets[r] + i
             out[0, target], out[1, target] = bases[source], qualities[source]
             out[2, target], out[3, target] = gap_open[source], gap_extend[source]
+
+
+@kernel
+def hide_neighbours(
+    places, start, stop, read_offsets, read, base_start, base_stop, position, cigar, cigar_offsets, base_offsets,
+    row_offsets, qualities,
+):  # fmt: skip
+    """Set the qualities of rows to 0 at those of the places (ascending) that lie outside of their region."""
+    for g in range(start.size):
+        for r in range(read_offsets[g], read_offsets[g + 1]):
+            p, q = position[read[r]], base_offsets[read[r]]
+            for i in range(cigar_offsets[read[r]], cigar_offsets[read[r] + 1]):
+                operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
+                if is_match(operation):
+                    k = np.searchsorted(places, p)
+                    while k < places.size and places[k] < p + length:
+                        base = q + places[k] - p
+                        is_own = start[g] <= places[k] < stop[g]
+                        if not is_own and base_start[r] <= base < base_stop[r]:
+                            qualities[row_offsets[r] + base - base_start[r]] = 0
+                        k += 1
+                    p, q = p + length, q + length
+                elif operation in (INSERTION, SOFT_CLIP):
+                    q += length
+                elif operation < SOFT_CLIP:
+                    p += length
 
 
 def offsets_of(sizes: ndarray) -> ndarray:

@@ -26,7 +26,7 @@ def failed_filters(out: Emitted, is_indel: np.ndarray, parameters: CallParameter
     least = np.where(out.ploidy > 1, 0.3 / out.ploidy, 0.6)
     fails = (
         out.quality < parameters.min_quality,
-        column["FS"] > np.where(is_indel, 200.0, 60.0),
+        column["FS"] > np.where(is_indel, 200.0, 40.0),
         column["ED"] < 5.0,
         fraction.max(axis=1) < least,
         (column["AMQ"] < 30.0) & (fraction < 0.6 * wanted).all(axis=1, where=wanted > 0),
