@@ -51,14 +51,16 @@ Row = dict[str, object]
 def circumstances() -> tuple[object, str, str]:
     """What the columns CIRCUMSTANCES hold now."""
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(command, capture_output=True, text=True, errors="replace").stdout.strip()
     return date.today(), commit, f"{platform.machine()} {os.cpu_count()} cpus"
 
 
 def version(tool: str) -> str:
     """What `tool --version` says; of readwarp, the one beside this Python."""
     beside = Path(sys.executable).with_name(tool)
-    said = subprocess.run([beside if beside.exists() else tool, "--version"], capture_output=True, text=True).stdout
+    said = subprocess.run(
+        [beside if beside.exists() else tool, "--version"], capture_output=True, text=True, errors="replace"
+    ).stdout
     return said.split("\n")[0].split()[-1]
 
 
