@@ -2,21 +2,24 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from making import Read, aligned_reads, codes, offsets
+from making import Read, aligned_reads, codes, offsets, random_sequence
 
 from readwarp.batches import Haplotypes, Regions
 from readwarp.call.alleles import INDEL_COST, KEPT, MAX_MISFIT, SNV_COST
-from readwarp.call.alleles.compare import Weighed
+from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.cpu import weigh_haplotypes
 from readwarp.call.alleles.marginal import place_of
 from readwarp.call.alleles.select import bound_reads, number_variants, select_haplotypes
 from readwarp.call.evidence import NOTHING
 from readwarp.call.pairhmm import ReadRows
+from readwarp.call.sites.cpu import sites_of
+from readwarp.device.backend import Backend
 
 REFERENCE = codes("ACGTACGTTTTTACGATCGATCGGCTAACGAT" * 4)
 SNV_A, SNV_B = (30, 1, b"\x03"), (36, 1, b"\x02")
@@ -170,9 +173,10 @@ def test_selection_is_the_best_of_all_combinations(data):
     assert kept[0]
     if ploidy <= 2:
         assert scores[tuple(sorted(chosen[0, 0].tolist()))] == pytest.approx(best)
+        assert rows or np.flatnonzero(kept).tolist() == [0]
         sure = {h for c, s in scores.items() if s >= best - KEPT + 1e-9 for h in c} | {0}
         able = {h for c, s in scores.items() if s >= best - KEPT - 1e-9 for h in c} | {0}
-        assert sure <= set(np.flatnonzero(kept).tolist()) <= able
+        assert not rows or sure <= set(np.flatnonzero(kept).tolist()) <= able
     else:
         mine = scores[tuple(sorted(chosen[0, 0].tolist()))]
         for copy, h in itertools.product(range(ploidy), range(number + 1)):
@@ -192,9 +196,71 @@ def test_bounds_follow_mapping_quality_and_fit():
 
 @pytest.mark.parametrize(
     ("cigar", "target", "place"),
-    [("5S10M", 20, 5), ("5S10M", 17, 2), ("5S10M", 14, -1), ("10M5S", 32, 12), ("10M5S", 35, -1), ("5M3D5M", 26, 4)],
+    [("5S10M", 20, 5), ("5S10M", 17, 2), ("5S10M", 14, 0), ("10M5S", 32, 12), ("10M5S", 35, 14), ("5M3D5M", 26, 4)],
 )
 def test_place_of_goes_on_into_clips(cigar, target, place):
     size = 15 if "S" in cigar else 10
     batch = aligned_reads([Read(20, cigar, "A" * size, (30,) * size)])
     assert place_of(batch.position, batch.cigar, batch.cigar_offsets, batch.read_offsets, 0, target) == place
+
+
+def some_regions(count: int = 5):
+    """Regions with a reference haplotype and one with a longer insertion each, and reads of both."""
+    sequence = random_sequence(100 * count + 100, 9)
+    added = "GATTACAGATTACA"
+    reads, haplotypes, spans = [], [], []
+    for g in range(count):
+        low = 100 * g
+        plain = sequence[low : low + 100]
+        haplotypes += [plain, plain[:50] + added + plain[50:]]
+        spans.append((low + 40, low + 60, low, low + 100))
+        reads += [Read(low + 10, "80M", plain[10:90], (30,) * 80, name=f"p{g}")]
+        reads += [Read(low + 10, "40M14I26M", haplotypes[-1][10:90], (30,) * 80, name=f"i{g}")]
+        reads += [Read(low + 2, "40M", plain[2:42], (30,) * 40, name=f"s{g}")]
+    batch = aligned_reads(reads)
+    owner = batch.position // 100
+    columns = np.array(spans, np.int64).T
+    regions = Regions(
+        0, *columns, np.searchsorted(owner, np.arange(count + 1)), np.arange(len(batch), dtype=np.int32),
+        batch.read_offsets[:-1], batch.read_offsets[1:], np.zeros(count, np.uint8),
+    )  # fmt: skip
+    made = haplotypes_of([[], []] * count)
+    text = codes("".join(haplotypes))
+    made = replace(made, haplotype_offsets=offsets([2] * count), bases=text, base_offsets=offsets(map(len, haplotypes)))
+    return regions, made, batch
+
+
+def test_batches_of_regions_do_not_matter(monkeypatch):
+    regions, haplotypes, batch = some_regions()
+    sites = find_no_sites()
+    whole = compare(regions, haplotypes, batch, batch.qualities, sites, Backend("cpu"))
+    monkeypatch.setattr("readwarp.call.alleles.compare.MOST_PAIRS", 7)
+    parts = compare(regions, haplotypes, batch, batch.qualities, sites, Backend("cpu"))
+    assert whole.values.tobytes() == parts.values.tobytes() and whole.values.size == 5 * 3 * 2
+    assert whole.cells.tolist() == [200 * 214] * 5
+
+
+def test_a_longer_haplotype_is_none_the_less_likely():
+    """Reads that end before the insertion tell nothing, whatever its length."""
+    regions, haplotypes, batch = some_regions()
+    table = compare(regions, haplotypes, batch, batch.qualities, find_no_sites(), Backend("cpu")).values.reshape(-1, 2)
+    before = table[batch.position % 100 == 2]
+    assert np.abs(before[:, 0] - before[:, 1]).max() < 1e-3
+    assert (np.abs(table[batch.position % 100 != 2][:, 0] - table[batch.position % 100 != 2][:, 1]) > 3).all()
+
+
+def test_a_neighbours_substitution_says_nothing():
+    regions, haplotypes, batch = some_regions(1)
+    changed = batch.bases.copy()
+    place = int(batch.read_offsets[0]) + 5
+    changed[place] = (changed[place] + 1) % 4
+    site = int(batch.position[0]) + 5
+    sites = replace(find_no_sites(), begin=np.array([site]), is_indel=np.array([False]))
+    one = compare(regions, haplotypes, batch, batch.qualities, sites, Backend("cpu"))
+    other = compare(regions, haplotypes, replace(batch, bases=changed), batch.qualities, sites, Backend("cpu"))
+    assert np.abs(one.values - other.values).max() < 1e-6
+
+
+def find_no_sites():
+    empty = sites_of([], [], 0, REFERENCE, 0)
+    return replace(empty, begin=np.empty(0, np.int64), is_indel=np.empty(0, bool))

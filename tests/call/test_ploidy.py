@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.call.ploidy import read_ploidies
+from readwarp.call.ploidy import read_ploidies, uniform
 from readwarp.errors import InputError
 
 NAMES, LENGTHS = ("c1", "bare", "X y"), (100, 50, 70)
@@ -69,3 +69,12 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "binary.bed").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="is not text"):
         read_ploidies(tmp_path / "binary.bed", NAMES, LENGTHS, 2)
+
+
+def test_highest_within_spans_that_cross_borders(tmp_path):
+    path = tmp_path / "a.bed"
+    path.write_text("one\t100\t200\t1\none\t300\t400\t4\n")
+    ploidies = read_ploidies(path, ["one"], [1000], 2)
+    spans = np.array([(0, 50), (110, 150), (150, 250), (250, 310), (90, 410), (320, 390)]).T
+    assert ploidies.highest(0, *spans).tolist() == [2, 1, 2, 4, 4, 4]
+    assert uniform(3, 1).highest(0, *spans).tolist() == [3] * 6

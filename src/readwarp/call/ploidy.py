@@ -33,6 +33,16 @@ class Ploidies:
         out[is_inside] = self.copies[row[is_inside]]
         return out
 
+    def highest(self, contig: int, start: ndarray, stop: ndarray) -> ndarray:
+        """int8 [n]: the most copies within [start, stop), which may cross borders."""
+        out = np.maximum(self.of(contig, start), self.of(contig, stop - 1))
+        for row in range(self.contig_offsets[contig], self.contig_offsets[contig + 1]):
+            is_touched = (start < self.stop[row]) & (stop > self.start[row])
+            is_inside = (start >= self.start[row]) & (stop <= self.stop[row])
+            most = np.where(is_inside, self.copies[row], max(self.default, int(self.copies[row])))
+            out = np.where(is_touched, np.maximum(out, most), out)
+        return out.astype(np.int8)
+
 
 def uniform(copies: int, contigs: int) -> Ploidies:
     """The same ploidy everywhere."""

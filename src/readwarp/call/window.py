@@ -156,7 +156,7 @@ class Caller:
         with metrics.time("pairhmm"):
             weighed = compare(regions, haplotypes, reads, qualities, sites, self.backend)
         self._count(weighed, window)
-        ploidy = self.ploidies.of(regions.contig, regions.start)
+        ploidy = self.ploidies.highest(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
             return weigh_haplotypes(
                 weighed, reads, qualities, bases, first, ploidy, self.samples, forced_variants(sites)

@@ -1,5 +1,6 @@
 """Every read of a region against every haplotype of it, all regions in one batch."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.call.pileup.scalar import INSERTION, SOFT_CLIP, is_match
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
+
+MOST_BASES, MOST_PAIRS = 1 << 21, 1 << 20  # of reads in one batch, some 200 MB of tables and pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +53,35 @@ def compare(
         *(reads.read_offsets, rows.offsets, rows.qualities),
     )
     step = backend.step("readwarp.call.pairhmm")
-    per_row = np.repeat(np.diff(haplotypes.haplotype_offsets), np.diff(regions.read_offsets))
-    first = np.repeat(haplotypes.haplotype_offsets[:-1], np.diff(regions.read_offsets))
-    pair_read = np.repeat(np.arange(per_row.size, dtype=np.int32), per_row)
+    lengths = np.log10(np.maximum(1, np.diff(haplotypes.base_offsets)))
+    parts = [np.empty(0)]
+    for low, high in batches(regions, haplotypes, rows):
+        pair_read, pair_haplotype = pairs_of(regions, haplotypes, low, high)
+        values, _ = step.log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, pair_read, pair_haplotype)
+        parts.append(values + lengths[pair_haplotype])
+    return Weighed(regions, haplotypes, rows, np.concatenate(parts))
+
+
+def batches(regions: Regions, haplotypes: Haplotypes, rows: ReadRows) -> Iterator[tuple[int, int]]:
+    """Regions [low, high) to compare at once, so that tables and pairs take a bounded memory."""
+    bases = rows.offsets[regions.read_offsets]
+    pairs = offsets_of(np.diff(regions.read_offsets) * np.diff(haplotypes.haplotype_offsets))
+    low = 0
+    for high in range(1, len(regions) + 1):
+        is_full = high == len(regions) or bases[high + 1] - bases[low] > MOST_BASES
+        if is_full or pairs[high + 1] - pairs[low] > MOST_PAIRS:
+            yield low, high
+            low = high
+
+
+def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> tuple[ndarray, ndarray]:
+    """Reads (rows) and haplotypes of all pairs of regions [low, high), row by row; int32 each."""
+    reads = np.diff(regions.read_offsets[low : high + 1])
+    per_row = np.repeat(np.diff(haplotypes.haplotype_offsets[low : high + 1]), reads)
+    first = np.repeat(haplotypes.haplotype_offsets[low:high], reads)
+    pair_read = np.repeat(np.arange(per_row.size) + regions.read_offsets[low], per_row)
     within = np.arange(pair_read.size) - np.repeat(offsets_of(per_row)[:-1], per_row)
-    pair_haplotype = (np.repeat(first, per_row) + within).astype(np.int32)
-    values, _ = step.log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, pair_read, pair_haplotype)
-    return Weighed(regions, haplotypes, rows, values)
+    return pair_read.astype(np.int32), (np.repeat(first, per_row) + within).astype(np.int32)
 
 
 def _rows(regions: Regions, reads: AlignedReads, qualities: ndarray) -> ReadRows:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from readwarp.call.evidence import CLEAR, INFORMED, NOTHING, SEVERAL
+from readwarp.call.haplotypes import MAX_HAPLOTYPES
 from readwarp.call.pileup.scalar import INSERTION, SOFT_CLIP, is_match
 from readwarp.device.jit import kernel
 
@@ -11,13 +12,12 @@ ABSENT = -1000.0  # log10, of an allele that no haplotype has, before reads are 
 
 @kernel
 def place_of(position, cigar, cigar_offsets, read_offsets, read, target):
-    """Index of the base at a reference position, or of the one before a deletion across it; -1 beyond the read.
+    """Index of the base at a reference position, or of the one before a deletion across it.
 
-    Soft-clipped ends count as if they went on along the diagonal.
+    Soft-clipped ends count as if they went on along the diagonal. Beyond the read's ends it is its first or last base.
     """
-    p, q, first = position[read], read_offsets[read], cigar_offsets[read]
-    place = np.int64(-1)
-    for i in range(first, cigar_offsets[read + 1]):
+    p, q = position[read], read_offsets[read]
+    for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
         operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
         if is_match(operation):
             if p <= target < p + length:
@@ -25,8 +25,8 @@ def place_of(position, cigar, cigar_offsets, read_offsets, read, target):
             p, q = p + length, q + length
         elif operation == SOFT_CLIP:
             if p == position[read]:
-                if p - length <= target < p:
-                    return q + length - (p - target)
+                if target < p:
+                    return q + max(0, length - (p - target))
             elif p <= target < p + length:
                 return q + target - p
             q += length
@@ -36,7 +36,7 @@ def place_of(position, cigar, cigar_offsets, read_offsets, read, target):
             if p <= target < p + length and q > read_offsets[read]:
                 return q - 1
             p += length
-    return place
+    return read_offsets[read] if target < position[read] else read_offsets[read + 1] - 1
 
 
 @kernel
@@ -80,7 +80,7 @@ def weigh_rows(
     pair_offsets, pair_read, pair_value_offsets, allele, quality, end_distance, out, phase,
 ):  # fmt: skip
     """Fill the pairs of each site and the reads that reach it, and the alleles of the haplotypes chosen (`phase`)."""
-    shown = np.empty(256, np.int8)
+    shown = np.empty(MAX_HAPLOTYPES, np.int8)
     for s in range(region.size):
         g, low, high = region[s], allele_offsets[s], allele_offsets[s + 1]
         first, number, alleles = haplotype_offsets[g], haplotype_offsets[g + 1] - haplotype_offsets[g], high - low
@@ -105,9 +105,8 @@ def weigh_rows(
             pair_read[pair] = read[r]
             allele[pair] = settle(table, lowest, says[r])
             place = place_of(position, cigar, cigar_offsets, base_offsets, read[r], begin[s] - is_indel[s])
-            if place >= 0:
-                quality[pair] = qualities[place]
-                end_distance[pair] = min(place - base_offsets[read[r]], base_offsets[read[r] + 1] - 1 - place)
+            quality[pair] = qualities[place]
+            end_distance[pair] = min(place - base_offsets[read[r]], base_offsets[read[r] + 1] - 1 - place)
             pair += 1
 
 

@@ -14,7 +14,7 @@ TINY = 1e-200  # products are brought back to logarithms below
 
 @kernel
 def bound_reads(read_offsets, haplotype_offsets, value_offsets, values, mapping_quality, bases, qualities, row_offsets):
-    """Bound each row of `values` (rows: reads of regions) and subtract its best; -> bool [r], rows that say something.
+    """Subtract its best from each row (read) of `values` and bound it; -> bool [r], rows that say something.
 
     `mapping_quality` uint8 [r]; `bases`, `qualities` of the rows lie one behind the other (`row_offsets`). Bases that
     say nothing (quality below 2, or N) cost nothing, as in the PairHMM.
@@ -80,6 +80,9 @@ def select_haplotypes(
         kept[first] = True
         for s in range(samples):
             linear = linear_of(read_offsets[g], read_offsets[g + 1], number, value_offsets[g], values, says, sample, s)
+            chosen[g, s, :] = first
+            if linear.shape[0] == 0:
+                continue
             best = chosen[g, s, : ploidy[g]]
             if ploidy[g] == 2:
                 try_pairs(linear, masks, costs, kept[first : first + number], best)
@@ -153,7 +156,7 @@ def try_pairs(linear, masks, costs, kept, chosen):
                 chosen[0], chosen[1] = a, b
     for a in range(number):
         for b in range(a, number):
-            if scores[a, b] >= best - KEPT:
+            if scores[a, b] > best - KEPT:
                 kept[a] = True
                 kept[b] = True
 
@@ -182,7 +185,7 @@ def climb(linear, masks, costs, kept, chosen):
     for copy in range(ploidy):
         others = rest_of(linear, masks, chosen, copy, sums)
         for h in range(number):
-            if exchanged(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs) >= best - KEPT:
+            if exchanged(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs) > best - KEPT:
                 kept[h] = True
 
 

@@ -123,7 +123,7 @@ def normalise(first, stop, span, places, reference, begin, deleted, inserted, in
             if size > 0:
                 inserted[place] = base
             p -= 1
-        if not places[0] <= p < places[1]:
+        if not places[0] <= p < places[1] or has_unknown(inserted, place, size) or has_unknown(reference, p, gone):
             continue
         if is_gap and (p <= span[0] or p + gone >= span[1] or max(gone, size) > MAX_INDEL):
             return False, first
@@ -132,6 +132,14 @@ def normalise(first, stop, span, places, reference, begin, deleted, inserted, in
         inserted_offsets[kept] = place + size
         barrier = p + gone + (1 if is_gap else 0)
     return True, kept
+
+
+@kernel
+def has_unknown(bases, first, size):
+    found = False
+    for i in range(first, first + size):
+        found |= bases[i] > 3
+    return found
 
 
 @kernel
