@@ -154,11 +154,11 @@ def test_deep_windows_are_cut(made, tmp_path):
 
 def test_cuda_gives_the_same_bytes(tmp_path):
     """Pileup and PairHMM; as little as has a deletion in a region and a substitution outside, for the simulator."""
-    sequence = random_sequence(150, seed=5)
-    variants = [(40, sequence[40:44], sequence[40]), (100, sequence[100], "ACGT"["ACGT".index(sequence[100]) - 1])]
-    reads = tiled([variants, variants], sequence, step=15, length=40)
+    sequence = random_sequence(110, seed=5)
+    variants = [(30, sequence[30:33], sequence[30]), (80, sequence[80], "ACGT"["ACGT".index(sequence[80]) - 1])]
+    reads = tiled([variants], sequence, step=9, length=32)
     fasta = write_fasta(tmp_path / "ref.fa", {"one": sequence})
-    bam = write_bam(tmp_path / "made.bam", {"one": 150}, [("one", read) for read in reads])
+    bam = write_bam(tmp_path / "made.bam", {"one": 110}, [("one", read) for read in reads])
     metrics = run(fasta, bam, tmp_path / "a.vcf")
     run(fasta, bam, tmp_path / "b.vcf", device="cuda")
     assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf")
