@@ -223,6 +223,70 @@ def test_reads_without_bases_or_qualities(tmp_path):
     reader.close()
 
 
+def alignments(path, rows, length: int = 100) -> AlignedReader:
+    """A BAM file of (position, CIGAR, bases), fitting each other or not; the index is that of one where they do.
+
+    htslib writes others but does not read them. Without compression, records of one size lie at the same places.
+    """
+    fitting = [(at, [(0, len(bases or "") or 1)] + [(0, 0)] * (len(cigar) - 1), bases) for at, cigar, bases in rows]
+    fitting = [(at, cigar if own else [], bases) for (at, cigar, bases), (_, own, _) in zip(fitting, rows, strict=True)]
+    _write_as_is(path, fitting, length)
+    pysam.index(str(path))
+    _write_as_is(path, rows, length)
+    return AlignedReader(path)
+
+
+def _write_as_is(path, rows, length: int) -> None:
+    header = pysam.AlignmentHeader.from_dict(
+        {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": length}]}
+    )
+    with pysam.AlignmentFile(str(path), "wbu", header=header) as out:
+        for position, cigar, bases in rows:
+            record = pysam.AlignedSegment(header)
+            record.query_name, record.reference_id, record.reference_start = "r", 0, position
+            record.mapping_quality, record.cigar, record.query_sequence = 60, cigar, bases
+            record.query_qualities = [30] * len(bases or "")
+            out.write(record)
+
+
+MISFITS = [
+    ([(0, 11)], "the CIGAR of a read does not fit its bases"),
+    ([(0, 9)], "the CIGAR of a read does not fit its bases"),
+    ([(4, 4), (0, 4), (1, 3), (2, 3)], "the CIGAR of a read does not fit its bases"),
+    ([(0, 1 << 20)], "the CIGAR of a read does not fit its bases"),
+    ([(0, 10), (9, 4)], "the CIGAR of a read does not fit its bases"),  # B, which no specification has any more
+    ([(0, 5), (2, 60), (0, 5)], "a read is aligned beyond its contig's end"),
+    ([(0, 10), (3, 60)], "a read is aligned beyond its contig's end"),
+]
+
+
+@pytest.mark.parametrize(("cigar", "reason"), MISFITS)
+def test_reads_that_their_cigars_do_not_fit(tmp_path, cigar, reason):
+    """What kernels index by it would lie out of bounds."""
+    rows = [(3, [(0, 10)], "ACGTACGTAC"), (41, cigar, "ACGTACGTAC")]
+    reader = alignments(tmp_path / "x.bam", rows)
+    with pytest.raises(InputError, match=rf"x\.bam: .*{reason}.*c:42|x\.bam: .*c:42.*{reason}"):
+        reader.read(0, 0, 100, ReadFilter())
+    assert len(reader.read(0, 0, 100, ReadFilter(min_mapping_quality=61))) == 0  # nobody looks at those left out
+    reader.close()
+
+
+def test_the_last_base_of_a_contig_can_be_aligned(tmp_path):
+    reader = alignments(tmp_path / "x.bam", [(90, [(0, 10), (4, 3)], "ACGTACGTACGTA")])
+    assert reader.read(0, 0, 100, ReadFilter()).reference_stop.tolist() == [100]
+    reader.close()
+
+
+def test_alignments_without_bases_are_left_out(tmp_path):
+    """Between mates of their name that have some: no step sees them."""
+    rows = [(3, [(0, 10)], "ACGTACGTAC"), (4, [(4, 5), (0, 90)], None), (5, [(0, 9)], None), (6, [], "ACGT")]
+    reader = alignments(tmp_path / "x.bam", [*rows, (7, [(0, 10)], "ACGTACGTAC")])
+    reads = reader.read(0, 0, 100, ReadFilter())
+    assert reads.position.tolist() == [3, 7] and reads.read_offsets.tolist() == [0, 10, 20]
+    assert reads.cigar.tolist() == [160, 160]
+    reader.close()
+
+
 def test_flags_left_out():
     assert EXCLUDED == 0x4 | 0x100 | 0x200 | 0x400
 

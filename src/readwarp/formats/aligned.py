@@ -28,6 +28,12 @@ from readwarp.formats.spool import LARGEST_RECORD, header_of, is_stream, spooled
 
 CHUNK = 1 << 18  # compressed bytes read at a time
 UNPLACED = b"\xff" * 4  # contig -1
+DAMAGE = {
+    records.UNSORTED: "reads are not sorted by position",
+    records.BROKEN: "damaged BAM record",
+    records.MISFIT: "the CIGAR of a read does not fit its bases",
+    records.BEYOND: "a read is aligned beyond its contig's end",
+}
 EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality control, duplicate
 
 
@@ -150,16 +156,15 @@ class AlignedReader:
         Raises InputError where the file is damaged or not sorted, and RegionTooDeepError.
         """
         groups = _group_table(tuple(self.samples().values()), keep.samples)
-        limits = (contig, start, stop, keep.excluded_flags, keep.min_mapping_quality, *groups)
+        limits = (contig, self.lengths[contig], start, stop, keep.excluded_flags, keep.min_mapping_quality, *groups)
         parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
         for chunk in self._bytes(contig, start, stop):
             raw = np.frombuffer(carry + chunk, np.uint8)
             places = np.empty(raw.size // records.FIXED + 1, np.int64)
             samples = np.empty(places.size, np.int16)
             found, rest, last, state = records.scan(raw, 0, last, *limits, places, samples)
-            if state in (records.UNSORTED, records.BROKEN):
-                reason = "reads are not sorted by position" if state == records.UNSORTED else "damaged BAM record"
-                raise InputError(self.path, reason, f"near {self.names[contig]}:{max(last, 0) + 1}")
+            if state in DAMAGE:
+                raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
             parts.append(_decoded(raw, places[:found], samples[:found]))
             bases += parts[-1].bases.size
             if most_bases is not None and bases > most_bases:

@@ -4,13 +4,14 @@ import numpy as np
 
 from readwarp.device.jit import kernel
 
-MORE, DONE, UNSORTED, BROKEN = 0, 1, 2, 3  # how a scan ended
+MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
 INDEX_WINDOW = 14  # bits: an index has an entry for 16 kb
 UNKNOWN, UNWANTED = -1, -2  # sample of a read: of no read group that the header knows, of one that is not called
 FIXED = 36  # bytes before the name, block_size included
 NIBBLES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 NIBBLES[[1, 2, 4, 8]] = 0, 1, 2, 3
 CONSUMES_REFERENCE = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1], np.uint8)  # MIDNSHP=X
+CONSUMES_READ = np.array([1, 1, 0, 0, 1, 0, 0, 1, 1], np.uint8)
 AUX_WIDTHS = np.zeros(128, np.uint8)
 for _letters, _width in (("AcC", 1), ("sS", 2), ("iIf", 4)):
     AUX_WIDTHS[[ord(letter) for letter in _letters]] = _width
@@ -47,14 +48,26 @@ def cigar_place(raw, place):
 
 
 @kernel
-def reference_end(raw, place):
-    """One behind the last aligned reference base of the record."""
-    cigar, stop = cigar_place(raw, place), signed_at(raw, place + 8)
+def spans(raw, place):
+    """(one behind the last aligned reference base of the record, how many bases of the read its CIGAR takes).
+
+    -1 bases where the CIGAR has an operation that is none.
+    """
+    cigar, stop, bases, is_known = cigar_place(raw, place), signed_at(raw, place + 8), np.int64(0), True
     for i in range(number_at(raw, place + 16, 2)):
         operation = number_at(raw, cigar + 4 * i, 4)
-        if operation & 15 < 9:
-            stop += CONSUMES_REFERENCE[operation & 15] * (operation >> 4)
-    return stop
+        kind, length = operation & 15, operation >> 4
+        if kind < 9:
+            stop += CONSUMES_REFERENCE[kind] * length
+            bases += CONSUMES_READ[kind] * length
+        else:
+            is_known = False
+    return stop, bases if is_known else np.int64(-1)
+
+
+@kernel
+def reference_end(raw, place):
+    return spans(raw, place)[0]
 
 
 @kernel
@@ -108,13 +121,19 @@ def is_whole(raw, place, end):
 
 
 @kernel
-def scan(raw, place, last, contig, start, stop, excluded, min_mapping_quality, groups, group_samples, places, samples):
-    """Find the usable records that overlap [start, stop) of a contig.
+def scan(
+    raw, place, last, contig, contig_length, start, stop, excluded, min_mapping_quality, groups, group_samples,
+    places, samples,
+):  # fmt: skip
+    """Find the usable records that overlap [start, stop) of a contig; those without bases or CIGAR are not usable.
 
+    Later steps index bases and reference by CIGARs without a look at bounds, so a usable record must have as many bases
+    as its CIGAR takes, and lie within its contig.
     `raw` uint8 decompressed bytes, a record begins at `place`; `last` the position of the record before. Their places
     go to `places` (int64) and their samples to `samples` (int16, UNKNOWN among them), both large enough for all
     records. `groups`, `group_samples`: see `sample_of`.
-    -> (usable records, place of the first record not looked at, its position, MORE | DONE | UNSORTED | BROKEN)
+    -> (usable records, place of the first record not looked at, its position, how the scan ended: MORE, DONE, UNSORTED,
+    BROKEN for a record that does not fit its size, MISFIT for one whose CIGAR does not fit its bases, BEYOND)
     """
     found = 0
     while place + FIXED <= raw.size:
@@ -131,8 +150,14 @@ def scan(raw, place, last, contig, start, stop, excluded, min_mapping_quality, g
                 return found, place, last, UNSORTED
             last = position
             usable = raw[place + 13] >= min_mapping_quality and not number_at(raw, place + 18, 2) & excluded
-            if usable and number_at(raw, place + 20, 4) > 0 and reference_end(raw, place) > start:
-                sample = sample_of(raw, place, end, groups, group_samples)
+            length = number_at(raw, place + 20, 4)
+            if usable and length > 0 and number_at(raw, place + 16, 2) > 0:
+                end_of_alignment, bases = spans(raw, place)
+                if bases != length:
+                    return found, place, last, MISFIT
+                if position < 0 or end_of_alignment > contig_length:
+                    return found, place, last, BEYOND
+                sample = sample_of(raw, place, end, groups, group_samples) if end_of_alignment > start else UNWANTED
                 if sample != UNWANTED:
                     places[found], samples[found] = place, sample
                     found += 1
