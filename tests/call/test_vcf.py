@@ -9,6 +9,7 @@ from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.targets import Target, merged, parse_region, read_bed, windows
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.output import OutputFile
 from readwarp.formats.vcf import VariantWriter, count_text, header_text, kind_of, lines_of, number_text, rows_of
 
 NAMES, LENGTHS = ("c1", "HLA-A*01:01", "HLA-A*01:01:02"), (1000, 500, 700)
@@ -127,6 +128,29 @@ def test_abort_leaves_nothing(tmp_path):
     writer.write(LINES.encode())
     writer.abort()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a.vcf", "a.vcf.gz", "a.bcf"])
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, name):
+    def full(file: OutputFile):
+        file.place.touch()
+        return open("/dev/full", "wb")
+
+    monkeypatch.setattr(OutputFile, "open", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a.vcf.gz", "a.bcf"])
+def test_what_fails_at_the_end_leaves_nothing(tmp_path, name):
+    """A line that htslib cannot take: neither the index nor BCF can be made."""
+    verbosity = pysam.get_verbosity()
+    writer = VariantWriter(str(tmp_path / name), header(), 1000)
+    writer.write(b"c1\tnowhere\n")
+    with pytest.raises((OSError, ValueError)):
+        writer.close()
+    assert list(tmp_path.iterdir()) == [] and pysam.get_verbosity() == verbosity
 
 
 def test_nothing_under_the_name_before_the_end(tmp_path):

@@ -5,6 +5,7 @@ its name when it is complete.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -161,7 +162,7 @@ def kind_of(path: str | None) -> str:
 
 
 class VariantWriter:
-    """Takes lines in order. `close` completes the file and its index, `abort` leaves none."""
+    """Takes lines in order. `close` completes the file and its index; `abort`, and a `close` that fails, leave none."""
 
     def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
         self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
@@ -174,6 +175,13 @@ class VariantWriter:
         (self._bgzf or self._stream).write(lines)
 
     def close(self) -> None:
+        try:
+            self._complete()
+        except BaseException:
+            self.abort()
+            raise
+
+    def _complete(self) -> None:
         if self._bgzf:
             self._bgzf.close()
         self._stream.flush()
@@ -190,14 +198,19 @@ class VariantWriter:
         """The index is renamed just before the file that it belongs to."""
         is_csi = self._kind == "bcf" or self._needs_csi
         made = self._file.place.with_name(self._file.place.name + (".csi" if is_csi else ".tbi"))
-        pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
-        made.replace(self._file.name + made.suffix)
+        try:
+            pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
+            made.replace(self._file.name + made.suffix)
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
 
     def abort(self) -> None:
         if self._bgzf:
             self._bgzf.abort()
         if self._file.name != "stdout":
-            self._stream.close()
+            with suppress(OSError):  # what could not be written before cannot be now
+                self._stream.close()
         self._file.remove()
 
 
@@ -205,8 +218,13 @@ def _to_bcf(path: Path) -> None:
     """VCF.gz -> BCF under the same name."""
     copy = path.with_name(path.name + ".bcf")
     verbosity = pysam.set_verbosity(0)  # htslib looks for an index, and says so when there is none
-    with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
-        for record in source:
-            out.write(record)
-    pysam.set_verbosity(verbosity)
-    copy.replace(path)
+    try:
+        with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
+            for record in source:
+                out.write(record)
+        copy.replace(path)
+    except BaseException:
+        copy.unlink(missing_ok=True)
+        raise
+    finally:
+        pysam.set_verbosity(verbosity)
