@@ -32,6 +32,6 @@ def weigh_lost(
         return
     lost = forced_sites(pileup, reference[pileup.start - start : pileup.stop - start], asked)
     indels = selected(lost, np.flatnonzero(lost.is_indel))
-    yield indels, weigh_indels(reads, pileup, indels, reference, start, parameters.max_depth)[0]
+    yield indels, weigh_indels(reads, pileup, indels, reference, start, parameters.max_depth)
     others = selected(lost, np.flatnonzero(~lost.is_indel))
     yield others, weigh_substitutions(reads, reads.qualities, others, parameters.min_base_quality, parameters.max_depth)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from readwarp.batches import AlignedReads, Likelihoods, Pileup, Sites
-from readwarp.call.evidence import CLEAR, FLANK, INFORMED, MAX_MASK, MAX_WEIGHT, MISALIGNED, NOTHING, SEVERAL
+from readwarp.call.evidence import CLEAR, FLANK, INFORMED, MAX_WEIGHT, NOTHING, SEVERAL
 from readwarp.call.evidence.pairs import anchors, base_at, find_pairs
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
 from readwarp.call.pileup import MAX_INDEL
@@ -20,19 +20,18 @@ MOST_COMPARED = MAX_TRACT + 2 * MAX_INDEL + FLANK
 
 def weigh_indels(
     reads: AlignedReads, pileup: Pileup, sites: Sites, reference: np.ndarray, start: int, max_depth: int
-) -> tuple[Likelihoods, np.ndarray]:
+) -> Likelihoods:
     """`reference` begins at `start` and covers what the reads reach. See the step's contract."""
     out = find_pairs(reads, sites, max_depth)
-    masked = reads.qualities.copy()
     compare_indels(
         *(reads.position, reads.mapping_quality, reads.cigar, reads.cigar_offsets, reads.bases, reads.read_offsets),
-        *(reads.qualities, masked, reference, start, sites.begin, sites.stop, sites.unit, sites.allele_offsets),
+        *(reads.qualities, reference, start, sites.begin, sites.stop, sites.unit, sites.allele_offsets),
         *(sites.deleted, sites.inserted, sites.inserted_offsets, sites.source),
         *(pileup.event_offsets, pileup.event_position, pileup.event_allele),
         *(out.pair_offsets, out.read, out.value_offsets, out.allele, out.quality, out.end_distance, out.values),
         np.empty((2, MAX_ALLELES, MOST_COMPARED), np.uint8),
     )
-    return out, masked
+    return out
 
 
 def weigh_substitutions(
@@ -163,14 +162,6 @@ def shown_allele(event_offsets, event_position, event_allele, read, anchor, sour
 
 
 @kernel
-def highest_of(values, number):
-    highest = values[0]
-    for a in range(1, number):
-        highest = max(highest, values[a])
-    return highest
-
-
-@kernel
 def slip(fits, lengths, unit, tract, own, own_fit, out):
     """log10 P of each allele: the read fits it, or one that an indel error made of it."""
     is_known = own < 0
@@ -202,12 +193,12 @@ def settle(values, mapping_quality):
 
 @kernel
 def compare_indels(
-    position, mapping_quality, cigar, cigar_offsets, bases, read_offsets, qualities, masked,
+    position, mapping_quality, cigar, cigar_offsets, bases, read_offsets, qualities,
     reference, start, begin, stop, unit, allele_offsets, deleted, inserted, inserted_offsets, source,
     event_offsets, event_position, event_allele,
     pair_offsets, pair_read, value_offsets, allele, quality, end_distance, values, haplotypes,
 ):  # fmt: skip
-    """Fill the rows of each pair of a site and a read; mask misaligned ends in `masked`."""
+    """Fill the rows of each pair of a site and a read."""
     fits, lengths = np.empty(haplotypes.shape[1]), np.empty(haplotypes.shape[1], np.int64)
     for site in range(begin.size):
         first, number = allele_offsets[site], allele_offsets[site + 1] - allele_offsets[site]
@@ -233,7 +224,6 @@ def compare_indels(
             compared, side = min(room, size), 0 if is_forward else 1
             for a in range(number):
                 fits[a] = fit(bases, qualities, anchor, step, haplotypes[side, a], compared)
-            gain = highest_of(fits, number) - fits[0]
             own = right - left - 1 if left >= 0 and right >= 0 else -1
             shown, others = shown_allele(
                 event_offsets, event_position, event_allele, read, begin[site] - 1, source, first, number
@@ -251,6 +241,3 @@ def compare_indels(
                 allele[pair] = best if margin > CLEAR else SEVERAL
             quality[pair] = qualities[anchor]
             end_distance[pair] = min(anchor - aligned_low, aligned_high - 1 - anchor)
-            if gain > MISALIGNED and shown == 0 and room <= MAX_MASK:
-                for k in range(room):
-                    masked[anchor + step * (k + 1)] = 0
