@@ -213,12 +213,10 @@ class Pileup:
     counts: ndarray  # int32 [w, 5 (A C G T deleted), 2 (strand)]
     quality_sums: ndarray  # int32 [w, 5, 2], sums of usable Phred base qualities
     allele_position: ndarray  # int64 [a], reference base before an insertion or deletion, 0-based in the contig
-    allele_kind: ndarray  # uint8 [a], BAM operation: 1 insertion, 2 deletion
     allele_length: ndarray  # int32 [a]
     allele_bases: ndarray  # uint8, inserted bases, 0-4
     allele_offsets: ndarray  # int64 [a + 1]
     allele_counts: ndarray  # int32 [a, 2 (strand)]
-    allele_quality_sums: ndarray  # int64 [a, 2], of the bases before the allele
     event_offsets: ndarray  # int64 [n reads + 1]: the insertions and deletions of each read's CIGAR ...
     event_position: ndarray  # int64 [e], ... the reference base before them after left-alignment ...
     event_allele: ndarray  # int32 [e], ... and their allele, -1 where they do not count

@@ -70,7 +70,7 @@ def events_of(pileup, reference: str) -> dict[tuple[int, str, str], list[int]]:
     for a, anchor in enumerate(pileup.allele_position.tolist()):
         bases = pileup.allele_bases[pileup.allele_offsets[a] : pileup.allele_offsets[a + 1]]
         new = "".join(LETTERS[b] for b in bases)
-        old = reference[anchor + 1 : anchor + 1 + int(pileup.allele_length[a])] if pileup.allele_kind[a] == 2 else ""
+        old = reference[anchor + 1 : anchor + 1 + int(pileup.allele_length[a])] if bases.size == 0 else ""
         out[anchor, old, new] = pileup.allele_counts[a].tolist()
     return out
 
@@ -133,7 +133,7 @@ from readwarp.call.pileup import cuda as step
 i8, i4, u1, u2, u4 = (t.Array(x, 1, 'C') for x in (t.int64, t.int32, t.uint8, t.uint16, t.uint32))
 table = t.Array(t.int32, 3, 'C')
 n = t.int64
-count = (i8, i8, i8, u2, u4, i8, u1, u1, i8, n, n, n, n, table, table, i8, i8, i4, i8, u1)
+count = (i8, i8, i8, u2, u4, i8, u1, u1, i8, n, n, n, n, table, table, i8, i8, i4, i8)
 shift = (u1, n, u1, i8, i4, i8, i4)
 for kernel, signature in ((step.count_bases, count), (step.shift_events, shift)):
     ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=cc)

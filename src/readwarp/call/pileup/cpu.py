@@ -21,7 +21,7 @@ def count_window(
         *(reads.position, reads.flag, reads.cigar, reads.cigar_offsets),
         *(reads.bases, reads.qualities, reads.read_offsets),
         *(start, stop, parameters.min_base_quality, parameters.max_depth, np.zeros(stop - start, np.int32)),
-        *(counts, quality_sums, events.offsets, events.position, events.length, events.query, events.quality),
+        *(counts, quality_sums, events.offsets, events.position, events.length, events.query),
     )
     shift_events(reference, start, reads.bases, events.position, events.length, events.query, events.shift)
     return assemble(reads, events, counts, quality_sums, start, stop)
@@ -30,7 +30,7 @@ def count_window(
 @kernel
 def count_bases(
     position, flag, cigar, cigar_offsets, bases, qualities, read_offsets, start, stop, min_base_quality, max_depth,
-    depth, counts, quality_sums, event_offsets, event_position, event_length, event_query, event_quality,
+    depth, counts, quality_sums, event_offsets, event_position, event_length, event_query,
 ):  # fmt: skip
     """Add every read to `depth`, `counts`, `quality_sums`; write its events, unmoved (`event_length` < 0: deletion)."""
     for read in range(position.size):
@@ -54,7 +54,7 @@ def count_bases(
                 if start < p <= stop and is_open and quality > 0 and length <= MAX_INDEL:
                     event_position[event] = p - 1
                     event_length[event] = length if operation == INSERTION else -length
-                    event_query[event], event_quality[event] = q, quality
+                    event_query[event] = q
                 event += 1
                 if operation == INSERTION:
                     q += length

@@ -32,7 +32,7 @@ def count_window(
             *(there.position, there.reference_stop, reach, there.flag, there.cigar, there.cigar_offsets),
             *(there.bases, there.qualities, there.read_offsets),
             *(start, stop, parameters.min_base_quality, parameters.max_depth),
-            *(counts, quality_sums, events.offsets, events.position, events.length, events.query, events.quality),
+            *(counts, quality_sums, events.offsets, events.position, events.length, events.query),
         )
     if host_events.length.size:
         shift_events[-(-host_events.length.size // BLOCK), BLOCK](
@@ -46,7 +46,7 @@ def count_window(
 def count_bases(
     position, reference_stop, reach, flag, cigar, cigar_offsets, bases, qualities, read_offsets,
     start, stop, min_base_quality, max_depth,
-    counts, quality_sums, event_offsets, event_position, event_length, event_query, event_quality,
+    counts, quality_sums, event_offsets, event_position, event_length, event_query,
 ):  # fmt: skip
     """Fill the rows of `counts` and `quality_sums` at one position, and the events anchored there, unmoved."""
     w = cuda.grid(1)
@@ -80,7 +80,7 @@ def count_bases(
                         if (following == INSERTION or following == DELETION) and size <= MAX_INDEL:  # noqa: SIM109
                             event_position[event] = p
                             event_length[event] = size if following == INSERTION else -size
-                            event_query[event], event_quality[event] = k + 1, qualities[k]
+                            event_query[event] = k + 1
                     break
                 r, q = r + length, q + length
                 quality = qualities[q - 1] if length else 0

@@ -17,7 +17,6 @@ class Events:
     position: np.ndarray  # int64 [e], anchor
     length: np.ndarray  # int32 [e], negative for deletions
     query: np.ndarray  # int64 [e], first inserted base in the reads' bases
-    quality: np.ndarray  # uint8 [e], of the anchor base
     shift: np.ndarray  # int32 [e], bases moved to the left
 
 
@@ -30,7 +29,6 @@ def new_events(reads: AlignedReads) -> Events:
         np.zeros(n, np.int64),
         np.zeros(n, np.int32),
         np.zeros(n, np.int64),
-        np.zeros(n, np.uint8),
         np.zeros(n, np.int32),
     )
 
@@ -54,7 +52,6 @@ def assemble(
     strand = (reads.flag[np.searchsorted(events.offsets, used[order], side="right") - 1] >> 4) & 1
     cells = allele * 2 + strand
     allele_counts = np.bincount(cells, minlength=2 * number).reshape(number, 2)
-    sums = np.bincount(cells, events.quality[used[order]], minlength=2 * number).reshape(number, 2)
     kept = np.flatnonzero(is_first & ~has_n)
     rows, first = allele[kept], order[kept]
     sizes = np.where(is_deletion[first], 0, length[first])
@@ -72,12 +69,10 @@ def assemble(
         counts=counts,
         quality_sums=quality_sums,
         allele_position=position[first],
-        allele_kind=np.where(is_deletion[first], DELETION, INSERTION).astype(np.uint8),
         allele_length=length[first].astype(np.int32),
         allele_bases=allele_bases,
         allele_offsets=offsets,
         allele_counts=allele_counts[rows].astype(np.int32),
-        allele_quality_sums=sums[rows].astype(np.int64),
         event_offsets=events.offsets,
         event_position=events.position,
         event_allele=event_allele,
