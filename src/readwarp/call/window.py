@@ -33,6 +33,7 @@ from readwarp.call.ploidy import Ploidies
 from readwarp.call.regions.clipped import with_clipped
 from readwarp.call.regions.cpu import find_regions
 from readwarp.call.regions.select import selected
+from readwarp.call.samples import of_sample
 from readwarp.call.sites.cpu import find_sites
 from readwarp.call.sites.select import selected as selected_sites
 from readwarp.call.sites.select import within
@@ -114,7 +115,8 @@ class Caller:
         """Calls in the window and around it, as far as they may overlap one in it."""
         p, low = self.parameters, pileup.start
         with self.metrics.time("sites"):
-            sites = find_sites(pileup, bases[low - first : pileup.stop - first], p, self.forced)
+            here = bases[low - first : pileup.stop - first]
+            sites = find_sites(pileup, here, p, self.forced, self._pileups(reads, here, pileup))
         with self.metrics.time("regions"):
             sites = with_clipped(reads, reads.qualities, sites, bases, first, low, pileup.stop)
             regions, in_region = find_regions(
@@ -135,6 +137,14 @@ class Caller:
                 *(self._genotyped(*weighed, bases, first, None) for weighed in lost),
             )
             return mark_overlaps(joined(parts, *around, samples=self.samples))
+
+    def _pileups(self, reads: AlignedReads, here: np.ndarray, pileup: Pileup) -> Iterator[Pileup] | tuple[()]:
+        """Those of each sample's own reads, where there are several."""
+        if self.samples == 1:
+            return ()
+        count_window = self.backend.step("readwarp.call.pileup").count_window
+        own = (of_sample(reads, number) for number in range(self.samples))
+        return (count_window(mine, here, pileup.start, pileup.stop, self.parameters) for mine in own)
 
     def _genotyped(
         self, sites: Sites, likelihoods: Likelihoods, bases: np.ndarray, first: int, phase: Phase | None

@@ -4,7 +4,8 @@
                      reference: uint8, start: int) -> Haplotypes
 
 `reference` are bases 0-4 from position `start` of the contig on, over all regions; `qualities` those of
-`mates.merge_mates`. Haplotypes come from two sources, which are united:
+`mates.merge_mates`. Each sample's reads are taken by themselves, since what only one sample has would be few of the
+reads of all. Haplotypes come from two sources, and those of all samples are united:
 
 Assembly. The k-mers of the reads' usable bases, and of the reference's span, make a de Bruijn graph. Kept are its
 edges on ways from the reference's first k-mer to its last that the reference shows, or MIN_FRAGMENTS fragments (reads

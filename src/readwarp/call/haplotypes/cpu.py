@@ -21,18 +21,22 @@ def build_haplotypes(
     places = np.stack((regions.start, regions.stop), axis=1) - start
     spans = np.stack((regions.low, regions.high, *without_unknown(regions, reference, start)), axis=1)
     spans[:, :2] -= start
-    order, fragment = by_name(regions, reads)
+    samples = int(reads.sample.max(initial=0)) + 1
+    order, fragment, read_offsets = by_name(regions, reads, samples)
     read, cut = regions.read[order], np.stack((regions.base_start[order], regions.base_stop[order]), axis=1)
     alleles, bounds = alleles_of(sites, regions)
-    rows = _room(spans, bounds)
+    spans_of, bounds = np.repeat(spans, samples, axis=0), np.repeat(bounds, samples, axis=0)  # [region, sample]
+    rows = _room(spans_of, bounds)
     is_full = assemble(
-        *(spans, regions.read_offsets, fragment, cut, reads.bases, qualities, reference),
+        *(spans_of, read_offsets, fragment, cut, reads.bases, qualities, reference),
         *(np.full(reference.size, TRUSTED, np.uint8), np.array(SIZES), new_graph(_most_nodes(spans, regions)), rows),
     )
     is_full |= combine(
-        *(spans, start, bounds, alleles, sites.inserted, regions.read_offsets, read, fragment, cut, reads.position),
+        *(spans_of, start, bounds, alleles, sites.inserted, read_offsets, read, fragment, cut, reads.position),
         *(reads.cigar, reads.cigar_offsets, reads.bases, qualities, reads.read_offsets, reference, rows),
     )
+    rows[2][: rows[-1][0]] //= samples
+    is_full = is_full.reshape(-1, samples).any(axis=1)
     support = np.zeros(len(regions), np.int64)  # of the references' haplotypes
     kept = unite(rows, np.argsort(rows[2][: rows[-1][0]], kind="stable"), spans, reference, support)
     span_sizes = (spans[:, 1] - spans[:, 0])[rows[2][kept]]
@@ -55,15 +59,21 @@ def without_unknown(regions: Regions, reference: np.ndarray, start: int) -> tupl
     return low, np.where(regions.stop - start <= bounds[before + 1], high, low)
 
 
-def by_name(regions: Regions, reads: AlignedReads) -> tuple[np.ndarray, np.ndarray]:
-    """(rows of the regions' reads, those of one name side by side; the number of each one's name in its region)."""
-    region = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
+def by_name(regions: Regions, reads: AlignedReads, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The reads of the regions by sample and name.
+
+    (Rows of the regions' reads; the number of each one's name among those of its region and sample; the reads of each
+    region and sample, int64 [regions x samples + 1].)
+    """
+    part = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets)) * samples + reads.sample[regions.read]
     name = reads.name_hash[regions.read]
-    order = np.lexsort((name, region))
+    order = np.lexsort((name, part))
+    part, name = part[order], name[order]
     is_new = np.ones(order.size, bool)
-    is_new[1:] = (name[order[1:]] != name[order[:-1]]) | (region[order[1:]] != region[order[:-1]])
+    is_new[1:] = (name[1:] != name[:-1]) | (part[1:] != part[:-1])
     number = np.cumsum(is_new) - 1
-    return order, number - np.append(number, 0)[regions.read_offsets[:-1]][region]
+    read_offsets = np.searchsorted(part, np.arange(len(regions) * samples + 1))
+    return order, number - np.append(number, 0)[read_offsets[:-1]][part], read_offsets
 
 
 def _room(spans: np.ndarray, bounds: np.ndarray) -> Rows:

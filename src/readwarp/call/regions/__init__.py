@@ -9,11 +9,11 @@ the pileup, outside of which nothing is looked for. A site outside of all region
 `evidence.weigh_substitutions` answers.
 
 Marks are what makes a region: substitutions [begin, begin + 1), insertions and deletions [begin - 1, stop), and clip
-places p, [p - 1, p + 1), where at least MIN_CLIPS reads, and MIN_CLIP_FRACTION of those across, begin or end a soft
-clip of MIN_CLIP or more bases of mean quality MIN_CLIP_QUALITY. A clip place where reads end and the next one where
-reads begin, at most MAX_INDEL bases behind it, are the ends of one mark: a deletion looks so. Every mark is widened by
-its REACH on both sides; marks that overlap then are a region, and their union is its [start, stop). A substitution
-alone is none.
+places p, [p - 1, p + 1), where at least MIN_CLIPS reads of one sample, and MIN_CLIP_FRACTION of its reads across, begin
+or end a soft clip of MIN_CLIP or more bases of mean quality MIN_CLIP_QUALITY. A clip place where reads end and the next
+one where reads begin, at most MAX_INDEL bases behind it, are the ends of one mark: a deletion looks so. Every mark is
+widened by its REACH on both sides; marks that overlap then are a region, and their union is its [start, stop). A
+substitution alone is none.
 
 A region longer than MAX_REGION is made again with half the reach, and so on for REACHES; what is too long still is cut
 at multiples of MAX_REGION of the contig, each mark going where it begins (status TOO_LONG). So what becomes of a place

@@ -22,19 +22,20 @@ class ClipPlaces:
 
 
 def find_clip_places(reads: AlignedReads, qualities: np.ndarray, low: int, high: int) -> ClipPlaces:
-    clips = np.zeros((2, high - low + 1), np.int32)
-    across = np.zeros(high - low + 2, np.int32)
-    count_clips(
-        *(reads.position, reads.reference_stop, reads.cigar, reads.cigar_offsets, qualities, reads.read_offsets),
-        *(low, high, MIN_CLIP, MIN_CLIP_QUALITY, clips, across),
-    )
-    depth = np.cumsum(across)  # at base low + i
-    ending, beginning = clips[:, 1:-1]
-    found = [
-        np.flatnonzero((number >= MIN_CLIPS) & (number >= MIN_CLIP_FRACTION * beside)) + low + 1
-        for number, beside in ((ending, depth[: ending.size]), (beginning, depth[1 : 1 + beginning.size]))
-    ]
-    return ClipPlaces(*found)
+    """Places that one of the samples shows by reads of its own."""
+    is_place = np.zeros((2, max(0, high - low - 1)), bool)
+    for sample in range(int(reads.sample.max(initial=0)) + 1):
+        clips = np.zeros((2, high - low + 1), np.int32)
+        across = np.zeros(high - low + 2, np.int32)
+        count_clips(
+            *(reads.position, reads.reference_stop, reads.sample, reads.cigar, reads.cigar_offsets, qualities),
+            *(reads.read_offsets, sample, low, high, MIN_CLIP, MIN_CLIP_QUALITY, clips, across),
+        )
+        depth = np.cumsum(across)  # at base low + i
+        number = clips[:, 1:-1]
+        beside = np.stack((depth[: number.shape[1]], depth[1 : 1 + number.shape[1]]))
+        is_place |= (number >= MIN_CLIPS) & (number >= MIN_CLIP_FRACTION * beside)
+    return ClipPlaces(*(np.flatnonzero(side) + low + 1 for side in is_place))
 
 
 def pair_places(places: ClipPlaces) -> tuple[np.ndarray, np.ndarray]:
@@ -48,12 +49,15 @@ def pair_places(places: ClipPlaces) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def count_clips(
-    position, reference_stop, cigar, cigar_offsets, qualities, read_offsets, low, high, least, least_quality,
-    clips, across,
+    position, reference_stop, sample, cigar, cigar_offsets, qualities, read_offsets, own, low, high, least,
+    least_quality, clips, across,
 ):  # fmt: skip
-    """Add every read to `clips` [ENDING | BEGINNING, boundary], and to `across`: +1 where it begins, -1 behind it."""
+    """Add every read of the sample `own` to `clips` [ENDING | BEGINNING, boundary], and to `across`.
+
+    There it adds 1 where it begins and -1 behind it.
+    """
     for read in range(position.size):
-        if position[read] >= high or reference_stop[read] <= low:
+        if sample[read] != own or position[read] >= high or reference_stop[read] <= low:
             continue
         begin, end = position[read], reference_stop[read]
         across[max(begin, low) - low] += 1

@@ -1,6 +1,6 @@
 """Candidate sites from a pileup (host only)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -18,11 +18,23 @@ Variants = Sequence[tuple[int, int, bytes]]  # begin, deleted, inserted; as `For
 
 
 def find_sites(
-    pileup: Pileup, reference: np.ndarray, parameters: CallParameters, forced: Forced | None = None
+    pileup: Pileup,
+    reference: np.ndarray,
+    parameters: CallParameters,
+    forced: Forced | None = None,
+    of_samples: Iterable[Pileup] = (),
 ) -> Sites:
     """`forced` alleles are among those of the sites, whatever the reads show. See the step's contract."""
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
-    sites = _substitutions(pileup, reference, parameters, asked) + _indels(pileup, reference, parameters, asked)
+    shown, seen = np.zeros(reference.size, np.uint8), set()
+    for own in of_samples or (pileup,):
+        find_bases(
+            *(own.counts, own.quality_sums, reference, parameters.min_alternate_count),
+            *(parameters.min_alternate_fraction, parameters.min_alternate_quality, shown),
+        )
+        seen.update(_indels(own, pileup, parameters))
+    sites = _sites_of_bases(pileup, reference, shown, asked)
+    sites += _sites_of_indels(pileup, reference, sorted(seen - {-1}), asked)
     return sites_of(sites, asked, pileup.contig, reference, pileup.start)
 
 
@@ -59,15 +71,6 @@ def sites_of(sites: list[Site], asked: Variants, contig: int, reference: np.ndar
     return out
 
 
-def _substitutions(pileup: Pileup, reference: np.ndarray, parameters: CallParameters, asked: Variants) -> list[Site]:
-    shown = np.zeros(reference.size, np.uint8)
-    find_bases(
-        *(pileup.counts, pileup.quality_sums, reference, parameters.min_alternate_count),
-        *(parameters.min_alternate_fraction, parameters.min_alternate_quality, shown),
-    )
-    return _sites_of_bases(pileup, reference, shown, asked)
-
-
 def _sites_of_bases(pileup: Pileup, reference: np.ndarray, shown: np.ndarray, asked: Variants) -> list[Site]:
     """`shown` is filled by `find_bases`; the bases asked for are added to it."""
     for begin, deleted, bases in asked:
@@ -98,11 +101,19 @@ def find_bases(counts, quality_sums, reference, least, fraction, least_quality, 
                 shown[w] |= np.uint8(1 << base)
 
 
-def _indels(pileup: Pileup, reference: np.ndarray, parameters: CallParameters, asked: Variants) -> list[Site]:
-    number = pileup.allele_counts.sum(axis=1)
-    depth = pileup.counts[pileup.allele_position - pileup.start].sum(axis=(1, 2))
+def _indels(own: Pileup, pileup: Pileup, parameters: CallParameters) -> list[int]:
+    """Alleles of `pileup` that have reads enough in `own`; -1 for one beyond its depth."""
+    depth = own.counts[own.allele_position - own.start].sum(axis=(1, 2))
     least = np.maximum(parameters.min_alternate_count, parameters.min_indel_fraction * depth)
-    return _sites_of_indels(pileup, reference, np.flatnonzero(number >= least).tolist(), asked)
+    found: list[int] = np.flatnonzero(own.allele_counts.sum(axis=1) >= least).tolist()
+    if own is pileup:
+        return found
+    alleles = []
+    for a in found:
+        bases = own.allele_bases[own.allele_offsets[a] : own.allele_offsets[a + 1]].tobytes()
+        deleted = 0 if bases else int(own.allele_length[a])
+        alleles.append(_shown_by(pileup, int(own.allele_position[a]), deleted, bases))
+    return alleles
 
 
 def _sites_of_indels(pileup: Pileup, reference: np.ndarray, seen: list[int], asked: Variants) -> list[Site]:

@@ -1,0 +1,32 @@
+"""The reads of one sample among those of several that are called together (host only)."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from readwarp.batches import AlignedReads
+from readwarp.call.haplotypes.cpu import ranges
+
+
+def of_sample(reads: AlignedReads, number: int) -> AlignedReads:
+    """The reads of the sample of this number, in file order."""
+    rows = np.flatnonzero(reads.sample == number)
+    cigar, bases = ranges(reads.cigar_offsets, rows), ranges(reads.read_offsets, rows)
+    return replace(
+        reads,
+        position=reads.position[rows],
+        reference_stop=reads.reference_stop[rows],
+        flag=reads.flag[rows],
+        mapping_quality=reads.mapping_quality[rows],
+        name_hash=reads.name_hash[rows],
+        sample=reads.sample[rows],
+        cigar=reads.cigar[cigar],
+        cigar_offsets=_offsets(reads.cigar_offsets, rows),
+        bases=reads.bases[bases],
+        qualities=reads.qualities[bases],
+        read_offsets=_offsets(reads.read_offsets, rows),
+    )
+
+
+def _offsets(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(np.diff(offsets)[rows], dtype=np.int64)))

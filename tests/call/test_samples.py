@@ -1,0 +1,158 @@
+"""Samples that are called together: what one has is not lost among the reads of the others."""
+
+from dataclasses import replace
+
+import numpy as np
+import pysam
+import pytest
+from making import Read, aligned_reads, random_sequence, segment, tiled, write_fasta
+
+from readwarp.call.haplotypes.cpu import by_name
+from readwarp.call.pipeline import call_variants
+from readwarp.call.regions.clips import find_clip_places
+from readwarp.call.regions.cpu import find_regions
+from readwarp.call.samples import of_sample
+from readwarp.call.sites.cpu import sites_of
+from readwarp.config import CallParameters, Resources
+from readwarp.metrics import Metrics
+
+SEQUENCE = random_sequence(2400, seed=21)
+SAMPLES = [f"s{number}" for number in range(10)]
+CARRIER, SILENT = "s3", "s9"
+
+
+def snv(position: int) -> tuple[int, str, str]:
+    base = SEQUENCE[position]
+    return position, base, "CGTA"["ACGT".index(base)]
+
+
+def deletion(position: int, size: int) -> tuple[int, str, str]:
+    """A deletion behind `position` that cannot be written elsewhere."""
+    while SEQUENCE[position] == SEQUENCE[position + size] or SEQUENCE[position + 1] == SEQUENCE[position + size + 1]:
+        position += 1
+    return position, SEQUENCE[position : position + size + 1], SEQUENCE[position]
+
+
+PRIVATE = sorted([snv(600), deletion(1200, 6), snv(1225), snv(1800)])
+SHARED = snv(2000)
+
+
+def of_group(reads: list[Read], sample: str, *, own_names: bool) -> list[Read]:
+    return [replace(read, name=f"{sample}_{read.name}") if own_names else read for read in reads]
+
+
+def written(folder, *, own_names: bool = True, silent: bool = True):
+    """A BAM file of ten samples; the carrier has the private variants on one haplotype, the silent one no reads."""
+    groups = [{"ID": f"g{sample}", "SM": sample} for sample in SAMPLES if silent or sample != SILENT]
+    fasta = write_fasta(folder / "ref.fa", {"c": SEQUENCE})
+    path, records = folder / "ten.bam", []
+    for sample in SAMPLES:
+        if sample != SILENT:
+            haplotypes = [sorted([*PRIVATE, SHARED]) if sample == CARRIER else [SHARED], []]
+            mine = of_group(tiled(haplotypes, SEQUENCE, step=5, length=75), sample, own_names=own_names)
+            records += [(sample, read) for read in mine]
+    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": len(SEQUENCE)}], "RG": groups}
+    with pysam.AlignmentFile(str(path), "wb", header=header) as out:
+        for sample, read in sorted(records, key=lambda x: x[1].position):
+            out.write(segment_of(out.header, read, sample))
+    pysam.index(str(path))
+    return fasta, path
+
+
+def segment_of(header: pysam.AlignmentHeader, read: Read, sample: str) -> pysam.AlignedSegment:
+    out = segment(header, read, "c")
+    out.set_tag("RG", f"g{sample}")
+    return out
+
+
+def called(fasta, bam, output, samples=()) -> dict[tuple, dict[str, tuple]]:
+    """GT of each sample at each variant that passes."""
+    call_variants(fasta, bam, output, CallParameters(), Resources(threads=1, device="cpu"), Metrics(), samples=samples)
+    with pysam.VariantFile(str(output)) as file:
+        return {
+            (r.start, *r.alleles): {name: tuple(sorted(call["GT"], key=str)) for name, call in r.samples.items()}
+            for r in file
+            if list(r.filter) == ["PASS"]
+        }
+
+
+@pytest.fixture(scope="module")
+def ten(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("ten"))
+
+
+@pytest.fixture(scope="module")
+def together(ten, tmp_path_factory):
+    return called(*ten, tmp_path_factory.mktemp("together") / "a.vcf")
+
+
+def test_private_variants_are_found_together(together):
+    assert sorted(together) == [*PRIVATE, SHARED]
+    for variant in PRIVATE:
+        for sample in set(SAMPLES) - {SILENT}:
+            assert together[variant][sample] == ((0, 1) if sample == CARRIER else (0, 0)), (variant, sample)
+    assert all(together[SHARED][sample] == (0, 1) for sample in SAMPLES if sample != SILENT)
+
+
+@pytest.mark.parametrize("sample", [CARRIER, "s5"])
+def test_genotypes_are_those_of_a_sample_alone(sample, ten, together, tmp_path):
+    alone = called(*ten, tmp_path / "a.vcf", [sample])
+    assert {variant: genotypes[sample] for variant, genotypes in alone.items()} == {
+        variant: genotypes[sample] for variant, genotypes in together.items() if genotypes[sample] != (0, 0)
+    }
+
+
+def test_equal_read_names_of_samples(together, tmp_path):
+    """Fragments of two samples are two, whatever their names."""
+    assert called(*written(tmp_path, own_names=False), tmp_path / "a.vcf") == together
+
+
+def test_a_sample_without_reads(together, tmp_path):
+    assert all(genotypes[SILENT] == (None, None) for genotypes in together.values())
+    without = called(*written(tmp_path, silent=False), tmp_path / "a.vcf")
+    assert without == {
+        variant: {name: genotype for name, genotype in genotypes.items() if name != SILENT}
+        for variant, genotypes in together.items()
+    }
+
+
+def numbered(reads: list[Read], samples: list[int]):
+    """The reads, which are sorted by position, as of these samples."""
+    return replace(aligned_reads(reads), sample=np.array(samples, np.uint8))
+
+
+def test_reads_of_one_sample():
+    reads = [
+        Read(1, "4M", "ACGT", (31,) * 4),
+        Read(2, "2M1I2M", "CGTAC", (32,) * 5),
+        Read(3, "1S5M", "TTACGA", (33,) * 6),
+    ]
+    batch = numbered(reads, [1, 0, 1])
+    for sample, chosen in ((0, [1]), (1, [0, 2]), (2, [])):
+        found, plain = of_sample(batch, sample), aligned_reads([reads[i] for i in chosen])
+        for name in ("position", "reference_stop", "cigar", "cigar_offsets", "bases", "qualities", "read_offsets"):
+            assert np.array_equal(getattr(found, name), getattr(plain, name)), name
+        assert (found.sample == sample).all()
+
+
+def test_clips_of_one_sample_make_a_place():
+    """Two of eight reads of one sample are many, and one each of two samples none."""
+    clipped = Read(100, "50M10S", "A" * 60, (35,) * 60)
+    whole = Read(100, "60M", "A" * 60, (35,) * 60)
+    own = numbered([clipped] * 2 + [whole] * 98, [1, 1] + [1] * 6 + [0] * 92)
+    assert find_clip_places(own, own.qualities, 0, 1000).ending.tolist() == [150]
+    apart = replace(own, sample=np.array([0, 1] + [0] * 49 + [1] * 49, np.uint8))
+    assert find_clip_places(apart, apart.qualities, 0, 1000).ending.size == 0
+
+
+def test_names_are_numbered_by_sample():
+    sequence = np.zeros(400, np.uint8)
+    reads = [Read(100, "60M", "A" * 60, (35,) * 60, 0, 60, name) for name in "aabba"]
+    batch = numbered(reads, [0, 1, 1, 0, 0])
+    sites = sites_of([(130, True, [(0, b"", -1), (2, b"", -1)])], (), 0, sequence, 0)
+    regions, _ = find_regions(batch, batch.qualities, sites, sequence, 0, 0, 400, 100)
+    order, number, offsets = by_name(regions, batch, 2)
+    sample, name = batch.sample[regions.read[order]], batch.name_hash[regions.read[order]]
+    assert sample.tolist() == [0, 0, 0, 1, 1] and offsets.tolist() == [0, 3, 5]
+    assert sorted(number[:3].tolist()) == sorted([0, 0, 1] if name[0] == name[1] else [0, 1, 1])
+    assert number[3:].tolist() == [0, 1]
