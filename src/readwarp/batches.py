@@ -302,9 +302,7 @@ class Likelihoods:
     mapping_quality: ndarray  # uint8 [p]
     strand: ndarray  # uint8 [p]
     sample: ndarray  # uint8 [p]
-    end_distance: (
-        ndarray  # int32 [p], bases to the nearer end: of the read, or of its aligned part (evidence)
-    )
+    end_distance: ndarray  # int32 [p], bases to the nearer end: of the read, or of its aligned part (evidence)
     value_offsets: ndarray  # int64 [s + 1]: a site's values are a pairs x alleles table
     values: ndarray  # float64, log10 P(read | allele)
 
