@@ -31,6 +31,8 @@ def sketched(text: str, p: SeedParameters, start: int = 0) -> list[tuple[int, in
 @example(text="ACGT" * 12)
 @example(text="A" * 50)
 @example(text="")
+@example(text="AAAAAAAAAAACCCCCCACCAAAACAAAAAA")  # s-mers of more than 32 bits
+@example(text="GATTACACCGTGTTGACCATGCAGGTCATTGCAACGTGATCCTAGTTACCAGTACGGATTCACGT")
 def test_same_as_plain_python(p, text):
     assert sketched(text, p) == syncmers(text, p)
 

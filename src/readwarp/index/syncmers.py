@@ -39,7 +39,8 @@ def push_complement(word, base, length):
 @scalar
 def order(word):
     """Random order of s-mers; 0 is left free for "no s-mer here"."""
-    half = np.uint32(word) ^ (np.uint32(word >> np.uint64(32)) * np.uint32(0x85EBCA6B))
+    upper = np.uint32(np.uint32(word >> np.uint64(32)) * np.uint32(0x85EBCA6B))  # Numba multiplies in 64 bits
+    half = np.uint32(word) ^ upper
     half = np.uint32((half ^ (half >> np.uint32(15))) * np.uint32(0x9E3779B1))
     return max(half, np.uint32(1))
 
