@@ -10,29 +10,23 @@ float32 is too small. "Regions" are sets as a caller meets them: 40 reads of 60-
 """
 
 import argparse
-import csv
 import ctypes
-import datetime
-import platform
-import re
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from rates import Contest, best_rates, report, save
 from readwarp.call.pairhmm import ReadRows, cpu
 from readwarp.call.pairhmm.lanes import sum_group
 from readwarp.call.pairhmm.scalar import COLUMNS
-from readwarp.device.simd import VECTOR_BYTES, lanes
+from readwarp.device.simd import lanes
 
-ROUNDS = 7
 RESULTS = Path(__file__).parent / "results" / "pairhmm.csv"
 SIZES = ((60, 100), (100, 200), (148, 200), (148, 300))
-Contest = tuple[Callable[[], object], int]  # what runs, and its cells
 
 PLAIN_C = """
 #ifdef __x86_64__  /* without subnormal numbers, which would make it 6 times slower in float */
@@ -80,24 +74,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name in ("100 x 200", "regions"):
             contests |= {f"plain C: {name}, {kind}": c for kind, c in plain(sets[name], Path(folder)).items()}
-        best = measured(contests)
-    print(f"{processor()}, vectors of {VECTOR_BYTES} bytes")
-    for name, rate in best.items():
-        print(f"{name:36s} {rate:6.2f} GCUPS")
+        best = best_rates(contests)
+    report(best)
     if options.save:
-        save(best)
-
-
-def measured(contests: dict[str, Contest]) -> dict[str, float]:
-    for call, _ in contests.values():
-        call()  # compile
-    best = dict.fromkeys(contests, 0.0)
-    for _ in range(ROUNDS):
-        for name, (call, cells) in contests.items():
-            started = time.process_time()
-            call()
-            best[name] = max(best[name], cells / (time.process_time() - started) / 1e9)
-    return best
+        save(best, RESULTS)
 
 
 def batch_of(reads: list[np.ndarray], haplotypes: list[np.ndarray], pairs: list[tuple[int, int]]) -> tuple:
@@ -204,23 +184,6 @@ def plain_call(function: Callable, batch: tuple, real: type) -> Contest:
             function(*arguments)
 
     return call, cells
-
-
-def processor() -> str:
-    match = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return match[1] if match else platform.machine()
-
-
-def save(best: dict[str, float]) -> None:
-    git = ["git", "-C", str(RESULTS.parent.parent), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(git, capture_output=True, text=True).stdout.strip()
-    is_new = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        if is_new:
-            rows.writerow(["date", "commit", "machine", "vector_bytes", "what", "gcups"])
-        for name, rate in best.items():
-            rows.writerow([datetime.date.today(), commit, processor(), VECTOR_BYTES, name, f"{rate:.2f}"])
 
 
 if __name__ == "__main__":

@@ -8,18 +8,14 @@ recurrence alone (`lanes.py`); "pairs" is `cpu.score_pairs` and `cpu.trace_pairs
 """
 
 import argparse
-import csv
-import datetime
-import platform
-import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import parasail
 
-from readwarp.device.simd import VECTOR_BYTES, lanes
+from rates import Contest, best_rates, report, save
+from readwarp.device.simd import lanes
 from readwarp.pairwise import cpu
 from readwarp.pairwise.groups import score_sorted
 from readwarp.pairwise.lanes import score_group, trace_group
@@ -28,7 +24,6 @@ from readwarp.pairwise.scalar import LOCAL
 
 QUERY, TARGET = 150, 230
 COSTS = (1, 4, 6, 1, 0)
-ROUNDS = 7
 RESULTS = Path(__file__).parent / "results" / "pairwise.csv"
 
 
@@ -38,19 +33,10 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="add rows to benchmarks/results/pairwise.csv")
     options = parser.parse_args()
     contests = {**kernels(), **whole(simulated(options.pairs)), **peer(simulated(400))}
-    for call, _ in contests.values():
-        call()  # compile
-    best = dict.fromkeys(contests, 0.0)
-    for _ in range(ROUNDS):
-        for name, (call, cells) in contests.items():
-            started = time.process_time()
-            call()
-            best[name] = max(best[name], cells / (time.process_time() - started) / 1e9)
-    print(f"{machine()}, vectors of {VECTOR_BYTES} bytes")
-    for name, rate in best.items():
-        print(f"{name:44s} {rate:6.2f} GCUPS")
+    best = best_rates(contests)
+    report(best)
     if options.save:
-        save(best)
+        save(best, RESULTS)
 
 
 def simulated(number: int) -> Pairs:
@@ -66,9 +52,6 @@ def simulated(number: int) -> Pairs:
     lengths = np.full(number, QUERY), np.full(number, TARGET)
     starts = np.arange(number) * QUERY, np.arange(number) * TARGET
     return Pairs(queries.ravel(), starts[0], lengths[0], targets.ravel(), starts[1], lengths[1])
-
-
-Contest = tuple[Callable[[], object], int]  # a call and the cells it computes
 
 
 def kernels() -> dict[str, Contest]:
@@ -127,26 +110,6 @@ def peer(pairs: Pairs) -> dict[str, Contest]:
         "parasail sw_striped_16": (all_of(parasail.sw_striped_16), cells),
         "parasail sw_trace_striped_16": (all_of(parasail.sw_trace_striped_16), cells),
     }
-
-
-def machine() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []:
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
-
-
-def save(best: dict[str, float]) -> None:
-    git = ["git", "-C", str(RESULTS.parent.parent), "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(git, capture_output=True, text=True).stdout.strip()
-    RESULTS.parent.mkdir(exist_ok=True)
-    new = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as out:
-        rows = csv.writer(out)
-        if new:
-            rows.writerow(["date", "commit", "machine", "vector_bytes", "what", "gcups"])
-        for name, rate in best.items():
-            rows.writerow([datetime.date.today(), commit, machine(), VECTOR_BYTES, name, f"{rate:.2f}"])
 
 
 if __name__ == "__main__":

@@ -13,13 +13,13 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src" / "readwarp").rglob("*.py"))
 LINES, FUNCTION_LINES = 400, 70
 
-# cli -> align | call -> pairwise | index -> stream | device | formats -> batches, config, errors, metrics
+# cli -> align | call -> pairwise | index -> stream | device | formats -> batches, config, errors, metrics, ragged
 LAYERS = [
     {"cli"},
     {"align", "call"},
     {"pairwise", "index"},
     {"stream", "device", "formats"},
-    {"batches", "config", "errors", "metrics"},
+    {"batches", "config", "errors", "metrics", "ragged"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 BESIDE = {  # imports between rooms of one layer

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from call.making import LETTERS, Read, aligned_reads, codes, offsets, random_sequence, tiled
 from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
-from readwarp.call.haplotypes import MAX_HAPLOTYPES, MAX_INDEL
+from readwarp.call.haplotypes import MAX_HAPLOTYPES
 from readwarp.call.haplotypes.cpu import build_haplotypes
+from readwarp.call.pileup import MAX_INDEL
 
 Variant = tuple[int, int, str]  # begin, deleted, inserted
 START = 1000  # where the reference of the tests begins in its contig

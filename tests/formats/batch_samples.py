@@ -10,8 +10,9 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Alignments, ReadBatch
-from readwarp.formats.reads import ReadInput, offsets_of, open_reads, parse
+from readwarp.formats.reads import ReadInput, open_reads, parse
 from readwarp.formats.sam import Encoded
+from readwarp.ragged import offsets_of
 
 LETTERS = "ACGTN"
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")

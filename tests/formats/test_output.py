@@ -28,6 +28,7 @@ from readwarp.formats.header import (
 )
 from readwarp.formats.output import AlignmentWriter
 from readwarp.formats.sam import Encoder
+from readwarp.formats.sinks import OutputFile
 
 PHIX = 5386
 
@@ -199,3 +200,15 @@ def test_read_groups():
     assert merged_lines(["@RG\tID:a", "@RG\tID:b", "@RG\tID:a"]) == ["@RG\tID:a", "@RG\tID:b"]
     with pytest.raises(UsageError):
         merged_lines(["@RG\tID:a", "@RG\tID:a\tSM:x"])
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    def full(file: OutputFile):
+        file.place.touch()
+        return open("/dev/full", "wb")
+
+    monkeypatch.setattr(OutputFile, "open", full)
+    writer = AlignmentWriter(str(tmp_path / "a.bam"), "@HD\tVN:1.6\n@SQ\tSN:c\tLN:9\n")
+    with pytest.raises(OSError, match="No space left"):
+        writer.close()
+    assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ from readwarp.errors import UsageError
 from readwarp.index import Index, open_or_build
 from readwarp.index.bases import CODES
 from readwarp.metrics import Metrics
+from readwarp.ragged import offsets_of
 
 NO_QUALITY = 255
 Read = str | tuple[str, str] | tuple[str, str, str | None]
@@ -110,9 +111,6 @@ def _named(read: Read, number: str) -> tuple[str, str, str | None]:
 
 
 def _batch(reads: Sequence[tuple[str, str, str | None]], paired: bool) -> ReadBatch:
-    def offsets(lengths: list[int]) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-
     names = [name.encode() for name, _, _ in reads]
     letters = np.frombuffer("".join(sequence for _, sequence, _ in reads).encode("ascii", "replace"), np.uint8)
     qualities = [
@@ -125,9 +123,9 @@ def _batch(reads: Sequence[tuple[str, str, str | None]], paired: bool) -> ReadBa
         source=0,
         bases=CODES[letters],
         qualities=np.concatenate([np.empty(0, np.uint8), *qualities]),
-        read_offsets=offsets([len(sequence) for _, sequence, _ in reads]),
+        read_offsets=offsets_of([len(sequence) for _, sequence, _ in reads]),
         names=np.frombuffer(b"".join(names), np.uint8).copy(),
-        name_offsets=offsets([len(name) for name in names]),
+        name_offsets=offsets_of([len(name) for name in names]),
         tags=np.empty(0, np.uint8),
         tag_offsets=np.zeros(len(reads) + 1, np.int64),
         segment=np.array(segments, np.uint8),

@@ -25,6 +25,7 @@ from readwarp.formats.bgzf import blocks_of
 from readwarp.formats.samtools import reference_in
 from readwarp.formats.source import BROKEN, GZIP_MAGIC
 from readwarp.formats.spool import LARGEST_RECORD, header_of, is_stream, spooled
+from readwarp.ragged import offsets_of
 
 CHUNK = 1 << 18  # compressed bytes read at a time
 UNPLACED = b"\xff" * 4  # contig -1
@@ -280,13 +281,9 @@ def _joined(parts: list[_Part], contig: int, start: int, stop: int) -> AlignedRe
         name_hash=whole.name_hash,
         sample=whole.samples.astype(np.uint8),
         cigar=whole.cigar,
-        cigar_offsets=_offsets(whole.operations),
+        cigar_offsets=offsets_of(whole.operations),
         bases=whole.bases,
         qualities=whole.qualities,
-        read_offsets=_offsets(whole.lengths),
+        read_offsets=offsets_of(whole.lengths),
         unassigned=whole.unassigned,
     )
-
-
-def _offsets(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))

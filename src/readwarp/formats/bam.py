@@ -22,9 +22,10 @@ from readwarp.formats import bam_kernels as kernels
 from readwarp.formats import samtools
 from readwarp.formats.bgzf import EOF_BLOCK
 from readwarp.formats.header import field, lines_of
-from readwarp.formats.reads import RawBatch, ReadInput, offsets_of
+from readwarp.formats.reads import RawBatch, ReadInput
 from readwarp.formats.source import Source
 from readwarp.formats.tags import joined
+from readwarp.ragged import offsets_of
 
 MOST_BYTES = 1 << 30  # of one record
 Chunk = tuple[str, int, int, tuple[ndarray, ...]]

@@ -12,9 +12,10 @@ from numpy import ndarray
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats import fastx_kernels as kernels
-from readwarp.formats.reads import RawBatch, ReadInput, offsets_of
+from readwarp.formats.reads import RawBatch, ReadInput
 from readwarp.formats.source import Source
 from readwarp.formats.tags import tags_of_comments
+from readwarp.ragged import offsets_of
 
 MOST_BYTES = 1 << 31  # of one record
 Text = tuple[ndarray, int, int]  # uint8, a whole number of words, and the span of it that counts

@@ -4,6 +4,7 @@ A file appears under its name when it is complete: it is written beside it and r
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -119,7 +120,8 @@ class AlignmentWriter:
     def abort(self) -> None:
         if self._sorter:
             self._sorter.close()
-        self._sink.abort()
+        with suppress(OSError):  # what could not be written before cannot be now
+            self._sink.abort()
         self._file.remove()
 
     def _index(self) -> None:

@@ -14,9 +14,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-from numpy import ndarray
-
 from readwarp.batches import ReadBatch
 from readwarp.errors import UsageError
 
@@ -71,10 +68,3 @@ def parse(raw: RawBatch) -> ReadBatch:
 
 def _codec(name: str) -> ModuleType:
     return import_module(f"readwarp.formats.{name}")
-
-
-def offsets_of(lengths: ndarray) -> ndarray:
-    """Lengths [n] -> offsets int64 [n + 1]."""
-    offsets = np.zeros(lengths.size + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    return offsets

@@ -12,7 +12,8 @@ from numpy import ndarray
 from readwarp.device.jit import kernel, scalar
 from readwarp.errors import InputError
 from readwarp.formats import fastx_kernels as layout
-from readwarp.formats.reads import RawBatch, offsets_of
+from readwarp.formats.reads import RawBatch
+from readwarp.ragged import offsets_of
 
 NO_TAG, UNKNOWN_GROUP = -1, -2
 REASONS = {

@@ -30,6 +30,7 @@ from numpy import ndarray
 
 from readwarp.config import SeedParameters
 from readwarp.errors import InputError
+from readwarp.ragged import offsets_of
 
 MAGIC = b"readwarp"
 VERSION = 1
@@ -142,7 +143,7 @@ class IndexFile:
 
     def index(self) -> Index:
         text = self.description
-        ends = np.concatenate([[0], np.cumsum(text["lengths"])]).astype(np.int64)
+        ends = offsets_of(text["lengths"])
         ends.flags.writeable = False
         reference = Reference(tuple(text["names"]), ends, tuple(text["md5"]), self.array("packed"))
         parameters = SeedParameters(**text["parameters"])

@@ -25,6 +25,7 @@ from readwarp.align.chain.scalar import (
 from readwarp.batches import Chains, ReadBatch, SeedHits
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device.jit import cuda
+from readwarp.ragged import offsets_of
 
 THREADS = 128
 
@@ -61,10 +62,6 @@ def chain_hits(
 def to_host(array: Any) -> np.ndarray:
     host: np.ndarray = array.copy_to_host()
     return host
-
-
-def offsets_of(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 @cuda.jit

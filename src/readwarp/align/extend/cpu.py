@@ -13,6 +13,7 @@ from readwarp.device.jit import kernel
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Ends, Pairs, Traces, arrays
 from readwarp.pairwise.scalar import LOCAL, MATCH
+from readwarp.ragged import offsets_of
 
 T = TypeVar("T", Candidates, Scores)
 
@@ -118,7 +119,7 @@ def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) 
     """(CIGARs of all rows, their offsets): one run of M where the alignment has no gap, else what was traced."""
     runs = (status == UNGAPPED).astype(np.int64)
     runs[gapped] = np.diff(traces.cigar_offsets)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(runs)))
+    offsets = offsets_of(runs)
     cigar = np.zeros(offsets[-1], np.uint32)
     plain = status == UNGAPPED
     cigar[offsets[:-1][plain]] = aligned[plain] << 4 | MATCH

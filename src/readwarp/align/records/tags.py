@@ -12,6 +12,7 @@ from readwarp.align.views import ReadView, view_reference
 from readwarp.batches import Segment, Status
 from readwarp.device.jit import kernel
 from readwarp.index.store import Reference
+from readwarp.ragged import offsets_of
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 DELETION, INSERTION = 2, 1
@@ -33,7 +34,7 @@ class ContigNames(NamedTuple):
 @lru_cache(maxsize=4)
 def contig_names(names: tuple[str, ...]) -> ContigNames:
     encoded = [name.encode() for name in names]
-    offsets = np.concatenate([[0], np.cumsum([len(name) for name in encoded])]).astype(np.int64)
+    offsets = offsets_of([len(name) for name in encoded])
     return ContigNames(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
 

@@ -10,6 +10,7 @@ from readwarp.config import MAX_READ_LENGTH, SeedParameters
 from readwarp.device.jit import cuda
 from readwarp.index import Index
 from readwarp.index.syncmers import bucket_of, mask_of, mix, most_syncmers, order, push, push_complement, tag_of
+from readwarp.ragged import offsets_of
 
 THREADS = 128
 RING = 32  # s-mers remembered, at least k - s + 1
@@ -52,10 +53,6 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
 def to_host(array: Any) -> np.ndarray:
     host: np.ndarray = array.copy_to_host()
     return host
-
-
-def offsets_of(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 @cuda.jit

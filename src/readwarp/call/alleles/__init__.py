@@ -9,8 +9,8 @@
    substitutions outside of the region say nothing: its haplotypes do not have them. The PairHMM lets a read begin
    anywhere with probability 1 / (haplotype's length); that factor is taken out, since a longer haplotype is none the
    less likely for it.
-1. *Bounds.* No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): the read
-   may be misplaced. A read whose best haplotype costs more than MAX_MISFIT against an errorless match came from
+1. *Bounds.* No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10), with
+   MAX_WEIGHT of `evidence`: the read may be misplaced. A read whose best haplotype costs more than MAX_MISFIT against an errorless match came from
    elsewhere, and says nothing.
 2. *Selection.* Let c be a combination of as many haplotypes as the ploidy, V(c) the variants on any of them:
 
@@ -27,7 +27,6 @@
 5. *Phase.* The best combination of each sample says which alleles of its sites lie on one haplotype.
 """
 
-MAX_WEIGHT = 45
 MAX_MISFIT = 10.0  # log10
 KEPT = 3.0  # log10
 SNV_COST, INDEL_COST = 3.0, 3.5  # log10

@@ -12,6 +12,7 @@ from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.call.pileup.scalar import INSERTION, SOFT_CLIP, is_match
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of
 
 MOST_BASES, MOST_PAIRS = 1 << 21, 1 << 20  # of reads in one batch, some 200 MB of tables and pairs
 
@@ -126,7 +127,3 @@ def hide_neighbours(
                     q += length
                 elif operation < SOFT_CLIP:
                     p += length
-
-
-def offsets_of(sizes: ndarray) -> ndarray:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))

@@ -4,10 +4,11 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Phase, Sites
-from readwarp.call.alleles.compare import Weighed, offsets_of
+from readwarp.call.alleles.compare import Weighed
 from readwarp.call.alleles.marginal import count_rows, measure_rows, weigh_rows
 from readwarp.call.alleles.select import bound_reads, number_variants, select_haplotypes
 from readwarp.call.alleles.sites import Variant, keep_forced, regional_sites
+from readwarp.ragged import offsets_of
 
 
 def weigh_haplotypes(

@@ -25,6 +25,7 @@ from readwarp.call.evidence import NOTHING
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of
 
 
 def with_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likelihoods]:
@@ -37,11 +38,11 @@ def with_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likelih
         allele_offsets=sites.allele_offsets + np.arange(len(sites) + 1),
         deleted=np.insert(sites.deleted, ends, ~sites.is_indel),
         inserted=np.insert(sites.inserted, sites.inserted_offsets[ends], np.uint8(UNLISTED)),
-        inserted_offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64))),
+        inserted_offsets=offsets_of(sizes),
         source=np.insert(sites.source, ends, -1),
         is_forced=np.insert(sites.is_forced, ends, False),
     )
-    value_offsets = likelihoods.value_offsets + np.concatenate((np.zeros(1, np.int64), np.cumsum(pairs)))
+    value_offsets = likelihoods.value_offsets + offsets_of(pairs)
     values = np.empty(int(value_offsets[-1]))
     weigh_other(
         *(sites.is_indel, sites.unit, sites.stop - sites.begin, np.diff(sites.allele_offsets)),

@@ -5,6 +5,7 @@ import numpy as np
 from readwarp.batches import AlignedReads, Likelihoods, Sites
 from readwarp.call.pileup.scalar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of
 
 
 def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods:
@@ -14,11 +15,11 @@ def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods
     number = np.zeros(len(sites) + 1, np.int64)
     empty = np.empty(0, np.int32)
     link(reads.position, reads.reference_stop, low, last, reach, max_depth, number, empty)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(number[:-1])))
+    offsets = offsets_of(number[:-1])
     read = np.empty(offsets[-1], np.int32)
     link(reads.position, reads.reference_stop, low, last, reach, max_depth, offsets.copy(), read)
     alleles = np.diff(sites.allele_offsets)
-    value_offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.diff(offsets) * alleles)))
+    value_offsets = offsets_of(np.diff(offsets) * alleles)
     return Likelihoods(
         pair_offsets=offsets,
         read=read,

@@ -13,6 +13,7 @@ from readwarp.call.genotypes.records import build_calls
 from readwarp.call.genotypes.scalar import genotype_prior, indel_prior, no_variant_prior
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of
 
 MAX_GENOTYPE_QUALITY = 99
 UNREACHED = -1  # genotypes of the model that no genotype of the record stands for
@@ -41,7 +42,7 @@ def genotype_sites(
     chosen_ploidies = tuple(np.unique(copies).tolist()) or (parameters.ploidy,)
     tables, firsts, sizes = genotype_tables(int(number.max(initial=1)), chosen_ploidies)
     model = (number, copies, tables, firsts, sizes)
-    score_offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[copies, number] * samples)))
+    score_offsets = offsets_of(sizes[copies, number] * samples)
     scores, depth = np.zeros(score_offsets[-1]), np.zeros((len(sites), samples), np.int32)
     score_genotypes(
         *(likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample, likelihoods.value_offsets),

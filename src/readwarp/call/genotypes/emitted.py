@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from readwarp.batches import Sites
+from readwarp.ragged import offsets_of
 
 COLUMNS = ("MQ", "AMQ", "FS", "SOR", "ED", "MQRankSum", "ReadPosRankSum", "BaseQRankSum")  # filled by `annotations`
 
@@ -46,11 +47,11 @@ class Emitted:
         kept = np.add.reduceat(np.append(is_kept, False).astype(np.int64), sites.allele_offsets[:-1])
         site = np.flatnonzero(kept)
         kept, ploidy, samples = kept[site], ploidy[site], depth.shape[1]
-        phred_offsets, allele_offsets = _offsets(samples * sizes[ploidy, kept]), _offsets(samples * kept)
+        phred_offsets, allele_offsets = offsets_of(samples * sizes[ploidy, kept]), offsets_of(samples * kept)
         return cls(
             site=site,
             allele=allele,
-            kept_offsets=_offsets(kept),
+            kept_offsets=offsets_of(kept),
             ploidy=ploidy,
             quality=np.round(quality[site], 2),
             depth=depth[site],
@@ -78,7 +79,3 @@ def _marked(sites: Sites, code: int) -> np.ndarray:
     out = np.diff(sites.inserted_offsets) == 1
     out[out] = sites.inserted[sites.inserted_offsets[:-1][out]] == code
     return out
-
-
-def _offsets(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))

@@ -26,7 +26,7 @@ so true haplotypes come whole, without every combination of their parts. A way's
 Each haplotype is aligned to its reference span (global, COSTS: `readwarp.pairwise`) and spelled as variants:
 substitutions one by one, insertions and deletions leftmost. Variants that do not begin in the region's [start, stop)
 are taken back: the reference's bases stand in their place. So a haplotype's variants, applied to the reference, are
-its bases exactly. Haplotypes with an insertion or deletion of more than MAX_INDEL bases, or one that touches the
+its bases exactly. Haplotypes with an insertion or deletion of more than pileup.MAX_INDEL bases, or one that touches the
 span's ends, are left out. Equal ones are one, with the greater support.
 
 Order and limit: the reference's first, then by support, greatest first, then by sequence. MAX_HAPLOTYPES of a region
@@ -43,6 +43,5 @@ MARGIN = 4  # aligned bases of a read on both sides of an insertion or deletion 
 MAX_FORKS = 62  # bits of a way
 MAX_WAYS = 64
 MAX_LONGER = 256  # bases by which a haplotype may be longer than the reference's
-MAX_INDEL = 200
 MAX_HAPLOTYPES = 32
 COSTS = (10, 8, 20, 1, 0)  # match, mismatch, gap opening and extension, end bonus

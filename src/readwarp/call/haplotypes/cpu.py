@@ -10,6 +10,7 @@ from readwarp.call.haplotypes.graph import new_graph
 from readwarp.call.haplotypes.rows import Rows, copy, new_rows, rank, unite
 from readwarp.call.haplotypes.variants import Variants, spell_rows
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of, ranges
 
 TRUSTED = 60  # quality of the reference's bases
 
@@ -100,20 +101,20 @@ def _gathered(
     sizes, numbers, supports = np.zeros((3, regions + chosen.size), np.int64)
     sizes[first], sizes[place] = spans[:, 1] - spans[:, 0], np.diff(rows[1])[chosen]
     numbers[place], supports[first], supports[place] = np.diff(variant_offsets)[chosen], support, rows[3][chosen]
-    base_offsets = _offsets(sizes)
+    base_offsets = offsets_of(sizes)
     bases = np.empty(base_offsets[-1], np.uint8)
     copy_runs(reference, spans[:, 0].copy(), base_offsets[first], base_offsets[first + 1], bases)
     copy_runs(rows[0], rows[1][chosen], base_offsets[place], base_offsets[place + 1], bases)
     shown = ranges(variant_offsets, chosen)
-    shown_offsets = _offsets(np.diff(inserted_offsets)[shown])
+    shown_offsets = offsets_of(np.diff(inserted_offsets)[shown])
     shown_bases = np.empty(shown_offsets[-1], np.uint8)
     copy_runs(inserted, inserted_offsets[shown], shown_offsets[:-1], shown_offsets[1:], shown_bases)
     return Haplotypes(
-        haplotype_offsets=_offsets(per_region),
+        haplotype_offsets=offsets_of(per_region),
         bases=bases,
         base_offsets=base_offsets,
         support=supports.astype(np.int32),
-        variant_offsets=_offsets(numbers),
+        variant_offsets=offsets_of(numbers),
         begin=begin[shown] + start,
         deleted=deleted[shown].astype(np.int32),
         inserted=shown_bases,
@@ -122,19 +123,8 @@ def _gathered(
     )
 
 
-def ranges(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """All indices of the rows' ragged values, one row after the other."""
-    sizes = np.diff(offsets)[rows]
-    ends = np.cumsum(sizes)
-    return np.arange(sizes.sum()) + np.repeat(offsets[rows] - ends + sizes, sizes)
-
-
 @kernel
 def copy_runs(source, first, begin, stop, out):
     """out[begin:stop] of each run from `source`, from `first` on."""
     for i in range(first.size):
         copy(source, first[i], first[i] + stop[i] - begin[i], out, begin[i])
-
-
-def _offsets(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))

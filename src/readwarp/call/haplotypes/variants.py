@@ -5,8 +5,9 @@ A common beginning and end never cost an alignment with affine gaps anything, so
 
 import numpy as np
 
-from readwarp.call.haplotypes import COSTS, MAX_INDEL
+from readwarp.call.haplotypes import COSTS
 from readwarp.call.haplotypes.rows import Rows, close_row, copy
+from readwarp.call.pileup import MAX_INDEL
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs

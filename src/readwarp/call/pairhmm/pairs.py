@@ -12,6 +12,7 @@ from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.logarithms import log_probabilities
 from readwarp.call.pairhmm.scalar import FLOOR_BITS, MARGIN_BITS, SCALE_BITS, UNKNOWN
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of
 
 LOG10_2 = math.log10(2.0)
 BUCKET = 8  # rows by which reads of one group of lanes may differ
@@ -43,7 +44,7 @@ def solve(
     read, haplotype = np.divmod(keys, max(1, sizes.size))
     values = np.where(lengths[read] > 0, np.nan, 0.0)
     order = np.lexsort((read, sizes[haplotype], -(-lengths[read] // BUCKET)))
-    unknown = np.concatenate((np.zeros(1, np.int64), np.cumsum(haplotypes >= UNKNOWN)))
+    unknown = offsets_of(haplotypes >= UNKNOWN)
     is_known = unknown[haplotype_offsets[1:]] == unknown[haplotype_offsets[:-1]]
     for dtype in (np.float32, np.float64):
         left = order[np.isnan(values[order])]

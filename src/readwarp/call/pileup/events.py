@@ -7,6 +7,7 @@ import numpy as np
 from readwarp.batches import AlignedReads, Pileup
 from readwarp.call.pileup.scalar import DELETION, INSERTION, OFFSET_BASIS, PRIME, rotated
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Events:
 
 
 def new_events(reads: AlignedReads) -> Events:
-    is_event = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.isin(reads.cigar & 15, (INSERTION, DELETION)))))
+    is_event = offsets_of(np.isin(reads.cigar & 15, (INSERTION, DELETION)))
     offsets = is_event[reads.cigar_offsets]
     n = int(offsets[-1])
     return Events(
@@ -55,7 +56,7 @@ def assemble(
     kept = np.flatnonzero(is_first & ~has_n)
     rows, first = allele[kept], order[kept]
     sizes = np.where(is_deletion[first], 0, length[first])
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
+    offsets = offsets_of(sizes)
     allele_bases = np.empty(offsets[-1], np.uint8)
     copy_insertions(reads.bases, query[first], shift[first], offsets, allele_bases)
     names = np.full(number, -1, np.int32)

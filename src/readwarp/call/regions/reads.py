@@ -7,6 +7,7 @@ from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.scalar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 from readwarp.call.regions import MIN_BASES
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of
 
 
 def assign(
@@ -26,7 +27,7 @@ def assign(
     limits = (start, stop, low, high, MIN_BASES, MAX_INDEL)
     number, empty = np.zeros(start.size, np.int64), np.empty(0, np.int64)
     link(*shape, *limits, number, empty, empty, empty)
-    offsets = _offsets(number)
+    offsets = offsets_of(number)
     read, base_start, base_stop = np.empty((3, offsets[-1]), np.int64)
     link(*shape, *limits, offsets[:-1].copy(), read, base_start, base_stop)
     kept, status = np.ones(read.size, bool), status.copy()
@@ -35,7 +36,7 @@ def assign(
         kept[own] = thinned(reads.name_hash[read[own]], reads.sample[read[own]], max_reads)
         if not kept[own].all():
             status[region] = Status.CAPACITY
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept)))[offsets]
+    offsets = offsets_of(kept)[offsets]
     return offsets, read[kept].astype(np.int32), base_start[kept], base_stop[kept], status
 
 
@@ -48,10 +49,6 @@ def thinned(name_hash: np.ndarray, sample: np.ndarray, most: int) -> np.ndarray:
             within = name_hash[own] < name_hash[order[most]]
             kept[own] = within if within.any() else np.isin(own, order[:most])
     return kept
-
-
-def _offsets(sizes: np.ndarray) -> np.ndarray:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
 
 
 @kernel

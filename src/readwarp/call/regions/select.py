@@ -5,19 +5,19 @@ from dataclasses import replace
 import numpy as np
 
 from readwarp.batches import Regions
+from readwarp.ragged import offsets_of
 
 
 def selected(regions: Regions, chosen: np.ndarray) -> Regions:
     """The regions where `chosen` (bool [g]) holds."""
     rows = np.repeat(chosen, np.diff(regions.read_offsets))
-    sizes = np.diff(regions.read_offsets)[chosen]
     return replace(
         regions,
         start=regions.start[chosen],
         stop=regions.stop[chosen],
         low=regions.low[chosen],
         high=regions.high[chosen],
-        read_offsets=np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64))),
+        read_offsets=offsets_of(np.diff(regions.read_offsets)[chosen]),
         read=regions.read[rows],
         base_start=regions.base_start[rows],
         base_stop=regions.base_stop[rows],

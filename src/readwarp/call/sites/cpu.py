@@ -10,6 +10,7 @@ from readwarp.call.pileup.scalar import DELETED
 from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of
 
 OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
 Allele = tuple[int, bytes, int]  # deleted bases, inserted bases, allele of the pileup or -1
@@ -57,10 +58,10 @@ def sites_of(sites: list[Site], asked: Variants, contig: int, reference: np.ndar
         stop=begin + 1,
         is_indel=np.array([site[1] for site in sites], bool),
         unit=np.ones(begin.size, np.int32),
-        allele_offsets=_offsets([len(own) for _, _, own in sites]),
+        allele_offsets=offsets_of([len(own) for _, _, own in sites]),
         deleted=np.array([deleted for deleted, _, _ in alleles], np.int32),
         inserted=np.frombuffer(b"".join(bases for _, bases, _ in alleles), np.uint8),
-        inserted_offsets=_offsets([len(bases) for _, bases, _ in alleles]),
+        inserted_offsets=offsets_of([len(bases) for _, bases, _ in alleles]),
         source=np.array([source for _, _, source in alleles], np.int32),
         is_forced=np.array([(at, *allele[:2]) in marked for at, _, own in sites for allele in own], bool),
     )
@@ -148,10 +149,6 @@ def _shown_by(pileup: Pileup, anchor: int, deleted: int, inserted: bytes) -> int
         if bases == inserted and (bases or pileup.allele_length[a] == deleted):
             return a
     return -1
-
-
-def _offsets(sizes: list[int]) -> np.ndarray:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)))
 
 
 @kernel
