@@ -10,8 +10,8 @@
    anywhere with probability 1 / (haplotype's length); that factor is taken out, since a longer haplotype is none the
    less likely for it.
 1. *Bounds.* No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10), with
-   MAX_WEIGHT of `evidence`: the read may be misplaced. A read whose best haplotype costs more than MAX_MISFIT against an errorless match came from
-   elsewhere, and says nothing.
+   MAX_WEIGHT of `evidence`: the read may be misplaced. A read whose best haplotype costs more than MAX_MISFIT against
+   an errorless match came from elsewhere, and says nothing.
 2. *Selection.* Let c be a combination of as many haplotypes as the ploidy, V(c) the variants on any of them:
 
        score(c) = sum_r log10( 1/ploidy sum_{h in c} P(r | h) ) - sum_{v in V(c)} cost(v)
