@@ -34,3 +34,7 @@ class MemoryBudgetError(ReadwarpError):
     """Not even one batch fits the memory budget; says the minimum."""
 
     exit_code = 5
+
+
+class WorkspaceFullError(Exception):
+    """A batch needs more of a card's memory than was planned for it: it is done again in halves."""
