@@ -14,7 +14,7 @@ Work on a stream is done in its order, so bytes that a frame gave back can be ha
 free again when the stream has been waited for.
 
 A planned workspace has a fixed capacity, and raises WorkspaceFullError where a batch needs more. One without, which
-`current` makes for threads that have none (calls from Python), takes further blocks, and frees them with its last frame.
+`current` makes for threads that have none (calls from Python), takes further blocks and frees them with its last frame.
 """
 
 import threading
@@ -116,7 +116,8 @@ class Workspace:
         """The next bytes, as a view of a block."""
         while self._block < len(self._blocks) and self._used + nbytes > self._blocks[self._block].size:
             if self.capacity is not None:
-                raise WorkspaceFullError(f"{nbytes} bytes asked for, {self.capacity - self._used} of {self.capacity} left")
+                left = self.capacity - self._used
+                raise WorkspaceFullError(f"{nbytes} bytes asked for, {left} of {self.capacity} left")
             self._block, self._used = self._block + 1, 0
         if self._block == len(self._blocks):
             self._blocks.append(cuda.device_array(max(nbytes, BLOCK), np.uint8))
