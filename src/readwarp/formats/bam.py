@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import ReadBatch
+from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats import bam_kernels as kernels
 from readwarp.formats import samtools
@@ -132,6 +132,11 @@ def raw_records(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
         yield from _chunks(records, limit, strict=not (grouped or collate))
     finally:
         records.close()
+
+
+def templates(given: ReadInput, records: int, data: tuple[ndarray, ...]) -> int:
+    """Pairs and single reads in a chunk."""
+    return int(np.count_nonzero(data[2] != Segment.LAST))
 
 
 def _looks_ungrouped(path: str, given: ReadInput, limit: int) -> bool:

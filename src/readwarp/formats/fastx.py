@@ -120,6 +120,11 @@ def raw_records(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
     _check_ends(files, step)
 
 
+def templates(given: ReadInput, records: int, data: tuple[Text, ...]) -> int:
+    """Pairs or single reads in a chunk."""
+    return records // 2 if given.interleaved else records
+
+
 def _check_progress(files: Sequence[_Records], size: int) -> None:
     """No whole record (or pair) is at hand: larger buffers help unless one file has ended or the text is no FASTQ."""
     if any(file.all_at_hand and not file.whole(1)[0] for file in files):

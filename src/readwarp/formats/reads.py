@@ -44,6 +44,8 @@ class RawBatch:
     kind: str  # fastq | fasta | bam
     first_record: int  # number of the first record in its file, from 1
     records: int  # in each of `data`
+    first_template: int  # number of the first pair or single read within the run, from 0
+    templates: int
     data: tuple[Any, ...]  # what the format's parser takes: text of each file, or BAM records and their places
 
 
@@ -51,14 +53,15 @@ def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Generator[RawBa
     """Raw batches of all inputs in order. Raises InputError for what cannot be read or is no known kind."""
     from readwarp.formats.source import Source
 
-    number = 0
+    number = template = 0
     for source, given in enumerate(inputs):
         with ExitStack() as stack:
             files = [stack.enter_context(closing(Source(path))) for path in given.paths]
             module = _codec("bam" if any(file.kind in ("bam", "cram") for file in files) else "fastx")
             for kind, first_record, records, data in module.raw_records(files, given, batch_bases):
-                yield RawBatch(number, source, given, kind, first_record, records, data)
-                number += 1
+                templates = module.templates(given, records, data)
+                yield RawBatch(number, source, given, kind, first_record, records, template, templates, data)
+                number, template = number + 1, template + templates
 
 
 def parse(raw: RawBatch) -> ReadBatch:

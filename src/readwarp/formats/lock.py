@@ -1,0 +1,46 @@
+"""One process at a time on an output: a lock file beside it, which the system lets go of when the process ends."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from readwarp.errors import UsageError
+
+
+@contextmanager
+def locked(output: object) -> Iterator[None]:
+    """Keep other processes off `output` (None, stdout, pipes and devices need no lock). Raises UsageError.
+
+    flock(2); on network file systems as good as their support of it.
+    """
+    if output in (None, "-") or (Path(str(output)).exists() and not Path(str(output)).is_file()):
+        yield
+        return
+    place = Path(f"{output}.lock")
+    descriptor = _taken(place, output)
+    try:
+        yield
+    finally:
+        place.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _taken(place: Path, output: object) -> int:
+    """An open, locked descriptor of the file that has this name now: another process may just have removed it."""
+    while True:
+        try:
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise UsageError(f"{output}: cannot be written ({error.strerror})") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if place.exists() and os.fstat(descriptor).st_ino == place.stat().st_ino:
+                return descriptor
+        except BlockingIOError:
+            os.close(descriptor)
+            raise UsageError(f"{output}: is being written by another process ({place})") from None
+        except FileNotFoundError:
+            pass
+        os.close(descriptor)

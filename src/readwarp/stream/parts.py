@@ -1,0 +1,67 @@
+"""Which reads of the input a process aligns: every N-th block of templates, from where an earlier run stopped.
+
+    block    0  1  2  3  4  5  6 ...     of BLOCK templates (pairs, or single reads), wherever batches are cut
+    part     1  2  3  1  2  3  1 ...     of --part I/3
+
+Blocks count through all inputs of a run, so that parts of one job can be put together again without knowing its inputs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from readwarp.batches import ReadBatch, Segment
+from readwarp.errors import UsageError
+from readwarp.stream.halving import reads_between
+
+BLOCK = 1 << 15  # templates
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part `number` (from 1) of `of`."""
+
+    number: int = 1
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.number <= self.of:
+            raise UsageError(f"part {self}: must be I/N with I from 1 to N")
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def spans(self, first: int, stop: int) -> Iterator[tuple[int, int]]:
+        """The templates among [first, stop) that are this part's, as spans in ascending order."""
+        if self.of == 1:
+            if first < stop:
+                yield first, stop
+            return
+        for block in range(first // BLOCK, -(-stop // BLOCK)):
+            if block % self.of == self.number - 1:
+                yield max(first, block * BLOCK), min(stop, (block + 1) * BLOCK)
+
+
+WHOLE = Part()
+
+
+def part_of(text: str) -> Part:
+    """`2/5` -> Part. Raises UsageError."""
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal()):
+        raise UsageError(f"part {text}: must be I/N, such as 1/4")
+    return Part(int(number), int(of))
+
+
+def chosen(reads: ReadBatch, first: int, part: Part, done: int) -> list[ReadBatch]:
+    """The reads of a batch, whose first template has the number `first`, that the part has to align.
+
+    Templates before number `done` are aligned already.
+    """
+    starts = np.flatnonzero(reads.segment != Segment.LAST)
+    if part == WHOLE and first >= done:
+        return [reads]
+    bounds = np.append(starts, len(reads))
+    spans = part.spans(max(first, done), first + starts.size)
+    return [reads_between(reads, int(bounds[start - first]), int(bounds[stop - first])) for start, stop in spans]
