@@ -1,8 +1,5 @@
 """Pileup against a plain-Python oracle, CPU against CUDA, and what windows and caps must not change."""
 
-import os
-import subprocess
-import sys
 from dataclasses import fields
 
 import numpy as np
@@ -120,35 +117,6 @@ def test_cuda_moves_events_through_repeats():
     for count in (count_window, cuda.count_window):
         found = events_of(window(reads, reference, 0, 20, CallParameters(), count), reference)
         assert found == {(0, "CA", ""): [1, 0], (0, "", "CA"): [0, 1]}
-
-
-COMPILE = """
-import sys
-from types import SimpleNamespace
-from numba import cuda, types as t
-from numba.cuda import dispatcher
-cc = tuple(map(int, sys.argv[1:]))
-dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)  # of the rules that kernels call
-from readwarp.call.pileup import cuda as step
-i8, i4, u1, u2, u4 = (t.Array(x, 1, 'C') for x in (t.int64, t.int32, t.uint8, t.uint16, t.uint32))
-table = t.Array(t.int32, 3, 'C')
-n = t.int64
-count = (i8, i8, i8, u2, u4, i8, u1, u1, i8, n, n, n, n, table, table, i8, i8, i4, i8)
-shift = (u1, n, u1, i8, i4, i8, i4)
-for kernel, signature in ((step.count_bases, count), (step.shift_events, shift)):
-    ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=cc)
-    assert f"sm_{cc[0]}{cc[1]}" in ptx and f".entry" in ptx
-    print(kernel.py_func.__name__)
-"""
-
-
-@pytest.mark.parametrize("capability", [("7", "5"), ("8", "0"), ("9", "0")], ids="".join)
-def test_compiles_to_ptx_without_a_device(capability):
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
-    command = [sys.executable, "-c", COMPILE, *capability]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["count_bases", "shift_events"]
 
 
 @settings(max_examples=30, deadline=None)

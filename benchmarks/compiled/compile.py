@@ -1,0 +1,172 @@
+"""Kernels to machine code without a GPU: Numba and libNVVM to PTX, ptxas to a cubin, nvdisasm to a listing.
+
+    python -m compiled.compile CAPABILITY FOLDER NAME ...      writes the PTX of the kernels into the folder
+
+runs in a process of its own for each capability: a rule that kernels share is compiled once in a process.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from compiled import listing
+from compiled.kernels import KERNELS, Kernel
+from compiled.occupancy import occupancy
+
+BENCHMARKS = Path(__file__).parent.parent
+LIMIT = "// registers: "  # of a kernel that is compiled for at most so many; a comment in its PTX
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kernel's machine code for one capability."""
+
+    kernel: Kernel
+    capability: int
+    registers: int
+    stack: int  # bytes, like all that follows
+    spill_stores: int
+    spill_loads: int
+    shared: int
+    listing: listing.Listing
+
+    @property
+    def occupancy(self) -> float:
+        shared = self.shared + self.kernel.dynamic_shared
+        return occupancy(self.capability, self.registers, shared, self.kernel.threads)
+
+    def per_cell(self) -> dict[str, float]:
+        """Instructions of the hot loop by pipe, per cell (per pair of cells when packed); raises LookupError."""
+        loop = self.kernel.loop
+        if loop is None:
+            raise LookupError(f"{self.kernel.name}: no hot loop is named")
+        body = listing.hot_loop(self.listing, loop.marker)
+        cells = listing.count(body, loop.step) / loop.per_step * loop.cells
+        return {pipe: number / cells for pipe, number in listing.by_pipe(body).items()}
+
+
+@cache
+def tool(name: str) -> str | None:
+    """ptxas or nvdisasm of the wheels nvidia-cuda-nvcc and nvidia-cuda-nvdisasm."""
+    package = find_spec("nvidia")
+    roots = (package.submodule_search_locations or []) if package else []
+    return next((str(path) for root in roots for path in sorted(Path(root).glob(f"*/bin/{name}"))), None)
+
+
+def compiled(capability: int, kernels: Sequence[Kernel] = KERNELS) -> dict[str, Code]:
+    """Code of those of the kernels that are made for a capability, by name. Ends the program when one fails.
+
+    What was compiled of the same sources before is taken from the folder.
+    """
+    folder, wanted = kept(capability), [kernel for kernel in kernels if capability in kernel.capabilities]
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests ask from several processes
+        missing = [kernel for kernel in wanted if not _file(folder, kernel, "sass").exists()]
+        if missing:
+            _build(capability, folder, missing)
+    return {kernel.name: _code(kernel, capability, folder) for kernel in wanted}
+
+
+def kept(capability: int) -> Path:
+    """Where PTX, cubins, listings and what ptxas said are kept: beside the package's other compiled kernels."""
+    from readwarp.device.jit import cache_folder
+
+    made_by = [version(name) for name in ("numba-cuda", "nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")]
+    sources = [(Path(__file__).parent / name).read_text() for name in ("compile.py", "kernels.py")]
+    digest = hashlib.sha256("".join(made_by + sources).encode()).hexdigest()[:16]
+    return cache_folder() / f"sass-{digest}" / f"sm_{capability}"
+
+
+def _build(capability: int, folder: Path, kernels: Sequence[Kernel]) -> None:
+    without_simulator = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    path = os.pathsep.join(filter(None, (str(BENCHMARKS), os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-m", "compiled.compile", str(capability), str(folder), *(k.name for k in kernels)]
+    _run(command, {**without_simulator, "PYTHONPATH": path})
+    for kernel in kernels:
+        source, cubin = _file(folder, kernel, "ptx"), _file(folder, kernel, "cubin")
+        limit = re.search(rf"^{LIMIT}(\d+)", source.read_text(), re.MULTILINE)
+        options = ["-v", f"-arch=sm_{capability}", *([f"-maxrregcount={limit[1]}"] if limit else [])]
+        _file(folder, kernel, "txt").write_text(_run([_tool("ptxas"), *options, str(source), "-o", str(cubin)]).stderr)
+        unfinished = _file(folder, kernel, "part")
+        unfinished.write_text(_run([_tool("nvdisasm"), "-c", str(cubin)]).stdout)
+        unfinished.replace(_file(folder, kernel, "sass"))
+
+
+def _code(kernel: Kernel, capability: int, folder: Path) -> Code:
+    said = _file(folder, kernel, "txt").read_text()
+    sizes = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said)
+    registers, shared = re.search(r"Used (\d+) registers", said), re.search(r"(\d+) bytes smem", said)
+    if not sizes or registers is None:
+        sys.exit(f"{kernel.name}: ptxas says neither registers nor spills: {said}")
+    memory = (max(int(each[i]) for each in sizes) for i in range(3))  # of the kernel and of what it calls
+    text = _file(folder, kernel, "sass").read_text()
+    return Code(kernel, capability, int(registers[1]), *memory, int(shared[1]) if shared else 0, listing.read(text))
+
+
+def _file(folder: Path, kernel: Kernel, kind: str) -> Path:
+    return folder / f"{kernel.name.replace(' ', '_')}.{kind}"
+
+
+def write_ptx(capability: int, folder: Path, names: Sequence[str]) -> None:
+    from numba.cuda import dispatcher
+
+    cc = divmod(capability, 10)
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)  # of the rules that kernels call
+    for kernel in KERNELS:
+        if kernel.name in names:
+            _file(folder, kernel, "ptx").write_text(_ptx(kernel, cc))
+
+
+def _ptx(kernel: Kernel, cc: tuple[int, int]) -> str:
+    from numba import cuda
+
+    made = kernel.compiled_by()
+    options = made.targetoptions
+    ptx, _ = cuda.compile_ptx(
+        made.py_func, types_of(kernel.arguments), cc=cc,
+        fastmath=options.get("fastmath", False), launch_bounds=options.get("launch_bounds"),
+    )  # fmt: skip
+    if f".target sm_{cc[0]}{cc[1]}" not in ptx or ".entry" not in ptx:
+        sys.exit(f"{kernel.name}: no kernel for sm_{cc[0]}{cc[1]} in its PTX")
+    limit = options.get("max_registers")
+    return ptx + (f"\n{LIMIT}{limit}\n" if limit else "")
+
+
+def types_of(arguments: str) -> tuple[Any, ...]:
+    """Numba's types of `u1[] i8 f4[,]`."""
+    import numba
+    import numpy as np
+
+    found = []
+    for each in arguments.split():
+        code, bracket, axes = each.partition("[")
+        element = numba.from_dtype(np.dtype(code))
+        found.append(numba.types.Array(element, axes.count(",") + 1, "C") if bracket else element)
+    return tuple(found)
+
+
+def _tool(name: str) -> str:
+    return tool(name) or sys.exit(f"{name} was not found: python -m pip install nvidia-cuda-nvcc nvidia-cuda-nvdisasm")
+
+
+def _run(command: list[str], environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"failed: {' '.join(command[:4])}\n{done.stdout}{done.stderr}")
+    return done
+
+
+if __name__ == "__main__":
+    write_ptx(int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

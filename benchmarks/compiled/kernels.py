@@ -1,0 +1,111 @@
+"""All CUDA kernels of the package with the types they are launched with; what their hot loops compute.
+
+Types are NumPy's codes, `u1[]` an array of one axis, `f4[,]` of two; integers of Python are i8, floats f8.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+CAPABILITIES = (75, 80, 89, 90, 120)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The innermost loop with most `marker`s; each step of it has `per_step` instructions that match `step`."""
+
+    marker: str
+    step: str
+    per_step: int
+    cells: float  # per step and thread; pairs of cells when two are packed
+    packed: int = 1  # cells in one lane
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    name: str
+    module: str
+    attribute: str  # of the module: the kernel, or what makes it of `options`
+    arguments: str
+    threads: int  # per block
+    options: tuple[Any, ...] = ()
+    loop: Loop | None = None
+    hot: bool = True  # no stack and no spills
+    capabilities: tuple[int, ...] = CAPABILITIES
+    dynamic_shared: int = 0  # bytes that a launch adds to what the kernel declares
+
+    def compiled_by(self) -> Any:
+        """The dispatcher, which holds the Python function and its options."""
+        from importlib import import_module
+
+        found = getattr(import_module(f"readwarp.{self.module}"), self.attribute)
+        return found(*self.options) if self.options else found
+
+
+SEQUENCES = "u1[] i8[] i8[] u1[] i8[] i8[]"
+COSTS = "i8 i8 i8 i8 i8"
+
+SEED = [
+    Kernel(f"seed {name}", "align.seed.cuda", name, arguments, 128, hot=is_hot)
+    for name, arguments, is_hot in (
+        ("sketch_reads", "u1[] i8[] i8 i8 i8 i8[] u8[] i4[] u1[] i8[] u1[]", False),  # its ring is indexed
+        ("look_up", "i8[] i8[] u8[] u4[] u2[] i8 u4[] u4[]", True),
+        ("choose", "i8[] i8[] u4[] i8 i8 i8 i8[] i8[] i4[]", True),
+        ("emit", "i8[] i8[] i8[] i4[] u1[] u4[] u4[] i8[] u2[] u4[] i8 i8[] u8[] i8[]", False),  # counters on the stack
+        ("close_up", "u8[] i8[] u8[] i8[]", True),
+    )
+]
+CHAIN = [
+    Kernel(f"chain {name}", "align.chain.cuda", name, arguments, 128)
+    for name, arguments in (
+        ("chain_reads", "i8[] u8[] i8[] i8[] i8 i8 i8 i8 i4[] i4[] i8[] i8[,] i8[]"),
+        ("close_up", "i8[] i8[,] i8[] i8[] i8[] i4[] i4[] u1[] i4[] i4[]"),
+    )
+]
+EXTEND = [
+    Kernel(f"extend {name}", "align.extend.cuda", name, arguments, 128)
+    for name, arguments in (
+        ("orient", "u1[] i8[] u1[]"),
+        ("unpack_windows", "u1[] i8[] i8[] i8[] u1[]"),
+        ("score_ungapped", f"u1[] i8[] i8[] i8[] i8[] i8[] u1[] {COSTS} i8 i4[] i4[] i8[] u1[]"),
+        ("trace_ungapped", f"u1[] i8[] i8[] i4[] i4[] i8[] u1[] u1[] {COSTS} i8[,]"),
+    )
+]
+PAIRWISE = [
+    Kernel(
+        "pairwise score_threads", "pairwise.cuda", "score_threads",
+        f"{SEQUENCES} i8[] {COSTS} i4[] b1 i8 i4[,] i4[,] i4[] i4[] i4[]", 64,
+    ),
+    Kernel(
+        "pairwise trace_threads", "pairwise.cuda", "trace_threads",
+        f"{SEQUENCES} i8[] i4[] i4[] i4[] i8[] {COSTS} i4[] b1 i8 i4[,] i4[,] u1[,] i8[,] u4[]", 64,
+    ),
+]  # fmt: skip
+PILEUP = [
+    Kernel(f"pileup {name}", "call.pileup.cuda", name, arguments, 128)
+    for name, arguments in (
+        ("count_bases", "i8[] i8[] i8[] u2[] u4[] i8[] u1[] u1[] i8[] i8 i8 i8 i8 i4[,,] i4[,,] i8[] i8[] i4[] i8[]"),
+        ("shift_events", "u1[] i8 u1[] i8[] i4[] i8[] i4[]"),
+    )
+]
+
+
+def pair_hmm(rows: int, width: int) -> Kernel:
+    """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
+    real = f"f{width}"
+    arguments = f"u1[] {real}[,] i8[] i4[] u1[] i8[] i4[] i4[] i4 i4 f8 {real}[]"
+    loop = Loop("FFMA" if width == 4 else "DFMA", "SHFL", width // 2, rows)
+    name = f"pairhmm float{8 * width} x {rows}"
+    return Kernel(name, "call.pairhmm.cuda", "sum_kernel", arguments, 128, (rows, width), loop)
+
+
+PAIR_HMM = [
+    *(pair_hmm(rows, 4) for rows in (6, 8, 10, 12, 14, 16)),
+    *(pair_hmm(rows, 8) for rows in (4, 6, 8)),
+    *(
+        Kernel(f"pairhmm fill_tables f{width}", "call.pairhmm.cuda", "fill_tables",
+               f"u1[] u1[] u1[] u1[] i8[] f8[] f8 f{width}[,]", 128)
+        for width in (4, 8)
+    ),
+]  # fmt: skip
+
+KERNELS = (*SEED, *CHAIN, *EXTEND, *PAIRWISE, *PILEUP, *PAIR_HMM)

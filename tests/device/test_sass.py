@@ -1,0 +1,146 @@
+"""What compilers make of the CUDA kernels, without a GPU: spills, instructions per cell, and how these are counted."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from compiled import listing
+from compiled.cards import bound, cards, clocks, lanes
+from compiled.compile import compiled, tool
+from compiled.kernels import CAPABILITIES, KERNELS
+from compiled.occupancy import occupancy, warps_held
+
+QUICK = (75, 90)
+EACH = [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in CAPABILITIES]
+needs_compilers = pytest.mark.skipif(
+    find_spec("numba_cuda") is None or tool("ptxas") is None or tool("nvdisasm") is None,
+    reason="needs numba-cuda, nvidia-cuda-nvcc and nvidia-cuda-nvdisasm",
+)
+
+REGISTERS = {"pairhmm float32": 210, "pairhmm float64": 255, "": 96}  # by the beginning of a kernel's name
+ON_STACK = {"seed sketch_reads": 128, "seed emit": 4096}  # bytes of arrays that a thread indexes
+INSTRUCTIONS = {  # kernel, capability: per cell (pair of cells when packed) at most, of these on the ALU at most
+    ("pairhmm float32 x 16", 90): (9.0, 3.0),
+    ("pairhmm float32 x 14", 90): (9.2, 3.1),
+    ("pairhmm float32 x 12", 90): (9.6, 3.3),
+    ("pairhmm float32 x 10", 90): (10.0, 3.5),
+    ("pairhmm float32 x 8", 90): (10.5, 3.8),
+}
+
+
+@needs_compilers
+@pytest.mark.parametrize("capability", EACH)
+def test_no_stack_and_no_spills(capability):
+    codes = compiled(capability)
+    assert len(codes) == sum(capability in kernel.capabilities for kernel in KERNELS)
+    for name, code in codes.items():
+        assert (code.spill_stores, code.spill_loads) == (0, 0), name
+        assert code.stack == ON_STACK.get(name, 0) and (code.stack == 0 or not code.kernel.hot), name
+        limit = next(limit for begin, limit in REGISTERS.items() if name.startswith(begin))
+        assert code.registers <= limit, (name, code.registers)
+        assert code.occupancy > 0, name
+        listing.by_pipe(code.listing.instructions)  # knows them all
+
+
+@needs_compilers
+@pytest.mark.parametrize("capability", EACH)
+def test_instructions_per_cell(capability):
+    codes = compiled(capability)
+    for name, of in INSTRUCTIONS:
+        if of == capability:
+            pipes, (most, most_on_alu) = codes[name].per_cell(), INSTRUCTIONS[name, of]
+            assert sum(pipes.values()) <= most, (name, pipes)
+            assert pipes["alu"] <= most_on_alu, (name, pipes)
+    for name, code in codes.items():
+        if code.kernel.loop:
+            assert sum(code.per_cell().values()) > 1, name
+
+
+def test_each_limit_is_of_a_kernel():
+    names = {kernel.name for kernel in KERNELS}
+    assert len(names) == len(KERNELS)
+    assert names >= {name for name, _ in INSTRUCTIONS} | set(ON_STACK)
+
+
+TEXT = """
+.text.kernel:
+.L_x_0:
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+        /*0010*/              @!P0 BRA `(.L_x_9) ;
+.L_x_1:
+        /*0020*/                   VIADDMNMX.S16x2.RELU R4, R4, R5, R6, !PT ;
+        /*0030*/                   SHFL.UP PT, R7, R4, 0x1, RZ ;
+.L_x_2:
+        /*0040*/                   FFMA R8, R8, R7, R9 ;
+        /*0050*/                   IMAD.MOV.U32 R9, RZ, RZ, R8 ;
+        /*0060*/               @P1 EXIT ;
+        /*0070*/               @P2 BRA `(.L_x_2) ;
+        /*0080*/                   ISETP.GE.AND P0, PT, R0, R3, PT ;
+        /*0090*/              @!P0 BRA `(.L_x_1) ;
+        /*00a0*/                   EXIT ;
+.L_x_9:
+        /*00b0*/                   ULDC.64 UR4, c[0x0][0x118] ;
+        /*00c0*/                   BRA `(.L_x_1) ;
+.L_x_10:
+        /*00d0*/                   BRA `(.L_x_10);
+"""
+
+
+def test_innermost_loops_alone():
+    found = listing.read(TEXT)
+    assert [each.opcode for each in found.instructions][-3:] == ["ULDC", "BRA", "BRA"]
+    assert [each.predicate for each in found.instructions if each.opcode == "EXIT"] == ["@P1 ", ""]
+    assert found.loops == ((4, 7),)  # not the outer one, the way back from rare code, the idle jump
+    body = listing.hot_loop(found, "FFMA")
+    assert [each.opcode for each in body] == ["FFMA", "IMAD", "EXIT", "BRA"]
+    counts = listing.by_pipe(body)
+    assert {pipe: n for pipe, n in counts.items() if n} == {"fma": 1, "imad": 1, "control": 2}
+    assert listing.count(found.instructions, r"VIADDMNMX\.S16x2") == 1
+    with pytest.raises(LookupError, match="no loop with DFMA"):
+        listing.hot_loop(found, "DFMA")
+
+
+def test_pipes():
+    expected = {"VIMNMX3": "alu", "PRMT": "alu", "HADD2": "half", "IMAD": "imad", "LDS": "memory", "SHFL": "memory"}
+    expected |= {"UIADD3": "uniform", "R2UR": "uniform", "BSSY": "control", "DFMA": "fp64", "MUFU": "special"}
+    assert {opcode: listing.pipe_of(opcode) for opcode in expected} == expected
+    with pytest.raises(LookupError, match="WARPDANCE"):
+        listing.pipe_of("WARPDANCE")
+
+
+@pytest.mark.parametrize(
+    ("capability", "registers", "shared", "threads", "warps"),
+    [
+        (75, 64, 0, 128, 32),
+        (75, 32, 32768, 64, 4),
+        (80, 32, 0, 32, 32),  # 32 blocks at most
+        (80, 64, 0, 128, 32),
+        (80, 65, 0, 128, 28),  # 72 registers each in fact
+        (80, 255, 0, 128, 8),
+        (86, 40, 0, 96, 48),
+        (89, 48, 0, 128, 40),
+        (90, 168, 0, 64, 12),
+        (90, 128, 49152, 256, 16),
+        (90, 32, 100 * 1024, 128, 8),
+        (120, 40, 0, 256, 48),
+    ],
+)
+def test_warps_as_the_occupancy_calculator_has_them(capability, registers, shared, threads, warps):
+    assert warps_held(capability, registers, shared, threads) == warps
+
+
+def test_bounds_of_cards():
+    rate = {card.name: card.multiprocessors * card.clock * 2 * lanes(card.capability)["fma"] for card in cards()}
+    published = {"T4": 8.1, "A100 SXM": 19.5, "L4": 30.3, "L40S": 91.6, "H100 SXM": 66.9, "RTX 5090": 104.8}
+    for name, tera in published.items():  # of 10^12 FP32 operations per second
+        assert rate[name] / 1000 == pytest.approx(tera, rel=0.01), name
+    assert {card.capability for card in cards()} == set(CAPABILITIES)
+    h200 = next(card for card in cards() if card.name == "H200 SXM")
+    counts = dict.fromkeys(listing.PIPES, 0.0) | {"alu": 5.5, "fma": 1.5}
+    assert clocks(counts, 90) == (5.5 / 64, "alu")
+    assert bound(h200, counts, packed=2) == (pytest.approx(132 * 1.98 * 2 * 64 / 5.5), "alu")
+    assert clocks(dict.fromkeys(listing.PIPES, 0.0) | {"fma": 96, "imad": 32, "half": 64}, 89) == (1.5, "fma")
+    assert occupancy(90, 168, 0, 64) == 12 / 64
