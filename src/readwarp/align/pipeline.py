@@ -19,18 +19,24 @@ SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "e
 
 @dataclass(frozen=True, slots=True)
 class PlacedIndex:
-    """An index and where its arrays lie: the host's for planning and records, the backend's for its kernels."""
+    """An index and where its arrays lie: the host's for planning and records, those of two backends for kernels."""
 
     host: Index
-    there: Index  # its arrays on the backend's side
-    packed: np.ndarray  # of the reference, likewise
+    packed: np.ndarray  # of the reference, on the backend's side
+    seeding: Backend  # the side that seeds are looked up and chained on
+    there: Index  # its arrays on that side
     contig_offsets: np.ndarray  # likewise
 
 
-def place(index: Index, backend: Backend) -> PlacedIndex:
-    """The index on the backend's current device; made once, shared by all workers of that device."""
-    there, reference = backend.to_device(index), backend.to_device(index.reference)
-    return PlacedIndex(index, there, reference.packed, reference.contig_offsets)
+def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> PlacedIndex:
+    """The index on the backend's current device; made once, shared by all workers of that device.
+
+    seeds_on_host: its seeds stay on the host and are looked up there, where a card has no room for them.
+    """
+    seeding = Backend("cpu") if seeds_on_host else backend
+    there, reference = seeding.resident(index), backend.resident(index.reference)
+    contig_offsets = index.reference.contig_offsets if seeds_on_host else reference.contig_offsets
+    return PlacedIndex(index, reference.packed, seeding, there, contig_offsets)
 
 
 def align_batch(
@@ -77,12 +83,14 @@ def find_chains(
     backend: Backend,
     metrics: Metrics,
 ) -> Chains:
-    """Seeds looked up and chained, on the host again."""
+    """Seeds looked up and chained on the side where the index is, on the host again."""
+    side = index.seeding
+    there = device_reads if side == backend else reads
     with metrics.time("seed"):
-        hits = backend.step(SEED).find_seeds(device_reads, index.there, parameters.seed)
+        hits = side.step(SEED).find_seeds(there, index.there, parameters.seed)
     with metrics.time("chain"):
-        chain_hits = backend.step(CHAIN).chain_hits
-        return backend.to_host(chain_hits(device_reads, hits, index.contig_offsets, parameters.seed, parameters.chain))
+        chain_hits = side.step(CHAIN).chain_hits
+        return side.to_host(chain_hits(there, hits, index.contig_offsets, parameters.seed, parameters.chain))
 
 
 def score(

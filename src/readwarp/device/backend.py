@@ -6,6 +6,8 @@ A step without a `cuda.py` runs on the host on either side.
 """
 
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -57,22 +59,51 @@ class Backend:
         """Whether the error says that the card is full, so that half a batch may still fit."""
         return self.name == "cuda" and getattr(error, "code", None) == OUT_OF_MEMORY
 
-    def to_device(self, value: T) -> T:
-        """The same value with its arrays on the device (the value itself on the CPU)."""
+    def frame(self) -> AbstractContextManager[object]:
+        """Device memory that the calling thread takes inside is given back at the end; nothing on the CPU."""
+        if self.name == "cpu":
+            return nullcontext()
+        from readwarp.device import memory
+
+        return memory.current().frame()
+
+    def resident(self, value: T) -> T:
+        """The same value with its arrays on the current device to stay, shared by all threads."""
         if self.name == "cpu":
             return value
         from readwarp.device.jit import cuda
 
-        return _mapped(value, lambda x: cuda.to_device(x) if isinstance(x, np.ndarray) else x)
+        return _mapped(value, cuda.to_device)
 
-    def to_host(self, value: T) -> T:
+    def to_device(self, value: T, *names: str) -> T:
+        """The same value with its arrays (those of these names; none: all) in the calling thread's workspace.
+
+        The value itself on the CPU.
+        """
         if self.name == "cpu":
             return value
-        return _mapped(value, lambda x: x.copy_to_host() if hasattr(x, "copy_to_host") else x)
+        from readwarp.device import memory
+
+        return _mapped(value, memory.current().upload, names)
+
+    def to_host(self, value: T) -> T:
+        """The same value with its device arrays on the host, all of them brought there at once."""
+        if self.name == "cpu":
+            return value
+        from readwarp.device import memory
+
+        return _downloaded(value, memory.current().download)
 
 
-def _mapped(value: Any, move: Any) -> Any:
-    return replace(value, **{f.name: move(getattr(value, f.name)) for f in fields(value)})
+def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> Any:
+    """The value with its host arrays moved: those of these names, or all."""
+    arrays = {f.name: array for f in fields(value) if isinstance(array := getattr(value, f.name), np.ndarray)}
+    return replace(value, **{name: move(array) for name, array in arrays.items() if not names or name in names})
+
+
+def _downloaded(value: Any, download: Callable[..., tuple[np.ndarray, ...]]) -> Any:
+    there = {f.name: array for f in fields(value) if hasattr(array := getattr(value, f.name), "copy_to_host")}
+    return replace(value, **dict(zip(there, download(*there.values()), strict=True)))
 
 
 def choose(device: str) -> Backend:
