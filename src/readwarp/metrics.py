@@ -39,6 +39,13 @@ class Metrics:
             with self._lock:
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
+    def include(self, other: "Metrics") -> None:
+        """Add the counts and seconds of `other`, which nothing adds to any more."""
+        with self._lock:
+            for mine, theirs in ((self.counts, other.counts), (self.seconds, other.seconds)):
+                for name, value in theirs.items():
+                    mine[name] = mine.get(name, 0) + value  # type: ignore[assignment]
+
     def lap(self, phase: str) -> None:
         """The wall time since the last lap, or since the beginning, belongs to this phase of the run."""
         with self._lock:

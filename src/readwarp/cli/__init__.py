@@ -23,6 +23,7 @@ COMMANDS = {
     "run": "reads to sorted alignments and variants, in one go",
     "index": "build the index of a reference",
     "align": "align reads: FASTQ, BAM or CRAM to SAM, BAM or CRAM",
+    "merge": "join parts and lanes: sort, mark duplicates, index",
     "call": "call variants from sorted alignments",
     "pairwise": "align pairs of sequences (Smith-Waterman)",
     "doctor": "show what this machine has and what is missing",
@@ -37,7 +38,7 @@ exit codes: 0 fine, 1 internal error, 2 usage, 3 bad input, 4 device not usable,
 
 
 class Terminated(BaseException):
-    """SIGTERM arrived; unwinds like KeyboardInterrupt, so that half-written files are removed."""
+    """SIGTERM or SIGUSR1 arrived; unwinds like KeyboardInterrupt, so that half-written files are removed."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -51,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. The installed `readwarp` script ends with it."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
-        signal.signal(signal.SIGTERM, _terminate)
+        for number in (signal.SIGTERM, signal.SIGUSR1):  # what batch systems warn with
+            signal.signal(number, _terminate)
     try:
         if not arguments:
             build_parser(arguments).print_help(sys.stderr)

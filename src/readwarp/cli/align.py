@@ -16,6 +16,7 @@ examples:
   readwarp align ref.fa reads_1.fq.gz reads_2.fq.gz -o out.bam --sort coordinate --write-index
   readwarp align ref.fa lane1_1.fq lane1_2.fq lane2_1.fq lane2_2.fq -o out.cram
   bcl2fastq ... | readwarp align --interleaved ref.fa - | samtools view -b > out.bam
+  readwarp align ref.fa reads_1.fq.gz reads_2.fq.gz --part 2/8 --resume -o part.2.bam
 
 The index REF.rwx is built when it is absent.
 """
@@ -32,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--no-pg", action="store_true", help="no @PG line in the header")
     add_alignment(parser)
     shared.add_scoring(parser)
+    group = parser.add_argument_group("clusters")
+    group.add_argument(
+        "--part", metavar="I/N", help="align every N-th block of reads, from the I-th; `readwarp merge` joins the parts"
+    )
+    shared.add_resume(group)
     shared.add_resources(parser)
     shared.add_reporting(parser)
 
@@ -88,12 +94,17 @@ def parameters(options: argparse.Namespace) -> AlignParameters:
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.align_job import align
     from readwarp.cli.reporting import Reporter
+    from readwarp.formats.lock import locked
+    from readwarp.formats.output import format_of
 
     shared.check_output(options.output, options.force, [options.reference, *options.reads])
     if options.write_index and options.sort != "coordinate":
         raise UsageError("--write-index needs --sort coordinate")
+    shared.check_resume(options.resume, [options.output], options.reads)
+    if options.part and (options.sort != "none" or format_of(options.output) != "bam"):
+        raise UsageError("--part: parts are BAM files as the reads come; readwarp merge sorts and marks them")
     job = job_of(options)
-    with Reporter(options) as reporter:
+    with locked(options.output), Reporter(options) as reporter:
         align(job, reporter)
     return 0
 
@@ -103,7 +114,9 @@ def job_of(options: argparse.Namespace) -> "AlignJob":
     from readwarp.cli.align_job import AlignJob
     from readwarp.cli.inputs import open_inputs
     from readwarp.formats.output import format_of
+    from readwarp.stream.parts import WHOLE, part_of
 
+    part = getattr(options, "part", None)
     return AlignJob(
         reference=options.reference,
         inputs=open_inputs(options),
@@ -116,5 +129,7 @@ def job_of(options: argparse.Namespace) -> "AlignJob":
         write_index=options.write_index,
         insert_sizes=given(*options.insert_size) if options.insert_size else None,
         command=None if options.no_pg else options.command_line,
+        part=part_of(part) if part else WHOLE,
+        resume=options.resume,
         stages=("text",) if options.sort == "none" and format_of(options.output) == "sam" else ("formats",),
     )

@@ -6,6 +6,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from readwarp import __version__
 from readwarp.align import pipeline
 from readwarp.batches import InsertSizes, ReadBatch, Segment
 from readwarp.cli import flagstat
@@ -17,13 +18,15 @@ from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.device.driver import has_card
-from readwarp.formats.header import header_text, program_lines
-from readwarp.formats.output import AlignmentWriter
+from readwarp.formats.header import header_text, part_line, program_lines
+from readwarp.formats.output import AlignmentWriter, format_of
 from readwarp.formats.reads import RawBatch, open_reads, parse
 from readwarp.formats.sam import Encoded, Encoder
+from readwarp.formats.segments import ResumableWriter, Segments
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.stream.halving import in_halves
+from readwarp.stream.parts import WHOLE, Part, chosen
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import with_models
 
@@ -45,6 +48,8 @@ class AlignJob:
     write_index: bool = False
     insert_sizes: InsertSizes | None = None  # as the user states them; None: estimated
     command: str | None = None  # for @PG; None: no @PG
+    part: Part = WHOLE  # of the input, in blocks of templates
+    resume: bool = False  # keep what is done beside the output, and go on from it
     stages: tuple[str, ...] = ("formats",)  # whose kernels are compiled meanwhile (readwarp.cli.precompile)
 
 
@@ -70,7 +75,7 @@ def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None
             pipeline.warm_up(placement.current(), job.parameters, backend)
     metrics.lap("start")
     started = time.perf_counter()
-    with reporter.progress("aligning", "reads") as progress, open_writer(job, index) as writer:
+    with reporter.progress("aligning", "reads") as progress, open_writer(job, index, metrics) as writer:
         stages = Stages(job, placement, backend, writer, metrics, progress)
         batches = open_reads(job.inputs.inputs, planned.batch_bases)
         items = with_models(batches, job.parameters.pair.training_pairs, parse, stages.train)
@@ -92,7 +97,7 @@ class Stages:
         job: AlignJob,
         placement: "Placement",
         backend: Backend,
-        writer: AlignmentWriter,
+        writer: AlignmentWriter | ResumableWriter,
         metrics: Metrics,
         progress: Progress,
     ) -> None:
@@ -101,6 +106,7 @@ class Stages:
         names, groups = placement.index.reference.names, job.inputs.read_group_ids
         self.models: list[dict[str, object]] = []  # of each input
         self.encoder = Encoder(names, groups, text=writer.text)
+        self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of an earlier run
 
     def train(self, first: list[ReadBatch]) -> InsertSizes:
         if self.job.insert_sizes:
@@ -115,27 +121,47 @@ class Stages:
             logger.info("too few confident pairs to tell the insert size: %.0f ± %.0f", sizes.mean, sizes.deviation)
         return sizes
 
-    def align(self, item: tuple[RawBatch, InsertSizes]) -> tuple[int, int, list[Encoded]]:
-        raw, sizes = item
-        with self.metrics.time("parse"):
-            reads = parse(raw)
-        encoded = in_halves(reads, lambda part: self.encoded(part, sizes), self.backend.is_out_of_memory)
-        return raw.source, len(reads), encoded
+    def align(self, item: tuple[RawBatch, InsertSizes]) -> "Done":
+        """The records of those reads of a batch that are to be aligned, and what was counted on the way."""
+        (raw, sizes), metrics = item, Metrics()
+        stop, encoded, number = raw.first_template + raw.templates, [], 0
+        if any(self.job.part.spans(max(raw.first_template, self.done), stop)):
+            with metrics.time("parse"):
+                reads = parse(raw)
+            for some in chosen(reads, raw.first_template, self.job.part, self.done):
+                number += len(some)
+                encoded += in_halves(
+                    some, lambda part: self.encoded(part, sizes, metrics), self.backend.is_out_of_memory
+                )
+        return Done(raw.source, number, stop, encoded, metrics)
 
-    def encoded(self, reads: ReadBatch, sizes: InsertSizes) -> Encoded:
+    def encoded(self, reads: ReadBatch, sizes: InsertSizes, metrics: Metrics) -> Encoded:
         index, parameters = self.placement.current(), self.job.parameters
-        rows = pipeline.align_batch(reads, index, sizes, parameters, self.backend, self.metrics)
-        flagstat.count(rows, self.metrics)
-        with self.metrics.time("encode"):
+        rows = pipeline.align_batch(reads, index, sizes, parameters, self.backend, metrics)
+        flagstat.count(rows, metrics)
+        with metrics.time("encode"):
             return self.encoder.encode(reads, rows)
 
-    def write(self, done: tuple[int, int, list[Encoded]]) -> None:
-        source, reads, parts = done
+    def write(self, done: "Done") -> None:
         with self.metrics.time("write"):
-            for part in parts:
+            for part in done.encoded:
                 self.writer.write(part)
+        self.metrics.include(done.metrics)
         self.metrics.count("batches")
-        self.progress.advance(reads, consumed(self.job.inputs.paths, source))
+        if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
+            self.writer.reached(done.stop, dict(self.metrics.counts))
+        self.progress.advance(done.reads, consumed(self.job.inputs.paths, done.source))
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a batch."""
+
+    source: int
+    reads: int
+    stop: int  # number of the template behind its last one
+    encoded: list[Encoded]
+    metrics: Metrics
 
 
 class Placement:
@@ -187,22 +213,51 @@ def seeded_as(index: Index, parameters: AlignParameters) -> AlignParameters:
     return replace(parameters, seed=replace(parameters.seed, k=have.k, s=have.s, t=have.t))
 
 
-def open_writer(job: AlignJob, index: Index) -> AlignmentWriter:
+def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWriter | ResumableWriter:
+    """The writer of the output; with --resume one that goes on from what an earlier run left."""
     reference = index.reference
     lengths = (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
     programs = program_lines(job.inputs.programs, job.command) if job.command else list(job.inputs.programs)
     contigs = zip(reference.names, lengths, reference.md5, strict=True)
-    header = header_text(contigs, job.sort, job.inputs.read_groups, programs, job.inputs.comments)
-    return AlignmentWriter(
-        job.output,
-        header,
-        threads=job.resources.threads,
-        reference=str(job.reference),
-        write_index=job.write_index,
-        sort=job.sort,
-        mark_duplicates=job.mark_duplicates,
-        memory=SORT_BYTES,
-    )
+    comments = [*job.inputs.comments, *([part_line(job.part)] if job.part != WHOLE else [])]
+    header = header_text(contigs, job.sort, job.inputs.read_groups, programs, comments)
+
+    def open_output() -> AlignmentWriter:
+        return AlignmentWriter(
+            job.output,
+            header,
+            threads=job.resources.threads,
+            reference=str(job.reference),
+            write_index=job.write_index,
+            sort=job.sort,
+            mark_duplicates=job.mark_duplicates,
+            memory=SORT_BYTES,
+        )
+
+    if not job.resume:
+        return open_output()
+    text = job.sort == "none" and format_of(job.output) == "sam"
+    segments = Segments(str(job.output), {**facts_of(job, index), "text": text})
+    if segments.done:
+        logger.info("going on behind %s pairs or single reads, from %s", f"{segments.done:,}", segments.folder)
+        for name, number in segments.counts.items():
+            metrics.count(name, number)
+    return ResumableWriter(segments, open_output, text, job.resources.threads)
+
+
+def facts_of(job: AlignJob, index: Index) -> dict[str, object]:
+    """All that the records depend on; where it differs, an earlier run's records are not this one's."""
+    files = [Path(path) for paths in job.inputs.paths for path in paths]
+    return {
+        "readwarp": __version__,
+        "inputs": [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in files],
+        "reference": [list(index.reference.names), list(index.reference.md5)],
+        "parameters": asdict(job.parameters),
+        "read groups": list(job.inputs.read_groups),
+        "reads": [asdict(given) for given in job.inputs.inputs],
+        "insert sizes": asdict(job.insert_sizes) if job.insert_sizes else None,
+        "part": str(job.part),
+    }
 
 
 def summarize(metrics: Metrics, seconds: float) -> None:

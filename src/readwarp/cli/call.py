@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.reporting import Reporter
+    from readwarp.formats.lock import locked
     from readwarp.formats.vcf import kind_of
 
     inputs = [options.reference, options.alignments, *shared.extra_inputs(options)]
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     shared.check_inputs(inputs)
     kind_of(None if options.output is None else str(options.output))
     parameters, resources = shared.calling(options), shared.resources(options)
-    with Reporter(options) as reporter:
+    with locked(options.output), Reporter(options) as reporter:
         from readwarp.call.pipeline import call_variants
         from readwarp.index.build import read_reference
 

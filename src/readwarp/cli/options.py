@@ -109,6 +109,24 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
         raise UsageError(f"{path}: cannot be written (permission denied)")
 
 
+def add_resume(group: "argparse._ActionsContainer") -> None:
+    """--resume; checked by `check_resume`."""
+    group.add_argument(
+        "--resume",
+        action="store_true",
+        help="keep what is done in a folder beside the output, and go on from there when this is run again",
+    )
+
+
+def check_resume(resume: bool, outputs: Iterable[Path | None], inputs: Iterable[str]) -> None:
+    """Raises UsageError where nothing could be kept, or not be read again."""
+    if resume and any(path is None or str(path) == "-" or _is_device(path) for path in outputs):
+        raise UsageError("--resume needs an output file (-o)")
+    for path in inputs if resume else ():
+        if path == "-" or not Path(path).is_file():
+            raise UsageError(f"--resume: {path} cannot be read a second time")
+
+
 def check_inputs(paths: Iterable[object]) -> None:
     """Every input is there and can be read; `-` is stdin and may come once."""
     names = [str(path) for path in paths]

@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True, help="folder of the results")
     parser.add_argument("-f", "--force", action="store_true", help="replace results that exist")
     parser.add_argument("--no-pg", action="store_true", help="no @PG line in the header of the BAM file")
+    shared.add_resume(parser)
     add_alignment(parser)
     shared.add_scoring(parser, short=False)
     shared.add_calling(parser)
@@ -39,8 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.align_job import align, open_index
+    from readwarp.cli.aligned import is_aligned, note_of, set_aligned
     from readwarp.cli.reporting import Reporter
     from readwarp.cli.summary import show
+    from readwarp.formats.lock import locked
 
     options.sort, options.mark_duplicates, options.write_index = "coordinate", True, True
     shared.calling(options)  # before hours of aligning
@@ -52,16 +55,22 @@ def run(options: argparse.Namespace) -> int:
     made = make_folder(folder)
     try:
         for output in (bam, vcf, metrics):
-            shared.check_output(output, options.force, [options.reference, *options.reads])
-        with Reporter(options) as reporter:
+            shared.check_output(output, options.force or options.resume, [options.reference, *options.reads])
+        shared.check_resume(options.resume, [bam], options.reads)
+        with locked(bam), Reporter(options) as reporter:
             index = open_index(job, reporter)
             targets = shared.targets(options, index.reference)
             check_calling_files(options, index.reference)
-            align(replace(job, output=str(bam), stages=("formats", "calling")), reporter, index)
+            job = replace(job, output=str(bam), stages=("formats", "calling"))
+            if not is_aligned(bam, job, index, reporter.metrics):
+                align(job, reporter, index)
+                if options.resume:
+                    set_aligned(bam, job, index, reporter.metrics)
             for stale in (vcf, Path(f"{vcf}.tbi"), metrics):  # of earlier alignments; --force was given
                 stale.unlink(missing_ok=True)
             call(options, index.reference, targets, bam, vcf, reporter)
             reporter.write_metrics(metrics)
+            note_of(bam).unlink(missing_ok=True)
         show(reporter.metrics, (bam, vcf, metrics), quiet=options.quiet)
     except BaseException:
         if made and not any(folder.iterdir()):

@@ -70,6 +70,19 @@ def program_lines(carried: Sequence[str], command: str) -> list[str]:
     return [*carried, line + (f"\tPP:{ends[-1]}" if ends else "")]
 
 
+PART = "@CO\treadwarp part "
+
+
+def part_line(part: object) -> str:
+    """The comment by which the files of `align --part I/N` say what they are."""
+    return f"{PART}{part}"
+
+
+def part_in(header: str) -> str | None:
+    """I/N of a part, None of a whole file."""
+    return next((line.removeprefix(PART) for line in lines_of(header, "CO") if line.startswith(PART)), None)
+
+
 def merged_lines(lines: Iterable[str]) -> list[str]:
     """Header lines of several inputs, each once; another line of the same ID is an error. Raises UsageError."""
     merged: dict[str, str] = {}

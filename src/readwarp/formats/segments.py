@@ -116,7 +116,7 @@ class ResumableWriter:
 
     def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
         """writer: makes the output's. text: records are SAM text, which is not taken apart again."""
-        self.text, self.duplicates = text, 0
+        self.text, self.duplicates, self.done = text, 0, segments.done
         self._segments, self._writer, self._threads = segments, writer, threads
         self._waiting: list[Encoded] = []
         self._open: tuple[Path, BinaryIO, BgzfWriter] | None = None

@@ -1,0 +1,40 @@
+"""What `run --resume` notes when the alignments are complete: that calling may begin, and what was counted so far."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from readwarp.cli.align_job import AlignJob
+    from readwarp.index import Index
+    from readwarp.metrics import Metrics
+
+FACTS = ("flagstat", "insert_sizes", "align_seconds", "reads_per_second", "device")
+
+
+def note_of(bam: Path) -> Path:
+    return Path(f"{bam}.aligned.json")
+
+
+def is_aligned(bam: Path, job: "AlignJob", index: "Index", metrics: "Metrics") -> bool:
+    """Whether an earlier run of this very job has completed `bam`; its counts are then added to the metrics."""
+    from readwarp.cli.align_job import facts_of
+
+    note = note_of(bam)
+    if not (job.resume and bam.exists() and note.exists()):
+        return False
+    written = json.loads(note.read_text())
+    if written["job"] != json.loads(json.dumps(facts_of(job, index))):
+        return False
+    for name, number in written["counts"].items():
+        metrics.count(name, number)
+    metrics.note(**written["facts"])
+    return True
+
+
+def set_aligned(bam: Path, job: "AlignJob", index: "Index", metrics: "Metrics") -> None:
+    from readwarp.cli.align_job import facts_of
+
+    facts = {name: metrics.facts[name] for name in FACTS if name in metrics.facts}
+    content = {"job": facts_of(job, index), "counts": metrics.counts, "facts": facts}
+    note_of(bam).write_text(json.dumps(content))
