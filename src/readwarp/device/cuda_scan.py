@@ -1,0 +1,80 @@
+"""Sizes of rows to offsets on a card, so that no step has to ask the host where its output begins.
+
+Two launches. The first sums each tile of TILE sizes. In the second, a block adds up the sums of the tiles before its
+own and then scans its tile. That is about 6 n + (n / TILE)^2 / 2 additions for n sizes: the second term overtakes the
+first at ten million rows, far more than a batch has.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from readwarp.device.jit import cuda
+from readwarp.device.memory import Workspace, rounded
+
+THREADS = 64
+ITEMS = 16  # sizes that one thread takes, neighbours
+TILE = THREADS * ITEMS
+
+
+def exclusive_scan(sizes: Any, offsets: Any, workspace: Workspace) -> None:
+    """offsets[i] = sizes[0] + ... + sizes[i - 1], for i up to n. sizes: integers [n], offsets: int64 [n + 1]."""
+    tiles = tiles_of(sizes.size)
+    with workspace.frame():
+        sums = workspace.empty(tiles, np.int64)
+        sum_tiles[tiles, THREADS, workspace.stream](sizes, sums)
+        scan_tiles[tiles, THREADS, workspace.stream](sizes, sums, offsets)
+
+
+def device_bytes(size: int) -> int:
+    """Of the workspace, while so many sizes are scanned."""
+    return rounded(8 * tiles_of(size))
+
+
+def tiles_of(size: int) -> int:
+    return max(1, -(-size // TILE))
+
+
+@cuda.jit(device=True)
+def sum_from(sizes, first):
+    """The sum of a thread's sizes."""
+    total = np.int64(0)
+    for i in range(first, min(first + ITEMS, sizes.size)):
+        total += np.int64(sizes[i])
+    return total
+
+
+@cuda.jit
+def sum_tiles(sizes, sums):
+    """The sum of each tile; a block per tile."""
+    partial = cuda.shared.array(THREADS, np.int64)
+    thread, tile = cuda.threadIdx.x, cuda.blockIdx.x
+    partial[thread] = sum_from(sizes, tile * TILE + thread * ITEMS)
+    cuda.syncthreads()
+    if thread == 0:
+        total = np.int64(0)
+        for other in range(THREADS):
+            total += partial[other]
+        sums[tile] = total
+
+
+@cuda.jit
+def scan_tiles(sizes, sums, offsets):
+    """Offsets of each tile's rows; the thread that has the last row also writes where it ends."""
+    partial = cuda.shared.array(THREADS, np.int64)
+    earlier = cuda.shared.array(THREADS, np.int64)
+    thread, tile = cuda.threadIdx.x, cuda.blockIdx.x
+    first = tile * TILE + thread * ITEMS
+    before = np.int64(0)
+    for other in range(thread, tile, THREADS):
+        before += sums[other]
+    partial[thread], earlier[thread] = sum_from(sizes, first), before
+    cuda.syncthreads()
+    running = np.int64(0)
+    for other in range(THREADS):
+        running += earlier[other] + (partial[other] if other < thread else np.int64(0))
+    for i in range(first, min(first + ITEMS, sizes.size)):
+        offsets[i] = running
+        running += np.int64(sizes[i])
+    if first <= sizes.size <= first + ITEMS and (first < sizes.size or first == 0):
+        offsets[sizes.size] = running
