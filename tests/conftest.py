@@ -14,6 +14,7 @@ TEST_DATA = Path(__file__).resolve().parent.parent / "test_data"
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the slow tests too")
+    parser.addoption("--simulated", action="store_true", help="run the gpu tests in the CUDA simulator, at tiny sizes")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -22,7 +23,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "slow" in item.keywords and not config.getoption("--slow"):
             item.add_marker(skip_slow)
-        if "gpu" in item.keywords and not HAS_GPU:
+        if "gpu" in item.keywords and not HAS_GPU and not config.getoption("--simulated"):
             item.add_marker(skip_gpu)
 
 

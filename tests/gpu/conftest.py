@@ -1,0 +1,82 @@
+"""What tests on a card share. With --simulated they run in Numba's simulator, on as little as shows anything."""
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
+Run = Callable[..., bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    reference: Path
+    reads: tuple[Path, ...]
+    records: int  # primary ones that these reads make
+
+
+@pytest.fixture(scope="session")
+def tiny(pytestconfig) -> bool:
+    return pytestconfig.getoption("--simulated")
+
+
+@pytest.fixture(scope="session")
+def readwarp() -> Run:
+    """Runs the command line in a process of its own, as users do; its standard output. Fails with what it said."""
+
+    def run(*arguments: object) -> bytes:
+        command = [sys.executable, "-m", "readwarp", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def simulated(tmp_path_factory, tiny, readwarp) -> Inputs:
+    """Pairs of a random genome with repeats, with errors, indels, N, short reads, and mates far from any seed."""
+    folder, rng = tmp_path_factory.mktemp("simulated"), random.Random(11)
+    length, pairs = (3000, 6) if tiny else (2_000_000, 40_000)
+    unit = letters(rng, 400)
+    genome = "".join(letters(rng, length // 10 - len(unit)) + unit for _ in range(10))
+    reference = folder / "ref.fa"
+    reference.write_text(f">one\n{genome}\n")
+    files = [folder / f"reads_{mate}.fq" for mate in (1, 2)]
+    with files[0].open("w") as first, files[1].open("w") as last:
+        for number in range(pairs):
+            for file, mate in zip((first, last), pair(rng, genome, number), strict=True):
+                file.write(f"@r{number}\n{mate}\n+\n{'I' * len(mate)}\n")
+    readwarp("index", reference, "-q")
+    return Inputs(reference, tuple(files), 2 * pairs)
+
+
+def letters(rng: random.Random, count: int) -> str:
+    return "".join(rng.choices("ACGT", k=count))
+
+
+def pair(rng: random.Random, genome: str, number: int) -> tuple[str, str]:
+    insert = max(152, round(rng.gauss(350, 50)))
+    start = rng.randrange(len(genome) - insert)
+    fragment = genome[start : start + insert]
+    mates = fragment[:150], fragment[::-1].translate(COMPLEMENT)[:150]
+    rates = 0.01, (0.01, 0.12)[number % 5 == 0]  # every fifth last mate needs its partner to find it
+    first, last = (changed(rng, mate, rate) for mate, rate in zip(mates, rates, strict=True))
+    if number % 50 == 7:
+        first = first[: rng.randrange(1, 60)]
+    if number % 50 == 9:
+        last = last[:70] + "N" * 12 + last[82:]
+    return first, last
+
+
+def changed(rng: random.Random, read: str, rate: float) -> str:
+    bases = [rng.choice("ACGT") if rng.random() < rate else base for base in read]
+    if rng.random() < 0.15:
+        place, size = rng.randrange(10, len(bases) - 20), rng.randrange(1, 9)
+        bases[place : place + size] = letters(rng, rng.choice((0, 2 * size)))
+    return "".join(bases)

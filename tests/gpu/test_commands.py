@@ -1,0 +1,115 @@
+"""Whole commands on a card: the bytes that `--device cpu` gives, for every limit of memory and size of batch."""
+
+import json
+
+import pytest
+
+pytestmark = pytest.mark.gpu
+
+SETS = {
+    "na12878": ("na12878_chr21/ref.fa", ("na12878_chr21/reads_1.fq.gz", "na12878_chr21/reads_2.fq.gz"), ()),
+    "unaligned BAM": ("odd/sarscov2_genome.fa.gz", ("odd/sarscov2_unaligned.bam",), ()),
+    "interleaved": ("odd/sarscov2_genome.fa.gz", ("odd/sarscov2_interleaved.fastq.gz",), ("-p",)),
+    "36 bases": (
+        "odd/portiera_genome.fa.gz",
+        ("odd/portiera_36bp_1.fastq.gz", "odd/portiera_36bp_2.fastq.gz"),
+        ("--preset", "short"),
+    ),
+}
+LIMITS = [(), ("--vram", "1G"), ("--vram", "512M"), ("--batch-bases", "300000"), ("--batch-bases", "50000", "-t", "1")]
+
+
+@pytest.fixture
+def aligned(readwarp, tmp_path):
+    """SAM of `readwarp align` and what it counted."""
+
+    def align(device, reference, reads, *options):
+        counts = tmp_path / f"{device}.json"
+        sam = readwarp("align", reference, *reads, "-q", "--no-pg", "--device", device, "--metrics", counts, *options)
+        return sam, json.loads(counts.read_text())
+
+    return align
+
+
+@pytest.fixture
+def inputs(test_data, tmp_path, tiny):
+    """Reference (its index goes beside the link) and reads of a set of test_data."""
+
+    def find(name):
+        if tiny:
+            pytest.skip("takes hours in the simulator")
+        reference, reads, options = SETS[name]
+        link = tmp_path / (test_data / reference).name
+        link.symlink_to(test_data / reference)
+        return (link, [test_data / each for each in reads]), options
+
+    return find
+
+
+def records(sam: bytes) -> int:
+    return sum(not line.startswith(b"@") for line in sam.splitlines())
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_align_real_reads(name, inputs, aligned):
+    files, options = inputs(name)
+    expected, _ = aligned("cpu", *files, *options)
+    found, metrics = aligned("cuda", *files, *options)
+    assert found == expected and records(found) > 100
+    assert metrics["device"].startswith("cuda")
+
+
+@pytest.mark.parametrize("limits", LIMITS, ids=" ".join)
+def test_align_within_any_limits(limits, simulated, aligned):
+    expected, _ = aligned("cpu", simulated.reference, simulated.reads)
+    found, metrics = aligned("cuda", simulated.reference, simulated.reads, *limits)
+    assert found == expected and records(found) >= simulated.records
+    assert metrics["counts"]["rescue_windows"] > 0 and metrics["counts"]["traced"] > 0
+
+
+@pytest.mark.parametrize("options", [("-L", "0"), ("-A", "2", "-B", "3"), ("-A", "20", "-O", "60", "-L", "100")])
+def test_align_with_other_scores(options, simulated, aligned):
+    expected, _ = aligned("cpu", simulated.reference, simulated.reads, *options)
+    found, _ = aligned("cuda", simulated.reference, simulated.reads, *options)
+    assert found == expected
+
+
+def test_bam_sorted_and_marked(simulated, readwarp, tmp_path):
+    made = {}
+    for device in ("cpu", "cuda"):
+        out = tmp_path / f"{device}.bam"
+        readwarp(
+            "align", simulated.reference, *simulated.reads, "-o", out, "-q", "--no-pg", "--device", device,
+            "--sort", "coordinate", "--mark-duplicates", "--write-index",
+        )  # fmt: skip
+        made[device] = out.read_bytes(), out.with_name(f"{out.name}.bai").read_bytes()
+    assert made["cpu"] == made["cuda"] and len(made["cpu"][0]) > 1000
+
+
+def without_command(text: bytes) -> list[bytes]:
+    """Lines of a VCF but the one that says how the program was called."""
+    return [line for line in text.splitlines() if not line.startswith((b"##command", b"##readwarp"))]
+
+
+def test_call_and_run(inputs, readwarp, tmp_path):
+    """Reads to variants on either side, and variants of the same reads on either side."""
+    (reference, reads), _ = inputs("na12878")
+    folders = {device: tmp_path / device for device in ("cpu", "cuda")}
+    for device, folder in folders.items():
+        readwarp("run", reference, *reads, "-o", folder, "-q", "--device", device)
+    bam = next(folders["cpu"].glob("*.bam"))
+    for device, folder in folders.items():
+        readwarp("call", reference, bam, "-o", folder / "again.vcf", "-q", "--device", device)
+        readwarp("call", reference, bam, "-o", folder / "again.g.vcf", "--gvcf", "-q", "--device", device)
+    for name in ("again.vcf", "again.g.vcf"):
+        cpu, cuda = (without_command((folder / name).read_bytes()) for folder in folders.values())
+        assert cpu == cuda and len(cpu) > 300
+    vcfs = [next(folder.glob("*.vcf.gz")) for folder in folders.values()]
+    cpu, cuda = (readwarp_lines(vcf) for vcf in vcfs)
+    assert cpu == cuda
+
+
+def readwarp_lines(vcf):
+    import gzip
+
+    return without_command(gzip.decompress(vcf.read_bytes()))

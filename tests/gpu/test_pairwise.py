@@ -1,0 +1,99 @@
+"""readwarp.pairwise on a card: the bytes of the CPU for every mode and kind of pair, at real sizes."""
+
+from dataclasses import fields
+from itertools import product
+
+import numpy as np
+import pytest
+
+import readwarp
+from readwarp.config import Scoring
+from readwarp.pairwise.api import MatrixScoring
+
+pytestmark = pytest.mark.gpu
+
+MODES = ("local", "global", "semiglobal")
+SHAPES = {  # query and target lengths, pairs; in the simulator
+    "reads in windows": ((150, 230, 20_000), (9, 14, 4)),
+    "rescue windows": ((150, 1400, 4000), (7, 30, 3)),
+    "long reads": ((250, 400, 8000), (12, 18, 3)),
+    "longer than any tile": ((3000, 3500, 200), (40, 44, 2)),
+}
+
+
+def related(shape, rng, unknown=0.0):
+    """Codes of pairs; each query is a piece of its target with substitutions and an indel, some with N."""
+    length, room, number = shape
+    queries, targets = [], []
+    for _ in range(number):
+        target = rng.integers(0, 4, room).astype(np.uint8)
+        start, cut, size = rng.integers(0, room - length + 1), rng.integers(1, length), rng.integers(0, 4)
+        piece = target[start : start + length].copy()
+        query = np.concatenate((piece[:cut], rng.integers(0, 4, size).astype(np.uint8), piece[cut + size :]))[:length]
+        errors = rng.random(query.size) < 0.03
+        query[errors] = rng.integers(0, 4, errors.sum())
+        query[rng.random(query.size) < unknown] = 4
+        queries.append(query)
+        targets.append(target)
+    return queries, targets
+
+
+def same_on_both(queries, targets, **options):
+    cpu, cuda = (readwarp.pairwise(queries, targets, **options, device=device) for device in ("cpu", "cuda"))
+    for field in fields(cpu):
+        a, b = getattr(cpu, field.name), getattr(cuda, field.name)
+        assert (a is None) == (b is None), field.name
+        if a is not None:
+            assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), field.name
+    return cpu
+
+
+@pytest.mark.parametrize(("kind", "mode", "traceback"), [*product(SHAPES, MODES, (False, True))])
+def test_modes_and_shapes(kind, mode, traceback, tiny):
+    pairs = related(SHAPES[kind][tiny], np.random.default_rng(1))
+    assert (same_on_both(*pairs, mode=mode, traceback=traceback).score != 0).any()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_unknown_bases_and_odd_lengths(mode, tiny):
+    rng = np.random.default_rng(2)
+    queries, targets = related(SHAPES["reads in windows"][tiny], rng, unknown=0.05)
+    for row in range(0, len(queries), 3):
+        queries[row] = queries[row][: rng.integers(0, queries[row].size)]
+        targets[row] = targets[row][rng.integers(0, targets[row].size) :]
+    same_on_both(queries, targets, mode=mode, traceback=True)
+
+
+@pytest.mark.parametrize("match", [1, 15, 40, 300])
+@pytest.mark.parametrize("mode", MODES)
+def test_scores_that_narrow_lanes_cannot_hold(mode, match, tiny):
+    """Beside each other: pairs whose scores pass 2048 or 32767, and unrelated ones that stay small."""
+    rng = np.random.default_rng(3)
+    length, number = (60, 2) if tiny else (250, 2000)
+    queries, targets = related((length, length + 20, number), rng)
+    targets[::2] = [rng.integers(0, 4, length + 20).astype(np.uint8) for _ in targets[::2]]
+    scoring = Scoring(match, 4 * match, 6 * match, match, 0)
+    scores = same_on_both(queries, targets, scoring=scoring, mode=mode, traceback=True).score
+    if match == 300 and not tiny:
+        assert (scores > 32767).any() and (scores < 32767).any()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_repeats_have_many_equal_alignments(mode, tiny):
+    rng = np.random.default_rng(4)
+    number = 3 if tiny else 4000
+    queries = [np.tile(rng.integers(0, 4, size), 60)[: 8 if tiny else 120] for size in rng.integers(1, 7, number)]
+    targets = [np.tile(query[:12], 20)[: 14 if tiny else 200] for query in queries]
+    pairs = ([sequence.astype(np.uint8) for sequence in side] for side in (queries, targets))
+    same_on_both(*pairs, mode=mode, traceback=True)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_substitution_matrix(mode, tiny):
+    rng = np.random.default_rng(5)
+    alphabet, number = "ARNDCQEGHILKMFPSTWYV", 2 if tiny else 3000
+    half = np.triu(rng.integers(-4, 4, (20, 20)))
+    scoring = MatrixScoring(half + half.T + 6 * np.eye(20, dtype=int), alphabet, 11, 1)
+    queries = ["".join(rng.choice(list(alphabet), 10 if tiny else 180)) for _ in range(number)]
+    targets = [query[3:] + query[:5] for query in queries]
+    same_on_both(queries, targets, scoring=scoring, mode=mode, traceback=True)

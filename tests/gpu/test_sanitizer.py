@@ -1,0 +1,67 @@
+"""compute-sanitizer finds nothing in a small run of each command: no access out of bounds, no race in shared memory."""
+
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.gpu
+
+SCRIPT = """
+import sys
+import numpy as np
+import readwarp
+rng = np.random.default_rng(1)
+targets = [rng.integers(0, 4, n).astype(np.uint8) for n in rng.integers(0, 300, 64)]
+queries = [target[target.size // 3 :][:150].copy() for target in targets]
+for mode in ("local", "global", "semiglobal"):
+    readwarp.pairwise(queries, targets, mode=mode, traceback=True, device="cuda")
+reads = [query for query in queries if query.size]
+readwarp.pair_hmm(reads, 30, [target for target in targets if target.size][:4], device="cuda")
+"""
+
+
+def sanitizer() -> str | None:
+    """compute-sanitizer on the path, of a CUDA toolkit, or of the wheel nvidia-cuda-sanitizer-api."""
+    package = find_spec("nvidia")
+    roots = [Path(root) for root in (package.submodule_search_locations or [])] if package else []
+    places = [
+        Path("/usr/local/cuda/bin/compute-sanitizer"),
+        Path("/usr/local/cuda/compute-sanitizer/compute-sanitizer"),
+    ]
+    for root in roots:
+        places += sorted(root.glob("*/bin/compute-sanitizer")) + sorted(
+            root.glob("*/compute-sanitizer/compute-sanitizer")
+        )
+    return shutil.which("compute-sanitizer") or next((str(place) for place in places if place.exists()), None)
+
+
+@pytest.fixture(params=["memcheck", "racecheck"])
+def checked(request, tiny):
+    """Runs Python under the tool; fails with what that found."""
+    program = sanitizer()
+    if tiny or program is None:
+        pytest.skip("the simulator has no such tool" if tiny else "compute-sanitizer was not found")
+
+    def run(*arguments):
+        command = [program, "--tool", request.param, "--error-exitcode", "9", sys.executable, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+        assert "ERROR SUMMARY: 0 errors" in done.stdout or "RACECHECK SUMMARY: 0 hazards" in done.stdout, done.stdout
+
+    return run
+
+
+def test_engines(checked):
+    checked("-c", SCRIPT)
+
+
+def test_run(checked, simulated, tmp_path):
+    few = []
+    for path in simulated.reads:
+        few.append(tmp_path / path.name)
+        few[-1].write_text("".join(path.read_text().splitlines(keepends=True)[: 4 * 500]))
+    checked("-m", "readwarp", "run", simulated.reference, *few, "-o", tmp_path / "out", "-q", "--device", "cuda")

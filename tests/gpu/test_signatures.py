@@ -1,0 +1,41 @@
+"""The kernels that run are the ones whose machine code is looked at: same types, nothing that the list lacks."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.gpu
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+SCRIPT = """
+import json, sys
+sys.path.append(sys.argv[1])
+import numpy as np
+import readwarp
+from compiled.compile import types_of
+from compiled.kernels import KERNELS
+from readwarp.cli import main
+reference, *reads = sys.argv[3:]
+assert main(["run", reference, *reads, "-o", sys.argv[2], "-q", "--device", "cuda"]) == 0
+codes = np.arange(150, dtype=np.uint8) % 4
+readwarp.pairwise([codes] * 9, [codes] * 9, traceback=True, device="cuda")
+strange = {}
+for kernel in KERNELS:
+    listed = types_of(kernel.arguments)
+    for launched in kernel.compiled_by().overloads:
+        if [str(t) for t in launched] != [str(t) for t in listed]:
+            strange[kernel.name] = [[str(t) for t in types] for types in (launched, listed)]
+print(json.dumps(strange))
+"""
+
+
+def test_launched_as_listed(simulated, tmp_path, tiny):
+    if tiny:
+        pytest.skip("the simulator compiles nothing")
+    arguments = [BENCHMARKS, tmp_path / "out", simulated.reference, *simulated.reads]
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *map(str, arguments)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {}
