@@ -27,6 +27,7 @@ COMMANDS = {
     "call": "call variants from sorted alignments",
     "pairwise": "align pairs of sequences (Smith-Waterman)",
     "doctor": "show what this machine has and what is missing",
+    "completion": "make a shell complete commands and options",
 }
 EPILOG = """\
 example:
@@ -80,8 +81,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser, with the arguments of the command that is asked for."""
+def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse.ArgumentParser:
+    """The parser, with the arguments of the command that is asked for, or of every one."""
     parser = Parser(
         "readwarp",
         description="Sequencing reads to alignments and variants, on GPU or SIMD CPU cores.",
@@ -95,7 +96,7 @@ def build_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
         command.description = summary[0].upper() + summary[1:] + "."
-        if name in arguments[:1]:
+        if every or name in arguments[:1]:
             module = import_module(f"readwarp.cli.{name}")
             command.epilog = getattr(module, "EPILOG", None)
             module.add_arguments(command)

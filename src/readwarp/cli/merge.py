@@ -84,6 +84,9 @@ def planned(paths: "Sequence[Path]", sort: str, command: str | None) -> tuple[st
     from readwarp.formats.bam import read_header
     from readwarp.formats.header import PART, field, header_text, lines_of, merged_lines, program_lines
 
+    for path in paths:
+        if list(paths).count(path) > 1:
+            raise UsageError(f"{path}: is given twice")
     headers = {path: read_header(str(path)) for path in paths}
     contigs = [lines_of(header, "SQ") for header in headers.values()]
     for path, header in headers.items():
