@@ -1,17 +1,20 @@
-"""Pairs of sequences on CUDA: one alignment per thread in 32-bit integers, neighbours in a warp of similar size.
+"""Pairs of sequences on CUDA: local scores of DNA on register tiles (`cuda_local`), all else one pair per thread.
 
 Names and results as in `cpu`. Working rows and directions are interleaved, element * threads + thread, so that the
 threads of a warp read and write side by side. Launches are cut so that their working memory stays below ROOM.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import cuda
+from readwarp.device.memory import Workspace, current
 from readwarp.pairwise.cpu import NO_MATRIX, finished, score_empty, strays_of, trace_empty, without_end_bonus
+from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, arrays
 from readwarp.pairwise.scalar import (
     ALPHABET,
@@ -23,6 +26,7 @@ from readwarp.pairwise.scalar import (
     ON_BEST,
     ON_PAIR,
     ON_PAIR_OR_DELETION,
+    OVERFLOWN,
     SEMIGLOBAL,
     UNREACHED,
     band_of,
@@ -44,15 +48,39 @@ def score_pairs(
     empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
     score_empty(pairs.query_lengths, pairs.target_lengths, order[empty], costs, mode, arrays(ends))
     order = order[~empty]
-    there, found = _on_device(arrays(pairs)), _on_device(arrays(ends))
-    table = cuda.to_device(matrix if matrix.size else np.zeros(1, np.int32))
-    for part in _parts(order, 8 * pairs.query_lengths[order]):
-        columns, threads = int(pairs.query_lengths[part].max()), part.size
-        rows = [cuda.device_array((columns, threads), np.int32) for _ in range(2)]
-        score_threads[_grid(threads), THREADS](
-            *there, cuda.to_device(part), *costs, table, matrix.size > 0, mode, *rows, *found
-        )
-    return Ends(*(column.copy_to_host() for column in found))
+    with current().frame() as workspace:
+        sequences = (workspace.upload(x) if isinstance(x, ndarray) else x for x in (pairs.queries, pairs.targets))
+        pairs = replace(pairs, **dict(zip(("queries", "targets"), sequences, strict=True)))
+        for form, constants in engines(costs) if mode == LOCAL and not matrix.size else ():
+            fits = fits_tiles(pairs, order, form)
+            if known is not None:
+                fits &= known[order] < constants.limit
+            score_on_tiles(pairs, order[fits], form, constants, workspace, ends)
+            fits[fits] = ends.score[order[fits]] != OVERFLOWN
+            order = order[~fits]
+        score_by_threads(pairs, order, costs, mode, matrix, workspace, ends)
+    return ends
+
+
+def score_by_threads(
+    pairs: Pairs, order: ndarray, costs: Costs, mode: int, matrix: ndarray, workspace: Workspace, ends: Ends
+) -> None:
+    """Ends of these pairs, sorted by size: one alignment per thread, of any costs, lengths and mode."""
+    if not order.size:
+        return
+    with workspace.frame():
+        there = [workspace.upload(x) if isinstance(x, ndarray) else x for x in arrays(pairs)]
+        found = [workspace.empty(len(pairs), np.int32) for _ in range(3)]
+        table = workspace.upload(matrix if matrix.size else np.zeros(1, np.int32))
+        for part in _parts(order, 8 * pairs.query_lengths[order]):
+            columns, threads = int(pairs.query_lengths[part].max()), part.size
+            with workspace.frame():
+                rows = [workspace.empty((columns, threads), np.int32) for _ in range(2)]
+                score_threads[_grid(threads), THREADS, workspace.stream](
+                    *there, workspace.upload(part), *costs, table, matrix.size > 0, mode, *rows, *found
+                )
+        for column, values in zip(arrays(ends), workspace.download(*found), strict=True):
+            column[order] = values[order]
 
 
 def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarray = NO_MATRIX) -> Traces:

@@ -1,0 +1,222 @@
+"""Packed lanes for CUDA kernels: 32-bit registers that hold two numbers (or one), and what can be done with them.
+
+    form    numbers   made for          on each number
+    s16x2   2 int16   sm_90 and newer   DPX: sum and maximum in one instruction, maximum of three
+    half2   2 half    sm_80 to sm_89    sums on the FMA pipe; integers are exact up to 2048
+    int32   1 int32   any               what is left, and what overflows the others
+
+A kernel that is written over these operations is compiled for any of the forms. Values are uint32; the first number of
+a pair lies in the low half. Each operation is one line of PTX; in the simulator, which has none, it is a function of
+Python over the numbers, rounded or wrapped as the card does, so that the kernel's own source is what runs there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from readwarp.device.backend import is_simulated
+
+FORMS = ("s16x2", "half2", "int32")
+ALL = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The operations of a form; those of Python, and under the simulator those of kernels too."""
+
+    pick: Callable[..., Any]  # (a, b, selector): each byte of a (0 to 3) or b (4 to 7) by a digit; + 8: its sign alone
+    gained: Callable[..., Any]  # (x, gain, y): max(x + gain, y)
+    extended: Callable[..., Any]  # (gap, cost, y): max(gap + cost, y); half2: not below 0
+    highest: Callable[..., Any]  # (x, y, floor): the maximum; half2 leaves the floor out
+    plus: Callable[..., Any]  # (x, y, one): x + y, not on the ALU; integers: of 32 bits, so no half may leave its range
+    scaled: Callable[..., Any]  # (x, factor, y): x * factor + y of 32 bits, whatever they hold
+    maximum: Callable[..., Any]  # (x, y)
+    maximum3: Callable[..., Any]  # (x, y, z)
+    stays: Callable[..., Any]  # (x, best): all bits set where x without its key is not above best without its own
+    where: Callable[..., Any]  # (mask, x, y): the bits of x where mask is set, of y elsewhere
+    packed: Callable[..., Any]  # (first, second): two int32 as lanes
+    first: Callable[..., Any]  # (x): the number in the low half, or the only one, as int32
+    second: Callable[..., Any]  # (x): the number in the high half
+
+
+def form_of(capability: tuple[int, int]) -> str:
+    """The fastest form on cards of a compute capability."""
+    return "s16x2" if capability >= (9, 0) else "half2" if capability >= (8, 0) else "int32"
+
+
+def pairs_of(form: str) -> int:
+    """Numbers in a register."""
+    return 1 if form == "int32" else 2
+
+
+def keys_of(form: str) -> int:
+    """Scores are multiplied by this; what is below tells columns apart. Keys are 0 to 15, in half2 -1 to 2."""
+    return 4 if form == "half2" else 16
+
+
+def lanes_of(form: str) -> Lanes:
+    """The operations for kernels: PTX on a card, twins under the simulator."""
+    return twins_of(form) if is_simulated() else _instructions(form)
+
+
+_SUM = "add.{0} t, $1, $2;"
+_SAME = {  # operations that are alike in all forms
+    "pick": ("prmt.b32 $0, $1, $2, $3;", 3),
+    "scaled": ("mad.lo.s32 $0, $1, $2, $3;", 3),
+    "where": ("lop3.b32 $0, $1, $2, $3, 0xCA;", 3),
+}
+# A product with 1 that is no constant to the compiler goes to the FMA pipe.
+_INTEGER_SUM = ("mad.lo.s32 $0, $1, $3, $2;", 3)
+
+_PTX: dict[str, dict[str, tuple[str, int]]] = {
+    "s16x2": {
+        "gained": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
+        "extended": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
+        "highest": ("max.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
+        "plus": _INTEGER_SUM,
+        "maximum": ("max.s16x2 $0, $1, $2;", 2),
+        "maximum3": ("max.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
+        # x - (best | 15) - 1 is negative
+        "stays": ("lop3.b32 t, $2, 0x000F000F, 0, 0x03; add.s16x2 t, $1, t; prmt.b32 $0, t, 0, 0xBB99;", 2),
+        "packed": ("prmt.b32 $0, $1, $2, 0x5410;", 2),
+        "first": ("cvt.s32.s16 $0, $1;", 1),
+        "second": ("shr.s32 $0, $1, 16;", 1),
+    },
+    "half2": {
+        "gained": ("add.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
+        "extended": ("mov.b32 t, 0x3C003C00; fma.rn.relu.f16x2 t, $1, t, $2; max.f16x2 $0, t, $3;", 3),
+        "highest": ("max.f16x2 $0, $1, $2;", 3),
+        "plus": ("add.f16x2 $0, $1, $2;", 3),
+        "maximum": ("max.f16x2 $0, $1, $2;", 2),
+        "maximum3": ("max.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
+        # Beyond 4096 only multiples of 4 are left: x (1 - 1/2048) + 4096 is rounded to one, 4 s + 2 down.
+        "stays": (
+            "mov.b32 m, 0x3BFF3BFF; mov.b32 c, 0x6C006C00; fma.rn.f16x2 t, $1, m, c; fma.rn.f16x2 u, $2, m, c;"
+            " set.le.u32.f16x2 $0, t, u;",
+            2,
+        ),
+        "packed": ("cvt.rn.f32.s32 t, $1; cvt.rn.f32.s32 u, $2; cvt.rn.f16x2.f32 $0, u, t;", 2),
+        "first": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, l;", 1),
+        "second": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, h;", 1),
+    },
+    "int32": {
+        "gained": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
+        "extended": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
+        "highest": ("max.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
+        "plus": _INTEGER_SUM,
+        "maximum": ("max.s32 $0, $1, $2;", 2),
+        "maximum3": ("max.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
+        "stays": ("or.b32 t, $2, 15; set.le.u32.s32 $0, $1, t;", 2),
+        "packed": ("mov.b32 $0, $1;", 2),
+        "first": ("mov.b32 $0, $1;", 1),
+        "second": ("mov.b32 $0, $1;", 1),
+    },
+}
+
+
+def _instructions(form: str) -> Lanes:
+    return Lanes(**{name: _intrinsic(name, *ptx) for name, ptx in (_SAME | _PTX[form]).items()})
+
+
+def _intrinsic(name: str, ptx: str, arguments: int) -> Any:
+    """A function of that many uint32 that is these instructions; t, u, m, c, l and h are registers of their own."""
+    from llvmlite import ir
+    from numba.core import types
+    from numba.cuda.extending import intrinsic
+
+    word = ir.IntType(32)
+    own = " .reg .b32 t, u, m, c; .reg .b16 l, h; "
+    asm = ir.InlineAsm(ir.FunctionType(word, [word] * arguments), f"{{{own}{ptx} }}", "=r" + ",r" * arguments)
+    result = types.int32 if name in ("first", "second") else types.uint32
+
+    def codegen(context, builder, signature, values):
+        return builder.call(asm, values)
+
+    def of_one(typing, a):
+        return result(types.uint32), codegen
+
+    def of_two(typing, a, b):
+        return result(*[types.uint32] * 2), codegen
+
+    def of_three(typing, a, b, c):
+        return result(*[types.uint32] * 3), codegen
+
+    return intrinsic((of_one, of_two, of_three)[arguments - 1])
+
+
+def twins_of(form: str) -> Lanes:
+    """The operations as functions of Python, one value at a time."""
+    split, joined, limited = _NUMBERS[form]
+
+    def each(function: Callable[..., Any]) -> Callable[..., np.uint32]:
+        return lambda *values: joined(function(*numbers) for numbers in zip(*map(split, values), strict=True))
+
+    def sum_of(x: Any, y: Any) -> Any:
+        return limited(x + y)
+
+    def stays(x: Any, best: Any) -> np.uint32:
+        kept = [_score(form, a) <= _score(form, b) for a, b in zip(split(x), split(best), strict=True)]
+        return np.uint32(ALL * kept[0] if form == "int32" else 0xFFFF * kept[0] | 0xFFFF0000 * kept[1])
+
+    def scaled(x: Any, factor: Any, y: Any) -> np.uint32:
+        return np.uint32((int(x) * int(factor) + int(y)) & ALL)
+
+    is_half = form == "half2"
+    return Lanes(
+        pick=_pick,
+        gained=each(lambda x, gain, y: max(sum_of(x, gain), y)),
+        extended=each(lambda gap, cost, y: max(sum_of(gap, cost), 0, y) if is_half else max(sum_of(gap, cost), y)),
+        highest=each(lambda x, y, floor: max(x, y) if is_half else max(x, y, floor)),
+        plus=(lambda x, y, one: each(sum_of)(x, y)) if is_half else lambda x, y, one: scaled(x, one, y),
+        scaled=scaled,
+        maximum=each(max),
+        maximum3=each(max),
+        stays=stays,
+        where=lambda mask, x, y: np.uint32(int(x) & int(mask) | int(y) & ~int(mask)),
+        packed=lambda x, y: joined(map(limited, (int(x), int(y)))) if form != "int32" else joined((int(x),)),
+        first=lambda x: np.int32(split(x)[0]),
+        second=lambda x: np.int32(split(x)[-1]),
+    )
+
+
+def _score(form: str, number: Any) -> int:
+    """A number without its key."""
+    return (int(number) + 1) // 4 if form == "half2" else int(number) // 16
+
+
+def _pick(a: Any, b: Any, selector: Any) -> np.uint32:
+    source = int(a).to_bytes(4, "little") + int(b).to_bytes(4, "little")
+    digits = [int(selector) >> 4 * place & 15 for place in range(4)]
+    chosen = [source[d] if d < 8 else 255 * (source[d - 8] >> 7) for d in digits]
+    return np.uint32(int.from_bytes(chosen, "little"))
+
+
+def _signed(number: int, bits: int) -> int:
+    return (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+
+def _halves(value: Any) -> tuple[int, int]:
+    return _signed(int(value), 16), _signed(int(value) >> 16, 16)
+
+
+def _from_halves(numbers: Any) -> np.uint32:
+    low, high = numbers
+    return np.uint32(low & 0xFFFF | (high & 0xFFFF) << 16)
+
+
+def _floats(value: Any) -> tuple[float, float]:
+    low, high = np.array([value], np.uint32).view(np.float16).tolist()
+    return low, high
+
+
+_NUMBERS: dict[str, tuple[Callable[..., Any], Callable[..., np.uint32], Callable[..., Any]]] = {
+    "s16x2": (_halves, _from_halves, lambda x: _signed(x, 16)),
+    "half2": (_floats, lambda numbers: np.array(list(numbers), np.float16).view(np.uint32)[0], np.float16),
+    "int32": (
+        lambda value: (_signed(int(value), 32),),
+        lambda numbers: np.uint32(next(iter(numbers)) & ALL),
+        lambda x: _signed(x, 32),
+    ),
+}

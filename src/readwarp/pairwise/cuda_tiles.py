@@ -1,0 +1,272 @@
+"""Local scores on register tiles: a group of threads per two pairs, several columns of the query in each thread.
+
+Thread r of a group holds columns r * K to r * K + K - 1 of two pairs, one in each half of its registers (`lanes`), and
+works on row i one step after thread r - 1 did, which hands its last H and its F on. docs/methods/pairwise.md has the
+layout, the scores times 16 with the column as a key in the low bits, and why nothing beside a pair ever wins.
+
+The simulator has no shuffles: there a group is a block, and what is handed on goes through shared memory.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from readwarp.device.backend import is_simulated
+from readwarp.device.jit import cuda
+from readwarp.device.lanes import keys_of, lanes_of, pairs_of
+from readwarp.pairwise.scalar import OVERFLOWN
+
+GROUPS = (4, 8, 16, 32)  # threads per tile
+COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20)  # of the query per thread; not more than there are keys
+LONGEST = 512  # bases of a query
+WARP = 32
+BLOCK = 128  # threads; one group in the simulator
+UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: matches nothing; before or behind the target
+CODES = 64  # of a row of two targets: first | second << 3
+
+inlined = cuda.jit(device=True, **({} if is_simulated() else {"forceinline": True}))
+
+if is_simulated():
+
+    @cuda.jit(device=True)
+    def handed(a, b):
+        """Both values of the thread before."""
+        shared = cuda.shared.array((2, WARP), np.uint32)
+        cuda.syncthreads()
+        shared[0, cuda.threadIdx.x], shared[1, cuda.threadIdx.x] = a, b
+        cuda.syncthreads()
+        before = max(cuda.threadIdx.x, 1) - 1
+        return shared[0, before], shared[1, before]
+
+    @cuda.jit(device=True)
+    def across(value, distance):
+        """The value of the thread whose number differs in that bit."""
+        shared = cuda.shared.array(WARP, np.int32)
+        cuda.syncthreads()
+        shared[cuda.threadIdx.x] = value
+        cuda.syncthreads()
+        return shared[cuda.threadIdx.x ^ distance]
+
+else:
+
+    @cuda.jit(device=True)
+    def handed(a, b):
+        """Both values of the thread before."""
+        return (
+            np.uint32(cuda.shfl_up_sync(0xFFFFFFFF, np.int32(a), 1)),
+            np.uint32(cuda.shfl_up_sync(0xFFFFFFFF, np.int32(b), 1)),
+        )
+
+    @cuda.jit(device=True)
+    def across(value, distance):
+        """The value of the thread whose number differs in that bit."""
+        return cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
+
+
+@cuda.jit
+def lay_rows(targets, starts, lengths, stream, stream_starts, margin, pairs, threads):
+    """Codes of the rows of each tile, first | second << 3, so many threads each; OUTSIDE for `margin` rows beside."""
+    thread = cuda.grid(1)
+    tile = thread // threads
+    if tile >= stream_starts.size - 1:
+        return
+    a = tile * pairs
+    b = min(a + 1, starts.size - 1)
+    begin = stream_starts[tile]
+    for row in range(thread % threads - margin, stream_starts[tile + 1] - begin, threads):
+        first = min(targets[starts[a] + row], UNKNOWN) if 0 <= row < lengths[a] else OUTSIDE
+        second = OUTSIDE if first == OUTSIDE else UNKNOWN
+        if pairs == 2:
+            second = min(targets[starts[b] + row], UNKNOWN) if 0 <= row < lengths[b] else OUTSIDE
+        stream[begin + row] = first | second << 3
+
+
+def _setting(form: str, columns: int) -> Any:
+    """A thread's columns: selectors of gains, and keys with the bonus. Says which of its queries have other codes."""
+    lanes, is_pair = lanes_of(form), pairs_of(form) == 2
+    packed, sums, most = lanes.packed, -(-columns // keys_of(form)), 2 if form == "half2" else 15
+    # Digits of `pick` for code 0, and what each further code adds. Beside a query: signs alone, which are 0 or -1.
+    digits, more, beside = {
+        "s16x2": (0x80, 0x11, 0x88), "half2": (0x08, 0x11, 0x88), "int32": (0x8880, 0x1111, 0x8888)
+    }[form]  # fmt: skip
+    limit = 3 if is_pair else UNKNOWN
+
+    @inlined
+    def set_columns(queries, starts, lengths, a, b, rank, bonus, selector, key):
+        other_a = other_b = False
+        for k in range(columns):
+            j = np.int32(rank * np.int32(columns) + np.int32(k))
+            chosen_a = chosen_b = np.int32(beside)
+            key_a = key_b = np.int32(most - k // sums)
+            if j < lengths[a]:
+                code = np.int32(queries[starts[a] + j])
+                if is_pair and code > limit:
+                    other_a = True
+                else:
+                    chosen_a = np.int32(digits + min(code, np.int32(limit)) * more)
+                key_a += bonus if j == lengths[a] - 1 else np.int32(0)
+            if is_pair and j < lengths[b]:
+                code = np.int32(queries[starts[b] + j])
+                if code > limit:
+                    other_b = True
+                else:
+                    chosen_b = np.int32(digits + code * more)
+                key_b += bonus if j == lengths[b] - 1 else np.int32(0)
+            selector[k] = np.uint32(chosen_a | (chosen_b + np.int32(0x44)) << 8) if is_pair else np.uint32(chosen_a)
+            key[k] = packed(key_a, key_b)
+        return other_a, other_b
+
+    return set_columns
+
+
+def _row(form: str, columns: int) -> Any:
+    """One row of a thread's columns: its last H, its F, the border of the row, best and where it was, steps done."""
+    lanes, is_half = lanes_of(form), form == "half2"
+    pick, gained, extended, highest, plus = lanes.pick, lanes.gained, lanes.extended, lanes.highest, lanes.plus
+    maximum, maximum3, stays, where, scaled = lanes.maximum, lanes.maximum3, lanes.stays, lanes.where, lanes.scaled
+    sums, each_row = -(-columns // keys_of(form)), np.uint32(0x00010001 if pairs_of(form) == 2 else 1)
+
+    @inlined
+    def do_row(gain, border, F, corner, best, best_step, steps, D, E, saved, selector, key, left, costs, one):
+        is_handed, left_H, left_F = left
+        floor, opening, extending = costs
+        border, F = handed(border, F)
+        border, F = scaled(border, is_handed, left_H), scaled(F, is_handed, left_F)
+        first, second = np.uint32(gain), np.uint32(gain >> np.uint64(32))
+        for k in range(columns - 1, -1, -1):  # from the right: the M of a column takes the register of its D
+            D[k] = gained(D[k - 1] if k > 0 else corner, pick(first, second, selector[k]), E[k])
+        peak, before = cuda.local.array(sums, np.uint32), cuda.local.array(sums, np.uint32)
+        for k in range(columns):
+            H = highest(D[k], F, floor)
+            opened = plus(H, opening, one)
+            E[k], F = extended(E[k], extending, opened), extended(F, extending, opened)
+            D[k] = opened if is_half else H
+            value = plus(H, key[k], one)
+            q, r = k % sums, k // sums
+            if r == 0:
+                peak[q] = value
+            elif r % 2 == 0:
+                peak[q] = maximum3(peak[q], before[q], value)
+            elif k + sums < columns:
+                before[q] = value
+            else:
+                peak[q] = maximum(peak[q], value)
+        top = peak[0]
+        for q in range(1, sums):
+            top = maximum(top, peak[q])
+        stay, steps = stays(top, best), scaled(steps, one, each_row)
+        if sums > 1:
+            for q in range(sums):
+                saved[q] = where(stay, saved[q], peak[q])
+        return D[columns - 1], F, border, where(stay, best, top), where(stay, best_step, steps), steps
+
+    return do_row
+
+
+def _report(form: str, columns: int) -> Any:
+    """The best cell of a group in one half of its threads' registers, into `found`."""
+    keys, sums = np.int32(keys_of(form)), -(-columns // keys_of(form))
+
+    @inlined
+    def report(numbers, row, is_other, pair, rank, group, zero, limit, bonus, found):
+        """numbers: the saved peaks; row: steps until then, 0 if there was nothing above the bonus."""
+        top, place = numbers[0], np.int32(0)
+        for q in range(1, sums):
+            if numbers[q] > top:
+                top, place = numbers[q], np.int32(q)
+        top += zero
+        score = top // keys if row > 0 else np.int32(0)
+        column = np.int32(rank * np.int32(columns) + (keys - np.int32(1) - top % keys) * np.int32(sums) + place + 1)
+        row = np.int32(row - rank)
+        if is_other:
+            score = limit
+        distance = np.int32(1)
+        while distance < group:
+            score_there, row_there, column_there = (
+                across(score, distance), across(row, distance), across(column, distance),
+            )  # fmt: skip
+            if score_there > score or (
+                score_there == score and (row_there < row or (row_there == row and column_there < column))
+            ):
+                score, row, column = score_there, row_there, column_there
+            distance *= np.int32(2)
+        if rank == 0 and pair < found.shape[0]:
+            is_done = np.int32(0) < score < limit or (score == 0 and bonus == 0)
+            found[pair, 0] = score if is_done else np.int32(OVERFLOWN)
+            found[pair, 1], found[pair, 2] = (column, row) if score > 0 else (np.int32(0), np.int32(0))
+
+    return report
+
+
+@lru_cache
+def score_kernel(form: str, columns: int) -> Any:
+    """The kernel of that many columns per thread, K.
+
+    Its arguments are of the types u1[] i8[] i4[] u1[] i8[] i4[] u4[] i4[] i4 i4[,].
+    Pairs are sorted by falling target length; a block has BLOCK threads, or one group in the simulator.
+    """
+    lanes, pairs, sums = lanes_of(form), np.int32(pairs_of(form)), -(-columns // keys_of(form))
+    set_columns, do_row, report = _setting(form, columns), _row(form, columns), _report(form, columns)
+    plus, first, second, is_half = lanes.plus, lanes.first, lanes.second, form == "half2"
+
+    @cuda.jit
+    def score_tiles(
+        queries, query_starts, query_lengths, stream, stream_starts, target_lengths, numbers, limits, group,
+        found,
+    ):  # fmt: skip
+        """(score, query stop, target stop) of each pair; the score is OVERFLOWN where another form must say."""
+        gains = cuda.shared.array(CODES, np.uint64)
+        for code in range(cuda.threadIdx.x, CODES, cuda.blockDim.x):
+            here, there = min(code & 7, OUTSIDE), min(code >> 3, OUTSIDE)
+            gains[code] = np.uint64(numbers[here]) | np.uint64(numbers[there]) << np.uint64(32)
+        zero, limit, bonus = limits[0], limits[1], limits[2]
+        cuda.syncthreads()
+        costs, start, threshold, one = (numbers[6], numbers[7], numbers[8]), numbers[9], numbers[10], numbers[11]
+        floor, opening = costs[0], costs[1]
+        thread, last = np.int32(cuda.grid(1)), np.int32(query_starts.size - 1)
+        rank, tile = np.int32(thread % group), np.int32(min(thread // group, last // pairs))
+        a, b = np.int32(tile * pairs), np.int32(min(tile * pairs + pairs - np.int32(1), last))
+        selector, key = cuda.local.array(columns, np.uint32), cuda.local.array(columns, np.uint32)
+        D, E = cuda.local.array(columns, np.uint32), cuda.local.array(columns, np.uint32)
+        saved = cuda.local.array(sums, np.uint32)
+        others = set_columns(queries, query_starts, query_lengths, a, b, rank, bonus, selector, key)
+        nothing = plus(floor, opening, one) if is_half else floor
+        for k in range(columns):
+            D[k], E[k] = nothing, floor
+        for q in range(sums):
+            saved[q] = threshold
+        best, best_step, done, border, F = threshold, np.uint32(0), np.uint32(0), nothing, floor
+        # The first thread of a group takes 0 times what it is handed, and the left border.
+        corner, left = nothing, (one, np.uint32(0), np.uint32(0))
+        if rank == 0:
+            corner, left = start, (np.uint32(0), start, floor)
+        place = np.uint64(stream_starts[tile] - rank)
+        steps = np.int32(target_lengths[cuda.blockIdx.x * (cuda.blockDim.x // group * pairs)] + group - 1)
+        gain, code, step = gains[stream[place]], stream[place + np.uint64(1)], np.int32(0)
+        while step < steps:
+            now, gain, code = gain, gains[code], stream[place + np.uint64(2)]
+            border, F, corner, best, best_step, done = do_row(
+                now, border, F, corner, best, best_step, done, D, E, saved, selector, key, left, costs, one
+            )
+            now, gain, code = gain, gains[code], stream[place + np.uint64(3)]
+            border, F, corner, best, best_step, done = do_row(
+                now, border, F, corner, best, best_step, done, D, E, saved, selector, key, left, costs, one
+            )
+            place += np.uint64(2)
+            step = np.int32(step + np.int32(2))
+        if sums == 1:
+            saved[0] = best
+        values = cuda.local.array(sums, np.int32)
+        for q in range(sums):
+            values[q] = first(saved[q])
+        step = np.int32(best_step & np.uint32(0xFFFF)) if pairs == 2 else np.int32(best_step)
+        one_each = np.int32(thread // group) * pairs
+        report(values, step, others[0], one_each, rank, group, zero, limit, bonus, found)
+        if pairs == 2:
+            for q in range(sums):
+                values[q] = second(saved[q])
+            step = np.int32(best_step >> np.uint32(16))
+            report(values, step, others[1], one_each + np.int32(1), rank, group, zero, limit, bonus, found)
+
+    return score_tiles
