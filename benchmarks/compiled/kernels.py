@@ -89,23 +89,23 @@ PILEUP = [
 ]
 
 
+PLACES = "i4[,] i4[,] i4[] f8[]"
+
+
 def pair_hmm(rows: int, width: int) -> Kernel:
     """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
-    real = f"f{width}"
-    arguments = f"u1[] {real}[,] i8[] i4[] u1[] i8[] i4[] i4[] i4 i4 f8 {real}[]"
+    arguments = f"u1[] f{width}[,] u1[] i4 i4 {PLACES}"
     loop = Loop("FFMA" if width == 4 else "DFMA", "SHFL", width // 2, rows)
     name = f"pairhmm float{8 * width} x {rows}"
-    return Kernel(name, "call.pairhmm.cuda", "sum_kernel", arguments, 128, (rows, width), loop)
+    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 64, (rows, width), loop)
 
 
 PAIR_HMM = [
-    *(pair_hmm(rows, 4) for rows in (6, 8, 10, 12, 14, 16)),
-    *(pair_hmm(rows, 8) for rows in (4, 6, 8)),
-    *(
-        Kernel(f"pairhmm fill_tables f{width}", "call.pairhmm.cuda", "fill_tables",
-               f"u1[] u1[] u1[] u1[] i8[] f8[] f8 f{width}[,]", 128)
-        for width in (4, 8)
-    ),
+    *(pair_hmm(rows, 4) for rows in (8, 12, 16, 20)),
+    *(pair_hmm(rows, 8) for rows in (8, 10)),
+    Kernel("pairhmm fill_tables", "call.pairhmm.cuda_sums", "fill_tables",
+           "u1[] u1[] u1[] u1[] i8[] f8[] f4[,] f8[,]", 32),
+    Kernel("pairhmm find_small", "call.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
 ]  # fmt: skip
 
 KERNELS = (*SEED, *CHAIN, *EXTEND, *PAIRWISE, *PILEUP, *PAIR_HMM)

@@ -58,7 +58,13 @@ def packed(haplotypes):
 
 def all_pairs(reads, haplotypes, function):
     """log10 P of every read and haplotype, by log_likelihoods of either side."""
+    return all_with_status(reads, haplotypes, function)[0]
+
+
+def all_with_status(reads, haplotypes, function):
+    """(log10 P, Status) of every read and haplotype."""
     read, haplotype = (x.ravel().astype(np.int32) for x in np.indices((len(reads), len(haplotypes))))
     values, status = function(rows_of(reads), *packed(haplotypes), read, haplotype)
-    assert values.dtype == np.float64 and status.dtype == np.uint8 and not status.any()
-    return values.reshape(len(reads), len(haplotypes))
+    assert values.dtype == np.float64 and status.dtype == np.uint8 and not np.isnan(values).any()
+    shape = len(reads), len(haplotypes)
+    return values.reshape(shape), status.reshape(shape)

@@ -57,7 +57,9 @@ def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), read
     rows = ReadRows(*np.zeros((4, 0), np.uint8), np.zeros(len(table) + 1, np.int64))
     values = np.array(table, np.float64).ravel()
     batch = aligned_reads(reads)
-    weighed = Weighed(region_of(len(reads), **span), haplotypes_of(variants), rows, values)
+    weighed = Weighed(
+        region_of(len(reads), **span), haplotypes_of(variants), rows, values, np.zeros(values.size, np.uint8)
+    )
     sites, out, phase = weigh_haplotypes(
         weighed, batch, batch.qualities, REFERENCE, 0, np.array([ploidy], np.int8), 1, frozenset(forced)
     )

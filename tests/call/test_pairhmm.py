@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hmm_oracle import all_pairs, oracle, packed, random_read, rows_of
+from hmm_oracle import all_pairs, all_with_status, oracle, packed, random_read, rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readwarp.batches import Status
 from readwarp.call.pairhmm import pairs
 from readwarp.call.pairhmm.cpu import log_likelihoods
 
@@ -45,7 +46,9 @@ def test_nothing_matches():
     reads = [(np.zeros(n, int), np.full(n, 60), np.full(n, 60), np.full(n, 60)) for n in (3, 50, 130, 500)]
     haplotypes = [np.full(size, 2) for size in (1, 30, 400)]
     assert_equals_oracle(reads, haplotypes)
-    assert all_pairs(reads, haplotypes, log_likelihoods).min() < -2500
+    values, status = all_with_status(reads, haplotypes, log_likelihoods)
+    assert values.min() < -2500
+    assert (status[values < -600] == Status.OVERFLOW).all() and not status[values > -500].any()
 
 
 @settings(max_examples=60, deadline=None)
@@ -109,14 +112,17 @@ def test_equal_pairs_are_computed_once_and_small_sums_again():
     haplotype = rng.integers(0, 4, 60)
     read = random_read(rng, 30, haplotype)
     reads, haplotypes = rows_of([read, read, random_read(rng, 31, haplotype)]), packed([haplotype, haplotype])
-    asked = []
+    items, asked = pairs.items_of(reads, *haplotypes), []
 
-    def engine(read, haplotype, dtype):
+    def once(read, haplotype, dtype):
         asked.append((read.size, dtype))
         return np.array([1.0, 2.0**-100] if dtype is np.float32 else [1.0], dtype)
 
+    def engine(read, haplotype, is_narrow):
+        return pairs.in_turn(once, read, haplotype, is_narrow, items.lengths[read] * items.sizes[haplotype])
+
     index = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 1, 0, 1, 0, 1])
-    values, _ = pairs.solve(reads, *haplotypes, *index, engine)
+    values, _ = pairs.solve(items, *index, engine, pairs.by_logarithms(reads, *haplotypes))
     assert asked == [(2, np.float32), (1, np.float64)]
     assert values.tolist() == [values[0]] * 2 + [values[2]] + [values[0]] * 2 + [values[2]] and values[0] != values[2]
 

@@ -23,11 +23,12 @@ needs_compilers = pytest.mark.skipif(
 REGISTERS = {"pairhmm float32": 210, "pairhmm float64": 255, "": 96}  # by the beginning of a kernel's name
 ON_STACK = {"seed sketch_reads": 128, "seed emit": 4096}  # bytes of arrays that a thread indexes
 INSTRUCTIONS = {  # kernel, capability: per cell (pair of cells when packed) at most, of these on the ALU at most
-    ("pairhmm float32 x 16", 90): (9.0, 3.0),
-    ("pairhmm float32 x 14", 90): (9.2, 3.1),
-    ("pairhmm float32 x 12", 90): (9.6, 3.3),
-    ("pairhmm float32 x 10", 90): (10.0, 3.5),
-    ("pairhmm float32 x 8", 90): (10.5, 3.8),
+    ("pairhmm float32 x 20", 90): (6.5, 0.5),
+    ("pairhmm float32 x 16", 90): (6.9, 0.6),
+    ("pairhmm float32 x 12", 90): (7.3, 0.8),
+    ("pairhmm float32 x 8", 90): (8.2, 1.1),
+    ("pairhmm float64 x 10", 90): (8.8, 1.4),
+    ("pairhmm float64 x 8", 90): (9.7, 1.7),
 }
 
 

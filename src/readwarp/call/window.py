@@ -182,6 +182,9 @@ class Caller:
         count("regions_short_of_haplotypes", int((own & (haplotypes.status != Status.OK)).sum()))
         count("haplotypes", int(np.diff(haplotypes.haplotype_offsets)[own].sum()))
         count("pairhmm_cells", int(weighed.cells[own].sum()))
+        count("pairhmm_pairs", int(np.diff(weighed.value_offsets)[own].sum()))
+        count("pairhmm_pairs_off_card", int(weighed.pairs_with(Status.TOO_LONG)[own].sum()))
+        count("pairhmm_pairs_in_logarithms", int(weighed.pairs_with(Status.OVERFLOW)[own].sum()))
 
     def _bands(
         self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target, calls: Calls

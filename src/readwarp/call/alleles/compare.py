@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites
+from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.call.pileup.scalar import INSERTION, SOFT_CLIP, is_match
@@ -25,6 +25,7 @@ class Weighed:
     haplotypes: Haplotypes
     rows: ReadRows  # the regions' reads, cut to the bases that take part
     values: ndarray  # float64, per region a table of log10 P(read | haplotype): its reads x its haplotypes
+    status: ndarray  # uint8, Status of each of these pairs in PairHMM
 
     @property
     def value_offsets(self) -> ndarray:
@@ -36,6 +37,10 @@ class Weighed:
         """Cells of the recurrence in each region (int64 [g])."""
         haplotypes, rows = self.haplotypes, self.rows.offsets[self.regions.read_offsets]
         return np.diff(rows) * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
+
+    def pairs_with(self, status: Status) -> ndarray:
+        """Pairs of each region that PairHMM gave that status (int64 [g])."""
+        return np.diff(offsets_of(self.status == status)[self.value_offsets])
 
 
 def compare(
@@ -55,12 +60,14 @@ def compare(
     )
     step = backend.step("readwarp.call.pairhmm")
     lengths = np.log10(np.maximum(1, np.diff(haplotypes.base_offsets)))
-    parts = [np.empty(0)]
+    parts, states = [np.empty(0)], [np.empty(0, np.uint8)]
     for low, high in batches(regions, haplotypes, rows):
         pair_read, pair_haplotype = pairs_of(regions, haplotypes, low, high)
-        values, _ = step.log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, pair_read, pair_haplotype)
+        given = (rows, haplotypes.bases, haplotypes.base_offsets, pair_read, pair_haplotype)
+        values, status = step.log_likelihoods(*given)
         parts.append(values + lengths[pair_haplotype])
-    return Weighed(regions, haplotypes, rows, np.concatenate(parts))
+        states.append(status)
+    return Weighed(regions, haplotypes, rows, np.concatenate(parts), np.concatenate(states))
 
 
 def batches(regions: Regions, haplotypes: Haplotypes, rows: ReadRows) -> Iterator[tuple[int, int]]:

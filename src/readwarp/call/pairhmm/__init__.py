@@ -20,13 +20,21 @@ aligned from end to end, and inserted bases cost their gap alone. With error = 1
     p(x, y) = 1 - error where x = y, error / 3 where not, 1/4 where y is unknown (code 4);
     1 for any y where x is unknown or its quality is below 2: a base that was not seen says nothing.
 
-The same values come out for any set and order of pairs, any vector width and any number of threads. Sums are made in
-float32; where one is too small for that, in float64, then in logarithms. Pairs whose haplotype has an unknown base
-begin with float64. Equal pairs are computed once. A read without bases has log10 P = 0; a haplotype without bases is a
-ValueError. Status is OK.
+Sums are made in float32; where one is too small for that, in float64, and what is too small there, in logarithms. Pairs
+whose haplotype has an unknown base begin with float64. Equal pairs are computed once. A read without bases has
+log10 P = 0; a haplotype without bases is a ValueError.
 
-    scalar.py  rules     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py     logarithms.py  the last resort
-    pairs.py   what is computed, in which precision     penalties.py  gaps by context     api.py  pair_hmm()
+What is promised: a value has the same bits for any set and order of pairs, any vector width, any number of threads, on
+CPU and CUDA. Each cell's five fma are IEEE operations in one order (`lanes`), the last row is summed from column 1 on,
+float64 begins by one rule on either side (`scalar.is_enough`), and logarithms are the host's. The CPU's own promise is
+tested bit for bit; CUDA against CPU bit for bit on a card, and to 1e-5 in the simulator, which has no fma.
+
+Status: OK; TOO_LONG where CUDA has no shape for the pair, and the host computed it; OVERFLOW where the value was made
+in logarithms, on either side. Each comes with a value as good as the others.
+
+    scalar.py  rules     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py, cuda_sums.py, cuda_twins.py  CUDA
+    pairs.py   what is computed, in which precision     logarithms.py  the last resort
+    penalties.py  gaps by context     api.py  pair_hmm()
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,6 @@
 """PairHMM on CPU lanes."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.groups import fill_tables, sum_sorted
-from readwarp.call.pairhmm.pairs import PROBABILITY, solve
+from readwarp.call.pairhmm.pairs import PROBABILITY, Sums, by_logarithms, in_turn, items_of, solve
 from readwarp.call.pairhmm.scalar import COLUMNS, FLOOR_BITS, SCALE_BITS
 from readwarp.device.simd import lanes
 
@@ -19,10 +20,13 @@ def log_likelihoods(
 ) -> tuple[ndarray, ndarray]:
     """See the step's contract. May be called from several threads at once."""
 
-    def engine(read: ndarray, haplotype: ndarray, dtype: Any) -> ndarray:
-        return sums_of(reads, haplotypes, haplotype_offsets, read, haplotype, dtype)
+    items = items_of(reads, haplotypes, haplotype_offsets)
 
-    return solve(reads, haplotypes, haplotype_offsets, pair_read, pair_haplotype, engine)
+    def engine(read: ndarray, haplotype: ndarray, is_narrow: ndarray) -> Sums:
+        once = partial(sums_of, reads, haplotypes, haplotype_offsets)
+        return in_turn(once, read, haplotype, is_narrow, items.lengths[read] * items.sizes[haplotype])
+
+    return solve(items, pair_read, pair_haplotype, engine, by_logarithms(reads, haplotypes, haplotype_offsets))
 
 
 def sums_of(

@@ -10,14 +10,8 @@ from readwarp.call.pairhmm.scalar import (
     DELETED,
     DELETION_STAYS,
     FLOOR,
-    FROM_N,
-    INSERTED,
-    INSERTION_STAYS,
     LEAST_OPEN,
-    OTHER,
-    SAME,
-    emissions,
-    transitions,
+    row_constants,
 )
 from readwarp.device.jit import kernel
 from readwarp.device.simd import store_transposed
@@ -45,22 +39,17 @@ def fill_tables(reads, chosen, probability, floor, table_offsets, tables):
         begin, stop = offsets[read], offsets[read + 1]
         _row_before(tables, table_offsets[read] - 1)
         k = table_offsets[read] * COLUMNS
-        straight_before = 1.0
         for i in range(begin, stop):
             opening = probability[max(gap_open[i], LEAST_OPEN)]
             opening_before = probability[max(gap_open[max(i - 1, begin)], LEAST_OPEN)]
-            extending = probability[gap_extend[i]]
-            same, other, from_n = emissions(probability[qualities[i]], qualities[i], bases[i])
-            straight, inserted, deleted, stays = transitions(opening, extending, opening_before)
-            tables[k + SAME] = same * straight_before
-            tables[k + OTHER] = other * straight_before
-            tables[k + FROM_N] = from_n * straight_before
-            tables[k + INSERTED] = inserted if i + 1 < stop else opening_before
-            tables[k + DELETED] = deleted if i + 1 < stop else 0.0
-            tables[k + INSERTION_STAYS] = stays
-            tables[k + DELETION_STAYS] = extending
+            constants = row_constants(
+                probability[qualities[i]], qualities[i], bases[i],
+                opening, probability[gap_extend[i]], opening_before, i == begin, i + 1 == stop,
+            )  # fmt: skip
+            for column in range(FLOOR):
+                tables[k + column] = constants[column]
             tables[k + FLOOR] = floor
-            k, straight_before = k + COLUMNS, straight
+            k += COLUMNS
 
 
 @kernel

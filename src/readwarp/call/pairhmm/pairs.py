@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy import ndarray
 from readwarp.batches import Status
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.logarithms import log_probabilities
-from readwarp.call.pairhmm.scalar import FLOOR_BITS, MARGIN_BITS, SCALE_BITS, UNKNOWN
+from readwarp.call.pairhmm.scalar import FLOOR_BITS, MARGIN_BITS, SCALE_BITS, UNKNOWN, is_enough
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
 
@@ -18,47 +19,82 @@ LOG10_2 = math.log10(2.0)
 BUCKET = 8  # rows by which reads of one group of lanes may differ
 PROBABILITY = 10.0 ** (-0.1 * np.arange(256))  # of an error, by Phred
 
-# (read [n], haplotype [n], float32 or float64) -> sums of M + X over the last row, in that type and its scale
-Engine = Callable[[ndarray, ndarray, Any], ndarray]
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What of n reads and h haplotypes decides which pairs are computed, and how."""
+
+    lengths: ndarray  # int64 [n], bases
+    sizes: ndarray  # int64 [h], bases
+    same_read: ndarray  # int64 [n], the first read with the same content
+    same_haplotype: ndarray  # int64 [h]
+    is_known: ndarray  # bool [h], has no unknown base: float32 may do
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Sums of M + X over the last row of pairs."""
+
+    value: ndarray  # float64 [p], in the scale of the type it was made in
+    is_wide: ndarray  # bool [p], made in float64
+    on_host: ndarray  # bool [p], no shape of the card holds it
+
+
+# (read [p], haplotype [p], is_narrow bool [p]: float32 comes first) -> sums, in float64 where float32 was not enough
+Engine = Callable[[ndarray, ndarray, ndarray], Sums]
+# (read [p], haplotype [p], float32 or float64) -> sums in that type and its scale
+Pass = Callable[[ndarray, ndarray, Any], ndarray]
+# (read [p], haplotype [p]) -> log10 P
+LastResort = Callable[[ndarray, ndarray], ndarray]
+
+
+def items_of(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -> Items:
+    unknown = offsets_of(haplotypes >= UNKNOWN)
+    return Items(
+        np.diff(reads.offsets),
+        np.diff(haplotype_offsets),
+        first_of_kind((reads.bases, reads.qualities, reads.gap_open, reads.gap_extend), reads.offsets),
+        first_of_kind((haplotypes,) * 4, haplotype_offsets),
+        unknown[haplotype_offsets[1:]] == unknown[haplotype_offsets[:-1]],
+    )
 
 
 def solve(
-    reads: ReadRows,
-    haplotypes: ndarray,
-    haplotype_offsets: ndarray,
-    pair_read: ndarray,
-    pair_haplotype: ndarray,
-    engine: Engine,
+    items: Items, pair_read: ndarray, pair_haplotype: ndarray, engine: Engine, last_resort: LastResort
 ) -> tuple[ndarray, ndarray]:
     """log10 P of each pair and its status, by sums that `engine` computes."""
-    lengths, sizes = np.diff(reads.offsets), np.diff(haplotype_offsets)
+    lengths, sizes = items.lengths, items.sizes
     if pair_haplotype.size and sizes[pair_haplotype].min() == 0:
         raise ValueError("a haplotype has no bases")
-    keys = pair_read.astype(np.int64) * sizes.size + pair_haplotype
-    if keys.size:
-        contents = (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend)
-        same_read = first_of_kind(contents, reads.offsets)
-        same_haplotype = first_of_kind((haplotypes,) * 4, haplotype_offsets)
-        keys = same_read[pair_read] * sizes.size + same_haplotype[pair_haplotype]
+    keys = items.same_read[pair_read] * sizes.size + items.same_haplotype[pair_haplotype]
     keys, inverse = np.unique(keys, return_inverse=True)
     read, haplotype = np.divmod(keys, max(1, sizes.size))
-    values = np.where(lengths[read] > 0, np.nan, 0.0)
+    values, status = np.zeros(keys.size), np.full(keys.size, Status.OK, np.uint8)
     order = np.lexsort((read, sizes[haplotype], -(-lengths[read] // BUCKET)))
-    unknown = offsets_of(haplotypes >= UNKNOWN)
-    is_known = unknown[haplotype_offsets[1:]] == unknown[haplotype_offsets[:-1]]
-    for dtype in (np.float32, np.float64):
-        left = order[np.isnan(values[order])]
-        chosen = left[is_known[haplotype[left]]] if dtype is np.float32 else left
-        if chosen.size:
-            cells = lengths[read[chosen]] * sizes[haplotype[chosen]]
-            sums = engine(read[chosen], haplotype[chosen], dtype)
-            values[chosen] = logarithms(sums.astype(np.float64), cells, *bits_of(dtype))
+    order = order[lengths[read[order]] > 0]
+    if order.size:
+        sums = engine(read[order], haplotype[order], items.is_known[haplotype[order]])
+        cells = lengths[read[order]] * sizes[haplotype[order]]
+        for dtype, chosen in ((np.float32, ~sums.is_wide), (np.float64, sums.is_wide)):
+            values[order[chosen]] = logarithms(sums.value[chosen], cells[chosen], *bits_of(dtype))
+        status[order[sums.on_host]] = Status.TOO_LONG
     left = order[np.isnan(values[order])]
     if left.size:
-        values[left] = log_probabilities(
-            contents, reads.offsets, haplotypes, haplotype_offsets, read[left], haplotype[left], PROBABILITY
-        )
-    return values[inverse], np.full(pair_read.size, Status.OK, np.uint8)
+        values[left], status[left] = last_resort(read[left], haplotype[left]), Status.OVERFLOW
+    return values[inverse], status[inverse]
+
+
+def in_turn(once: Pass, read: ndarray, haplotype: ndarray, is_narrow: ndarray, cells: ndarray) -> Sums:
+    """float32 where that comes first, then float64 where it was not enough."""
+    value, is_wide = np.zeros(read.size), ~is_narrow
+    now = np.flatnonzero(is_narrow)
+    if now.size:
+        value[now] = once(read[now], haplotype[now], np.float32)
+        is_wide[now] = ~enough(value[now], cells[now], bits_of(np.float32)[1])
+    now = np.flatnonzero(is_wide)
+    if now.size:
+        value[now] = once(read[now], haplotype[now], np.float64)
+    return Sums(value, is_wide, np.zeros(read.size, bool))
 
 
 def bits_of(dtype: Any) -> tuple[int, float]:
@@ -67,13 +103,31 @@ def bits_of(dtype: Any) -> tuple[int, float]:
     return SCALE_BITS[bytes_each], 2.0 ** (FLOOR_BITS[bytes_each] + MARGIN_BITS)
 
 
+def by_logarithms(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -> LastResort:
+    contents = (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend)
+
+    def last_resort(read: ndarray, haplotype: ndarray) -> ndarray:
+        return log_probabilities(contents, reads.offsets, haplotypes, haplotype_offsets, read, haplotype, PROBABILITY)
+
+    return last_resort
+
+
+@kernel
+def enough(sums, cells, least):
+    """Which sums hold in the type they were made in (bool)."""
+    out = np.empty(sums.size, np.bool_)
+    for k in range(sums.size):
+        out[k] = is_enough(sums[k], np.float64(cells[k]), least)
+    return out
+
+
 @kernel
 def logarithms(sums, cells, scale_bits, least):
-    """log10 of the sums without their scale; NaN where the floor, or what was rounded off below it, might matter."""
+    """log10 of the sums without their scale; NaN where they are not enough."""
     out = np.empty(sums.size, np.float64)
     for k in range(sums.size):
-        is_enough = least * cells[k] <= sums[k] < math.inf
-        out[k] = math.log10(sums[k]) - scale_bits * LOG10_2 if is_enough else math.nan
+        is_good = is_enough(sums[k], np.float64(cells[k]), least)
+        out[k] = math.log10(sums[k]) - scale_bits * LOG10_2 if is_good else math.nan
     return out
 
 

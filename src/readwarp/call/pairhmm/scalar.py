@@ -1,5 +1,7 @@
 """The rules of the recurrence, written once: constants of a row, scales, and when float32 is not enough."""
 
+import math
+
 from readwarp.device.jit import scalar
 
 UNKNOWN, BEYOND = 4, 5  # codes of a haplotype's base: not known; behind its end
@@ -27,11 +29,30 @@ def emissions(error, quality, base):
 
 @scalar
 def transitions(opening, extending, opening_before):
-    """(M to M, what X and Y give to the next row's M, what X gives to the next row's X).
+    """(what X and Y give to the next row's M, what X gives to the next row's X).
 
     X counts in units of the opening behind the base before, Y in units of the one behind this base; what they give to
     M is in units of M to M.
     """
     straight = 1.0 - 2.0 * opening
     closing = (1.0 - extending) / straight
-    return straight, opening_before * closing, opening * closing, extending * opening_before / opening
+    return opening_before * closing, opening * closing, extending * opening_before / opening
+
+
+@scalar
+def row_constants(error, quality, base, opening, extending, opening_before, is_first, is_last):
+    """A row's constants but FLOOR, in the order of their columns; s of the row above is part of the emissions."""
+    same, other, from_n = emissions(error, quality, base)
+    inserted, deleted, stays = transitions(opening, extending, opening_before)
+    if is_last:
+        inserted, deleted = opening_before, 0.0
+    if not is_first:
+        before = 1.0 - 2.0 * opening_before
+        same, other, from_n = same * before, other * before, from_n * before
+    return same, other, from_n, inserted, deleted, stays, extending
+
+
+@scalar
+def is_enough(total, cells, least):
+    """Whether a sum is finite, and so large that the floor, or what was rounded off below it, cannot matter."""
+    return least * cells <= total < math.inf
