@@ -86,7 +86,7 @@ def test_every_source_is_known_to_a_layer():
     assert {path.relative_to(ROOT / "src" / "readwarp").parts[0].removesuffix(".py") for path in SOURCES} <= known
 
 
-COMMANDS = ["", "run", "index", "align", "merge", "call", "pairwise", "doctor", "completion"]
+COMMANDS = ["", "run", "index", "align", "merge", "call", "genotype", "pairwise", "doctor", "completion"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

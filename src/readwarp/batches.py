@@ -335,6 +335,7 @@ class Calls:
     phase_set: ndarray  # int64 [v, m], 0-based position of its first call, -1 not phased
     filters: list[tuple[str, ...]]  # empty: PASS; "." alone: none was applied
     annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no such value
+    strands: ndarray  # int32 [v, 4], reads of REF forward and reverse, of the other alleles forward and reverse
 
     def __len__(self) -> int:
         return self.position.size

@@ -107,6 +107,16 @@ class CallParameters:
 
 
 @dataclass(frozen=True, slots=True)
+class JointParameters:
+    most_alternates: int = 8  # other alleles of a site; the ones that fewest files have are left out
+    most_copies: int = 2  # highest ploidy of the samples; with it, alleles are left out until 1,000 genotypes remain
+
+    def __post_init__(self) -> None:
+        if self.most_alternates < 1 or not 1 <= self.most_copies <= MAX_PLOIDY:
+            raise UsageError(f"a site needs an alternate allele, and a ploidy of 1 to {MAX_PLOIDY}")
+
+
+@dataclass(frozen=True, slots=True)
 class Resources:
     """What a run may use. Budgets in bytes; None: what is free less a margin."""
 

@@ -23,6 +23,7 @@ def made(*rows: tuple[int, tuple[str, ...], tuple, float]) -> Calls:
         phase_set=np.full((n, 1), -1, np.int64),
         filters=[()] * n,
         annotations={},
+        strands=np.zeros((n, 4), np.int32),
     )
 
 

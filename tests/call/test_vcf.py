@@ -32,6 +32,7 @@ def made_calls() -> Calls:
         phase_set=np.array([[-1, -1], [-1, 449]]),
         filters=[(), ("LowQual", "StrandBias")],
         annotations={"DP": np.array([20, 12345678]), "QD": np.array([1.5, 0.325]), "MQRankSum": np.array([-0.5, NAN])},
+        strands=np.array([[1, 0, 10, 9], [9, 10, 9, 9]], np.int32),
     )
 
 

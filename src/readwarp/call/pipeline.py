@@ -151,7 +151,7 @@ def _run(
         parts: list[bytes | Piece] = []
         for found in caller.call(window):
             count_calls(found.calls, caller.metrics)
-            rows = rows_of(found.calls, contigs)
+            rows = rows_of(found.calls, contigs, with_strands=found.bands is not None)
             lines = b"".join(line for _, line in rows)
             parts.append(lines if found.bands is None else piece_of(found.bands, rows, contigs))
         return parts, window.stop - window.start

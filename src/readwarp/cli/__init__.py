@@ -25,6 +25,7 @@ COMMANDS = {
     "align": "align reads: FASTQ, BAM or CRAM to SAM, BAM or CRAM",
     "merge": "join parts and lanes: sort, mark duplicates, index",
     "call": "call variants from sorted alignments",
+    "genotype": "genotype a cohort from the gVCF of each sample",
     "pairwise": "align pairs of sequences (Smith-Waterman)",
     "doctor": "show what this machine has and what is missing",
     "completion": "make a shell complete commands and options",

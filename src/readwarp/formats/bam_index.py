@@ -64,7 +64,7 @@ def _parse(path: Path) -> BamIndex:
     if data[:4] != b"CSI\x01":
         raise ValueError("neither BAI nor CSI")
     shift, depth, extra = struct.unpack_from("<iii", data, 4)
-    return BamIndex(shift, *_parse_csi(data, 16 + extra, depth), path)
+    return BamIndex(shift, *parse_csi(data, 16 + extra, depth), path)
 
 
 def _parse_bai(data: bytes) -> tuple[list[np.ndarray], int | None]:
@@ -85,7 +85,7 @@ def _parse_bai(data: bytes) -> tuple[list[np.ndarray], int | None]:
     return starts, max(stops, default=None)
 
 
-def _parse_csi(data: bytes, place: int, depth: int) -> tuple[list[np.ndarray], int | None]:
+def parse_csi(data: bytes, place: int, depth: int) -> tuple[list[np.ndarray], int | None]:
     """CSI has no linear index: each bin holds the offset of the first read that reaches it."""
     after_last_bin = ((1 << 3 * (depth + 1)) - 1) // 7
     (contigs,), place = struct.unpack_from("<i", data, place), place + 4

@@ -42,6 +42,7 @@ def header_lines(bands: Sequence[int]) -> list[str]:
         f'##ALT=<ID={NON_REF[1:-1]},Description="Any allele that is not listed">',
         '##INFO=<ID=END,Number=1,Type=Integer,Description="Last position of the block">',
         '##FORMAT=<ID=MIN_DP,Number=1,Type=Integer,Description="Least depth of the positions of the block">',
+        '##FORMAT=<ID=SB,Number=4,Type=Integer,Description="Forward and reverse reads of REF, then of the others">',
     ]
     for low, high in zip(bands, (*bands[1:], 100), strict=True):
         lines.append(f"##GVCFBlock{low}-{high}=minGQ={low}(inclusive),maxGQ={high}(exclusive)")

@@ -74,11 +74,11 @@ def lines_of(calls: Calls, contigs: Sequence[str]) -> bytes:
     return b"".join(line for _, line in rows_of(calls, contigs))
 
 
-def rows_of(calls: Calls, contigs: Sequence[str]) -> list[tuple[int, bytes]]:
-    """0-based position and VCF line of each call."""
+def rows_of(calls: Calls, contigs: Sequence[str], with_strands: bool = False) -> list[tuple[int, bytes]]:
+    """0-based position and VCF line of each call; `with_strands`, of the only sample: SB too."""
     columns = zip(
         *(calls.contig.tolist(), calls.position.tolist(), calls.alleles, calls.quality.tolist(), calls.filters),
-        *(calls.genotype, information_texts(calls), genotype_texts(calls)),
+        *(calls.genotype, information_texts(calls), strand_texts(calls) if with_strands else genotype_texts(calls)),
         strict=True,
     )
     rows = []
@@ -121,6 +121,15 @@ def genotype_texts(calls: Calls) -> list[str]:
             if has_phase:
                 text += f":{phase_set + 1}" if phase_set >= 0 else ":."
         texts.append(text)
+    return texts
+
+
+def strand_texts(calls: Calls) -> list[str]:
+    """As `genotype_texts` of one sample, with SB."""
+    texts = []
+    for text, strands in zip(genotype_texts(calls), calls.strands.tolist(), strict=True):
+        names, values = text.split("\t")
+        texts.append(f"{names}:SB\t{values}:{','.join(map(str, strands))}")
     return texts
 
 

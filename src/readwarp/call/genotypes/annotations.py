@@ -1,6 +1,7 @@
 """What the reads of a call have in common, for INFO and for filters (host only)."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def annotate(out: Emitted, sites: Sites, likelihoods: Likelihoods, is_kept: np.n
     summarise(
         *(out.site, likelihoods.pair_offsets, likelihoods.allele, likelihoods.strand, likelihoods.sample),
         *(likelihoods.mapping_quality, likelihoods.quality, likelihoods.end_distance, sites.allele_offsets, is_kept),
-        *(out.allele_offsets, out.allele_depth, out.columns, np.zeros((3, 2, MAX_VALUE + 1), np.int64)),
+        *(out.allele_offsets, out.allele_depth, out.columns, out.strands, np.zeros((3, 2, MAX_VALUE + 1), np.int64)),
     )
 
 
@@ -41,17 +42,23 @@ def information(out: Emitted) -> dict[str, np.ndarray]:
     columns = dict(zip(COLUMNS, out.columns.T, strict=True))
     variant_depth = np.where(np.any(out.genotype > 0, axis=2), out.depth, 0).sum(axis=1)
     columns["QD"] = np.where(variant_depth > 0, out.quality / np.maximum(1, variant_depth), np.nan)
+    return as_fields(columns, out.depth.sum(axis=1))
+
+
+def as_fields(columns: Mapping[str, np.ndarray], depth: np.ndarray) -> dict[str, np.ndarray]:
+    """Rounded, in the order of FIELDS; `depth` is DP."""
     rounded = {name: np.round(column, DECIMALS.get(name, 3)) + 0.0 for name, column in columns.items()}
-    return {name: rounded[name] if name in rounded else out.depth.sum(axis=1) for name in FIELDS}
+    return {name: rounded.get(name, depth) for name in FIELDS}
 
 
 @kernel
 def summarise(
     rows, pair_offsets, allele, strand, sample, mapping_quality, quality, end_distance, site_alleles, is_kept,
-    allele_offsets, allele_depth, columns, counts,
+    allele_offsets, allele_depth, columns, strand_counts, counts,
 ):  # fmt: skip
     """columns float64 [v, COLUMNS], NaN where there is nothing to tell; allele_depth: a samples x alleles table each.
 
+    strand_counts int32 [v, 4]: forward and reverse reads of the reference's allele, and of the others.
     `counts` int64 [3, 2, MAX_VALUE + 1], zeros: mapping qualities, end distances and base qualities of the reads that
     show the reference's allele, and of those that show another kept one.
     """
@@ -89,6 +96,8 @@ def summarise(
         if others:
             columns[row, 1] = math.sqrt(other_squares / others)
             columns[row, 4] = distances / others
+        strand_counts[row, 0], strand_counts[row, 1] = strands[0, 0], strands[0, 1]
+        strand_counts[row, 2], strand_counts[row, 3] = strands[1, 0], strands[1, 1]
         columns[row, 2] = fisher_phred(strands[0, 0], strands[0, 1], strands[1, 0], strands[1, 1])
         columns[row, 3] = symmetric_odds_ratio(strands[0, 0], strands[0, 1], strands[1, 0], strands[1, 1])
         if others and strands[0, 0] + strands[0, 1]:

@@ -31,6 +31,7 @@ class Emitted:
     allele_depth: np.ndarray  # int32, AD: of each site a samples x kept alleles table
     allele_offsets: np.ndarray  # int64 [v + 1]
     columns: np.ndarray  # float64 [v, COLUMNS], NaN where there is nothing to tell
+    strands: np.ndarray  # int32 [v, 4], reads of REF forward and reverse, of the other alleles forward and reverse
 
     @classmethod
     def of(
@@ -62,6 +63,7 @@ class Emitted:
             allele_depth=np.zeros(allele_offsets[-1], np.int32),
             allele_offsets=allele_offsets,
             columns=np.empty((site.size, len(COLUMNS))),
+            strands=np.empty((site.size, 4), np.int32),
         )
 
 

@@ -1,5 +1,7 @@
 """The named hard filters of a call (host only)."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from readwarp.call.genotypes.emitted import COLUMNS, Emitted
@@ -23,16 +25,28 @@ def failed_filters(out: Emitted, is_indel: np.ndarray, parameters: CallParameter
     """Names of the filters that each call does not pass."""
     column = dict(zip(COLUMNS, out.columns.T, strict=True))
     fraction, wanted = shares(out)
-    least = np.where(out.ploidy > 1, 0.3 / out.ploidy, 0.6)
+    return names_of_failed(out.quality, column, fraction, wanted, out.ploidy[:, None], is_indel, parameters)
+
+
+def names_of_failed(
+    quality: np.ndarray,
+    column: Mapping[str, np.ndarray],
+    fraction: np.ndarray,
+    wanted: np.ndarray,
+    ploidy: np.ndarray,
+    is_indel: np.ndarray,
+    parameters: CallParameters,
+) -> list[tuple[str, ...]]:
+    """The same of `column`: FS, ED and AMQ, [v], and of shares as `shares` has them; `ploidy`: [v, m] or [v, 1]."""
     fails = (
-        out.quality < parameters.min_quality,
+        quality < parameters.min_quality,
         column["FS"] > np.where(is_indel, 200.0, 40.0),
         column["ED"] < 5.0,
-        fraction.max(axis=1) < least,
+        (fraction < np.where(ploidy > 1, 0.3 / ploidy, 0.6)).all(axis=1),
         (column["AMQ"] < 30.0) & (fraction < 0.6 * wanted).all(axis=1, where=wanted > 0),
     )
-    numbers = sum(np.int64(1 << bit) * failed for bit, failed in enumerate(fails))
-    has_variant = np.any(out.genotype > 0, axis=(1, 2)).tolist()
+    numbers = np.sum([np.int64(1 << bit) * failed for bit, failed in enumerate(fails)], axis=0)
+    has_variant = np.any(wanted > 0, axis=1).tolist()
     return [SETS[n] if has else NOT_APPLIED for n, has in zip(numbers.tolist(), has_variant, strict=True)]
 
 

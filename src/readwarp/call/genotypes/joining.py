@@ -46,4 +46,5 @@ def no_calls(samples: int = 1) -> Calls:
         phase_set=np.empty((0, samples), np.int64),
         filters=[],
         annotations={},
+        strands=np.empty((0, 4), np.int32),
     )

@@ -9,18 +9,19 @@ from readwarp.batches import Calls
 NAME = "Overlap"
 
 
-def mark_overlaps(calls: Calls) -> Calls:
+def mark_overlaps(calls: Calls, reach: int = 1 << 30) -> Calls:
     """Add the filter Overlap to the worse of two calls that need more copies of the contig than there are.
 
     `calls` of one contig in order of position. A call conflicts with a deletion whose bases hold its position where
     both together have more altered copies than the ploidy in one of the samples. The one with the lower QUAL is marked,
-    on a tie the later one, whatever else speaks against the better one: so the mark depends on overlapping pairs alone.
+    on a tie the later one, whatever else speaks against the better one: so the mark depends on overlapping pairs alone,
+    and of these on such as are no more than `reach` bases apart.
     """
     worse: set[int] = set()
     positions = calls.position.tolist()
     for i in np.flatnonzero([len(alleles[0]) > 1 for alleles in calls.alleles]).tolist():
         j = i + 1
-        while j < len(positions) and positions[j] < positions[i] + len(calls.alleles[i][0]):
+        while j < len(positions) and positions[j] < positions[i] + min(len(calls.alleles[i][0]), reach + 1):
             if positions[j] > positions[i] and _conflict(calls, i, j):
                 worse.add(j if calls.quality[j] <= calls.quality[i] else i)
             j += 1

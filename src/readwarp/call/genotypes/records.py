@@ -42,6 +42,7 @@ def build_calls(
         phase_set=phase_set,
         filters=failed_filters(out, sites.is_indel[out.site], parameters),
         annotations=information(out),
+        strands=out.strands,
     )
 
 

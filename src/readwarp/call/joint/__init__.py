@@ -1,0 +1,39 @@
+"""Joint: genotypes of a cohort from the genomic VCF of each sample, region by region (host only).
+
+    find_sites(records, start, stop, ...) -> list[JointSite]    where any file has a variant; the alleles of all files
+    gather(sites, files, rows) -> Evidence                      which line of each file speaks about a site
+    genotype_sites(alleles, ..., evidence) -> Genotyped         PLs over the site's alleles; GT and GQ
+    keep_alleles(alleles, ..., genotyped) -> Kept               the same over the alleles that somebody carries
+    qualities(alleles, ..., genotyped) -> QUAL
+    build_calls(sites, ...) -> Calls                            spelling, INFO, filters
+
+**Alleles.** Lines of one position, substitutions apart from insertions and deletions, are one site. REF is the longest
+of theirs; the alleles of the others get the bases that they lack. `*` is one more allele where a deletion that begins
+up to REACH bases before takes the base away.
+
+**Likelihoods.** A file's own line of the site gives PLs; an allele that it does not list is its <NON_REF>. Where it has
+none, a line of other alleles across the position does: those that delete it count as `*`, all else as REF. Else the
+block of reference. Of several genotypes of a line that become the same one, the best counts. What a line calls REF is
+as many `*` as the sample's deletion takes copies; that it should be none costs the deletion's GQ.
+
+**Frequencies.** The prior of a sample's genotype with c_a copies of allele a, P in all, comes from the other samples:
+
+    P(c) = P! / prod c_a!  *  prod (1 + n_a)_(c_a) / (k + n)_P        (x)_m = x (x + 1) ... (x + m - 1)
+
+with k alleles and n_a expected copies of a in the genotypes of all others, under their own posteriors; found by
+repeated substitution. This is the predictive distribution after a uniform prior over frequencies. Without others it is
+flat, so one sample alone gets the genotype of its gVCF. GT is the genotype of the highest posterior, the first in VCF
+order on a tie; GQ the Phred of its ratio to the second, at most 99; PL stays the likelihood. A sample whose PLs are all
+alike has `./.` and says nothing.
+
+**QUAL.** y_M(k), the likelihood of k other copies among the M of the samples so far, each way to place them equally
+likely (Li 2011, doi:10.1093/bioinformatics/btr509), with l(j) that of a sample's P copies of which j are others:
+
+    y_(M+P)(k) = sum_j y_M(k - j) l(j) C(M, k - j) C(P, j) / C(M + P, k)
+    P(k) = theta / k for k >= 1, P(0) the rest;  QUAL = -10 log10( y(0) P(0) / sum_k y(k) P(k) )
+
+l(j) sums over genotypes with j other copies of d kinds, each times theta^(d - 1). `*` is no other allele here.
+"""
+
+REACH = 1000  # bases before a site in which deletions across it begin
+STAR = "*"

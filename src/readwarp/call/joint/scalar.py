@@ -1,0 +1,50 @@
+"""Ploidy by a number of likelihoods, and the prior of a genotype given those of others."""
+
+from readwarp.device.jit import scalar
+
+
+@scalar
+def ploidy_of(genotypes, alleles, most):
+    """Copies P of which `alleles` make so many genotypes, C(alleles + P - 1, P); 0 where there is none up to `most`."""
+    ways = 1
+    for copies in range(1, most + 1):
+        ways = ways * (alleles + copies - 1) // copies
+        if ways == genotypes:
+            return copies
+    return 0
+
+
+@scalar
+def copies_prior(genotype, ploidy, alleles, others):
+    """P(genotype) given `others` expected copies of each allele, which beforehand may have any frequency.
+
+    `genotype` in ascending order of its alleles. P! / prod c! * prod (1 + n)_(c) / (k + N)_P, one copy after the other.
+    """
+    total = 0.0
+    for a in range(alleles):
+        total += others[a] + 1.0
+    prior, same = 1.0, 0
+    for copy in range(ploidy):
+        same = same + 1 if copy and genotype[copy] == genotype[copy - 1] else 1
+        prior *= (copy + 1.0) / same * (others[genotype[copy]] + same) / (total + copy)
+    return prior
+
+
+@scalar
+def placed(k, j, before, more):
+    """Share of the ways to place k marks on `before` + `more` places that put j on the later ones.
+
+    C(before, k - j) C(more, j) / C(before + more, k); 0 where there is no such way.
+    """
+    if j > k or j > more or k - j > before:
+        return 0.0
+    share, marks, free, places = 1.0, k, before + more - k, before + more
+    for i in range(more):
+        if i < j:
+            share *= (i + 1 + more - j) / (i + 1.0) * marks / places
+            marks -= 1
+        else:
+            share *= float(free) / places
+            free -= 1
+        places -= 1
+    return share
