@@ -30,6 +30,10 @@ class DeviceError(ReadwarpError):
     exit_code = 4
 
 
+class KernelError(ReadwarpError):
+    """A kernel failed on a card."""
+
+
 class MemoryBudgetError(ReadwarpError):
     """Not even one batch fits the memory budget; says the minimum."""
 

@@ -28,12 +28,24 @@ class Metrics:
         with self._lock:
             self.facts.update(facts)
 
+    def append(self, name: str, facts: list[dict[str, object]]) -> None:
+        """More entries of a list of facts."""
+        if not facts:
+            return
+        with self._lock:
+            had = self.facts.get(name, [])
+            assert isinstance(had, list)
+            self.facts[name] = had + facts
+
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
-        """Add the time the block takes to the seconds of the stage (summed over threads)."""
+        """Add the time the block takes to the seconds of the stage (summed over threads). An error notes the stage."""
         started = time.perf_counter()
         try:
             yield
+        except Exception as error:
+            error.add_note(f"during {stage}")
+            raise
         finally:
             spent = time.perf_counter() - started
             with self._lock:

@@ -1,16 +1,30 @@
 """Batches of the align job within --memory and --vram."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
-from readwarp.cli.budget import LAUNCH_BYTES, device_costs, index_bytes, planned_batches
+from readwarp.cli.budget import (
+    PINNED_BYTES,
+    card_of,
+    planned_batches,
+    planned_card,
+    reference_bytes,
+    seed_bytes,
+    workspace_bytes,
+)
+from readwarp.cli.cards import Cards, open_cards
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
+from readwarp.device.memory import PINNED
 from readwarp.errors import MemoryBudgetError
 from readwarp.index import Index
-from readwarp.pairwise import cuda
+from readwarp.metrics import Metrics
+from readwarp.stream.plan import LEAST_ON_CARD, CardPlan
 
-GB = 1 << 30
+GB, MB = 1 << 30, 1 << 20
+CARD = Backend("cuda", (0,))
 
 
 @pytest.fixture(scope="module")
@@ -21,29 +35,100 @@ def index(tmp_path_factory):
     return Index.build(path)
 
 
-def test_a_launch_takes_what_the_plan_counts():
-    assert LAUNCH_BYTES == cuda.ROOM
+def test_pinned_memory_is_what_the_plan_counts():
+    assert PINNED_BYTES == PINNED
 
 
 def test_vram_does_not_matter_on_the_cpu(index):
-    given = Resources(threads=2, memory=8 * GB)
-    assert planned_batches(given, index, Backend("cpu"), 0) == planned_batches(
-        Resources(threads=2, memory=8 * GB, vram=1), index, Backend("cpu"), 0
-    )
+    given = Resources(threads=2, memory=8 * GB, vram=1)
+    planned = planned_batches(given, index, Backend("cpu"), 0)
+    assert planned == planned_batches(Resources(threads=2, memory=8 * GB), index, Backend("cpu"), 0)
+    assert planned_card(given, planned, index, Backend("cpu")) is None
 
 
-def test_batches_and_workers_follow_from_vram(index):
-    def made(vram, devices=(0,)):
-        given = Resources(threads=4, device="cuda", memory=64 * GB, vram=vram)
-        return planned_batches(given, index, Backend("cuda", devices), 0)
+def planned(index, vram, devices=(0,), threads=4) -> CardPlan:
+    given, backend = Resources(threads=threads, device="cuda", memory=64 * GB, vram=vram), Backend("cuda", devices)
+    made = planned_card(given, planned_batches(given, index, backend, 0), index, backend)
+    assert made is not None
+    return made
 
-    assert made(64 * GB).workers == 4
-    small = made(LAUNCH_BYTES + (32 << 20))
-    assert small.workers == 1 and small.batch_bases < made(64 * GB).batch_bases
-    assert made(LAUNCH_BYTES + (32 << 20), (0, 1)).workers == 2
+
+def test_each_card_has_a_workspace_for_each_of_its_workers(index):
+    assert planned(index, 64 * GB).workspaces == 4
+    assert planned(index, 64 * GB, threads=1).workspaces == 3
+    assert planned(index, 64 * GB, (0, 1), threads=1).workspaces == 3
+    assert planned(index, 64 * GB, (0, 1), threads=16).workspaces == 8
+
+
+@pytest.mark.parametrize("vram", [256 * MB, 300 * MB, 512 * MB, GB, 3 * GB, 17 * GB])
+def test_any_limit_from_256_mb_works_on_a_small_reference(index, vram):
+    made = planned(index, vram, threads=8)
+    assert made.device_bytes <= vram
+    assert made.workspaces >= 3 and made.seeding == "cuda"
 
 
 def test_too_little_vram_states_the_minimum(index):
-    with pytest.raises(MemoryBudgetError, match="--vram 128M is too small: one batch needs 26"):
-        planned_batches(Resources(device="cuda", vram=128 << 20), index, Backend("cuda", (0,)), 0)
-    assert device_costs(index).fixed == index_bytes(index)
+    with pytest.raises(MemoryBudgetError, match="--vram 1M is too small: one batch needs ") as caught:
+        planned(index, MB)
+    assert caught.value.exit_code == 5
+    least = card_of(index).reference + workspace_bytes(LEAST_ON_CARD, False)
+    assert planned(index, least).device_bytes == least
+
+
+def arrays(*values) -> int:
+    """Bytes of the device arrays in dataclasses, each counted once."""
+    found = {}
+    for value in values:
+        for field in fields(value):
+            array = getattr(value, field.name)
+            if hasattr(array, "copy_to_host"):
+                found[id(array)] = array.nbytes
+    return sum(found.values())
+
+
+@pytest.mark.parametrize("seeding", ["cuda", "cpu"])
+def test_what_is_allocated_is_what_was_planned(index, seeding):
+    on_card = reference_bytes(index) + (seed_bytes(index) if seeding == "cuda" else 0)
+    made = CardPlan(LEAST_ON_CARD, 3, workspace_bytes(LEAST_ON_CARD, seeding == "cuda"), on_card, seeding)
+    cards = Cards(index, CARD, made)
+    with cards.borrowed() as placed:
+        there = arrays(placed, placed.there)
+    assert there + cards.workspaces.allocated == made.device_bytes
+
+
+def test_the_plan_says_where_seeds_are_looked_up(index):
+    card = card_of(index)
+    assert (card.reference, card.seeds) == (reference_bytes(index), seed_bytes(index))
+    assert planned(index, 256 * MB).index_bytes == card.reference + card.seeds
+
+
+class OutOfMemoryError(RuntimeError):
+    pass
+
+
+OutOfMemoryError.__module__ = "numba.cuda.cudadrv.driver"
+
+
+def test_a_card_that_has_less_gets_half(index, monkeypatch, caplog):
+    """Other processes took it between the plan and the first batch."""
+    tried, metrics = [], Metrics()
+
+    def full(self, index, backend, planned):
+        tried.append(planned.device_bytes)
+        if len(tried) < 3:
+            raise OutOfMemoryError("Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+
+    monkeypatch.setattr(Cards, "__init__", full)
+    open_cards(Resources(device="cuda", memory=8 * GB, vram=8 * GB), index, CARD, 0, metrics)
+    assert tried[1] <= tried[0] // 2 and tried[2] <= tried[1] // 2
+    assert metrics.counts == {"vram_halved": 2}
+    assert "the GPU has not the" in caplog.text
+
+
+def test_a_full_card_ends_with_the_minimum(index, monkeypatch):
+    def full(self, index, backend, planned):
+        raise OutOfMemoryError("Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
+
+    monkeypatch.setattr(Cards, "__init__", full)
+    with pytest.raises(MemoryBudgetError, match="one batch needs"):
+        open_cards(Resources(device="cuda", memory=8 * GB, vram=8 * GB), index, CARD, 0, Metrics())

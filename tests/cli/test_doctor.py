@@ -1,9 +1,13 @@
 """doctor: works anywhere, and names the install line that fits the driver."""
 
+import argparse
+from pathlib import Path
+
 import pytest
 
 from readwarp.cli import doctor, main
 from readwarp.device.driver import Device, Driver
+from readwarp.errors import InputError
 
 CARD = Device("NVIDIA H200", (9, 0), 141 << 30, 140 << 30)
 
@@ -56,7 +60,7 @@ def test_gpu_rows():
     rows = doctor.gpu_rows(Driver((13, 0), "580.65", (CARD,)))
     assert rows == [
         ("CUDA driver", "580.65, up to CUDA 13.0"),
-        ("cuda:0", "NVIDIA H200, compute capability 9.0, 141G, 140G of it free"),
+        ("cuda:0", "NVIDIA H200, compute capability 9.0, s16x2 kernels, 141G, 140G of it free"),
     ]
     assert doctor.gpu_rows("no NVIDIA driver") == [("GPU", "no NVIDIA driver")]
 
@@ -64,3 +68,40 @@ def test_gpu_rows():
 def test_a_simulated_gpu_is_called_so(monkeypatch):
     monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
     assert doctor.advice("no driver", None) == ["CUDA is simulated (NUMBA_ENABLE_CUDASIM=1): for tests only."]
+
+
+def planned(capsys, *options: str) -> str:
+    assert main(["doctor", *options]) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_plan_of_a_card_that_is_not_here(capsys):
+    text = planned(capsys, "--vram", "80G", "--threads", "16")
+    assert "an index of 3,100,000,000 bases: 1.5G for bases, 4G for seeds" in text
+    assert "16 batches in flight of 4,194,304 bases" in text and "looked up on the card" in text
+    assert "at least --vram 1.5G" in text
+
+
+def test_plan_of_a_small_card_seeds_on_the_host(capsys):
+    text = planned(capsys, "--vram", "4G", "-t", "4")
+    assert "seeds are looked up on the CPU" in text and "batches in flight" in text
+
+
+def test_plan_for_an_index(capsys, reference):
+    text = planned(capsys, "--vram", "256M", "--index", f"{reference}.rwx")
+    assert "ref.fa.rwx:" in text and "a card with --vram 256M: 3 batches" in text and "on the card" in text
+
+
+def test_too_little_memory_states_the_minimum(capsys):
+    assert main(["doctor", "--vram", "1G"]) == 5
+    assert "one batch needs 1.5G" in capsys.readouterr().err
+
+
+def test_plan_of_each_card_that_is_there(monkeypatch, capsys):
+    monkeypatch.setattr(doctor, "read_driver", lambda: Driver((13, 0), "580.65", (CARD,)))
+    monkeypatch.setattr(doctor, "HUMAN", 10**9)
+    options = argparse.Namespace(vram=None, index=Path("missing"), threads=4)
+    with pytest.raises(InputError):
+        doctor.plan_lines(options, doctor.read_driver())
+    options.index = None
+    assert doctor.plan_lines(options, doctor.read_driver())[2].startswith("cuda:0 with --vram 112G: 4 batches")

@@ -5,7 +5,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readwarp.errors import MemoryBudgetError
-from readwarp.stream.plan import SMALLEST_BATCH, USUAL_BATCH, Costs, Shape, plan, readable
+from readwarp.stream.plan import (
+    IN_FLIGHT,
+    LEAST_ON_CARD,
+    SMALLEST_BATCH,
+    USUAL_BATCH,
+    Card,
+    Costs,
+    Shape,
+    least_bytes,
+    plan,
+    plan_card,
+    readable,
+    shared_out,
+    workers_of,
+)
 
 MB = 1 << 20
 SHAPE = Shape(read_length=100, candidates_per_read=2, cells_per_candidate=50)
@@ -87,3 +101,71 @@ def test_what_each_worker_takes_is_counted_for_each():
     assert plan(400 * MB, costs, SHAPE, threads=8, batch_bases=MB).workers == 3
     with pytest.raises(MemoryBudgetError, match=r"needs 110\.3M, 110M of it"):
         plan(100 * MB, costs, SHAPE, threads=8)
+
+
+def card(reference: int = 40 * MB, seeds: int = 60 * MB, per_base: int = 100, per_seeded: int = 200) -> Card:
+    return Card(reference, seeds, lambda bases, seeded: bases * (per_seeded if seeded else per_base))
+
+
+def test_a_large_card_gets_all():
+    made = plan_card(64 << 30, card(), workspaces=16, batch_bases=USUAL_BATCH)
+    assert (made.batch_bases, made.workspaces, made.seeding) == (USUAL_BATCH, 16, "cuda")
+    assert made.device_bytes == 100 * MB + 16 * 200 * USUAL_BATCH
+
+
+def test_short_of_memory_there_are_fewer_workspaces_then_smaller_batches():
+    usual = 200 * USUAL_BATCH
+    assert plan_card(100 * MB + 5 * usual, card(), 16, USUAL_BATCH).workspaces == 5
+    made = plan_card(100 * MB + 2 * usual, card(), 16, USUAL_BATCH)
+    assert made.workspaces == IN_FLIGHT and made.batch_bases == 2 * USUAL_BATCH // 3
+
+
+def test_seeds_stay_on_the_host_where_three_batches_do_not_fit_beside_them():
+    enough = 100 * MB + 3 * 200 * SMALLEST_BATCH
+    assert plan_card(enough, card(), 4, USUAL_BATCH).seeding == "cuda"
+    made = plan_card(enough - 1, card(), 4, USUAL_BATCH)
+    assert made.seeding == "cpu" and made.index_bytes == 40 * MB and made.batch_bases > SMALLEST_BATCH
+
+
+def test_the_least_that_a_card_can_be_used_with():
+    least = 40 * MB + 100 * LEAST_ON_CARD
+    made = plan_card(least, card(), 4, USUAL_BATCH)
+    assert (made.workspaces, made.batch_bases, made.device_bytes) == (1, LEAST_ON_CARD, least)
+    with pytest.raises(MemoryBudgetError, match=rf"--vram 46\.2M is too small: one batch needs {readable(least)}, 40M"):
+        plan_card(least - 100000, card(), 4, USUAL_BATCH)
+
+
+@given(
+    budget=st.integers(0, 1 << 36),
+    reference=st.integers(0, 1 << 34),
+    seeds=st.integers(0, 1 << 34),
+    per_base=st.integers(1, 1000),
+    workspaces=st.integers(1, 40),
+    bases=st.integers(1, 1 << 24),
+)
+def test_a_card_never_gets_more_than_its_budget(budget, reference, seeds, per_base, workspaces, bases):
+    asked = card(reference, seeds, per_base, 2 * per_base)
+    try:
+        made = plan_card(budget, asked, workspaces, bases)
+    except MemoryBudgetError:
+        assert budget < least_bytes(asked)
+        return
+    assert made.device_bytes <= budget
+    assert 1 <= made.workspaces <= workspaces and 1 <= made.batch_bases <= bases
+    assert made.capacity >= asked.capacity(max(made.batch_bases, LEAST_ON_CARD), made.seeding == "cuda")
+
+
+@given(budget=st.integers(0, 1000), wanted=st.integers(1, 50))
+def test_workspaces_without_a_plan_share_the_budget(budget, wanted):
+    if budget < 10:
+        with pytest.raises(MemoryBudgetError, match="10 are needed"):
+            shared_out(budget, wanted, usual=60, least=10)
+        return
+    number, capacity = shared_out(budget, wanted, usual=60, least=10)
+    assert 1 <= number <= wanted and 10 <= capacity <= 60 and number * capacity <= budget
+    assert number == wanted or number * capacity > budget - 2 * 10
+
+
+@pytest.mark.parametrize(("threads", "cards", "workers"), [(4, 0, 4), (1, 1, 3), (4, 2, 6), (16, 2, 16)])
+def test_each_card_has_three_batches_in_flight(threads, cards, workers):
+    assert workers_of(threads, cards) == workers

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from readwarp.batches import ReadBatch, Segment
-from readwarp.errors import MemoryBudgetError
-from readwarp.stream.halving import in_halves, reads_between
+from readwarp.stream.halving import Halving, reads_between
 from readwarp.stream.training import with_models
 
 
@@ -86,14 +85,43 @@ class FullError(Exception):
     pass
 
 
-def test_halves_until_they_fit_and_keep_mates_together():
-    def work(reads):
-        if len(reads) > 3:
+class Counted(dict):
+    def __call__(self, name, number):
+        self[name] = self.get(name, 0) + number
+
+
+def halved(letters: str, most: int, halving: Halving | None = None) -> tuple[list[str], Counted, list[int]]:
+    """Names of the parts, where a card takes so many reads; counts; sizes that were tried on it."""
+    count, tried = Counted(), []
+
+    def on_card(reads):
+        tried.append(len(reads))
+        if len(reads) > most:
             raise FullError
         assert reads.segment[0] == Segment.FIRST
         return names_of(reads)
 
-    assert in_halves(batch("abcdefghij"), work, lambda e: isinstance(e, FullError)) == ["ab", "cd", "ef", "gh", "ij"]
+    halving = halving or Halving(lambda e: isinstance(e, FullError))
+    return halving(batch(letters), on_card, lambda reads: names_of(reads).upper(), count), count, tried
+
+
+def test_halves_until_they_fit_and_keep_mates_together():
+    parts, count, _ = halved("abcdefghij", 3)
+    assert parts == ["ab", "cd", "ef", "gh", "ij"]
+    assert count == {"batches_halved": 4}
+
+
+def test_what_was_too_much_once_is_not_tried_again():
+    halving = Halving(lambda e: isinstance(e, FullError))
+    assert halved("abcdefghij", 4, halving)[2] == [10, 6, 4, 2, 4]
+    parts, _, tried = halved("abcdefghijkl", 4, halving)
+    assert "".join(parts) == "abcdefghijkl" and max(tried) <= 4
+
+
+def test_a_pair_that_does_not_fit_is_done_on_the_host():
+    parts, count, tried = halved("abcd", 1)
+    assert parts == ["AB", "CD"] and tried == [4, 2, 2]
+    assert count == {"batches_halved": 1, "reads_on_host": 4}
 
 
 def test_other_errors_pass_through_the_halving():
@@ -101,12 +129,4 @@ def test_other_errors_pass_through_the_halving():
         raise ValueError("not memory")
 
     with pytest.raises(ValueError, match="not memory"):
-        in_halves(batch("abcd"), work, lambda e: isinstance(e, FullError))
-
-
-def test_one_pair_too_many_is_an_error():
-    def work(reads):
-        raise FullError
-
-    with pytest.raises(MemoryBudgetError, match="single pair"):
-        in_halves(batch("abcd"), work, lambda e: isinstance(e, FullError))
+        Halving(lambda e: isinstance(e, FullError))(batch("abcd"), work, work, Counted())

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from math import ceil
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,8 +20,9 @@ from readwarp.call.ploidy import Ploidies, read_ploidies, uniform
 from readwarp.call.targets import Target, merged, windows
 from readwarp.call.window import BYTES_PER_BASE, Caller
 from readwarp.config import CallParameters, Resources
-from readwarp.device.backend import choose
+from readwarp.device.backend import Backend, choose
 from readwarp.device.machine import free_memory
+from readwarp.device.workspaces import Workspaces
 from readwarp.errors import UsageError
 from readwarp.formats.aligned import AlignedReader, ReadFilter
 from readwarp.formats.gvcf import NON_REF, BlockJoiner, Piece, header_lines, piece_of
@@ -28,11 +30,19 @@ from readwarp.formats.vcf import VariantWriter, header_text, rows_of
 from readwarp.index.build import read_reference
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics
+from readwarp.stream.plan import readable, shared_out, workers_of
 from readwarp.stream.runner import ordered
 
 WINDOW = 1 << 17  # reference bases
+USUAL_WORKSPACE, LEAST_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit
+FREE_SHARE = 0.8  # of a card's free memory, when no budget is given
+NOT_IN_FULL = {  # counter -> warning
+    "windows_halved": "windows were too deep for the GPU's memory and were cut",
+    "windows_on_host": "windows were too deep for the GPU's memory and were called on the CPU",
+}
 DEPTH_OF_A_BATCH = 64  # reads across a base that --batch-bases reckons with
 T = TypeVar("T")
+logger = logging.getLogger("readwarp")
 
 
 def call_variants(
@@ -84,6 +94,10 @@ def call_variants(
             writer.abort()
             raise
         writer.close()
+        metrics.append("gpu", [{"command": "call", **each} for each in caller.workspaces.facts()])
+        for name, text in NOT_IN_FULL.items():
+            if number := metrics.counts.get(name):
+                logger.warning("%s %s", f"{number:,}", text)
 
 
 @contextmanager
@@ -109,10 +123,12 @@ def open_caller(
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
         keep = ReadFilter(parameters.min_mapping_quality, samples=groups)
         contigs = match_contigs(reader, reference, whole)
+        backend = choose(resources.device)
         memory = resources.memory or free_memory() // 2
-        most_bases = memory // (BYTES_PER_BASE * resources.threads)
+        most_bases = memory // (BYTES_PER_BASE * workers_of(resources.threads, len(backend.devices)))
+        workspaces = open_workspaces(resources, backend)
         caller = Caller(
-            *(reference, reader, contigs, keep, parameters, choose(resources.device), metrics, most_bases),
+            *(reference, reader, contigs, keep, parameters, backend, workspaces, metrics, most_bases),
             samples=len(names),
             ploidies=ploidies_of(ploidies, reference, parameters.ploidy),
             forced=forced_alleles(alleles, reference, metrics) if alleles else None,
@@ -123,17 +139,30 @@ def open_caller(
         reader.close()
 
 
+def open_workspaces(resources: Resources, backend: Backend) -> Workspaces:
+    """One for each worker, smaller and then fewer where --vram, or what is free of a card, is less."""
+    if backend.name == "cpu":
+        return Workspaces(backend)
+    wanted = ceil(workers_of(resources.threads, len(backend.devices)) / len(backend.devices))
+    room = resources.vram or backend.free_memory(FREE_SHARE) or wanted * USUAL_WORKSPACE
+    while True:
+        number, capacity = shared_out(room, wanted, USUAL_WORKSPACE, LEAST_WORKSPACE)
+        try:
+            return Workspaces(backend, number, capacity)
+        except Exception as error:
+            if not backend.is_out_of_memory(error):
+                raise
+        logger.warning("the GPU has not the %s that were planned: trying half", readable(number * capacity))
+        room = number * capacity // 2
+
+
 def call_windows(
     caller: Caller, targets: list[Target], resources: Resources, work: Callable[[Target], T]
 ) -> Generator[T, None, None]:
     """work(window) of all windows, in order, by as many threads as there may be."""
     size = min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
-
-    def bind(worker: int) -> None:
-        caller.backend.bind(caller.backend.device_of(worker))
-
-    workers = resources.threads
-    return ordered(windows(targets, size), work, workers, 2 * workers + 2, bind)
+    workers = workers_of(resources.threads, len(caller.backend.devices))
+    return ordered(windows(targets, size), work, workers, 2 * workers + 2)
 
 
 def _run(
@@ -178,7 +207,7 @@ def forced_alleles(path: Path, reference: Reference, metrics: Metrics) -> Forced
     metrics.count("alleles_asked", len(forced))
     for reason, number in forced.skipped.items():
         metrics.count(f"alleles_skipped_{reason}", number)
-        logging.getLogger("readwarp").warning("%s: %s alleles are left out (%s)", path, f"{number:,}", reason)
+        logger.warning("%s: %s alleles are left out (%s)", path, f"{number:,}", reason)
     return forced
 
 

@@ -8,6 +8,7 @@ neither on where windows end nor on threads.
 """
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,6 +41,7 @@ from readwarp.call.sites.select import within
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
+from readwarp.device.workspaces import Workspaces
 from readwarp.formats.aligned import AlignedReader, ReadFilter, RegionTooDeepError
 from readwarp.index.bases import unpack
 from readwarp.index.store import Reference
@@ -69,6 +71,7 @@ class Caller:
     keep: ReadFilter
     parameters: CallParameters
     backend: Backend
+    workspaces: Workspaces
     metrics: Metrics
     most_bases: int  # of reads in memory; deeper windows are cut
     samples: int
@@ -81,11 +84,29 @@ class Caller:
         contig, start, stop = window
         is_smallest = stop - start <= SMALLEST
         try:
-            yield self._call(window, None if is_smallest else self.most_bases)
-        except RegionTooDeepError:
-            middle = (start + stop) // 2
-            yield from self.call(Target(contig, start, middle))
-            yield from self.call(Target(contig, middle, stop))
+            found = self._tried(window, None if is_smallest else self.most_bases)
+        except Exception as error:
+            if self.backend.is_out_of_memory(error):
+                self.metrics.count("windows_on_host" if is_smallest else "windows_halved")
+            elif not isinstance(error, RegionTooDeepError):
+                raise
+        else:
+            yield found
+            return
+        if is_smallest:
+            yield from replace(self, backend=Backend("cpu")).call(window)
+            return
+        middle = (start + stop) // 2
+        yield from self.call(Target(contig, start, middle))
+        yield from self.call(Target(contig, middle, stop))
+
+    def _tried(self, window: Target, most_bases: int | None) -> Found:
+        """`_call` on a card where there is one; what a window that fails has counted is forgotten."""
+        own = replace(self, metrics=Metrics())
+        with nullcontext() if self.backend.name == "cpu" else self.workspaces.borrowed():
+            found = own._call(window, most_bases)
+        self.metrics.include(own.metrics)
+        return found
 
     def _call(self, window: Target, most_bases: int | None) -> Found:
         contig, start, stop = window

@@ -1,23 +1,23 @@
 """The align job: inputs, index, memory plan, steps and writer joined into one stream."""
 
 import logging
-import threading
 import time
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from readwarp import __version__
 from readwarp.align import pipeline
-from readwarp.batches import InsertSizes, ReadBatch, Segment
+from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
 from readwarp.cli import flagstat
-from readwarp.cli.budget import planned_batches
+from readwarp.cli.cards import Cards, open_cards
+from readwarp.cli.device import choose_backend, settled
 from readwarp.cli.inputs import Inputs
 from readwarp.cli.precompile import helped
 from readwarp.cli.reporting import Progress, Reporter, consumed
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
-from readwarp.device.driver import has_card
 from readwarp.formats.header import header_text, part_line, program_lines
 from readwarp.formats.output import AlignmentWriter, format_of
 from readwarp.formats.reads import RawBatch, open_reads, parse
@@ -25,13 +25,18 @@ from readwarp.formats.sam import Encoded, Encoder
 from readwarp.formats.segments import ResumableWriter, Segments
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
-from readwarp.stream.halving import in_halves
+from readwarp.stream.halving import Halving
 from readwarp.stream.parts import WHOLE, Part, chosen
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import with_models
+from readwarp.stream.worth import ALIGN
 
 logger = logging.getLogger("readwarp")
-NOT_IN_FULL = {"reads_too_long": "reads too long to align were left unmapped"}  # counter -> warning
+NOT_IN_FULL = {  # counter -> warning
+    "reads_too_long": "reads too long to align were left unmapped",
+    "batches_halved": "batches were too much for the GPU's memory and were done in halves",
+    "reads_on_host": "reads were too much for the GPU's memory and were aligned on the CPU",
+}
 SORT_BYTES = 256 << 20
 
 
@@ -56,12 +61,11 @@ class AlignJob:
 def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None:
     """Run the job: every read goes to the output once, in input order or sorted. `index`: where it is open already."""
     metrics = reporter.metrics
-    backend = choose_backend(job.resources.device)
+    backend = choose_backend(settled(job.resources, sum(job.inputs.paths, ()), ALIGN).device)
     index = index or open_index(job, reporter)
     job = replace(job, parameters=seeded_as(index, job.parameters))
-    planned = planned_batches(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0)
-    placement = Placement(index, backend)
-    placement.bind(0)
+    sort_bytes = SORT_BYTES if job.sort != "none" else 0
+    planned, cards = open_cards(job.resources, index, backend, sort_bytes, metrics)
     metrics.note(
         device=backend.name,
         devices=list(backend.devices),
@@ -71,15 +75,16 @@ def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None
         planned_bytes=planned.peak_bytes,
     )
     if backend.name == "cpu" or not backends.is_simulated():  # the simulator compiles nothing, and is slow
-        with reporter.compiling(), helped(job.stages, job.resources.threads):
-            pipeline.warm_up(placement.current(), job.parameters, backend)
+        with reporter.compiling(), helped(job.stages, job.resources.threads), cards.borrowed() as placed:
+            pipeline.warm_up(placed, job.parameters, backend)
     metrics.lap("start")
     started = time.perf_counter()
     with reporter.progress("aligning", "reads") as progress, open_writer(job, index, metrics) as writer:
-        stages = Stages(job, placement, backend, writer, metrics, progress)
+        stages = Stages(job, cards, writer, metrics, progress)
         batches = open_reads(job.inputs.inputs, planned.batch_bases)
         items = with_models(batches, job.parameters.pair.training_pairs, parse, stages.train)
-        run_ordered(items, stages.align, stages.write, planned.workers, planned.in_flight, placement.bind)
+        run_ordered(items, stages.align, stages.write, planned.workers, planned.in_flight)
+        cards.note(metrics)
         metrics.lap("align")
         progress.phase("sorting" if job.sort != "none" else "completing")
     metrics.lap("sort" if job.sort != "none" else "complete")
@@ -95,15 +100,14 @@ class Stages:
     def __init__(
         self,
         job: AlignJob,
-        placement: "Placement",
-        backend: Backend,
+        cards: Cards,
         writer: AlignmentWriter | ResumableWriter,
         metrics: Metrics,
         progress: Progress,
     ) -> None:
-        self.job, self.placement, self.backend = job, placement, backend
+        self.job, self.cards, self.halving = job, cards, Halving(cards.backend.is_out_of_memory)
         self.writer, self.metrics, self.progress = writer, metrics, progress
-        names, groups = placement.index.reference.names, job.inputs.read_group_ids
+        names, groups = cards.index.reference.names, job.inputs.read_group_ids
         self.models: list[dict[str, object]] = []  # of each input
         self.encoder = Encoder(names, groups, text=writer.text)
         self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of an earlier run
@@ -111,8 +115,7 @@ class Stages:
     def train(self, first: list[ReadBatch]) -> InsertSizes:
         if self.job.insert_sizes:
             return self.job.insert_sizes
-        self.placement.bind(0)
-        sizes = pipeline.train(first, self.placement.current(), self.job.parameters, self.backend, self.metrics)
+        sizes = self.trained(first)
         self.models.append(asdict(sizes))
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
@@ -121,6 +124,17 @@ class Stages:
             logger.info("too few confident pairs to tell the insert size: %.0f ± %.0f", sizes.mean, sizes.deviation)
         return sizes
 
+    def trained(self, first: list[ReadBatch]) -> InsertSizes:
+        """The model; made on the CPU, where it is the same, if the reads are too much for the card."""
+        cards, parameters = self.cards, self.job.parameters
+        try:
+            with cards.borrowed() as index:
+                return pipeline.train(first, index, parameters, cards.backend, self.metrics)
+        except Exception as error:
+            if not cards.backend.is_out_of_memory(error):
+                raise
+        return pipeline.train(first, cards.on_host, parameters, Backend("cpu"), self.metrics)
+
     def align(self, item: tuple[RawBatch, InsertSizes]) -> "Done":
         """The records of those reads of a batch that are to be aligned, and what was counted on the way."""
         (raw, sizes), metrics = item, Metrics()
@@ -128,16 +142,24 @@ class Stages:
         if any(self.job.part.spans(max(raw.first_template, self.done), stop)):
             with metrics.time("parse"):
                 reads = parse(raw)
+            work, on_host = (partial(does, sizes=sizes, metrics=metrics) for does in (self.on_card, self.on_host))
             for some in chosen(reads, raw.first_template, self.job.part, self.done):
                 number += len(some)
-                encoded += in_halves(
-                    some, lambda part: self.encoded(part, sizes, metrics), self.backend.is_out_of_memory
-                )
+                encoded += self.halving(some, work, on_host, metrics.count)
         return Done(raw.source, number, stop, encoded, metrics)
 
-    def encoded(self, reads: ReadBatch, sizes: InsertSizes, metrics: Metrics) -> Encoded:
-        index, parameters = self.placement.current(), self.job.parameters
-        rows = pipeline.align_batch(reads, index, sizes, parameters, self.backend, metrics)
+    def on_card(self, reads: ReadBatch, sizes: InsertSizes, metrics: Metrics) -> Encoded:
+        """Records of reads, by the backend that was chosen; `on_host`: by the CPU in any case."""
+        with self.cards.borrowed() as index:
+            rows = pipeline.align_batch(reads, index, sizes, self.job.parameters, self.cards.backend, metrics)
+        return self.encoded(reads, rows, metrics)
+
+    def on_host(self, reads: ReadBatch, sizes: InsertSizes, metrics: Metrics) -> Encoded:
+        index, cpu = self.cards.on_host, Backend("cpu")
+        rows = pipeline.align_batch(reads, index, sizes, self.job.parameters, cpu, metrics)
+        return self.encoded(reads, rows, metrics)
+
+    def encoded(self, reads: ReadBatch, rows: Alignments, metrics: Metrics) -> Encoded:
         flagstat.count(rows, metrics)
         with metrics.time("encode"):
             return self.encoder.encode(reads, rows)
@@ -162,36 +184,6 @@ class Done:
     stop: int  # number of the template behind its last one
     encoded: list[Encoded]
     metrics: Metrics
-
-
-class Placement:
-    """The index on each device in use, and which device the calling thread works on."""
-
-    def __init__(self, index: Index, backend: Backend) -> None:
-        self.index, self._backend = index, backend
-        self._placed: dict[int, pipeline.PlacedIndex] = {}
-        self._lock, self._mine = threading.Lock(), threading.local()
-
-    def bind(self, worker: int) -> None:
-        """Give the calling thread a device; the first thread on a device brings the index there."""
-        device = self._backend.device_of(worker)
-        self._backend.bind(device)
-        with self._lock:
-            if device not in self._placed:
-                self._placed[device] = pipeline.place(self.index, self._backend)
-        self._mine.placed = self._placed[device]
-
-    def current(self) -> pipeline.PlacedIndex:
-        placed: pipeline.PlacedIndex = self._mine.placed
-        return placed
-
-
-def choose_backend(device: str) -> Backend:
-    """The backend asked for; `auto` says so when a card is there and cannot be used."""
-    backend = backends.choose(device)
-    if device == "auto" and backend.name == "cpu" and has_card():
-        logger.warning("a GPU is there but %s; going on with the CPU", backends.unusable() or "is simulated")
-    return backend
 
 
 def open_index(job: AlignJob, reporter: Reporter) -> Index:

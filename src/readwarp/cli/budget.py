@@ -1,36 +1,42 @@
-"""What a batch of the align job costs, on the host and on a card, and the plan that follows from the budgets."""
+"""What a batch of the align job costs, on the host and on a card, and the plans that follow from the budgets."""
 
-from dataclasses import replace
+from math import ceil
 
-from readwarp.config import Resources
+from readwarp.config import Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.index import Index
-from readwarp.stream.plan import Costs, Plan, Shape, plan
+from readwarp.index.build import bucket_bits_for
+from readwarp.stream.plan import Card, CardPlan, Costs, Plan, Shape, plan, plan_card, workers_of
 
 FREE_SHARE = 0.8  # of the free memory, when no budget is given
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
-LAUNCH_BYTES = 1 << 28  # of working memory that a worker's launches take on a card (readwarp.pairwise.cuda.ROOM)
+CONTEXT_BYTES = 512 << 20  # that CUDA and its kernels take of a card, beside --vram; about, until measured
+PINNED_BYTES = 8 << 20  # of the host, for each workspace (readwarp.device.memory)
+SIMULATED_VRAM = 1 << 30
 SHAPE = Shape(read_length=150, candidates_per_read=4, cells_per_candidate=40)
 
 
 def planned_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int) -> Plan:
-    """The host's plan, its batches cut to what fits the card with the least memory. Raises MemoryBudgetError."""
+    """The host's plan. Raises MemoryBudgetError."""
     budget = resources.memory or int(FREE_SHARE * free_memory())
-    made = plan(budget, host_costs(index, sort_bytes), SHAPE, resources.threads, resources.batch_bases)
-    room = resources.vram or backend.free_memory(FREE_SHARE)
-    if backend.name == "cpu" or room is None:
-        return made
-    sharing = -(-made.workers // len(backend.devices))
-    there = plan(room, device_costs(index), SHAPE, sharing, made.batch_bases, "--vram")
-    workers = min(made.workers, there.workers * len(backend.devices))
-    return replace(made, batch_bases=there.batch_bases, workers=workers)
+    costs = host_costs(index, sort_bytes, backend)
+    return plan(budget, costs, SHAPE, workers_of(resources.threads, len(backend.devices)), resources.batch_bases)
 
 
-def host_costs(index: Index, sort_bytes: int) -> Costs:
+def planned_card(resources: Resources, planned: Plan, index: Index, backend: Backend) -> CardPlan | None:
+    """What each card is given, by the one with the least memory; None on the CPU. Raises MemoryBudgetError."""
+    if backend.name == "cpu":
+        return None
+    room = resources.vram or backend.free_memory(FREE_SHARE) or SIMULATED_VRAM
+    return plan_card(room, card_of(index), ceil(planned.workers / len(backend.devices)), planned.batch_bases)
+
+
+def host_costs(index: Index, sort_bytes: int, backend: Backend) -> Costs:
     """The index is counted as if all of it were in memory."""
     return Costs(
-        fixed=PROGRAM_BYTES + index_bytes(index) + sort_bytes,
+        fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,
+        fixed_per_worker=PINNED_BYTES if backend.name == "cuda" else 0,
         work_per_read=400,
         work_per_base=8,
         work_per_candidate=150,
@@ -40,17 +46,28 @@ def host_costs(index: Index, sort_bytes: int) -> Costs:
     )
 
 
-def device_costs(index: Index) -> Costs:
-    """Reads, seeds and candidates of a batch lie on the card while a worker has it; nothing waits there."""
-    return Costs(
-        fixed=index_bytes(index),
-        fixed_per_worker=LAUNCH_BYTES,
-        work_per_read=300,
-        work_per_base=20,
-        work_per_candidate=200,
-    )
+def card_of(index: Index) -> Card:
+    return Card(reference_bytes(index), seed_bytes(index), workspace_bytes)
 
 
-def index_bytes(index: Index) -> int:
-    arrays = (index.reference.packed, index.bucket_starts, index.tags, index.positions)
+def card_for(bases: int) -> Card:
+    """Of an index of so many reference bases, with the standard seeds: one for every five bases."""
+    parameters = SeedParameters()
+    entries = bases // (parameters.k - parameters.s + 1)
+    seeds = 4 * ((1 << bucket_bits_for(bases)) + 1) + (2 + 4) * entries
+    return Card(-(-bases // 2) + 16, seeds, workspace_bytes)
+
+
+def workspace_bytes(bases: int, seeded: bool) -> int:
+    """What a batch takes of a card at the rates of SHAPE."""
+    return 300 * bases
+
+
+def reference_bytes(index: Index) -> int:
+    return int(index.reference.packed.nbytes)
+
+
+def seed_bytes(index: Index) -> int:
+    """Of what is on a card if seeds are looked up there."""
+    arrays = (index.reference.contig_offsets, index.bucket_starts, index.tags, index.positions)
     return sum(array.nbytes for array in arrays)

@@ -2,19 +2,31 @@
 
 import argparse
 import os
+from pathlib import Path
 
+from readwarp.cli import options as shared
 from readwarp.cli.reporting import show
 from readwarp.device.driver import Driver, has_card, read_driver
 
 EPILOG = """\
-example:
+examples:
   readwarp doctor
+  readwarp doctor --vram 8G --index ref.fa.rwx
+  readwarp doctor --vram 80G --threads 16          a card of another machine, human genome
 """
+HUMAN = 3_100_000_000  # bases
 OLDEST_CUDA, OLDEST_CAPABILITY = 12, (7, 5)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """No options: it looks, and says."""
+    group = parser.add_argument_group("plan of a GPU's memory, with or without a GPU")
+    group.add_argument("--vram", type=shared.size, metavar="SIZE", help="plan for so much memory, such as 8G")
+    group.add_argument(
+        "--index", type=Path, metavar="REF.rwx", help="plan for this index [with --vram: one of a human genome]"
+    )
+    group.add_argument(
+        "-t", "--threads", type=shared.count, metavar="N", help="plan for so many threads [all this process may use]"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -26,8 +38,34 @@ def run(options: argparse.Namespace) -> int:
     table.add_column(overflow="fold")
     for name, value in [*machine_rows(), *gpu_rows(driver), *software_rows()]:
         table.add_row(name, value)
-    show(table, "", *advice(driver, cuda_problem()))
+    planned = plan_lines(options, driver) if options.vram or options.index else []
+    show(table, "", *advice(driver, cuda_problem()), *planned)
     return 0
+
+
+def plan_lines(options: argparse.Namespace, driver: Driver | str) -> list[str]:
+    """How `align` would use a card of --vram bytes, or each card that is there. Raises MemoryBudgetError."""
+    from readwarp.cli.budget import CONTEXT_BYTES, FREE_SHARE, card_for, card_of
+    from readwarp.device.machine import usable_threads
+    from readwarp.index import Index
+    from readwarp.stream.plan import USUAL_BATCH, least_bytes, plan_card, readable, workers_of
+
+    card = card_of(Index.open(options.index)) if options.index else card_for(HUMAN)
+    shown = () if isinstance(driver, str) else driver.devices
+    free = {f"cuda:{i}": int(FREE_SHARE * (device.free or device.memory)) for i, device in enumerate(shown)}
+    rooms = {"a card": options.vram} if options.vram else free
+    what = str(options.index or f"an index of {HUMAN:,} bases")
+    threads = workers_of(options.threads or usable_threads(), 1)
+    lines = ["", f"{what}: {readable(card.reference)} for bases, {readable(card.seeds)} for seeds"]
+    for name, room in rooms.items():
+        made = plan_card(room, card, threads, USUAL_BATCH)
+        side = "the card" if made.seeding == "cuda" else "the CPU"
+        lines += [
+            f"{name} with --vram {readable(room)}: {made.workspaces} batches in flight of {made.batch_bases:,} bases, "
+            f"{readable(made.capacity)} each; seeds are looked up on {side}; {readable(made.device_bytes)} are taken"
+        ]
+    context = f"about {readable(CONTEXT_BYTES)} more for CUDA itself"
+    return [*lines, f"at least --vram {readable(least_bytes(card))}; {context}"]
 
 
 def machine_rows() -> list[tuple[str, str]]:
@@ -48,13 +86,16 @@ def gpu_rows(driver: Driver | str) -> list[tuple[str, str]]:
 
     if isinstance(driver, str):
         return [("GPU", driver)]
+    from readwarp.device.lanes import form_of
+
     rows = [("CUDA driver", f"{driver.version or 'version unknown'}, up to CUDA {driver.cuda[0]}.{driver.cuda[1]}")]
     for ordinal, device in enumerate(driver.devices):
         major, minor = device.compute_capability
         free = "" if device.free is None else f", {readable(device.free)} of it free"
-        rows.append(
-            (f"cuda:{ordinal}", f"{device.name}, compute capability {major}.{minor}, {readable(device.memory)}{free}")
-        )
+        is_new_enough = device.compute_capability >= OLDEST_CAPABILITY
+        kernels = f", {form_of(device.compute_capability)} kernels" if is_new_enough else ""
+        text = f"{device.name}, compute capability {major}.{minor}{kernels}, {readable(device.memory)}{free}"
+        rows.append((f"cuda:{ordinal}", text))
     if not driver.devices:
         rows.append(("GPU", "none shown to this process (CUDA_VISIBLE_DEVICES?)"))
     return rows

@@ -5,10 +5,12 @@ order); `to_device` and `to_host` move the arrays of one of the types in `batche
 A step without a `cuda.py` runs on the host on either side.
 """
 
+import logging
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -16,10 +18,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from readwarp.device import failure
+from readwarp.device.claims import Claim, claim
+from readwarp.device.driver import Device, let_waiting_threads_sleep, read_driver
 from readwarp.errors import DeviceError, UsageError
 
 T = TypeVar("T")
-OUT_OF_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
+SIMULATED, UNKNOWN = Device("simulated", (7, 5), 0, None), Device("GPU", (0, 0), 0, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +37,16 @@ class Backend:
         side = self.name if find_spec(f"{package}.{self.name}") else "cpu"
         return import_module(f"{package}.{side}")
 
-    def device_of(self, worker: int) -> int:
-        """The device that a worker's batches run on; workers take turns. 0 on the CPU."""
-        return self.devices[worker % len(self.devices)] if self.devices else 0
+    @contextmanager
+    def on(self, device: int) -> Iterator[None]:
+        """The calling thread works on this device inside; errors of CUDA there name it. Nothing on the CPU."""
+        if self.name == "cpu":
+            yield
+            return
+        from readwarp.device.jit import cuda
 
-    def bind(self, device: int) -> None:
-        """Make `device` the one that the calling thread uses from here on."""
-        if self.name == "cuda":
-            from readwarp.device.jit import cuda
-
-            cuda.select_device(device)
+        with failure.named(f"cuda:{device} ({described(device).name})"), cuda.gpus[device]:
+            yield
 
     def free_memory(self, share: float) -> int | None:
         """That share of the free bytes of the card with the least; None on the CPU and in the simulator."""
@@ -51,13 +56,13 @@ class Backend:
 
         free = []
         for device in self.devices:
-            with cuda.gpus[device]:
+            with self.on(device):
                 free.append(cuda.current_context().get_memory_info()[0])
         return int(share * min(free))
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Whether the error says that the card is full, so that half a batch may still fit."""
-        return self.name == "cuda" and getattr(error, "code", None) == OUT_OF_MEMORY
+        return self.name == "cuda" and failure.is_out_of_memory(error)
 
     def frame(self) -> AbstractContextManager[object]:
         """Device memory that the calling thread takes inside is given back at the end; nothing on the CPU."""
@@ -107,19 +112,24 @@ def _downloaded(value: Any, download: Callable[..., tuple[np.ndarray, ...]]) -> 
 
 
 def choose(device: str) -> Backend:
-    """auto | cpu | cuda | cuda:0,1 -> Backend. auto takes the GPU when one works. Raises UsageError, DeviceError."""
+    """auto | cpu | cuda | cuda:0,1 -> Backend. Raises UsageError, DeviceError.
+
+    auto takes a GPU when one works; it and cuda take one that no other process uses (`readwarp.device.claims`), and
+    say so where each is taken.
+    """
     if device == "cpu":
         return Backend("cpu")
     kind, _, numbers = device.partition(":")
     if kind == "auto" and not numbers:
-        return Backend("cpu") if is_simulated() or unusable() else Backend("cuda", (0,))
-    wanted = numbers.split(",") if numbers else ["0"]
+        return Backend("cpu") if is_simulated() or unusable() else _cuda(device, ())
+    wanted = numbers.split(",") if numbers else []
     if kind != "cuda" or device.endswith(":") or not all(n.isdecimal() for n in wanted):
         raise UsageError(f"--device {device}: not one of auto, cpu, cuda, cuda:0,1")
     return _cuda(device, tuple(dict.fromkeys(map(int, wanted))))
 
 
 def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
+    """These devices, the least used one where none is named."""
     reason = unusable()
     if reason:
         raise DeviceError(f"--device {asked}: {reason}")
@@ -129,7 +139,41 @@ def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
     missing = [n for n in wanted if n >= present]
     if missing:
         raise DeviceError(f"--device {asked}: no device {missing[0]}; this machine shows {present}")
-    return Backend("cuda", wanted)
+    devices = tuple(taken(device) for device in wanted) or (taken(None),)
+    if not is_simulated():
+        for device in devices:
+            let_waiting_threads_sleep(device)
+    return Backend("cuda", devices)
+
+
+_claims: dict[int, Claim | None] = {}  # of this process, until its end
+
+
+def taken(wanted: int | None) -> int:
+    """The device wanted, or the one this process has, or the least used one; other processes are told by a lock."""
+    if wanted in _claims or (wanted is None and _claims):
+        return next(iter(_claims)) if wanted is None else wanted
+    uuids = [] if is_simulated() else [device.uuid for device in devices()]
+    made = claim(uuids if wanted is None else uuids[wanted : wanted + 1])
+    if wanted is None and made and made.others:
+        text = "every GPU is taken: sharing cuda:%d with %d other processes"
+        logging.getLogger("readwarp").warning(text, made.card, made.others)
+    device = wanted if wanted is not None else made.card if made else 0
+    _claims[device] = made
+    return device
+
+
+@cache
+def devices() -> tuple[Device, ...]:
+    """Those that the driver shows to this process; none without a driver."""
+    driver = read_driver()
+    return () if isinstance(driver, str) else driver.devices
+
+
+def described(device: int) -> Device:
+    if is_simulated():
+        return SIMULATED
+    return devices()[device] if device < len(devices()) else UNKNOWN
 
 
 def unusable() -> str | None:

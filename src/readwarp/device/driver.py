@@ -1,13 +1,17 @@
 """What the CUDA driver says, asked through its C interface: works with no CUDA package installed.
 
-Sources: CUDA Driver API (cuInit, cuDriverGetVersion, cuDeviceGetAttribute) and NVML reference manuals, NVIDIA.
+Sources: CUDA Driver API (cuInit, cuDriverGetVersion, cuDeviceGetAttribute, cuDevicePrimaryCtxSetFlags) and NVML
+reference manuals, NVIDIA.
 """
 
 import ctypes
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from uuid import UUID
 
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
+BLOCKING_SYNC = 4  # CU_CTX_SCHED_BLOCKING_SYNC
 NVIDIA_VENDOR = "0x10de"
 
 
@@ -17,6 +21,8 @@ class Device:
     compute_capability: tuple[int, int]
     memory: int  # bytes
     free: int | None  # bytes, None where NVML does not say
+    uuid: str = ""  # of the card, or of the part of one (MIG) that is shown
+    bus: str = ""  # PCI address, by which NVML knows it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +58,54 @@ def has_card() -> bool:
     return any(v.read_text().strip() == NVIDIA_VENDOR for v in displays)
 
 
+def let_waiting_threads_sleep(ordinal: int) -> None:
+    """A thread that waits for the card leaves its core to others; to be asked before the card is used.
+
+    The driver's own way is to spin, which takes the cores from the steps of the host. Where the driver refuses, that
+    remains.
+    """
+    try:
+        cuda = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return
+    handle = ctypes.c_int()
+    if not cuda.cuInit(0) and not cuda.cuDeviceGet(ctypes.byref(handle), ordinal):
+        cuda.cuDevicePrimaryCtxSetFlags_v2(handle, BLOCKING_SYNC)
+
+
+def energy(device: Device) -> float | None:
+    """Joules that the whole card has used since the driver was loaded (Volta and newer); None where NVML has no say."""
+    nvml, millijoules = _nvml(), ctypes.c_ulonglong()
+    handle = _handle(nvml, device.bus.encode())
+    if nvml is None or handle is None or nvml.nvmlDeviceGetTotalEnergyConsumption(handle, ctypes.byref(millijoules)):
+        return None
+    return millijoules.value / 1000
+
+
+def free_memory(device: Device) -> int | None:
+    """Bytes free on the card now, of all processes; None where NVML has no say."""
+    return _free_memory(_nvml(), device.bus.encode())
+
+
 def _device(cuda: ctypes.CDLL, nvml: ctypes.CDLL | None, ordinal: int) -> Device:
     handle, memory = ctypes.c_int(), ctypes.c_size_t()
-    name, bus = ctypes.create_string_buffer(256), ctypes.create_string_buffer(64)
+    name, bus, uuid = (ctypes.create_string_buffer(size) for size in (256, 64, 16))
     cuda.cuDeviceGet(ctypes.byref(handle), ordinal)
     cuda.cuDeviceGetName(name, 256, handle)
     cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), handle)
     cuda.cuDeviceGetPCIBusId(bus, 64, handle)
+    cuda.cuDeviceGetUuid_v2(uuid, handle)
     capability = []
     for attribute in (MAJOR, MINOR):
         value = ctypes.c_int()
         cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, handle)
         capability.append(value.value)
-    return Device(name.value.decode(), (capability[0], capability[1]), memory.value, _free_memory(nvml, bus.value))
+    free = _free_memory(nvml, bus.value)
+    identity = str(UUID(bytes=uuid.raw))
+    return Device(name.value.decode(), (capability[0], capability[1]), memory.value, free, identity, bus.value.decode())
 
 
+@cache
 def _nvml() -> ctypes.CDLL | None:
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
@@ -80,8 +119,15 @@ def _driver_version(nvml: ctypes.CDLL | None) -> str | None:
     return None if nvml is None or nvml.nvmlSystemGetDriverVersion(text, 96) else text.value.decode()
 
 
-def _free_memory(nvml: ctypes.CDLL | None, bus: bytes) -> int | None:
-    handle, sizes = ctypes.c_void_p(), (ctypes.c_ulonglong * 3)()  # total, free, used
-    if nvml is None or nvml.nvmlDeviceGetHandleByPciBusId_v2(bus, ctypes.byref(handle)):
+def _handle(nvml: ctypes.CDLL | None, bus: bytes) -> ctypes.c_void_p | None:
+    handle = ctypes.c_void_p()
+    if not bus or nvml is None or nvml.nvmlDeviceGetHandleByPciBusId_v2(bus, ctypes.byref(handle)):
         return None
-    return None if nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(sizes)) else sizes[1]
+    return handle
+
+
+def _free_memory(nvml: ctypes.CDLL | None, bus: bytes) -> int | None:
+    handle, sizes = _handle(nvml, bus), (ctypes.c_ulonglong * 3)()  # total, free, used
+    if nvml is None or handle is None or nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(sizes)):
+        return None
+    return int(sizes[1])

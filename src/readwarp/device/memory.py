@@ -15,9 +15,13 @@ free again when the stream has been waited for.
 
 A planned workspace has a fixed capacity, and raises WorkspaceFullError where a batch needs more. One without, which
 `current` makes for threads that have none (calls from Python), takes further blocks and frees them with its last frame.
+
+When the card was busy with a stream is told by two events of its own: one before the first work that a waiting stream
+is given, one behind the last. They are read where the thread waits for the stream anyhow.
 """
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -50,13 +54,22 @@ class Workspace:
         self._depth = 0
         self._pinned: ndarray = cuda.pinned_array(pinned, np.uint8)
         self._staged = 0  # pinned bytes that the stream may still read
+        self._began, self._ended = cuda.event(), cuda.event()
+        self._is_at_work = False  # the stream has been given work since it was last waited for
         self.high_water = 0  # most device bytes handed out at once
         self.bytes_up = self.bytes_down = 0
+        self.batches = 0  # it was lent for (readwarp.device.workspaces)
+        self.spans: list[tuple[float, float]] = []  # of time.perf_counter: when a planned workspace's stream had work
 
     @property
     def allocated(self) -> int:
         """Device bytes taken from the card."""
         return sum(block.size for block in self._blocks)
+
+    @property
+    def left(self) -> int | None:
+        """Device bytes that can still be handed out; None where no capacity was planned."""
+        return None if self.capacity is None else self.capacity - self._used
 
     @contextmanager
     def frame(self) -> Iterator["Workspace"]:
@@ -69,9 +82,9 @@ class Workspace:
             self._depth -= 1
             self._block, self._used = mark
             if self._depth == 0 and self.capacity is None:
-                self.stream.synchronize()
+                self.synchronize()
                 self._blocks.clear()
-                self._block = self._used = self._staged = 0
+                self._block = self._used = 0
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """A device array, its content undefined. Raises WorkspaceFullError."""
@@ -109,11 +122,21 @@ class Workspace:
 
     def synchronize(self) -> None:
         """Wait until all that was asked of the stream is done."""
+        if self._is_at_work:
+            self._ended.record(self.stream)
         self.stream.synchronize()
         self._staged = 0
+        if self._is_at_work:
+            self._is_at_work, now = False, time.perf_counter()
+            busy = self._began.elapsed_time(self._ended) / 1000
+            if busy > 0 and self.capacity is not None:  # the simulator keeps no time
+                self.spans.append((now - busy, now))
 
     def _take(self, nbytes: int) -> Any:
-        """The next bytes, as a view of a block."""
+        """The next bytes, as a view of a block; work on them follows."""
+        if not self._is_at_work:
+            self._began.record(self.stream)
+            self._is_at_work = True
         while self._block < len(self._blocks) and self._used + nbytes > self._blocks[self._block].size:
             if self.capacity is not None:
                 left = self.capacity - self._used

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 from readwarp.batches import ReadBatch, Segment
-from readwarp.errors import MemoryBudgetError
 
 U = TypeVar("U")
 
@@ -34,20 +33,38 @@ def reads_between(batch: ReadBatch, start: int, stop: int) -> ReadBatch:
     )
 
 
-def in_halves(
-    batch: ReadBatch, work: Callable[[ReadBatch], U], out_of_memory: Callable[[BaseException], bool]
-) -> list[U]:
-    """[work(batch)], or the results of ever smaller parts of it, in order, where a part was too much for the device."""
-    try:
-        return [work(batch)]
-    except Exception as error:
-        if not out_of_memory(error):
-            raise
+class Halving:
+    """Work on batches, in halves where one is too much for a card. One for a run, for any number of threads."""
+
+    def __init__(self, is_out_of_memory: Callable[[BaseException], bool]) -> None:
+        self._is_out_of_memory = is_out_of_memory
+        self._too_many = 1 << 62  # reads that were too much once; so many are not tried again
+
+    def __call__(
+        self,
+        batch: ReadBatch,
+        work: Callable[[ReadBatch], U],
+        on_host: Callable[[ReadBatch], U],
+        count: Callable[[str, int], None],
+    ) -> list[U]:
+        """[work(batch)], or the results of ever smaller parts of it, in order.
+
+        `on_host` does what cannot be cut further; `count` is told of both: batches_halved, reads_on_host.
+        """
         middle = _middle(batch)
-        if middle is None:
-            raise MemoryBudgetError("the device has not enough free memory for a single pair of reads") from error
-    parts = reads_between(batch, 0, middle), reads_between(batch, middle, len(batch))
-    return [result for part in parts for result in in_halves(part, work, out_of_memory)]
+        if len(batch) < self._too_many or middle is None:
+            try:
+                return [work(batch)]
+            except Exception as error:
+                if not self._is_out_of_memory(error):
+                    raise
+            if middle is None:
+                count("reads_on_host", len(batch))
+                return [on_host(batch)]
+            self._too_many = min(self._too_many, len(batch))
+        count("batches_halved", 1)
+        parts = reads_between(batch, 0, middle), reads_between(batch, middle, len(batch))
+        return [result for part in parts for result in self(part, work, on_host, count)]
 
 
 def _middle(batch: ReadBatch) -> int | None:

@@ -1,0 +1,64 @@
+"""Which cards of a shared machine are taken, told by lock files, so that each process takes a card of its own.
+
+A card has places, each a file in the temporary folder that its user keeps locked while the process lives: a process
+that wants any card takes the lowest free place of all cards, so a card that nobody uses first, else the least used.
+The system gives the locks back however a process ends. Files are named after the cards' UUIDs, so that processes
+which are shown different cards (CUDA_VISIBLE_DEVICES) agree on them.
+"""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+MOST_PLACES = 1024  # of a card; more users than that are not counted
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A card that is used by this process; the lock lasts until `release`, or the end of the process."""
+
+    card: int  # which of those asked for
+    others: int  # users that were there before
+    lock: int  # file descriptor
+
+    def release(self) -> None:
+        os.close(self.lock)
+
+
+def claim(uuids: Sequence[str], folder: Path | None = None) -> Claim | None:
+    """The least used of the cards; None where the folder takes no lock files, so that nobody can tell."""
+    folder = folder or Path(tempfile.gettempdir())
+    for place in range(MOST_PLACES):
+        for card, uuid in enumerate(uuids):
+            try:
+                lock = _locked(folder / f"readwarp-{uuid}.{place}.lock")
+            except OSError:
+                return None
+            if lock is not None:
+                return Claim(card, place, lock)
+    return None
+
+
+def _locked(path: Path) -> int | None:
+    """The file, locked; None where another process, or another claim of this one, has it. Raises OSError.
+
+    A file that another user made can be locked without leave to write to it; in folders such as /tmp it may not even
+    be opened with O_CREAT (fs.protected_regular).
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        file = os.open(path, flags)
+    except FileNotFoundError:
+        file = os.open(path, flags | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        return None
+    except OSError:
+        os.close(file)
+        raise
+    return file

@@ -1,0 +1,47 @@
+"""Errors of a card in one line: which card, during which stage of the run, and what the driver says.
+
+Kernels run after the call that launches them, so the driver reports a failure at the next wait: the stage (see
+`readwarp.metrics`) tells which kernels were at work then.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from readwarp.errors import DeviceError, KernelError, ReadwarpError, WorkspaceFullError
+
+OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
+LOST = (  # the card is gone or cannot be trusted, whatever ran on it
+    "CUDA_ERROR_DEINITIALIZED",
+    "CUDA_ERROR_DEVICE_UNAVAILABLE",
+    "CUDA_ERROR_NO_DEVICE",
+    "CUDA_ERROR_INVALID_DEVICE",
+    "CUDA_ERROR_INVALID_CONTEXT",
+    "CUDA_ERROR_CONTEXT_IS_DESTROYED",
+    "CUDA_ERROR_ECC_UNCORRECTABLE",
+    "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+    "CUDA_ERROR_UNKNOWN",
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the error says that the card, or what was planned of it, is full, so that half a batch may still fit."""
+    return isinstance(error, WorkspaceFullError) or (_is_of_cuda(error) and OUT_OF_MEMORY in str(error))
+
+
+@contextmanager
+def named(card: str) -> Iterator[None]:
+    """Errors of CUDA inside become a DeviceError (the card is lost) or a KernelError; others pass."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, ReadwarpError) or is_out_of_memory(error) or not _is_of_cuda(error):
+            raise
+        reason = ": ".join((*getattr(error, "__notes__", ())[:1], str(getattr(error, "msg", error))))
+        if any(name in reason for name in LOST):
+            raise DeviceError(f"{card} is lost {reason}") from error
+        raise KernelError(f"a kernel failed on {card} {reason}") from error
+
+
+def _is_of_cuda(error: BaseException) -> bool:
+    """By the module of its class, so that nothing is imported; the simulator's begin with the thread they come from."""
+    return type(error).__module__.startswith(("numba.cuda", "cuda.")) or str(error).startswith("tid=[")

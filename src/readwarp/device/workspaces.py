@@ -1,0 +1,124 @@
+"""The workspaces of all cards in use: a batch borrows one, and with it the card, for as long as it is worked on.
+
+They are taken at once, before the first batch, and lent in turn, so that batches go round the cards and a faster card
+gets more of them. On the CPU there are none, and borrowing costs nothing.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from threading import RLock
+from typing import Any
+
+from readwarp.device.backend import Backend, described, is_simulated
+from readwarp.device.driver import energy, read_driver
+from readwarp.device.lanes import form_of
+
+_one_launch = RLock()  # of the simulator, which runs one kernel at a time
+
+
+class Workspaces:
+    """`number` workspaces of `capacity` bytes on each card."""
+
+    def __init__(self, backend: Backend, number: int = 0, capacity: int = 0) -> None:
+        """Takes the memory. Raises what the driver raises when a card has not so much (`Backend.is_out_of_memory`)."""
+        self._backend, self._free = backend, SimpleQueue[tuple[int, Any]]()
+        self.of: dict[int, list[Any]] = {device: [] for device in backend.devices}
+        self._started, self._energy = time.perf_counter(), {device: _energy(device) for device in backend.devices}
+        if backend.name == "cpu":
+            return
+        from readwarp.device.memory import Workspace
+
+        for _ in range(number):
+            for device in backend.devices:
+                with backend.on(device):
+                    made = Workspace(capacity)
+                self.of[device].append(made)
+                self._free.put((device, made))
+
+    @property
+    def allocated(self) -> int:
+        """Bytes taken on each card (on the one where they are most)."""
+        return max((sum(w.allocated for w in each) for each in self.of.values()), default=0)
+
+    @contextmanager
+    def borrowed(self) -> Iterator[int]:
+        """Inside, the calling thread works on the device given, with a workspace of its own; waits until one is free.
+
+        Not to be nested. On the CPU the device is 0.
+        """
+        if self._backend.name == "cpu":
+            yield 0
+            return
+        from readwarp.device import memory
+
+        device, workspace = self._free.get()
+        try:
+            with self._backend.on(device), _alone():
+                memory.bind(workspace)
+                workspace.batches += 1
+                try:
+                    yield device
+                finally:
+                    memory.bind(None)
+        finally:
+            self._free.put((device, workspace))
+
+    def facts(self, index_bytes: int = 0) -> list[dict[str, object]]:
+        """What each card is and did since the workspaces were made; index_bytes: what lies there besides them."""
+        seconds = time.perf_counter() - self._started
+        return [{**identity(device), **self._done(device, index_bytes, seconds)} for device in self.of]
+
+    def _done(self, device: int, index_bytes: int, seconds: float) -> dict[str, object]:
+        mine = self.of[device]
+        busy = union(span for workspace in mine for span in workspace.spans)
+        said: dict[str, object] = {
+            "batches": sum(workspace.batches for workspace in mine),
+            "workspaces": len(mine),
+            "vram_planned_bytes": index_bytes + sum(workspace.allocated for workspace in mine),
+            "vram_high_water_bytes": index_bytes + sum(workspace.high_water for workspace in mine),
+            "bytes_up": index_bytes + sum(workspace.bytes_up for workspace in mine),
+            "bytes_down": sum(workspace.bytes_down for workspace in mine),
+            "busy_seconds": round(busy, 3),
+            "busy_share": round(busy / seconds, 4),
+        }
+        before, now = self._energy[device], _energy(device)
+        if before is not None and now is not None:
+            said |= {"energy_joules": round(now - before, 1), "mean_watts": round((now - before) / seconds, 1)}
+        return said
+
+
+def identity(device: int) -> dict[str, object]:
+    """Number, name and driver of a device, and the form of the kernels it gets."""
+    known, driver = described(device), None if is_simulated() else read_driver()
+    major, minor = known.compute_capability
+    return {
+        "device": device,
+        "name": known.name,
+        "driver": None if driver is None or isinstance(driver, str) else driver.version,
+        "compute_capability": f"{major}.{minor}",
+        "kernel_form": form_of(known.compute_capability),
+    }
+
+
+def union(spans: Iterable[tuple[float, float]]) -> float:
+    """The length of what is covered by at least one of the intervals."""
+    covered, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        covered += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return covered
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    if is_simulated():
+        with _one_launch:
+            yield
+    else:
+        yield
+
+
+def _energy(device: int) -> float | None:
+    return energy(described(device))
