@@ -1,0 +1,37 @@
+rule reference:
+    input:
+        config["reference"],
+    output:
+        fasta="results/reference/ref.fa",
+        fai="results/reference/ref.fa.fai",
+    log:
+        "logs/reference.log",
+    conda:
+        "../envs/tools.yaml"
+    shell:
+        "(bgzip -dc {input} > {output.fasta} && samtools faidx {output.fasta}) 2> {log}"
+
+
+rule simulate:
+    """Reads that carry their true place in their names, from both haplotypes of the sample."""
+    input:
+        reference="results/reference/ref.fa",
+        variants=config["variants"],
+    output:
+        "results/reads/{depth}x_1.fq",
+        "results/reads/{depth}x_2.fq",
+        "results/reads/{depth}x.truth.vcf",
+    log:
+        "logs/simulate/{depth}x.log",
+    conda:
+        "../envs/tools.yaml"
+    params:
+        prefix=lambda wildcards: f"results/reads/{wildcards.depth}x",
+        tools=TOOLS,
+        contig=config["contig"],
+        length=config["length"],
+        insert_size=config["insert"],
+        seed=config["seed"],
+    shell:
+        "python {params.tools}/simulate_diploid.py {input.reference} {input.variants} {params.prefix} --contig {params.contig}"
+        " --depth {wildcards.depth} --length {params.length} --insert {params.insert_size} --seed {params.seed} > {log} 2>&1"
