@@ -1,6 +1,8 @@
 """Slow plain Python for the tests of index, seed and chain: syncmers, look-ups, chains; and references and reads."""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -82,3 +84,16 @@ def read_batch(reads: list[str]) -> ReadBatch:
         0, 0, bases, np.full(bases.size, 30, np.uint8), offsets, none, zeros, none, zeros,
         np.zeros(len(reads), np.uint8), np.full(len(reads), -1, np.int32),
     )  # fmt: skip
+
+
+@contextmanager
+def planned(capacity: int) -> Iterator:
+    """A workspace of so many bytes, the calling thread's meanwhile."""
+    from readwarp.device import memory
+
+    workspace = memory.Workspace(capacity)
+    memory.bind(workspace)
+    try:
+        yield workspace
+    finally:
+        memory.bind(None)

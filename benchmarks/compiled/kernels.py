@@ -44,30 +44,34 @@ class Kernel:
 SEQUENCES = "u1[] i8[] i8[] u1[] i8[] i8[]"
 COSTS = "i8 i8 i8 i8 i8"
 
+SCAN = [
+    Kernel("scan sum_tiles", "device.cuda_scan", "sum_tiles", "i4[] i8[]", 64),
+    Kernel("scan scan_tiles", "device.cuda_scan", "scan_tiles", "i4[] i8[] i8[]", 64),
+]
 SEED = [
-    Kernel(f"seed {name}", "align.seed.cuda", name, arguments, 128, hot=is_hot)
-    for name, arguments, is_hot in (
-        ("sketch_reads", "u1[] i8[] i8 i8 i8 i8[] u8[] i4[] u1[] i8[] u1[]", False),  # its ring is indexed
-        ("look_up", "i8[] i8[] u8[] u4[] u2[] i8 u4[] u4[]", True),
-        ("choose", "i8[] i8[] u4[] i8 i8 i8 i8[] i8[] i4[]", True),
-        ("emit", "i8[] i8[] i8[] i4[] u1[] u4[] u4[] i8[] u2[] u4[] i8 i8[] u8[] i8[]", False),  # counters on the stack
-        ("close_up", "u8[] i8[] u8[] i8[]", True),
+    Kernel(f"seed {name}", "align.seed.cuda", name, arguments, threads)
+    for name, arguments, threads in (
+        ("sketch_reads", "u1[] i8[] i8 i8 i8 u8[] i4[] i4[] u1[]", 128),
+        ("look_up", "u8[] i4[] u4[] u2[] i8", 128),
+        ("choose", "i8[] i8 i4[] u8[] i8 i8 i8 i4[] i4[] i4[]", 128),
+        ("emit", "i8[] i8 i8 i4[] u8[] i4[] i4[] u2[] u4[] i8[] u8[] i4[]", 32),
+        ("sort_anchors", "u8[] i8[] u8[] i8[]", 32),
     )
 ]
 CHAIN = [
-    Kernel(f"chain {name}", "align.chain.cuda", name, arguments, 128)
-    for name, arguments in (
-        ("chain_reads", "i8[] u8[] i8[] i8[] i8 i8 i8 i8 i4[] i4[] i8[] i8[,] i8[]"),
-        ("close_up", "i8[] i8[,] i8[] i8[] i8[] i4[] i4[] u1[] i4[] i4[]"),
+    Kernel(f"chain {name}", "align.chain.cuda", name, arguments, threads)
+    for name, arguments, threads in (
+        ("chain_reads", "i8[] u8[] i8[] i8[] i8 i8 i8 i8 i4[] i4[] i8[,] i4[]", 32),
+        ("close_up", "i8[] i8[,] i8[] i8[] i8[] i4[] i4[] u1[] i4[] i4[]", 128),
     )
 ]
 EXTEND = [
     Kernel(f"extend {name}", "align.extend.cuda", name, arguments, 128)
     for name, arguments in (
-        ("orient", "u1[] i8[] u1[]"),
-        ("unpack_windows", "u1[] i8[] i8[] i8[] u1[]"),
-        ("score_ungapped", f"u1[] i8[] i8[] i8[] i8[] i8[] u1[] {COSTS} i8 i4[] i4[] i8[] u1[]"),
-        ("trace_ungapped", f"u1[] i8[] i8[] i4[] i4[] i8[] u1[] u1[] {COSTS} i8[,]"),
+        ("orient_reads", "u1[] i8[] u1[]"),
+        ("unpack_windows", "u1[] i8[] i8[] u1[]"),
+        ("score_ungapped", "u1[] i8[] i4[] i8[] i8[] i8[] u1[] i4 i4 i4 i4 i4 i4[] i4[] i8[] u1[]"),
+        ("trace_ungapped", "u1[] i8[] i4[] i4[] i4[] i8[] u1[] u1[] i4 i4 i4 i4 i4 i4[] i4[] i4[]"),
     )
 ]
 PAIRWISE = [
@@ -108,4 +112,4 @@ PAIR_HMM = [
     Kernel("pairhmm find_small", "call.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
 ]  # fmt: skip
 
-KERNELS = (*SEED, *CHAIN, *EXTEND, *PAIRWISE, *PILEUP, *PAIR_HMM)
+KERNELS = (*SCAN, *SEED, *CHAIN, *EXTEND, *PAIRWISE, *PILEUP, *PAIR_HMM)

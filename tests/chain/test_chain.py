@@ -1,20 +1,17 @@
 """Chains against plain Python, geometry by hand, and CPU against CUDA."""
 
-import os
-import subprocess
-import sys
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readwarp.align.chain.cpu import chain_hits
-from readwarp.batches import Chains, SeedHits, Status
+from readwarp.batches import Chains, ReadBatch, SeedHits, Status
 from readwarp.config import ChainParameters, SeedParameters
+from readwarp.device import memory
 from readwarp.device.backend import Backend
-from seeding import read_batch
+from seeding import planned, read_batch
 
 K, LENGTH = 20, 150
 CONTIGS = np.array([0, 1000, 5000, 100_000, 5_000_000_000], np.int64)
@@ -158,51 +155,47 @@ def test_same_as_plain_python(anchors, max_chains, drop):
     assert chained(anchors, max_chains=max_chains, drop=drop) == plain(anchors, LENGTH, p)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.lists(anchor_lists, max_size=5), st.sampled_from([2, 64]))
-def test_cuda_gives_the_same_bytes(reads, max_chains):
+def on_card(batch: ReadBatch, hits: SeedHits, p: ChainParameters) -> Chains:
     from readwarp.align.chain import cuda
 
-    backend, p = Backend("cuda", (0,)), ChainParameters(max_chains=max_chains, drop=0.3)
+    backend = Backend("cuda", (0,))
+    with backend.frame():
+        there, borders = backend.to_device(batch, "bases", "read_offsets"), memory.current().upload(CONTIGS)
+        return cuda.chain_hits(there, backend.to_device(hits), borders, SeedParameters(), p)
+
+
+def assert_same_on_card(reads: list[list[Anchor]], p: ChainParameters) -> Chains:
     batch, hits = read_batch(["A" * LENGTH] * len(reads)), hits_of(reads)
-    here = chain_hits(batch, hits, CONTIGS, SeedParameters(), p)
-    borders = replace(hits, anchor_offsets=CONTIGS)  # moved as any other array
-    there = cuda.chain_hits(
-        backend.to_device(batch),
-        backend.to_device(hits),
-        backend.to_device(borders).anchor_offsets,
-        SeedParameters(),
-        p,
-    )
-    there = backend.to_host(there)
+    here, there = chain_hits(batch, hits, CONTIGS, SeedParameters(), p), on_card(batch, hits, p)
     for field in fields(here):
         a, b = getattr(here, field.name), getattr(there, field.name)
         assert a.dtype == b.dtype and np.array_equal(a, b), field.name
+    return here
 
 
-COMPILE = """
-import sys
-from types import SimpleNamespace
-from numba import cuda, types as t
-from numba.cuda import dispatcher
-cc = tuple(map(int, sys.argv[1:]))
-dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)  # of the rules that kernels call
-from readwarp.align.chain import cuda as step
-n, rows = t.int64, t.Array(t.int64, 2, 'C')
-u1, u8, i4, i8 = (t.Array(x, 1, 'C') for x in (t.uint8, t.uint64, t.int32, t.int64))
-signatures = {
-    step.chain_reads: (i8, u8, i8, i8, n, n, n, n, i4, i4, i8, rows, i8),
-    step.close_up: (i8, rows, i8, i8, i8, i4, i4, u1, i4, i4),
-}
-for kernel, signature in signatures.items():
-    ptx, _ = cuda.compile_ptx(kernel.py_func, signature, cc=cc)
-    assert f".target sm_{cc[0]}{cc[1]}" in ptx and ".entry" in ptx
-"""
+@settings(max_examples=6, deadline=None)
+@given(st.lists(anchor_lists, max_size=3), st.sampled_from([2, 64]))
+def test_cuda_gives_the_same_bytes(reads, max_chains):
+    assert_same_on_card(reads, ChainParameters(max_chains=max_chains, drop=0.3))
 
 
-@pytest.mark.parametrize("capability", [("7", "5"), ("8", "0"), ("9", "0")], ids="".join)
-def test_compiles_to_ptx_without_a_device(capability):
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
-    command = [sys.executable, "-c", COMPILE, *capability]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def test_cuda_links_as_far_back():
+    """A link skips more anchors than a warp has threads, and cannot skip more than LOOKBACK."""
+    near = place(2000, [0, 10]) + [(0, 2011, q) for q in range(60, 100)] + place(2003, [90, 120])
+    far = place(2000, [0]) + [(0, 2011, q) for q in range(50, 120)] + place(2001, [121])
+    chains = assert_same_on_card([near, far], ChainParameters(drop=0.0))
+    assert (rows_of(chains, 0)[0][-1], rows_of(chains, 1)[0][-1]) == (4, 3)
+
+
+def test_cuda_takes_the_bytes_it_says():
+    from readwarp.align.chain import cuda
+
+    reads = [place(2000, [0, 40]) + place(9000, [0, 40], strand=1), [], place(3000, [7])]
+    backend, batch, hits = Backend("cuda", (0,)), read_batch(["A" * LENGTH] * 3), hits_of(reads)
+    with planned(1 << 20) as workspace, workspace.frame():
+        there, hits = backend.to_device(batch, "bases", "read_offsets"), backend.to_device(hits)
+        borders = workspace.upload(CONTIGS)
+        before = workspace.high_water
+        chains = cuda.chain_hits(there, hits, borders, SeedParameters(), ChainParameters())
+        assert chains.score.size == 3
+        assert workspace.high_water - before == cuda.device_bytes(3, 5, 3)

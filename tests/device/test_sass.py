@@ -21,7 +21,7 @@ needs_compilers = pytest.mark.skipif(
 )
 
 REGISTERS = {"pairhmm float32": 210, "pairhmm float64": 255, "": 96}  # by the beginning of a kernel's name
-ON_STACK = {"seed sketch_reads": 128, "seed emit": 4096}  # bytes of arrays that a thread indexes
+ON_STACK: dict[str, int] = {}  # bytes of arrays that a thread indexes
 INSTRUCTIONS = {  # kernel, capability: per cell (pair of cells when packed) at most, of these on the ALU at most
     ("pairhmm float32 x 20", 90): (6.5, 0.5),
     ("pairhmm float32 x 16", 90): (6.9, 0.6),

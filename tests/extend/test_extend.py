@@ -1,7 +1,5 @@
 """The extend step: scores and alignments of reads in windows, against the recurrence in plain Python."""
 
-import os
-import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -13,8 +11,11 @@ from readwarp.align.extend import cpu, cuda
 from readwarp.align.extend.scalar import proven_gap
 from readwarp.batches import Candidates, ReadBatch, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
+from readwarp.device import memory
+from readwarp.device.backend import Backend
 from readwarp.index.bases import pack
 from readwarp.pairwise.scalar import LOCAL
+from seeding import planned
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "pairwise"))
 from alignment_oracle import best, rescored
@@ -49,6 +50,27 @@ def candidates(rows):
 
 def contents(value):
     return [getattr(value, field.name).tobytes() for field in fields(value)]
+
+
+def score(side, reads, *rest):
+    """What a side says of reads and reference that are on the host."""
+    backend = Backend(side.__name__.split(".")[-1], (0,))
+    with backend.frame():
+        there = backend.to_device(reads, "bases", "read_offsets")
+        windows, bases, scoring = rest
+        return side.score(side.orient(reads, there), windows, on_side(backend, bases), scoring)
+
+
+def trace(side, reads, *rest):
+    backend = Backend(side.__name__.split(".")[-1], (0,))
+    with backend.frame():
+        there = backend.to_device(reads, "bases", "read_offsets")
+        windows, chosen, bases, *others = rest
+        return side.trace(side.orient(reads, there), windows, chosen, on_side(backend, bases), *others)
+
+
+def on_side(backend, array):
+    return array if backend.name == "cpu" else memory.current().upload(array)
 
 
 def packed(reference):
@@ -87,8 +109,8 @@ def test_scores_and_alignments(scoring):
     rng = np.random.default_rng(1)
     reference, oriented, reads, windows = simulated(rng, 120, 50)
     there, bases = np.where(reference > 3, 5, reference), packed(reference)
-    scores = cpu.score(reads, windows, bases, scoring)
-    found = cpu.trace(reads, windows, np.arange(120), bases, scoring, scores)
+    scores = score(cpu, reads, windows, bases, scoring)
+    found = trace(cpu, reads, windows, np.arange(120), bases, scoring, scores)
     assert {Status.OK, Status.UNGAPPED} == set(scores.status.tolist())
     for c, query in enumerate(oriented):
         start, stop = windows.window_start[c], windows.window_stop[c]
@@ -109,8 +131,8 @@ def test_scores_and_alignments(scoring):
 def test_trace_of_some_scores_them_itself():
     reference, _, reads, windows = simulated(np.random.default_rng(2), 60, 40)
     chosen, bases = np.array([50, 3, 3, 17]), packed(reference)
-    scores = cpu.score(reads, windows, bases, Scoring())
-    a, b = (cpu.trace(reads, windows, chosen, bases, Scoring(), s) for s in (None, scores))
+    scores = score(cpu, reads, windows, bases, Scoring())
+    a, b = (trace(cpu, reads, windows, chosen, bases, Scoring(), s) for s in (None, scores))
     assert contents(a) == contents(b)
     assert a.candidate.tolist() == chosen.tolist()
 
@@ -120,7 +142,7 @@ def test_one_mismatch_is_answered_without_dynamic_programming():
     reference = rng.integers(0, 4, 400).astype(np.uint8)
     read = reference[100:250].tolist()
     read[70] ^= 1
-    scores = cpu.score(batch([read]), candidates([(0, 0, 70, 280, 100)]), packed(reference), Scoring())
+    scores = score(cpu, batch([read]), candidates([(0, 0, 70, 280, 100)]), packed(reference), Scoring())
     assert (scores.status[0], scores.score[0], scores.reference_stop[0]) == (Status.UNGAPPED, 155, 250)
 
 
@@ -130,17 +152,17 @@ def test_a_better_diagonal_in_the_window_is_found():
     reference = np.array([3, 3] + unit * 30, np.uint8)
     read = unit * 5
     reference[10] = 3 - reference[10]
-    scores = cpu.score(batch([read]), candidates([(0, 0, 0, 100, 2)]), packed(reference), Scoring())
+    scores = score(cpu, batch([read]), candidates([(0, 0, 0, 100, 2)]), packed(reference), Scoring())
     assert (scores.status[0], scores.score[0]) == (Status.OK, 35 + 10)
 
 
 def test_n_matches_nothing():
     reference = np.array([0, 1, 4, 3] * 10, np.uint8)
-    scores = cpu.score(batch([[0, 1, 4, 3]]), candidates([(0, 0, 0, 40, 0)]), packed(reference), Scoring(end_bonus=0))
+    scores = score(cpu, batch([[0, 1, 4, 3]]), candidates([(0, 0, 0, 40, 0)]), packed(reference), Scoring(end_bonus=0))
     assert scores.score[0] == 2
-    alone = cpu.score(batch([[4] * 20]), candidates([(0, 0, 0, 40, 0)]), packed(reference), Scoring(end_bonus=0))
-    traced = cpu.trace(
-        batch([[4] * 20]), candidates([(0, 0, 0, 40, 0)]), np.arange(1), packed(reference), Scoring(end_bonus=0)
+    alone = score(cpu, batch([[4] * 20]), candidates([(0, 0, 0, 40, 0)]), packed(reference), Scoring(end_bonus=0))
+    traced = trace(
+        cpu, batch([[4] * 20]), candidates([(0, 0, 0, 40, 0)]), np.arange(1), packed(reference), Scoring(end_bonus=0)
     )
     assert (alone.score[0], alone.status[0], traced.cigar.size) == (0, Status.OK, 0)
 
@@ -154,18 +176,18 @@ def test_lengths_of_reads():
         for n in lengths
     ]
     rows = [(k, 0, 90, 120 + n, 100) for k, n in enumerate(lengths)]
-    scores = cpu.score(batch(reads), candidates(rows), packed(reference), Scoring())
+    scores = score(cpu, batch(reads), candidates(rows), packed(reference), Scoring())
     assert scores.status.tolist() == [Status.OK, Status.UNGAPPED, Status.OK, Status.OK, Status.TOO_LONG]
     assert scores.score.tolist() == [0, 11, MAX_READ_LENGTH - 1 + 3, MAX_READ_LENGTH + 3, 0]
-    found = cpu.trace(batch(reads), candidates(rows), np.arange(5), packed(reference), Scoring(), scores)
+    found = trace(cpu, batch(reads), candidates(rows), np.arange(5), packed(reference), Scoring(), scores)
     assert np.diff(found.cigar_offsets).tolist() == [0, 1, 3, 3, 0]
     assert found.status.tolist() == scores.status.tolist()
 
 
 def test_nothing_to_do():
     reads, none = batch([]), candidates([])
-    assert len(cpu.score(reads, none, np.zeros(1, np.uint8), Scoring()).score) == 0
-    assert len(cpu.trace(reads, none, np.arange(0), np.zeros(1, np.uint8), Scoring()).score) == 0
+    assert len(score(cpu, reads, none, np.zeros(1, np.uint8), Scoring()).score) == 0
+    assert len(trace(cpu, reads, none, np.arange(0), np.zeros(1, np.uint8), Scoring()).score) == 0
 
 
 def test_proven_gap():
@@ -178,40 +200,53 @@ def test_proven_gap():
 def test_cuda_gives_the_same_bytes(scoring):
     reference, _, reads, windows = simulated(np.random.default_rng(5), 16, 24, padding=6, size=300)
     bases, chosen = packed(reference), np.array([3, 1, 15, 3, 8])
-    ours, theirs = (side.score(reads, windows, bases, scoring) for side in (cpu, cuda))
+    ours, theirs = (score(side, reads, windows, bases, scoring) for side in (cpu, cuda))
     assert [getattr(ours, f.name).tobytes() for f in fields(ours)] == [
         getattr(theirs, f.name).tobytes() for f in fields(ours)
     ]
-    ours, theirs = (side.trace(reads, windows, chosen, bases, scoring) for side in (cpu, cuda))
+    ours, theirs = (trace(side, reads, windows, chosen, bases, scoring) for side in (cpu, cuda))
     assert [getattr(ours, f.name).tobytes() for f in fields(ours)] == [
         getattr(theirs, f.name).tobytes() for f in fields(ours)
     ]
 
 
-COMPILE = """
-import sys
-from types import SimpleNamespace
-from numba import cuda, types
-from numba.cuda import dispatcher
-from readwarp.align.extend import cuda as extend
-cc = tuple(int(n) for n in sys.argv[1:])
-dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)  # of the rules that kernels call
-u8, i32, i64 = (types.Array(t, 1, "C") for t in (types.uint8, types.int32, types.int64))
-costs = [types.int64] * 5
-kernels = {
-    extend.orient: [u8, i64, u8],
-    extend.unpack_windows: [u8, i64, i64, i64, u8],
-    extend.score_ungapped: [u8, i64, i64, i64, i64, i64, u8, *costs, types.int64, i32, i32, i64, u8],
-    extend.trace_ungapped: [u8, i64, i64, i32, i32, i64, u8, u8, *costs, types.Array(types.int64, 2, "C")],
-}
-for kernel, arguments in kernels.items():
-    ptx, _ = cuda.compile_ptx(kernel.py_func, types.void(*arguments), cc=cc)
-    assert f".target sm_{cc[0]}{cc[1]}" in ptx and ".entry" in ptx
-"""
+def test_cuda_takes_the_bytes_it_says():
+    """All that it does itself: reads without gaps leave nothing to the engine."""
+    rng = np.random.default_rng(7)
+    reference = rng.integers(0, 4, 400).astype(np.uint8)
+    reads = batch([reference[100:150].tolist(), reference[200:220].tolist()])
+    windows = candidates([(0, 0, 90, 160, 100), (1, 0, 190, 230, 200), (0, 0, 95, 155, 100)])
+    backend = Backend("cuda", (0,))
+    with planned(1 << 20) as workspace, workspace.frame():
+        there, bases = backend.to_device(reads, "bases", "read_offsets"), workspace.upload(packed(reference))
+        marks = [workspace.high_water]
+        oriented = cuda.orient(reads, there)
+        marks.append(workspace.high_water)
+        scores = cuda.score(oriented, windows, bases, Scoring())
+        marks.append(workspace.high_water)
+        assert scores.status.tolist() == [Status.UNGAPPED] * 3
+    assert np.diff(marks).tolist() == [cuda.oriented_bytes(70), cuda.scored_bytes(3)]
+    with planned(1 << 20) as workspace, workspace.frame():
+        oriented = cuda.Oriented(workspace.upload(np.zeros(140, np.uint8)), reads.read_offsets)
+        bases = workspace.upload(packed(reference))
+        before = workspace.high_water
+        cuda.trace(oriented, windows, np.array([2, 0]), bases, Scoring(), scores)
+        assert workspace.high_water - before == cuda.traced_bytes(2)
 
 
-@pytest.mark.parametrize("capability", [("7", "5"), ("8", "0"), ("9", "0")], ids="".join)
-def test_compiles_to_ptx_without_a_device(capability):
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
-    done = subprocess.run([sys.executable, "-c", COMPILE, *capability], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def test_cuda_windows_take_the_bytes_they_say():
+    reads, windows = batch([[0, 1, 2, 3]]), candidates([(0, 0, 3, 160, 3), (0, 0, 20, 220, 3)])
+    reference = np.random.default_rng(8).integers(0, 5, 300).astype(np.uint8)
+    with planned(1 << 20) as workspace, workspace.frame():
+        oriented, bases = workspace.upload(reads.bases), workspace.upload(packed(reference))
+        before = workspace.high_water
+        starts, rows = np.zeros(2, np.int64), np.array([1, 0])
+        pairs = cuda.windows_of(oriented, starts, starts + 4, windows, bases, rows)
+        kept, most = cuda.window_bytes(2, 357)
+        assert workspace.high_water - before == most
+        workspace.empty(1, np.uint8)
+        assert workspace.high_water - before == max(most, kept + 256)
+        (targets,) = workspace.download(pairs.targets)
+    there = np.where(reference > 3, 5, reference)
+    assert targets.tolist() == [*there[20:220], *there[3:160]]
+    assert pairs.target_starts.tolist() == [0, 200] and pairs.target_lengths.tolist() == [200, 157]

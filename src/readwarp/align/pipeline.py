@@ -48,26 +48,27 @@ def align_batch(
     metrics: Metrics,
 ) -> Alignments:
     """Output rows of a batch: every read once as primary or unmapped, supplementary ones behind it."""
-    extend, reference = backend.step(EXTEND), index.host.reference
-    device_reads = backend.to_device(reads)
-    chains = find_chains(reads, device_reads, index, parameters, backend, metrics)
-
-    with metrics.time("pair"):
-        planned = pair.plan_candidates(reads, chains, reference.contig_offsets, sizes, parameters.pair)
-    with metrics.time("extend_score"):
-        planned_scores = score(extend, device_reads, planned, index, parameters, backend)
-    with metrics.time("rescue"):
-        rescued = pair.plan_rescue(reads, planned, planned_scores, reference, sizes, parameters)
-    with metrics.time("extend_rescued"):
-        rescued_scores = score(extend, device_reads, rescued, index, parameters, backend)
-    with metrics.time("choose"):
-        candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)
-        choices = records.choose(
-            reads, candidates, scores, sizes, parameters, chains.repetitive, reference.contig_offsets
-        )
-    with metrics.time("extend_trace"):
-        traced = extend.trace(device_reads, candidates, choices.candidate, index.packed, parameters.scoring, scores)
-        extensions = backend.to_host(traced)
+    extend, reference, scoring = backend.step(EXTEND), index.host.reference, parameters.scoring
+    with backend.frame():
+        with metrics.time("seed"):
+            there = on_side(reads, backend)
+        chains = find_chains(reads, there, index, parameters, backend, metrics)
+        with metrics.time("pair"):
+            planned = pair.plan_candidates(reads, chains, reference.contig_offsets, sizes, parameters.pair)
+        with metrics.time("extend_score"):
+            oriented = extend.orient(reads, there)
+            planned_scores = score(extend, oriented, planned, index, parameters)
+        with metrics.time("rescue"):
+            rescued = pair.plan_rescue(reads, planned, planned_scores, reference, sizes, parameters)
+        with metrics.time("extend_rescued"):
+            rescued_scores = score(extend, oriented, rescued, index, parameters)
+        with metrics.time("choose"):
+            candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)
+            choices = records.choose(
+                reads, candidates, scores, sizes, parameters, chains.repetitive, reference.contig_offsets
+            )
+        with metrics.time("extend_trace"):
+            extensions = extend.trace(oriented, candidates, choices.candidate, index.packed, scoring, scores)
     with metrics.time("records"):
         alignments = records.build(reads, choices, extensions, reference, parameters)
     metrics.count("dp_cells", dp_cells(reads, candidates, scores, choices.candidate))
@@ -75,35 +76,38 @@ def align_batch(
     return alignments
 
 
+def on_side(reads: ReadBatch, backend: Backend) -> ReadBatch:
+    """The reads with what kernels take of them on the backend's side."""
+    return backend.to_device(reads, "bases", "read_offsets")
+
+
 def find_chains(
     reads: ReadBatch,
-    device_reads: ReadBatch,
+    there: ReadBatch,
     index: PlacedIndex,
     parameters: AlignParameters,
     backend: Backend,
     metrics: Metrics,
 ) -> Chains:
-    """Seeds looked up and chained on the side where the index is, on the host again."""
+    """Seeds looked up and chained on the side where the index is; the chains are on the host."""
     side = index.seeding
-    there = device_reads if side == backend else reads
-    with metrics.time("seed"):
-        hits = side.step(SEED).find_seeds(there, index.there, parameters.seed)
-    with metrics.time("chain"):
-        chain_hits = side.step(CHAIN).chain_hits
-        return side.to_host(chain_hits(there, hits, index.contig_offsets, parameters.seed, parameters.chain))
+    mine = there if side == backend else reads
+    with side.frame():
+        with metrics.time("seed"):
+            hits = side.step(SEED).find_seeds(mine, index.there, parameters.seed)
+        with metrics.time("chain"):
+            chains: Chains = side.step(CHAIN).chain_hits(
+                mine, hits, index.contig_offsets, parameters.seed, parameters.chain
+            )
+            return chains
 
 
-def score(
-    extend,
-    device_reads: ReadBatch,
-    candidates: Candidates,
-    index: PlacedIndex,
-    parameters: AlignParameters,
-    backend: Backend,
-) -> Scores:
+def score(extend, oriented, candidates: Candidates, index: PlacedIndex, parameters: AlignParameters) -> Scores:
+    """Scores of the candidates, both on the host. extend: the step on its side, oriented: its reads."""
     if len(candidates) == 0:
         return Scores(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.uint8))
-    return backend.to_host(extend.score(device_reads, backend.to_device(candidates), index.packed, parameters.scoring))
+    scores: Scores = extend.score(oriented, candidates, index.packed, parameters.scoring)
+    return scores
 
 
 def train(
@@ -114,7 +118,8 @@ def train(
     with metrics.time("train"):
         for reads in batches:
             if (reads.segment == Segment.FIRST).any():
-                chains = find_chains(reads, backend.to_device(reads), index, parameters, backend, metrics)
+                with backend.frame():
+                    chains = find_chains(reads, on_side(reads, backend), index, parameters, backend, metrics)
                 evidence.append(pair.orientations(reads, chains, index.host.reference.contig_offsets))
     return pair.fit(evidence, parameters.pair)
 

@@ -26,6 +26,12 @@ def exclusive_scan(sizes: Any, offsets: Any, workspace: Workspace) -> None:
         scan_tiles[tiles, THREADS, workspace.stream](sizes, sums, offsets)
 
 
+def total_of(offsets: Any, workspace: Workspace) -> int:
+    """The last of the offsets, which the host has to know to reserve what they are offsets of; waits for the stream."""
+    (last,) = workspace.download(offsets[offsets.size - 1 :])
+    return int(last[0])
+
+
 def device_bytes(size: int) -> int:
     """Of the workspace, while so many sizes are scanned."""
     return rounded(8 * tiles_of(size))

@@ -1,4 +1,9 @@
-"""Chains on CUDA: a thread per read, the same passes as cpu.py; chains are found in place, then closed up."""
+"""Chains on CUDA: a warp per read, the same passes as cpu.py; chains are found in place, then closed up.
+
+All threads of a warp go through a read's anchors together. The links of an anchor to those before it, and the search
+for the best end of a chain, are dealt out to them; what is done once (putting a chain into its place) does the first.
+A read has at most as many chains as anchors, so its chains are found where its anchors lie.
+"""
 
 from typing import Any
 
@@ -24,61 +29,62 @@ from readwarp.align.chain.scalar import (
 )
 from readwarp.batches import Chains, ReadBatch, SeedHits
 from readwarp.config import ChainParameters, SeedParameters
+from readwarp.device import cuda_scan
+from readwarp.device.cuda_launch import WARP, threads_for, warps_for
+from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.jit import cuda
-from readwarp.ragged import offsets_of
+from readwarp.device.memory import current, rounded
 
-THREADS = 128
+COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32, np.int32)  # of Chains, from the starts on
+NEARNESS_BITS = 7  # of a link's rank: its score above, below it how near the other anchor is; LOOKBACK fits
+NOTHING = np.int32(0x7FFFFFFF)
 
 
 def chain_hits(
-    reads: ReadBatch, hits: SeedHits, contig_offsets: np.ndarray, seed: SeedParameters, parameters: ChainParameters
+    reads: ReadBatch, hits: SeedHits, contig_offsets: Any, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
-    """As cpu.chain_hits; arrays in and out are on the device."""
-    sizes = np.diff(to_host(hits.anchor_offsets))
-    n, grid = sizes.size, (max(1, -(-sizes.size // THREADS)), THREADS)
-    starts = offsets_of(np.minimum(sizes, parameters.max_chains))
-    rows = cuda.device_array((max(1, int(starts[-1])), COLUMNS), np.int64)
-    scores, parents = (cuda.device_array(max(1, hits.anchors.size), np.int32) for _ in range(2))
-    device_starts, found = cuda.to_device(starts), cuda.device_array(n, np.int64)
-    if hits.anchors.size:
-        chain_reads[grid](
+    """As cpu.chain_hits; what goes in is on the device, what comes out on the host."""
+    workspace, n, anchors = current(), hits.status.size, hits.anchors.size
+    with workspace.frame():
+        rows = workspace.empty((anchors, COLUMNS), np.int64)
+        scores, parents = (workspace.empty(anchors, np.int32) for _ in range(2))
+        found, offsets = workspace.empty(n, np.int32), workspace.empty(n + 1, np.int64)
+        chain_reads[warps_for(n, workspace)](
             reads.read_offsets, hits.anchors, hits.anchor_offsets, contig_offsets, seed.k,
-            parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop), scores, parents,
-            device_starts, rows, found,
+            parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop), scores, parents, rows, found,
         )  # fmt: skip
-    ends = offsets_of(to_host(found) if hits.anchors.size else np.zeros(n, np.int64))
-    chain_offsets, total = cuda.to_device(ends), int(ends[-1])
-    start, stop = (cuda.device_array(total, np.int64) for _ in (START, STOP))
-    query_start, query_stop = (cuda.device_array(total, np.int32) for _ in (QUERY_START, QUERY_STOP))
-    score, anchors = (cuda.device_array(total, np.int32) for _ in (SCORE, ANCHORS))
-    strand = cuda.device_array(total, np.uint8)
-    if total:
-        close_up[grid](device_starts, rows, chain_offsets, start, stop, query_start, query_stop, strand, score, anchors)
-    return Chains(
-        chain_offsets, start, stop, query_start, query_stop, strand, score, anchors, hits.repetitive, hits.status
-    )
+        exclusive_scan(found, offsets, workspace)
+        chain_offsets, repetitive, status = workspace.download(offsets, hits.repetitive, hits.status)
+        columns = [workspace.empty(int(chain_offsets[-1]), dtype) for dtype in COLUMN_TYPES]
+        close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, offsets, *columns)
+        return Chains(*(chain_offsets, *workspace.download(*columns), repetitive, status))
 
 
-def to_host(array: Any) -> np.ndarray:
-    host: np.ndarray = array.copy_to_host()
-    return host
+def device_bytes(reads: int, anchors: int, chains: int) -> int:
+    """Most bytes of the workspace at once, besides the hits."""
+    per_anchor = rounded(8 * COLUMNS * anchors) + 2 * rounded(4 * anchors)
+    per_read = rounded(4 * reads) + rounded(8 * (reads + 1))
+    columns = sum(rounded(np.dtype(dtype).itemsize * chains) for dtype in COLUMN_TYPES)
+    return per_anchor + per_read + max(cuda_scan.device_bytes(reads), columns)
 
 
 @cuda.jit
 def chain_reads(
-    read_offsets, anchors, anchor_offsets, contig_offsets, k, max_gap, max_chains, drop, scores, parents,
-    starts, rows, found,
+    read_offsets, anchors, anchor_offsets, contig_offsets, k, max_gap, max_chains, drop, scores, parents, rows, found
 ):  # fmt: skip
-    """Chains of each read, in its own part of rows."""
-    read = cuda.grid(1)
+    """The best chains of each read, in the read's part of rows, and how many they are."""
+    cells = cuda.shared.array(3, np.int32)
+    read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= found.size:
         return
     length, first, last = read_offsets[read + 1] - read_offsets[read], anchor_offsets[read], anchor_offsets[read + 1]
-    best = rows[starts[read] : starts[read + 1]]
+    best = rows[first : first + min(last - first, max_chains)]
     number = chain_read(
-        anchors[first:last], contig_offsets, length, k, max_gap, scores[first:last], parents[first:last], best
-    )
-    found[read] = keep(best, number, length, drop)
+        anchors[first:last], contig_offsets, length, k, max_gap, scores[first:last], parents[first:last], best,
+        lane, cells,
+    )  # fmt: skip
+    if lane == 0:
+        found[read] = keep(best, number, length, drop)
 
 
 @cuda.jit(device=True)
@@ -95,8 +101,8 @@ def contig_end(contig_offsets, reference):
 
 
 @cuda.jit(device=True)
-def chain_read(anchors, contig_offsets, length, k, max_gap, scores, parents, best):
-    """Best chains of one read, in order; returns how many. Anchors that can be linked lie in one cluster."""
+def chain_read(anchors, contig_offsets, length, k, max_gap, scores, parents, best, lane, cells):
+    """Best chains of one read, in order; the first thread learns how many. Anchors that can be linked: one cluster."""
     found, stop, contig_stop = 0, 0, np.int64(0)
     while stop < anchors.size:
         start, strand = stop, strand_of(anchors[stop])
@@ -113,49 +119,84 @@ def chain_read(anchors, contig_offsets, length, k, max_gap, scores, parents, bes
             covered += min(k, query_step)
             reference, query = reference + step, query + query_step
             stop += 1
-        if on_one_diagonal:
+        if not on_one_diagonal:
+            link_anchors(anchors[start:stop], k, max_gap, scores, parents, lane, cells)
+            found = trace_chains(anchors[start:stop], k, scores, parents, best, found, lane, cells)
+        elif lane == 0:
             found = insert(best, found, covered, anchors[start], anchors[stop - 1], stop - start, k)
-        else:
-            link_anchors(anchors[start:stop], k, max_gap, scores, parents)
-            found = trace_chains(anchors[start:stop], k, scores, parents, best, found)
     return found
 
 
 @cuda.jit(device=True)
-def link_anchors(anchors, k, max_gap, scores, parents):
-    """Score of the best chain that ends in each anchor, and the anchor before it there; the nearer one wins a tie."""
+def link_anchors(anchors, k, max_gap, scores, parents, lane, cells):
+    """Score of the best chain that ends in each anchor, and the anchor before it there; the nearer one wins a tie.
+
+    The threads share the anchors before i and raise cell i % 3 to the best rank; the cell of i + 1 is cleared
+    meanwhile, which was read last before the barrier of i - 1. All write what came out, so each sees it afterwards.
+    """
+    if lane < 3:
+        cells[lane] = 0
+    cuda.syncthreads()
     for i in range(anchors.size):
         reference, query = reference_of(anchors[i]), query_of(anchors[i])
-        score, parent = k, -1
-        for j in range(i - 1, max(i - LOOKBACK, 0) - 1, -1):
+        cell, score, nearness = i % 3, k, 0
+        for j in range(i - 1 - lane, max(i - LOOKBACK, 0) - 1, -WARP):
             if scores[j] + k > score:
                 gain = link(query - query_of(anchors[j]), reference - reference_of(anchors[j]), k, max_gap)
                 if scores[j] + gain > score:
-                    score, parent = scores[j] + gain, j
-        scores[i], parents[i] = score, parent
+                    score, nearness = scores[j] + gain, LOOKBACK - (i - j)
+        if score > k:
+            cuda.atomic.max(cells, cell, np.int32(score << NEARNESS_BITS | nearness))
+        if lane == 0:
+            cells[(i + 1) % 3] = 0
+        cuda.syncthreads()
+        rank = cells[cell]
+        nearness = rank & ((1 << NEARNESS_BITS) - 1)
+        scores[i] = rank >> NEARNESS_BITS if rank > 0 else k
+        parents[i] = i - LOOKBACK + nearness if rank > 0 else -1
+    cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def trace_chains(anchors, k, scores, parents, best, found):
+def trace_chains(anchors, k, scores, parents, best, found, lane, cells):
     """Chains by falling score of their last anchor; an anchor belongs to one (its score is then negative)."""
     for _ in range(CLUSTER_CHAINS):
-        last = 0
-        for i in range(1, anchors.size):
-            if scores[i] > scores[last]:
-                last = i
+        last = np.int32(best_end(scores, anchors.size, lane, cells))
         if scores[last] < k:
             break
-        first, size, score = last, 1, scores[last]
-        scores[last] = -score
-        while parents[first] >= 0 and scores[parents[first]] > 0:
-            first = parents[first]
-            scores[first] = -scores[first]
-            size += 1
-        if parents[first] >= 0:
-            score += scores[parents[first]]  # what the chain it branches off had there
-        if score >= k:
-            found = insert(best, found, score, anchors[first], anchors[last], size, k)
+        cuda.syncthreads()
+        if lane == 0:
+            first, size, score = last, 1, scores[last]
+            scores[last] = -score
+            while parents[first] >= 0 and scores[parents[first]] > 0:
+                first = parents[first]
+                scores[first] = -scores[first]
+                size += 1
+            if parents[first] >= 0:
+                score += scores[parents[first]]  # what the chain it branches off had there
+            if score >= k:
+                found = insert(best, found, score, anchors[first], anchors[last], size, k)
+        cuda.syncthreads()
+    cuda.syncthreads()
     return found
+
+
+@cuda.jit(device=True)
+def best_end(scores, size, lane, cells):
+    """The first anchor of the highest score, found by all threads."""
+    if lane == 0:
+        cells[0], cells[1] = -NOTHING, NOTHING
+    cuda.syncthreads()
+    most, at = np.int32(-NOTHING), NOTHING
+    for i in range(lane, size, WARP):
+        if scores[i] > most:
+            most, at = np.int32(scores[i]), np.int32(i)
+    cuda.atomic.max(cells, 0, most)
+    cuda.syncthreads()
+    if most == cells[0]:
+        cuda.atomic.min(cells, 1, at)
+    cuda.syncthreads()
+    return cells[1]
 
 
 @cuda.jit(device=True)

@@ -1,7 +1,7 @@
 """Extend on CPU lanes: the ungapped answer where it is proven, dynamic programming for the others."""
 
-from dataclasses import fields, replace
-from typing import TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy import ndarray
@@ -20,7 +20,20 @@ T = TypeVar("T", Candidates, Scores)
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
 
 
-def score(reads: ReadBatch, candidates: Candidates, packed: ndarray, scoring: Scoring) -> Scores:
+@dataclass(frozen=True, slots=True)
+class Oriented:
+    """The reads of a batch on both strands: read r on strand s starts at offsets[r] + s * offsets[-1]."""
+
+    bases: Any  # uint8 [2 b], on the side of the step
+    offsets: ndarray  # int64 [n + 1], on the host
+
+
+def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
+    """Made once per batch. there: the same reads with their bases on the side of the step."""
+    return Oriented(_oriented(there.bases, reads.read_offsets), reads.read_offsets)
+
+
+def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring) -> Scores:
     """Best score of each candidate's read in its window, and where that alignment ends.
 
     Status UNGAPPED: an alignment without gaps, proven best, found without dynamic programming; OK: found by it (score
@@ -29,12 +42,12 @@ def score(reads: ReadBatch, candidates: Candidates, packed: ndarray, scoring: Sc
     costs, number = costs_of(scoring), len(candidates)
     best, query_stop, status = np.zeros(number, np.int32), np.zeros(number, np.int32), np.zeros(number, np.uint8)
     reference_stop = candidates.window_start.copy()
-    oriented, starts, lengths = _queries(reads, candidates)
+    starts, lengths = queries_of(reads, candidates)
     windows = candidates.window_start, candidates.window_stop
     found = best, query_stop, reference_stop, status
-    _score_ungapped(oriented, starts, lengths, windows, candidates.diagonal, packed, costs, MAX_READ_LENGTH, found)
+    _score_ungapped(reads.bases, starts, lengths, windows, candidates.diagonal, packed, costs, MAX_READ_LENGTH, found)
     rest = np.flatnonzero(status == OK)
-    pairs = _pairs(oriented, starts, lengths, candidates, packed, rest)
+    pairs = _pairs(reads.bases, starts, lengths, candidates, packed, rest)
     ends = pairwise.score_pairs(pairs, costs, LOCAL, known=best[rest])
     best[rest], query_stop[rest] = ends.score, ends.query_stop
     reference_stop[rest] = candidates.window_start[rest] + ends.target_stop
@@ -42,7 +55,7 @@ def score(reads: ReadBatch, candidates: Candidates, packed: ndarray, scoring: Sc
 
 
 def trace(
-    reads: ReadBatch,
+    reads: Oriented,
     candidates: Candidates,
     chosen: ndarray,
     packed: ndarray,
@@ -56,15 +69,20 @@ def trace(
     costs = costs_of(scoring)
     taken = rows_of(candidates, chosen)
     found = score(reads, taken, packed, scoring) if scores is None else rows_of(scores, chosen)
-    oriented, starts, lengths = _queries(reads, taken)
+    starts, lengths = queries_of(reads, taken)
     spans = np.zeros((chosen.size, 4), np.int64)  # score, query start, reference start, edit distance
     spans[:, 1], spans[:, 2] = found.query_stop, found.reference_stop
-    _trace_ungapped(oriented, starts, lengths, arrays(found), packed, costs, spans)
-    gapped = np.flatnonzero((found.status == OK) & (found.score > 0))
-    pairs = _pairs(oriented, starts, lengths, taken, packed, gapped)
-    target_stop = (found.reference_stop - taken.window_start)[gapped].astype(np.int32)
-    ends = Ends(found.score[gapped], found.query_stop[gapped], target_stop)
+    _trace_ungapped(reads.bases, starts, lengths, arrays(found), packed, costs, spans)
+    gapped, ends = gapped_ends(taken, found)
+    pairs = _pairs(reads.bases, starts, lengths, taken, packed, gapped)
     return gathered(chosen, taken, found, spans, gapped, pairwise.trace_pairs(pairs, costs, LOCAL, ends))
+
+
+def gapped_ends(candidates: Candidates, found: Scores) -> tuple[ndarray, Ends]:
+    """(rows that dynamic programming has to trace, where their alignments end)."""
+    gapped = np.flatnonzero((found.status == OK) & (found.score > 0))
+    target_stop = (found.reference_stop - candidates.window_start)[gapped].astype(np.int32)
+    return gapped, Ends(found.score[gapped], found.query_stop[gapped], target_stop)
 
 
 def gathered(
@@ -100,11 +118,11 @@ def rows_of(value: T, rows: ndarray) -> T:
     )
 
 
-def _queries(reads: ReadBatch, candidates: Candidates) -> tuple[ndarray, ndarray, ndarray]:
-    """(bases of the reads on both strands, where each candidate's oriented read starts in there, its length)."""
-    oriented = _oriented(reads.bases, reads.read_offsets)
-    starts = reads.read_offsets[candidates.read] + np.where(candidates.strand == 1, reads.bases.size, 0)
-    return oriented, starts, np.diff(reads.read_offsets)[candidates.read]
+def queries_of(reads: Oriented, candidates: Candidates) -> tuple[ndarray, ndarray]:
+    """(where each candidate's read starts in the oriented bases, its length)."""
+    first = reads.offsets[candidates.read]
+    starts = first + np.where(candidates.strand == 1, reads.offsets[-1], 0)
+    return starts, reads.offsets[candidates.read + 1] - first
 
 
 def _pairs(

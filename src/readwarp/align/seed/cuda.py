@@ -1,104 +1,114 @@
-"""Seeds on CUDA: a thread per read in each pass of cpu.py; anchors are counted, then placed, then closed up."""
+"""Seeds on CUDA: the passes of cpu.py, with a thread for each look-up and a warp for each read's anchors.
 
-from typing import Any
+The seeds of a read lie from `slot_of` on, which follows from where its bases begin, so that nothing has to be counted
+before they are written; slots that stay empty have query -1. A seed's hash makes place for what was found for it. The
+host is asked twice how much to reserve: for all anchors, and for those that are left when weak places are out.
+"""
 
 import numpy as np
 
-from readwarp.align.seed.scalar import UNFILTERED, WINDOWS, anchor_of, is_supported, next_cap, window_of
+from readwarp.align.seed.scalar import UNFILTERED, WINDOWS, anchor_of, is_supported, is_syncmer, next_cap, window_of
 from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, SeedParameters
+from readwarp.device import cuda_scan
+from readwarp.device.cuda_launch import WARP, threads_for, warps_for
+from readwarp.device.cuda_scan import exclusive_scan, total_of
 from readwarp.device.jit import cuda
+from readwarp.device.memory import current, rounded
 from readwarp.index import Index
-from readwarp.index.syncmers import bucket_of, mask_of, mix, most_syncmers, order, push, push_complement, tag_of
-from readwarp.ragged import offsets_of
+from readwarp.index.syncmers import bucket_of, mask_of, mix, push, push_complement, tag_of
 
-THREADS = 128
-RING = 32  # s-mers remembered, at least k - s + 1
 TOO_LONG = int(Status.TOO_LONG)
-COUNTERS = 2 * WINDOWS
+EMPTY = -1  # query of a slot without a seed, row of a seed that is left out
+SORTED = 512  # anchors that are sorted in shared memory; more are sorted where they are
+MOST, KEPT = 0, 1
 
 
 def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
-    """As cpu.find_seeds; arrays in and out are on the device."""
-    p, lengths = index.parameters, np.diff(to_host(reads.read_offsets))
-    n, grid = lengths.size, (max(1, -(-lengths.size // THREADS)), THREADS)
-    rooms = most_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t)
-    seed_starts, room = cuda.to_device(offsets_of(rooms)[:-1]), max(1, int(rooms.sum()))
-    hashes, (firsts, counts) = cuda.device_array(room, np.uint64), (cuda.device_array(room, np.uint32) for _ in "fc")
-    queries, strands = cuda.device_array(room, np.int32), cuda.device_array(room, np.uint8)
-    seed_counts, sizes, caps = (cuda.device_array(n, np.int64) for _ in range(3))
-    repetitive, status = cuda.device_array(n, np.int32), cuda.device_array(n, np.uint8)
-    sketch_reads[grid](
-        reads.bases, reads.read_offsets, p.k, p.s, p.t, seed_starts, hashes, queries, strands, seed_counts, status
-    )
+    """As cpu.find_seeds; arrays in and out are on the device. What it takes is given back by the caller's frame."""
+    workspace, p, n = current(), index.parameters, len(reads)
+    slots = slots_of(n, reads.bases.size, p.t)
+    anchor_offsets, starts = (workspace.empty(n + 1, np.int64) for _ in range(2))
+    repetitive, status = workspace.empty(n, np.int32), workspace.empty(n, np.uint8)
+    seed_counts, sizes = (workspace.empty(n, np.int32) for _ in range(2))
+    seeds, queries, rows = (workspace.empty(slots, dtype) for dtype in (np.uint64, np.int32, np.int32))
+    per_read, per_seed, warps = threads_for(n, workspace), threads_for(slots, workspace), warps_for(n, workspace)
     bucket_bits = (index.bucket_starts.size - 1).bit_length() - 1
-    look_up[grid](seed_starts, seed_counts, hashes, index.bucket_starts, index.tags, bucket_bits, firsts, counts)
-    choose[grid](
-        seed_starts, seed_counts, counts, parameters.max_hits, parameters.rescue_hits, parameters.max_anchors,
-        caps, sizes, repetitive,
+
+    sketch_reads[per_read](reads.bases, reads.read_offsets, p.k, p.s, p.t, seeds, queries, seed_counts, status)
+    look_up[per_seed](seeds, queries, index.bucket_starts, index.tags, bucket_bits)
+    choose[per_read](
+        reads.read_offsets, p.t, seed_counts, seeds,
+        parameters.max_hits, parameters.rescue_hits, parameters.max_anchors, rows, sizes, repetitive,
     )  # fmt: skip
-    starts = offsets_of(to_host(sizes))
-    found = cuda.device_array(max(1, starts[-1]), np.uint64)
-    emit[grid](
-        reads.read_offsets, seed_starts, seed_counts, queries, strands, firsts, counts, caps, index.tags,
-        index.positions, p.k, cuda.to_device(starts), found, sizes,
+    exclusive_scan(sizes, starts, workspace)
+    found = workspace.empty(total_of(starts, workspace), np.uint64)
+    emit[warps](
+        reads.read_offsets, p.k, p.t, seed_counts, seeds, queries, rows, index.tags, index.positions,
+        starts, found, sizes,
     )  # fmt: skip
-    ends = offsets_of(to_host(sizes))
-    anchors, anchor_offsets = cuda.device_array(ends[-1], np.uint64), cuda.to_device(ends)
-    if ends[-1]:
-        close_up[grid](found, cuda.to_device(starts), anchors, anchor_offsets)
+    exclusive_scan(sizes, anchor_offsets, workspace)
+    anchors = workspace.empty(total_of(anchor_offsets, workspace), np.uint64)
+    sort_anchors[warps](found, starts, anchors, anchor_offsets)
     return SeedHits(anchors, anchor_offsets, repetitive, status)
 
 
-def to_host(array: Any) -> np.ndarray:
-    host: np.ndarray = array.copy_to_host()
-    return host
+def slots_of(reads: int, bases: int, t: int) -> int:
+    """Room for the seeds of so many reads and bases in all; at least `index.syncmers.most_syncmers` of each read."""
+    return bases // (t + 1) + reads
+
+
+def device_bytes(reads: int, bases: int, t: int, found: int, anchors: int) -> int:
+    """Most bytes of the workspace at once. found, anchors: of all reads, before and after weak places are left out."""
+    slots, scan = slots_of(reads, bases, t), cuda_scan.device_bytes(reads)
+    per_read = 2 * rounded(8 * (reads + 1)) + 3 * rounded(4 * reads) + rounded(reads)
+    per_seed = rounded(8 * slots) + 2 * rounded(4 * slots)
+    return per_read + per_seed + max(scan, rounded(8 * found) + max(scan, rounded(8 * anchors)))
+
+
+@cuda.jit(device=True)
+def slot_of(read_offsets, read, t):
+    """The first slot of a read's seeds."""
+    return read_offsets[read] // (t + 1) + read
 
 
 @cuda.jit
-def sketch_reads(bases, read_offsets, k, s, t, seed_starts, hashes, queries, strands, seed_counts, status):
-    """Syncmers of each read, from its own start on; the same as `index.syncmers.sketch` finds."""
+def sketch_reads(bases, read_offsets, k, s, t, hashes, queries, seed_counts, status):
+    """Syncmers of each read, the same as `index.syncmers.sketch` finds; a seed's query is position << 1 | strand."""
     read = cuda.grid(1)
     if read >= seed_counts.size:
         return
-    start, stop = read_offsets[read], read_offsets[read + 1]
-    seed_counts[read], status[read] = 0, 0
-    if stop - start > MAX_READ_LENGTH:
-        status[read] = TOO_LONG
-        return
-    ring = cuda.local.array(RING, np.uint32)
-    mask, short, shift = np.uint64(mask_of(k)), np.uint64(mask_of(s)), np.uint64(2 * (k - s))
+    start, length = read_offsets[read], np.int32(read_offsets[read + 1] - read_offsets[read])
+    first, end = slot_of(read_offsets, read, t), slot_of(read_offsets, read + 1, t)
+    status[read] = TOO_LONG if length > MAX_READ_LENGTH else 0
+    mask, row, run = np.uint64(mask_of(k)), first, np.int32(0)
     word = complement = np.uint64(0)
-    run, row = 0, seed_starts[read]
-    for i in range(stop - start):
+    for i in range(length if length <= MAX_READ_LENGTH else 0):
         base = bases[start + i]
-        run = run + 1 if base < 4 else 0
+        run = np.int32(run + 1) if base < 4 else np.int32(0)
         base = np.uint8(base & 3)
         word, complement = np.uint64(push(word, base, mask)), np.uint64(push_complement(complement, base, k))
-        ring[i % RING] = order(min(word & short, complement >> shift))
-        if run >= k and word != complement:
-            larger, middle = 0, ring[(i - t) % RING]
-            for d in range(k - s + 1):
-                larger += ring[(i - d) % RING] > middle
-            if larger == k - s:
-                hashes[row] = mix(min(word, complement))
-                queries[row], strands[row] = i - k + 1, word > complement
-                row += 1
-    seed_counts[read] = row - seed_starts[read]
+        if run >= k and word != complement and is_syncmer(word, complement, k, s, t):
+            hashes[row] = mix(min(word, complement))
+            queries[row] = np.int32((i - k + 1) << 1 | (word > complement))
+            row += 1
+    seed_counts[read] = row - first
+    for slot in range(row, end):
+        queries[slot] = EMPTY
 
 
 @cuda.jit
-def look_up(seed_starts, seed_counts, hashes, bucket_starts, tags, bucket_bits, firsts, counts):
-    """First entry and number of entries of each hash."""
-    read = cuda.grid(1)
-    if read >= seed_counts.size:
+def look_up(seeds, queries, bucket_starts, tags, bucket_bits):
+    """In place of each hash: its first entry << 32 | number of entries. A thread per slot, so all are under way."""
+    slot = cuda.grid(1)
+    if slot >= queries.size or queries[slot] == EMPTY:
         return
-    for i in range(seed_starts[read], seed_starts[read] + seed_counts[read]):
-        hashed = np.uint64(hashes[i])
-        bucket, tag = bucket_of(hashed, bucket_bits), np.int64(tag_of(hashed, bucket_bits)) << 1
-        low, high = np.int64(bucket_starts[bucket]), np.int64(bucket_starts[bucket + 1])
-        first = lower_bound(tags, low, high, tag)
-        firsts[i], counts[i] = first, lower_bound(tags, first, high, tag + 2) - first
+    hashed = np.uint64(seeds[slot])
+    bucket, tag = bucket_of(hashed, bucket_bits), np.int64(tag_of(hashed, bucket_bits)) << 1
+    low, high = np.int64(bucket_starts[bucket]), np.int64(bucket_starts[bucket + 1])
+    first = lower_bound(tags, low, high, tag)
+    count = lower_bound(tags, first, high, tag + 2) - first
+    seeds[slot] = np.uint64(first) << np.uint64(32) | np.uint64(count)
 
 
 @cuda.jit(device=True)
@@ -113,90 +123,140 @@ def lower_bound(tags, low, high, value):
     return low
 
 
+@cuda.jit(device=True)
+def count_of(seed):
+    return np.int64(seed & np.uint64(0xFFFFFFFF))
+
+
 @cuda.jit
-def choose(seed_starts, seed_counts, counts, max_hits, rescue_hits, max_anchors, caps, sizes, repetitive):
-    """The cap of each read (see `scalar.next_cap`), its anchors, and the seeds left out."""
+def choose(
+    read_offsets, t, seed_counts, seeds, max_hits, rescue_hits, max_anchors, rows, sizes, repetitive
+):  # fmt: skip
+    """The cap of each read (see `scalar.next_cap`), the seeds left out, and where in the read's part anchors begin."""
     read = cuda.grid(1)
     if read >= seed_counts.size:
         return
-    first, last = seed_starts[read], seed_starts[read] + seed_counts[read]
-    cap, wanted, anchors, left_out = np.int64(0), np.int64(max_hits), np.int64(0), 0
+    first = slot_of(read_offsets, read, t)
+    last = first + seed_counts[read]
+    cap, wanted, anchors, left_out = np.int64(0), np.int64(max_hits), np.int64(0), np.int64(0)
     while wanted != cap:
-        cap, anchors, left_out = wanted, np.int64(0), 0
+        cap, anchors, left_out = wanted, np.int64(0), np.int64(0)
         for i in range(first, last):
-            if counts[i] > cap:
-                left_out += 1
-            else:
-                anchors += np.int64(counts[i])
+            count = count_of(seeds[i])
+            left_out += count > cap
+            anchors += count if count <= cap else 0
         if left_out == 0 and anchors == 0:
             break
         wanted = np.int64(next_cap(cap, anchors, left_out, last - first, max_hits, rescue_hits, max_anchors))
-    caps[read], sizes[read], repetitive[read] = cap, anchors, left_out
+    sizes[read], repetitive[read] = anchors, left_out
+    row = np.int64(0)
+    for i in range(first, last):
+        count = count_of(seeds[i])
+        rows[i] = row if count <= cap else EMPTY
+        row += count if count <= cap else 0
 
 
 @cuda.jit
 def emit(
-    read_offsets, seed_starts, seed_counts, queries, strands, firsts, counts, caps, tags, positions, k, starts,
-    found, sizes,
+    read_offsets, k, t, seed_counts, seeds, queries, rows, tags, positions, starts, found, sizes
 ):  # fmt: skip
-    """Anchors of the seeds at or below the cap, weak places left out, sorted within each read's part of `found`."""
-    read = cuda.grid(1)
-    if read >= seed_counts.size:
+    """Anchors of the seeds that are not left out, in the read's part of `found`, weak places out; a warp per read."""
+    support = cuda.shared.array(WINDOWS, np.uint32)
+    cells = cuda.shared.array(2, np.int32)
+    read, lane = cuda.blockIdx.x, cuda.threadIdx.x
+    if read >= sizes.size:
         return
-    length, row = read_offsets[read + 1] - read_offsets[read], starts[read]
-    for i in range(seed_starts[read], seed_starts[read] + seed_counts[read]):
-        if counts[i] <= caps[read]:
-            for entry in range(np.int64(firsts[i]), np.int64(firsts[i]) + np.int64(counts[i])):
-                found[row] = anchor_of(positions[entry], tags[entry] & 1, queries[i], strands[i], length, k)
-                row += 1
-    size = row - starts[read]
+    length, first, size = read_offsets[read + 1] - read_offsets[read], slot_of(read_offsets, read, t), sizes[read]
+    mine = found[starts[read] : starts[read] + size]
+    for i in range(first + lane, first + seed_counts[read], WARP):
+        if rows[i] != EMPTY:
+            entry, query, strand = np.int64(seeds[i] >> np.uint64(32)), queries[i] >> 1, queries[i] & 1
+            for j in range(count_of(seeds[i])):
+                mine[rows[i] + j] = anchor_of(positions[entry + j], tags[entry + j] & 1, query, strand, length, k)
     if size > UNFILTERED:
-        size = leave_out_weak(found, starts[read], row)
-    sort(found, starts[read], starts[read] + size)
-    sizes[read] = size
+        cuda.syncthreads()
+        kept = leave_out_weak(mine, size, lane, support, cells)
+        if lane == 0:
+            sizes[read] = kept
 
 
 @cuda.jit(device=True)
-def leave_out_weak(found, start, stop):
-    """Keep the anchors of places that have enough of them (see `scalar.is_supported`); returns how many."""
-    support = cuda.local.array(COUNTERS, np.uint16)
-    for window in range(COUNTERS):
+def leave_out_weak(found, size, lane, support, cells):
+    """Keeps the anchors of places that have enough of them (see `scalar.is_supported`), in any order; how many.
+
+    support: counters of one half in the lower 16 bits, of the other in the upper ones. A warp reads WARP anchors before
+    it writes those of them that stay, which is never beyond what it has read.
+    """
+    for window in range(lane, WINDOWS, WARP):
         support[window] = 0
-    most = np.int64(0)
-    for i in range(start, stop):
-        for half in range(2):
-            window = window_of(found[i], half)
-            support[window] += 1
-            most = max(most, np.int64(support[window]))
-    row = start
-    for i in range(start, stop):
-        anchor = found[i]
-        if is_supported(max(support[window_of(anchor, 0)], support[window_of(anchor, 1)]), most):
-            found[row] = anchor
-            row += 1
-    return row - start
-
-
-@cuda.jit(device=True)
-def sort(values, start, stop):
-    """Ascending order (Shell 1959)."""
-    gap = (stop - start) >> 1
-    while gap > 0:
-        for i in range(start + gap, stop):
-            value, j = values[i], i
-            while j - gap >= start and values[j - gap] > value:
-                values[j] = values[j - gap]
-                j -= gap
-            values[j] = value
-        gap >>= 1
+    if lane < 2:
+        cells[lane] = 0
+    cuda.syncthreads()
+    for i in range(lane, size, WARP):
+        cuda.atomic.add(support, window_of(found[i], 0), np.uint32(1))
+        cuda.atomic.add(support, window_of(found[i], 1) - WINDOWS, np.uint32(1 << 16))
+    cuda.syncthreads()
+    most = np.int32(0)
+    for window in range(lane, WINDOWS, WARP):
+        most = max(most, np.int32(support[window] & 0xFFFF), np.int32(support[window] >> 16))
+    cuda.atomic.max(cells, MOST, most)
+    cuda.syncthreads()
+    for begin in range(0, size, WARP):
+        stays, anchor = False, np.uint64(0)
+        if begin + lane < size:
+            anchor = found[begin + lane]
+            lower = np.int32(support[window_of(anchor, 0)] & 0xFFFF)
+            upper = np.int32(support[window_of(anchor, 1) - WINDOWS] >> 16)
+            stays = is_supported(max(lower, upper), cells[MOST])
+        cuda.syncthreads()
+        if stays:
+            found[cuda.atomic.add(cells, KEPT, 1)] = anchor
+    cuda.syncthreads()
+    return cells[KEPT]
 
 
 @cuda.jit
-def close_up(found, starts, anchors, anchor_offsets):
-    """Each read's anchors to their final place, without the room of those left out."""
-    read = cuda.grid(1)
+def sort_anchors(found, starts, anchors, anchor_offsets):
+    """Each read's anchors to their final place, in ascending order; a warp per read."""
+    near = cuda.shared.array(SORTED, np.uint64)
+    read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= anchor_offsets.size - 1:
         return
-    shift = starts[read] - anchor_offsets[read]
-    for i in range(anchor_offsets[read], anchor_offsets[read + 1]):
-        anchors[i] = found[i + shift]
+    first, start = anchor_offsets[read], starts[read]
+    size = np.int32(anchor_offsets[read + 1] - first)
+    if size > SORTED:
+        for i in range(lane, size, WARP):
+            anchors[first + i] = found[start + i]
+        sort(anchors[first : first + size], size, lane)
+        return
+    for i in range(lane, size, WARP):
+        near[i] = found[start + i]
+    sort(near, size, lane)
+    for i in range(lane, size, WARP):
+        anchors[first + i] = near[i]
+
+
+@cuda.jit(device=True)
+def sort(values, size, lane):
+    """Ascending order of values[:size] by a warp: the bitonic network (Batcher 1968), its merges begun by a mirrored
+    step so that all comparisons point the same way; whatever would lie behind the end is the largest and never moves.
+    """
+    cuda.syncthreads()
+    pairs = np.int32(1)
+    while pairs << 1 < size:
+        pairs = np.int32(pairs << 1)
+    half = np.int32(1)
+    while half < size:
+        mirrored, step = True, half
+        while step > 0:
+            for pair in range(lane, pairs, WARP):
+                within = pair & (step - 1)
+                low = ((pair - within) << 1) + within
+                high = low + step
+                if mirrored:
+                    high = ((pair - within) << 1) + (step << 1) - 1 - within
+                if high < size and values[low] > values[high]:
+                    values[low], values[high] = values[high], values[low]
+            cuda.syncthreads()
+            mirrored, step = False, np.int32(step >> 1)
+        half = np.int32(half << 1)

@@ -1,0 +1,116 @@
+"""All steps with CUDA kernels: the bytes of the CPU, and where the arrays that kernels work on lie."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from align_oracle import cut_pair, random_bases
+
+from readwarp.align import pipeline
+from readwarp.align.aligner import _batch
+from readwarp.align.pair import given
+from readwarp.config import AlignParameters
+from readwarp.device import memory
+from readwarp.device.backend import Backend, is_simulated
+from readwarp.index import Index
+from readwarp.metrics import Metrics
+
+HERE, CARD = Backend("cpu"), Backend("cuda", (0,))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory) -> Index:
+    path = tmp_path_factory.mktemp("tiny") / "tiny.fa"
+    copy = random_bases(120, 31)
+    path.write_text(f">one\n{random_bases(150, 32)}{copy}{random_bases(120, 33)}{copy}\n>two\n{random_bases(90, 34)}\n")
+    return Index.build(path)
+
+
+@pytest.fixture(scope="module")
+def reads(index):
+    """Pairs of 48 bases: exact, with a deletion, in a repeat, with a mate that nothing seeds, without a place."""
+    one = "".join("ACGT"[code] for code in _unpacked(index, 510))
+    pairs = [cut_pair(one, start, 130, 48) for start in (10, 60, 170)]
+    first, last = cut_pair(one, 20, 131, 49)
+    pairs.append((first[:24] + first[25:], last[:48]))
+    first, last = cut_pair(one, 30, 130, 48)
+    damaged = "".join("ACGT"[("ACGT".index(base) + (i % 12 == 5)) % 4] for i, base in enumerate(last))
+    pairs.append((first, damaged))
+    pairs.append((random_bases(48, 35), "N" * 48))
+    named = [(f"r{i}", bases, None) for i, pair in enumerate(pairs) for bases in pair]
+    return _batch(named, True)
+
+
+def _unpacked(index: Index, size: int) -> np.ndarray:
+    out = np.empty(size, np.uint8)
+    pipeline.unpack(index.reference.packed, 0, size, out)
+    return out
+
+
+def aligned(reads, index, backend: Backend, seeds_on_host: bool = False):
+    placed, parameters, metrics = pipeline.place(index, backend, seeds_on_host), AlignParameters(), Metrics()
+    rows = pipeline.align_batch(reads, placed, given(130, 10), parameters, backend, metrics)
+    return [getattr(rows, field.name).tobytes() for field in fields(rows)], metrics.counts
+
+
+def test_same_bytes_wherever_seeds_are(reads, index):
+    expected, counts = aligned(reads, index, HERE)
+    assert counts["mapped"] == 10 and counts["rescue_windows"] and counts["dp_cells"]
+    for seeds_on_host in (False, True):
+        assert aligned(reads, index, CARD, seeds_on_host) == (expected, counts)
+
+
+def test_seeds_on_the_host_take_nothing_of_the_card(index, monkeypatch):
+    moved = []
+    monkeypatch.setattr(Backend, "resident", lambda self, value: moved.append((self.name, value)) or value)
+    placed = pipeline.place(index, CARD, seeds_on_host=True)
+    assert moved == [("cpu", index), ("cuda", index.reference)]
+    assert placed.there is index and placed.seeding == HERE
+
+
+@pytest.mark.skipif(not is_simulated(), reason="looks into the simulator")
+def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, monkeypatch):
+    """Once an index is placed, nothing is allocated, and no kernel copies an array of the host by itself."""
+    from numba.cuda.simulator.kernel import FakeCUDAKernel
+
+    from readwarp.device.jit import cuda
+
+    placed = pipeline.place(index, CARD)
+    launched, launch, configure = [], FakeCUDAKernel.__call__, FakeCUDAKernel.__getitem__
+
+    def checked(kernel, *arguments):
+        if not kernel._device and kernel.__module__.startswith(("readwarp.align.", "readwarp.device.")):
+            launched.append(kernel.__name__)
+            assert not any(isinstance(argument, np.ndarray) for argument in arguments), kernel.__name__
+        return launch(kernel, *arguments)
+
+    def configured(kernel, configuration):
+        if kernel.__module__.startswith(("readwarp.align.", "readwarp.device.")):
+            assert configuration[2] is memory.current().stream, kernel.__name__
+        return configure(kernel, configuration)
+
+    monkeypatch.setattr(FakeCUDAKernel, "__call__", checked)
+    monkeypatch.setattr(FakeCUDAKernel, "__getitem__", configured)
+    monkeypatch.setattr(cuda, "to_device", None)
+    with CARD.frame():
+        there = pipeline.on_side(reads, CARD)
+        chains = pipeline.find_chains(reads, there, placed, AlignParameters(), CARD, Metrics())
+        oriented = CARD.step(pipeline.EXTEND).orient(reads, there)
+    assert chains.score.size and oriented.bases.size == 2 * reads.bases.size
+    assert set(launched) == {
+        "sketch_reads", "look_up", "choose", "sum_tiles", "scan_tiles", "emit", "sort_anchors", "chain_reads",
+        "close_up", "orient_reads",
+    }  # fmt: skip
+    assert len(launched) == 14
+
+
+def test_an_error_says_during_which_step_it_came_up(reads, index, monkeypatch):
+    from readwarp.align.chain import cpu
+
+    def broken(*_):
+        raise RuntimeError("unspecified launch failure")
+
+    monkeypatch.setattr(cpu, "chain_hits", broken)
+    with pytest.raises(RuntimeError, match="unspecified launch failure") as caught:
+        aligned(reads, index, HERE)
+    assert caught.value.__notes__ == ["during chain"]
