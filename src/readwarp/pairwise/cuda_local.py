@@ -12,7 +12,7 @@ from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda
 from readwarp.device.lanes import form_of, keys_of, pairs_of, twins_of
 from readwarp.device.memory import Workspace
-from readwarp.pairwise.cuda_tiles import BLOCK, COLUMNS, GROUPS, LONGEST, WARP, lay_rows, score_kernel
+from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, WARP, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 
 ROOM = 1 << 26  # bytes of rows that are laid out at a time
@@ -20,7 +20,6 @@ OF_CELL, OF_ROW = 6, 11  # instructions of a row on the ALU, about, per column a
 USUAL_ROWS = 230
 MOST_ROWS = 1 << 15  # steps are counted in 16 bits
 LEAST_LIMIT = 128  # a form whose scores end below this is not worth while
-AHEAD = 4  # rows that a thread may read beyond its last
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from readwarp.pairwise.scalar import OVERFLOWN
 GROUPS = (4, 8, 16, 32)  # threads per tile
 COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20)  # of the query per thread; not more than there are keys
 LONGEST = 512  # bases of a query
+ROWS = 4  # per step of the loop
+AHEAD = ROWS + 2  # rows that a thread may read beyond its last
 WARP = 32
 BLOCK = 128  # threads; one group in the simulator
 UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: matches nothing; before or behind the target
@@ -120,17 +122,17 @@ def _setting(form: str, columns: int) -> Any:
     return set_columns
 
 
-def _row(form: str, columns: int) -> Any:
-    """One row of a thread's columns: its last H, its F, the border of the row, best and where it was, steps done."""
+def _rows(form: str, columns: int) -> Any:
+    """Two rows of a thread's columns, from what is handed on, and kept, between rows to the same."""
     lanes, is_half = lanes_of(form), form == "half2"
     pick, gained, extended, highest, plus = lanes.pick, lanes.gained, lanes.extended, lanes.highest, lanes.plus
     maximum, maximum3, stays, where, scaled = lanes.maximum, lanes.maximum3, lanes.stays, lanes.where, lanes.scaled
     sums, each_row = -(-columns // keys_of(form)), np.uint32(0x00010001 if pairs_of(form) == 2 else 1)
 
     @inlined
-    def do_row(gain, border, F, corner, best, best_step, steps, D, E, saved, selector, key, left, costs, one):
-        is_handed, left_H, left_F = left
-        floor, opening, extending = costs
+    def do_row(state, gain, kept):
+        border, F, corner, best, best_step, step = state
+        D, E, saved, selector, key, (is_handed, left_H, left_F), (floor, opening, extending), one = kept
         border, F = handed(border, F)
         border, F = scaled(border, is_handed, left_H), scaled(F, is_handed, left_F)
         first, second = np.uint32(gain), np.uint32(gain >> np.uint64(32))
@@ -155,13 +157,19 @@ def _row(form: str, columns: int) -> Any:
         top = peak[0]
         for q in range(1, sums):
             top = maximum(top, peak[q])
-        stay, steps = stays(top, best), scaled(steps, one, each_row)
+        stay, step = stays(top, best), scaled(step, one, each_row)
         if sums > 1:
             for q in range(sums):
                 saved[q] = where(stay, saved[q], peak[q])
-        return D[columns - 1], F, border, where(stay, best, top), where(stay, best_step, steps), steps
+        return D[columns - 1], F, border, where(stay, best, top), where(stay, best_step, step), step
 
-    return do_row
+    @inlined
+    def do_rows(state, coming, stream, place, gains, kept):
+        gain, code = coming
+        state, gain, code = do_row(state, gain, kept), gains[code], np.uint32(stream[place])
+        return do_row(state, gain, kept), (gains[code], np.uint32(stream[place + np.uint64(1)]))
+
+    return do_rows
 
 
 def _report(form: str, columns: int) -> Any:
@@ -207,7 +215,7 @@ def score_kernel(form: str, columns: int) -> Any:
     Pairs are sorted by falling target length; a block has BLOCK threads, or one group in the simulator.
     """
     lanes, pairs, sums = lanes_of(form), np.int32(pairs_of(form)), -(-columns // keys_of(form))
-    set_columns, do_row, report = _setting(form, columns), _row(form, columns), _report(form, columns)
+    set_columns, do_rows, report = _setting(form, columns), _rows(form, columns), _report(form, columns)
     plus, first, second, is_half = lanes.plus, lanes.first, lanes.second, form == "half2"
 
     @cuda.jit
@@ -236,25 +244,21 @@ def score_kernel(form: str, columns: int) -> Any:
             D[k], E[k] = nothing, floor
         for q in range(sums):
             saved[q] = threshold
-        best, best_step, done, border, F = threshold, np.uint32(0), np.uint32(0), nothing, floor
         # The first thread of a group takes 0 times what it is handed, and the left border.
         corner, left = nothing, (one, np.uint32(0), np.uint32(0))
         if rank == 0:
             corner, left = start, (np.uint32(0), start, floor)
         place = np.uint64(stream_starts[tile] - rank)
         steps = np.int32(target_lengths[cuda.blockIdx.x * (cuda.blockDim.x // group * pairs)] + group - 1)
-        gain, code, step = gains[stream[place]], stream[place + np.uint64(1)], np.int32(0)
+        state = nothing, floor, corner, threshold, np.uint32(0), np.uint32(0)
+        coming, step = (gains[stream[place]], np.uint32(stream[place + np.uint64(1)])), np.int32(0)
+        kept = D, E, saved, selector, key, left, costs, one
         while step < steps:
-            now, gain, code = gain, gains[code], stream[place + np.uint64(2)]
-            border, F, corner, best, best_step, done = do_row(
-                now, border, F, corner, best, best_step, done, D, E, saved, selector, key, left, costs, one
-            )
-            now, gain, code = gain, gains[code], stream[place + np.uint64(3)]
-            border, F, corner, best, best_step, done = do_row(
-                now, border, F, corner, best, best_step, done, D, E, saved, selector, key, left, costs, one
-            )
-            place += np.uint64(2)
-            step = np.int32(step + np.int32(2))
+            state, coming = do_rows(state, coming, stream, place + np.uint64(2), gains, kept)
+            state, coming = do_rows(state, coming, stream, place + np.uint64(4), gains, kept)
+            place += np.uint64(ROWS)
+            step = np.int32(step + np.int32(ROWS))
+        _, _, _, best, best_step, _ = state
         if sums == 1:
             saved[0] = best
         values = cuda.local.array(sums, np.int32)
