@@ -52,10 +52,13 @@ def run(options: argparse.Namespace) -> int:
     parameters, resources = shared.calling(options), shared.resources(options)
     with locked(options.output), Reporter(options) as reporter:
         from readwarp.call.pipeline import call_variants
+        from readwarp.cli.device import settled_for
         from readwarp.index.build import read_reference
 
         with reporter.metrics.time("read_reference"):
             reference = read_reference(options.reference)
+        targets = shared.targets(options, reference)
+        resources = settled_for(resources, options.alignments, reference, targets)
         with reporter.metrics.time("call"), reporter.progress("calling", "bases") as progress:
             call_variants(
                 reference,
@@ -64,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
                 parameters,
                 resources,
                 reporter.metrics,
-                regions=shared.targets(options, reference),
+                regions=targets,
                 samples=options.sample,
                 **shared.extras(options),
                 reference_path=options.reference,

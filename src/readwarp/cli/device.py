@@ -4,12 +4,17 @@ import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from readwarp.config import Resources
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.device.driver import has_card
-from readwarp.stream.worth import Work, least_bases
+from readwarp.stream.worth import CALL, Work, least_bases
+
+if TYPE_CHECKING:
+    from readwarp.call.targets import Target
+    from readwarp.index.store import Reference
 
 logger = logging.getLogger("readwarp")
 BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with their names
@@ -22,11 +27,18 @@ def settled(resources: Resources, paths: Iterable[str | Path], work: Work, share
     bases, least = bases_of(paths), least_bases(work, resources.threads)
     if bases is None or bases * share >= least:
         return resources
-    text = (
-        "about %s read bases are too few for a GPU to pay (%s with %d threads): on the CPU (--device cuda: on the GPU)"
-    )
+    text = "about %s read bases are too few for a GPU to pay (it does from %s on with %d threads): on the CPU"
     logger.info(text, f"{bases * share:,.0f}", f"{least:,}", resources.threads)
     return replace(resources, device="cpu")
+
+
+def settled_for(
+    resources: Resources, alignments: Path, reference: "Reference", targets: "list[Target] | None"
+) -> Resources:
+    """`settled` for calling in the targets (None: everywhere)."""
+    parts = sum(target.stop - target.start for target in targets) if targets is not None else None
+    share = 1.0 if parts is None else parts / int(reference.contig_offsets[-1])
+    return settled(resources, [alignments], CALL, share)
 
 
 def choose_backend(device: str) -> Backend:

@@ -88,15 +88,17 @@ def call(
     reporter: "Reporter",
 ) -> None:
     from readwarp.call.pipeline import call_variants
+    from readwarp.cli.device import settled_for
 
     metrics = reporter.metrics
+    resources = settled_for(shared.resources(options), bam, reference, targets)
     with metrics.time("call"), reporter.progress("calling", "bases") as progress:
         call_variants(
             reference,
             bam,
             vcf,
             shared.calling(options),
-            shared.resources(options),
+            resources,
             metrics,
             regions=targets,
             **shared.extras(options),

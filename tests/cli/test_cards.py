@@ -1,0 +1,187 @@
+"""The align job on cards that are full, fail, or do not pay: the same bytes, or one line and no output."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from readwarp.align import pipeline
+from readwarp.align.seed import cuda as seed
+from readwarp.call.targets import Target
+from readwarp.cli import align_job, cards, device, main
+from readwarp.config import Resources
+from readwarp.device import backend as backends
+from readwarp.device.backend import Backend
+from readwarp.device.driver import Device
+from readwarp.device.jit import cuda
+from readwarp.errors import WorkspaceFullError
+from readwarp.index.store import Reference
+from readwarp.stream.worth import ALIGN, START_SECONDS, least_bases
+
+
+@pytest.fixture
+def align(reference, mates, tmp_path, monkeypatch):
+    """Exit code, SAM and metrics of an align job on the first `pairs` pairs."""
+    monkeypatch.setattr(align_job.pipeline, "warm_up", lambda *arguments: None)
+
+    def run(name: str, *options: str, pairs: int = 6):
+        files = []
+        for number, path in enumerate(mates):
+            files.append(tmp_path / f"s_{number}.fq")
+            files[-1].write_text("".join(path.read_text().splitlines(keepends=True)[: 4 * pairs]))
+        out, counts = tmp_path / f"{name}.sam", tmp_path / f"{name}.json"
+        code = main(
+            ["align", str(reference), *map(str, files), "-o", str(out), "--no-pg", "--metrics", str(counts), *options]
+        )
+        return code, out.read_bytes() if out.exists() else None, json.loads(counts.read_text()) if not code else {}
+
+    return run
+
+
+@pytest.fixture
+def most_reads(monkeypatch):
+    """A card that takes so many reads at a time, and finds what the CPU finds."""
+
+    def set_to(most: int) -> None:
+        whole, trained = pipeline.align_batch, pipeline.train
+
+        def align_batch(reads, index, sizes, parameters, backend, metrics):
+            if backend.name == "cuda" and len(reads) > most:
+                raise WorkspaceFullError(f"{len(reads)} reads")
+            return whole(reads, pipeline.place(index.host, CPU), sizes, parameters, CPU, metrics)
+
+        def train(reads, index, parameters, backend, metrics):
+            return trained(reads, pipeline.place(index.host, CPU), parameters, CPU, metrics)
+
+        monkeypatch.setattr(pipeline, "align_batch", align_batch)
+        monkeypatch.setattr(pipeline, "train", train)
+
+    return set_to
+
+
+CPU = Backend("cpu")
+
+
+def test_a_full_card_halves_batches(align, most_reads):
+    _, expected, _ = align("cpu", "--device", "cpu")
+    most_reads(4)
+    code, found, metrics = align("cuda", "--device", "cuda")
+    assert code == 0 and found == expected and expected.count(b"\n") > 12
+    assert metrics["counts"]["batches_halved"] >= 2 and "reads_on_host" not in metrics["counts"]
+    assert metrics["counts"]["reads"] == 12
+
+
+def test_pairs_that_fit_no_card_are_aligned_on_the_host(align, monkeypatch, capsys):
+    """The real kernels, in workspaces that have no room for a single pair."""
+    _, expected, _ = align("cpu", "--device", "cpu")
+    planned = cards.planned_card
+    monkeypatch.setattr(cards, "planned_card", lambda *a: replace(planned(*a), capacity=256))
+    code, found, metrics = align("cuda", "--device", "cuda")
+    assert code == 0 and found == expected
+    assert metrics["counts"]["reads_on_host"] == 12
+    (gpu,) = metrics["gpu"]
+    assert gpu["vram_planned_bytes"] - gpu["workspaces"] * 256 > 0 and gpu["seeding"] == "cuda"
+    assert "12 reads were too much for the GPU's memory and were aligned on the CPU" in capsys.readouterr().err
+
+
+@cuda.jit
+def broken(values):
+    if values.size:
+        raise IndexError("illegal address")
+
+
+def test_a_kernel_that_fails_is_named_and_leaves_no_output(align, monkeypatch, capsys):
+    monkeypatch.setattr(seed, "find_seeds", lambda *arguments: broken[1, 1](np.zeros(1)))
+    code, found, _ = align("failed", "--device", "cuda", "-q", pairs=1)
+    assert code == 1 and found is None
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("readwarp: error: a kernel failed on cuda:0 (simulated) during seed: tid=[0, 0, 0]")
+
+
+class LostError(RuntimeError):
+    pass
+
+
+LostError.__module__ = "numba.cuda.cudadrv.driver"
+
+
+def test_a_lost_card_ends_the_run(align, monkeypatch, capsys):
+    def lost(*arguments):
+        raise LostError("Call to cuMemcpyHtoDAsync results in CUDA_ERROR_DEVICE_UNAVAILABLE")
+
+    monkeypatch.setattr(pipeline, "align_batch", lost)
+    code, found, _ = align("lost", "--device", "cuda", "-q", "-I", "300,30", pairs=1)
+    assert code == 4 and found is None
+    assert "cuda:0 (simulated) is lost" in capsys.readouterr().err
+
+
+def test_metrics_and_log_say_what_the_card_did(align, most_reads, capsys):
+    most_reads(1000)
+    code, _, metrics = align("said", "--device", "cuda", "--vram", "300M", "-t", "1")
+    assert code == 0
+    (gpu,) = metrics["gpu"]
+    assert (gpu["command"], gpu["device"], gpu["name"], gpu["workspaces"]) == ("align", 0, "simulated", 3)
+    assert gpu["batches"] >= 1 and gpu["vram_high_water_bytes"] <= gpu["vram_planned_bytes"] <= 300 << 20
+    assert metrics["threads"] == 3
+    said = capsys.readouterr().err
+    assert "cuda:0 (simulated, kernels int32): 3 batches of " in said and "seeding on the card" in said
+
+
+def test_a_job_pays_by_its_size():
+    assert least_bases(ALIGN, 2) == 2 * least_bases(ALIGN, 1)
+    seconds = least_bases(ALIGN, 8) / (8 * ALIGN.bases_per_second)
+    assert seconds * ALIGN.share == pytest.approx(START_SECONDS)
+
+
+@pytest.fixture
+def with_card(monkeypatch):
+    monkeypatch.setattr(backends, "devices", lambda: (Device("H200", (9, 0), 1 << 37, None),))
+    monkeypatch.setattr(backends, "is_simulated", lambda: False)
+
+
+def test_small_jobs_stay_on_the_cpu_and_say_so(with_card, tmp_path, caplog):
+    path = tmp_path / "small.fq"
+    path.write_bytes(b"@" * 230)
+    with caplog.at_level("INFO", "readwarp"):
+        assert device.settled(Resources(2, "auto"), [path, path], ALIGN).device == "cpu"
+    assert "about 200 read bases are too few for a GPU to pay (it does from 200,000,000 on" in caplog.text
+
+
+def test_large_and_unknown_jobs_take_the_gpu(with_card, tmp_path):
+    path = tmp_path / "large.fq.gz"
+    with path.open("wb") as file:
+        file.write(b"\x1f\x8b")
+        file.truncate(110_000_000)  # about 220 Mb
+    assert device.settled(Resources(2, "auto"), [path], ALIGN).device == "auto"
+    assert device.settled(Resources(8, "auto"), [path], ALIGN).device == "cpu"
+    assert device.settled(Resources(8, "auto"), [path, Path("-")], ALIGN).device == "auto"
+    assert device.settled(Resources(8, "cuda"), [path], ALIGN).device == "cuda"
+
+
+def test_calling_reckons_with_its_targets(with_card, tmp_path):
+    path = tmp_path / "large.bam"
+    with path.open("wb") as file:
+        file.write(b"\x1f\x8b")
+        file.truncate(700_000_000)  # about 1.2 Gb
+    reference = Reference(("a",), np.array([0, 1000]), ("",), np.empty(500, np.uint8))
+    assert device.settled_for(Resources(2, "auto"), path, reference, None).device == "auto"
+    assert device.settled_for(Resources(2, "auto"), path, reference, [Target(0, 0, 900)]).device == "auto"
+    assert device.settled_for(Resources(2, "auto"), path, reference, [Target(0, 0, 500)]).device == "cpu"
+
+
+def test_nothing_is_said_without_a_card(tmp_path, caplog):
+    assert device.settled(Resources(2, "auto"), [tmp_path], ALIGN).device == "auto"
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "bases"),
+    [("a.bam", b"\x1f\x8b", 1000 / 0.6), ("a.cram", b"CRAM", 4000), ("a.fq", b"@", 1000 / 2.3), ("-", None, None)],
+)
+def test_bases_by_size_and_kind(name, head, bases, tmp_path):
+    path = tmp_path / name
+    if head is not None:
+        path.write_bytes(head.ljust(1000, b"\0"))
+    assert device.bases_of([path]) == (pytest.approx(bases) if bases else None)
