@@ -8,6 +8,13 @@ import pysam
 import pytest
 from command_samples import CONTIGS, pairs, record, reverse_complement, run_main
 
+RESULTS = ["metrics.json", "x.bam", "x.bam.bai", "x.vcf.gz", "x.vcf.gz.tbi"]
+REPORTED = [
+    "report.html",
+    *(f"x.{name}.txt" for name in ("depth", "flagstat", "idxstats", "stats", "vcf.stats")),
+    "x_mqc.json",
+    "x_phases_mqc.json",
+]
 ALLELES = """##fileformat=VCFv4.2
 ##contig=<ID=three,length=9>
 #CHROM	POS	ID	REF	ALT	QUAL	FILTER	INFO
@@ -39,8 +46,7 @@ def test_run(reference, sample, tmp_path, capfd, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     folder = tmp_path / "new" / "results"
     assert run_main(["run", reference, *sample, "-o", folder, "-t", "2"]) == 0
-    names = ["metrics.json", "x.bam", "x.bam.bai", "x.vcf.gz", "x.vcf.gz.tbi"]
-    assert sorted(path.name for path in folder.iterdir()) == names
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*RESULTS, *REPORTED])
     with pysam.AlignmentFile(str(folder / "x.bam")) as file:
         assert file.count(until_eof=True) == 2400
     with pysam.VariantFile(str(folder / "x.vcf.gz")) as file:
@@ -49,7 +55,7 @@ def test_run(reference, sample, tmp_path, capfd, monkeypatch):
     assert [(ref, alt, genotype) for _, ref, alt, genotype in calls[1:]] == [(4, 1, (0, 1))]
     metrics = json.loads((folder / "metrics.json").read_text())
     assert metrics["counts"]["reads"] == 2400 and metrics["counts"]["snvs"] == metrics["counts"]["indels"] == 1
-    assert list(metrics["phase_seconds"]) == ["start", "align", "sort", "call"]
+    assert list(metrics["phase_seconds"]) == ["start", "align", "sort", "call", "statistics"]
     assert sum(metrics["phase_seconds"].values()) <= metrics["wall_seconds"]
     assert metrics["counts"]["dp_cells"] > 0 and metrics["peak_memory_bytes"] > 1 << 20
     assert metrics["versions"]["pysam"] == pysam.__version__ and metrics["command"].startswith("readwarp run")

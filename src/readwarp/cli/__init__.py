@@ -26,6 +26,7 @@ COMMANDS = {
     "merge": "join parts and lanes: sort, mark duplicates, index",
     "call": "call variants from sorted alignments",
     "genotype": "genotype a cohort from the gVCF of each sample",
+    "report": "show one sample or several in one page of HTML",
     "pairwise": "align pairs of sequences (Smith-Waterman)",
     "doctor": "show what this machine has and what is missing",
     "completion": "make a shell complete commands and options",

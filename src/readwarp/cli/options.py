@@ -77,14 +77,17 @@ def resources(options: argparse.Namespace) -> Resources:
     return Resources(threads, options.device, options.memory, options.vram, options.batch_bases)
 
 
-def add_reporting(parser: argparse.ArgumentParser) -> None:
+def add_reporting(parser: argparse.ArgumentParser, metrics: bool = True) -> None:
     """--no-progress -q -v --log --metrics; read by `readwarp.cli.reporting`."""
     group = parser.add_argument_group("messages")
     group.add_argument("--no-progress", action="store_true", help="log lines instead of a progress bar")
     group.add_argument("-q", "--quiet", action="store_true", help="warnings and errors only")
     group.add_argument("-v", "--verbose", action="store_true", help="more log lines; the traceback of an error")
     group.add_argument("--log", type=Path, metavar="FILE", help="write log lines to FILE too")
-    group.add_argument("--metrics", type=Path, metavar="FILE", help="write counts and times as JSON to FILE")
+    if metrics:
+        group.add_argument("--metrics", type=Path, metavar="FILE", help="write counts and times as JSON to FILE")
+    else:
+        parser.set_defaults(metrics=None)
 
 
 def add_output(parser: argparse.ArgumentParser, text: str) -> None:

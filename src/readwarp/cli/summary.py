@@ -16,7 +16,7 @@ def show(metrics: Metrics, files: Sequence[Path], quiet: bool = False) -> None:
     """Tables on stdout; nothing with `quiet`."""
     if quiet:
         return
-    bam, vcf, _ = files
+    bam, vcf, *_ = files
     table = Table(
         title=f"[bold]sample {escape(bam.stem)}[/]", title_justify="left", show_header=False, box=None, pad_edge=False
     )

@@ -1,0 +1,199 @@
+"""Plots of the alignments: where reads went, insert sizes, depth, and what goes wrong along a read."""
+
+import math
+from collections.abc import Mapping
+
+from readwarp.report.alignments import AlignmentStatistics, Points, median, share_from
+from readwarp.report.plot import Plot, Plotter
+from readwarp.report.plots import NAMED, Axis, Line, number_text
+
+Alignments = Mapping[int, AlignmentStatistics]  # by the sample's number
+CONTIGS = 26  # shown at most
+MAPQ_BINS = ((0, 0), (1, 9), (10, 29), (30, 59), (60, 255))
+
+
+def reads_and_pairs(plotter: Plotter, of: Alignments) -> list[Plot]:
+    paired = any(a.flagstat["paired"] for a in of.values())
+    plots = [where_reads_went(plotter, of, paired)]
+    if any(a.insert_sizes for a in of.values()):
+        plots.append(insert_sizes(plotter, of))
+    return [*plots, mapping_qualities(plotter, of)]
+
+
+def where_reads_went(plotter: Plotter, of: Alignments, paired: bool) -> Plot:
+    names = {"mapped": "mapped", **({"proper": "properly\npaired"} if paired else {}), "duplicates": "duplicates"}
+    values = {number: [a.flagstat[name] / max(1, a.flagstat["primary"]) for name in names] for number, a in of.items()}
+    texts = {
+        number: ", ".join(
+            f"{number_text(v, True)} {' '.join(n.split())}" for v, n in zip(row, names.values(), strict=True)
+        )
+        for number, row in values.items()
+    }
+    note = (
+        "Share of all reads. Few mapped reads mean another species, another reference or adapters; many duplicates "
+        "mean little DNA at the start, and depth that is paid for twice."
+    )
+    axis = Axis("reads", (0, None), percent=True)
+    return plotter.bars(
+        "reads", "Mapped, paired, duplicate", note, list(names.values()), values, axis, plotter.each(texts)
+    )
+
+
+def insert_sizes(plotter: Plotter, of: Alignments) -> Plot:
+    end = max(end_of(a.insert_sizes, 0.997) for a in of.values())
+    width = max(1, round(end / 100))
+    lines = [Line(number, binned(shares(a.insert_sizes), width, end)) for number, a in of.items()]
+    texts = {number: f"median {number_text(median(a.insert_sizes) or 0)} bases" for number, a in of.items()}
+    note = (
+        "Length of the sequenced fragments, ends included. One smooth hill is usual; a peak below the length of a read "
+        "means adapters in the reads, two hills mean two libraries."
+    )
+    x, y = Axis("insert size, bases", (0, end)), Axis(f"pairs in {width} bases", (0, None), percent=True)
+    return plotter.lines("insert-size", "Insert size", note, lines, x, y, plotter.each(texts), fill=True)
+
+
+def mapping_qualities(plotter: Plotter, of: Alignments) -> Plot:
+    names = ["0", *(f"{low}-{high}" for low, high in MAPQ_BINS[1:-1]), "60 and up"]
+    values = {}
+    for number, a in of.items():
+        whole = max(1.0, sum(reads for _, reads in a.mapping_qualities))
+        values[number] = [sum(n for q, n in a.mapping_qualities if low <= q <= high) / whole for low, high in MAPQ_BINS]
+    texts = {number: f"{number_text(row[0], True)} have MAPQ 0" for number, row in values.items()}
+    note = (
+        "How sure the place of a read is, duplicates left out: 60 is as sure as can be, 0 means that another place "
+        "fits as well. Repeats of the genome make some reads unsure always."
+    )
+    axis = Axis("mapped reads", (0, None), percent=True)
+    return plotter.bars("mapq", "Mapping quality", note, names, values, axis, plotter.each(texts))
+
+
+def coverage(plotter: Plotter, of: Alignments) -> list[Plot]:
+    end = max(max(4.0, end_of(a.depth, 0.995)) for a in of.values())
+    covered = [Line(number, shares(a.depth)) for number, a in of.items()]
+    at_least = [Line(number, cumulative(a.depth)) for number, a in of.items()]
+    means = {number: f"mean {number_text(a.mean_depth)}" for number, a in of.items()}
+    texts = {number: f"{number_text(share_from(a.depth, 20), True)} at depth 20 or more" for number, a in of.items()}
+    titles = {a.depth_title.partition(": ")[0].removeprefix("Depth of ") for a in of.values()}
+    where = titles.pop() if len(titles) == 1 else "the reference or the targets"
+    note = (
+        f"Bases of {where} at each depth; duplicates left out, overlapping mates counted once. A hill around the mean "
+        "is usual; much at 0 means that parts were not sequenced or are no place for short reads."
+    )
+    x, y = Axis("depth", (0, end)), Axis("bases", (0, None), percent=True)
+    more = f"The share of {where} that is covered at least so deep. Calling wants about 20 for heterozygous variants."
+    at_least_axis = Axis("bases", (0, 1.02), percent=True)
+    plots = [
+        plotter.lines("depth", "Depth", note, covered, x, y, plotter.each(means), fill=True),
+        plotter.lines(
+            "cumulative", "Covered at least", more, at_least, x, at_least_axis, plotter.each(texts), fill=True
+        ),
+    ]
+    return [*plots, contigs(plotter, of)] if any(len(a.contigs) > 1 for a in of.values()) else plots
+
+
+def contigs(plotter: Plotter, of: Alignments) -> Plot:
+    """Reads per base of the longest contigs; those that are a hundredth of the longest and less are left out."""
+    lengths = {name: length for a in of.values() for name, length, _ in a.contigs}
+    longest = sorted(lengths, key=lambda name: -lengths[name])[:CONTIGS]
+    names = [name for name in lengths if name in longest and lengths[name] * 100 > lengths[longest[0]]]
+    values = {}
+    for number, a in of.items():
+        mean = sum(mapped for *_, mapped in a.contigs) / max(1, sum(length for _, length, _ in a.contigs))
+        found = {name: mapped / length / mean for name, length, mapped in a.contigs if length and mean}
+        values[number] = [found.get(name, 0.0) for name in names]
+    texts = {n: f"{number_text(min(row))} to {number_text(max(row))} of the mean" for n, row in values.items()}
+    note = (
+        "Mapped reads per base, as multiples of the mean of all contigs: 1 is usual, X and Y of a man have one half; a "
+        "mitochondrion has many times as much."
+    )
+    x = Axis("reads per base by the mean", (0, None))
+    return plotter.bars("contigs", "Depth by contig", note, names, values, x, plotter.each(texts), lying=True)
+
+
+def along_the_read(plotter: Plotter, of: Alignments) -> list[Plot]:
+    plots = []
+    if any(a.quality_first for a in of.values()):
+        plots.append(qualities(plotter, of))
+    if any(a.mismatches for a in of.values()):
+        plots.append(mismatches(plotter, of))
+    if any(a.gc_first or a.gc_last for a in of.values()):
+        plots.append(gc_contents(plotter, of))
+    return plots
+
+
+def qualities(plotter: Plotter, of: Alignments) -> Plot:
+    lines = first_and_last(plotter, {n: (a.quality_first, a.quality_last) for n, a in of.items()})
+    texts = {number: f"mean {a.summary.get('average quality', 0):.1f}" for number, a in of.items()}
+    note = (
+        "Mean base quality of each cycle, in the order of sequencing: 20 means 1 error in 100 bases, 30 means 1 in "
+        "1,000. A slow fall is usual, last reads lie lower; a sudden drop is a fault of the machine."
+    )
+    y = Axis("mean quality", (0, None))
+    return plotter.lines("quality", "Base quality", note, lines, Axis("cycle", (0, None)), y, plotter.each(texts))
+
+
+def mismatches(plotter: Plotter, of: Alignments) -> Plot:
+    lines = [Line(number, a.mismatches) for number, a in of.items()]
+    texts = {n: f"{number_text(a.summary.get('error rate', 0), True)} of aligned bases" for n, a in of.items()}
+    note = (
+        "Bases that differ from the reference at each cycle. The sample's own variants make about 0.1 %; a rise to the "
+        "end is usual, peaks at the first cycles come from primers or adapters."
+    )
+    x, y = Axis("cycle", (0, None)), Axis("mismatches", (0, None), percent=True)
+    return plotter.lines("mismatches", "Mismatches", note, lines, x, y, plotter.each(texts), fill=True)
+
+
+def gc_contents(plotter: Plotter, of: Alignments) -> Plot:
+    lines = first_and_last(plotter, {n: (shares(a.gc_first), shares(a.gc_last)) for n, a in of.items()})
+    texts = {number: f"median {number_text(median(a.gc_first) or 0)} %" for number, a in of.items()}
+    note = (
+        "Share of G and C in each read. One hill near the genome's mean (human: 41 %) is usual; a second one means DNA "
+        "of another species or adapters."
+    )
+    x, y = Axis("G and C, percent", (0, 100)), Axis("reads", (0, None), percent=True)
+    return plotter.lines("gc", "GC content", note, lines, x, y, plotter.each(texts))
+
+
+def first_and_last(plotter: Plotter, of: Mapping[int, tuple[Points, Points]]) -> list[Line]:
+    """Lines of first and last reads; of many samples the first alone."""
+    lines = []
+    for number, (first, last) in of.items():
+        both = bool(last) and len(plotter.names) <= NAMED
+        lines.append(Line(number, first or last, "first reads" if both else ""))
+        if first and both:
+            lines.append(Line(number, last, "last reads", "dashed"))
+    return lines
+
+
+def shares(points: Points) -> Points:
+    """y by the sum of y."""
+    whole = sum(y for _, y in points)
+    return [(x, y / whole) for x, y in points] if whole else []
+
+
+def cumulative(points: Points) -> Points:
+    """The share of y at x and above."""
+    whole, left, out = sum(y for _, y in points), 0.0, []
+    for x, y in reversed(points):
+        left += y
+        out.append((x, left / whole if whole else 0.0))
+    return out[::-1]
+
+
+def end_of(points: Points, share: float) -> float:
+    """The x up to which this share of y lies; a tenth is added to see the slope run out."""
+    wanted, below = share * sum(y for _, y in points), 0.0
+    for x, y in points:
+        below += y
+        if below >= wanted:
+            return 1.1 * x
+    return 1.0
+
+
+def binned(points: Points, width: float, end: float) -> Points:
+    """Sums of y in bins of x from 0 to `end`; x of a bin is its middle."""
+    bins = [0.0] * math.ceil(end / width)
+    for x, y in points:
+        if x < end:
+            bins[int(x / width)] += y
+    return [((number + 0.5) * width, y) for number, y in enumerate(bins)]

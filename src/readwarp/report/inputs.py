@@ -1,0 +1,84 @@
+"""What a report is made of: the folders of `readwarp run`, or files that are named."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from readwarp.errors import InputError, UsageError
+
+ALIGNMENTS, CALLS = (".bam", ".cram"), (".vcf.gz", ".bcf", ".vcf")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One sample's files, any of which may be absent. `reference` and `targets` are what they were made with."""
+
+    name: str
+    alignments: Path | None = None
+    calls: Path | None = None
+    metrics: Path | None = None
+    reference: Path | None = None
+    targets: Path | None = None
+
+
+def read_metrics(path: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(path, f"is no metrics file of readwarp ({error})") from None
+    if not isinstance(facts, dict):
+        raise InputError(path, "is no metrics file of readwarp")
+    return facts
+
+
+def stem(path: Path) -> str:
+    """The file's name without what says its kind: a.g.vcf.gz -> a."""
+    for ending in (".g.vcf.gz", ".g.vcf", ".g.bcf", *ALIGNMENTS, *CALLS, ".json"):
+        if path.name.endswith(ending):
+            return path.name.removesuffix(ending)
+    return path.stem
+
+
+def samples_in(folder: Path) -> list[Sample]:
+    """The samples of an output folder of `run`: every BAM or CRAM, with the VCF of the same name. Raises UsageError."""
+    files = sorted(p for p in folder.iterdir() if p.is_file())
+    alignments = {stem(p): p for p in files if p.name.endswith(ALIGNMENTS)}
+    calls = {stem(p): p for p in files if p.name.endswith(CALLS)}
+    names = sorted({*alignments, *calls})
+    if not names:
+        raise UsageError(f"{folder}: holds no BAM, CRAM, VCF or BCF file")
+    metrics = folder / "metrics.json"
+    own = metrics if metrics.is_file() and len(names) == 1 else None  # of several samples it would be one's only
+    return [completed(Sample(name, alignments.get(name), calls.get(name), own)) for name in names]
+
+
+def completed(sample: Sample) -> Sample:
+    """With the reference and the targets that metrics.json names, where they are still there."""
+    facts = read_metrics(sample.metrics) if sample.metrics else {}
+    reference, targets = (
+        Path(str(facts[key])) if facts.get(key) and Path(str(facts[key])).is_file() else None
+        for key in ("reference", "targets")
+    )
+    return with_files(sample, sample.reference or reference, sample.targets or targets)
+
+
+def with_files(sample: Sample, reference: Path | None, targets: Path | None) -> Sample:
+    """With the reference and the targets that were named, which go before those of metrics.json."""
+    return replace(sample, reference=reference or sample.reference, targets=targets or sample.targets)
+
+
+def distinct(samples: Sequence[Sample]) -> list[Sample]:
+    """Samples of one name told apart by their folders. Raises UsageError where that does not do."""
+    names = Counter(sample.name for sample in samples)
+    out = []
+    for sample in samples:
+        file = sample.alignments or sample.calls or sample.metrics
+        assert file is not None
+        is_single = names[sample.name] == 1
+        out.append(sample if is_single else replace(sample, name=f"{file.resolve().parent.name}/{sample.name}"))
+    if len({sample.name for sample in out}) < len(out):
+        raise UsageError("two samples have one name and lie in folders of one name: rename a folder")
+    return out

@@ -1,0 +1,106 @@
+"""A plot of the page: SVG, what it shows in words, and its numbers as a table; of one sample or many."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from readwarp.report.plots import NAMED, Axis, Line, draw_bars, draw_lines, draw_rows, number_text
+
+TABLE_ROWS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """`summary` stands for the picture where it cannot be seen; `note` says how to read it."""
+
+    id: str
+    title: str
+    note: str
+    summary: str
+    svg: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Plotter:
+    """Makes plots of the samples of one report, which keep their order and colours throughout."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    def lines(
+        self,
+        name: str,
+        title: str,
+        note: str,
+        lines: Sequence[Line],
+        x: Axis,
+        y: Axis,
+        summary: str,
+        fill: bool = False,
+    ) -> Plot:
+        """`lines` may be of some samples only."""
+        lines = [line for line in lines if line.points]
+        svg = draw_lines(name, lines, len(self.names), x, y, fill)
+        titles = [self._title(line) for line in lines]
+        xs = np.unique([x for line in lines for x, _ in line.points])
+        low, high = (
+            limit if limit is not None else bound for limit, bound in zip(x.limits, (xs[0], xs[-1]), strict=True)
+        )
+        xs = xs[(xs >= low) & (xs <= high)]
+        xs = xs[np.unique(np.linspace(0, xs.size - 1, TABLE_ROWS).astype(int))]
+        columns = [dict(line.points) for line in lines]
+        values = [[column.get(float(place)) for column in columns] for place in xs]
+        head, rows = self._table(x.label, [x.ticks.get(v) or number_text(v) for v in xs], titles, values, y.percent)
+        return Plot(name, title, note, summary, svg, head, rows)
+
+    def bars(
+        self,
+        name: str,
+        title: str,
+        note: str,
+        categories: Sequence[str],
+        values: Mapping[int, Sequence[float]],
+        axis: Axis,
+        summary: str,
+        lying: bool = False,
+    ) -> Plot:
+        """values[number of the sample][category]."""
+        svg = (draw_rows if lying else draw_bars)(name, categories, values, len(self.names), axis)
+        titles = [self.names[sample] for sample in values]
+        table = [list(row) for row in zip(*values.values(), strict=True)]
+        flat = [category.replace("\n", " ") for category in categories]
+        head, rows = self._table("", flat, titles, table, axis.percent)
+        return Plot(name, title, note, summary, svg, head, rows)
+
+    def _title(self, line: Line) -> str:
+        own = self.names[line.sample] if len(self.names) > 1 or not line.name else ""
+        return ", ".join(filter(None, (own, line.name)))
+
+    def _table(
+        self,
+        label: str,
+        places: Sequence[str],
+        titles: Sequence[str],
+        values: Sequence[Sequence[float | None]],
+        percent: bool,
+    ) -> tuple[list[str], list[list[str]]]:
+        """A column for each sample; of many their median, least and most."""
+        if len(self.names) > NAMED:
+            titles = ["median", "least", "most"]
+            known = [[v for v in row if v is not None] or [0.0] for row in values]
+            values = [[float(np.median(row)), min(row), max(row)] for row in known]
+        rows = [
+            [place, *("" if v is None else number_text(v, percent) for v in row)]
+            for place, row in zip(places, values, strict=True)
+        ]
+        return [label, *titles], rows
+
+    def each(self, texts: Mapping[int, str]) -> str:
+        """One sentence of all samples: `NA12878 441; HG002 350`; of many only what the plot shows of them."""
+        if len(self.names) == 1:
+            return next(iter(texts.values()), "")
+        if len(self.names) > NAMED:
+            return f"{len(texts)} samples: their median, where half of them lie, and where all do"
+        return "; ".join(f"{self.names[sample]} {text}" for sample, text in texts.items())

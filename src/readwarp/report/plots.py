@@ -1,0 +1,244 @@
+"""Lines and bars as SVG to be put into a page: drawn by matplotlib, coloured by the page's CSS variables.
+
+Up to NAMED samples have a colour each; of more the page shows the median and how far they spread, so that neither the
+page nor its size grows with them.
+"""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAMED = 8  # samples with a colour of their own
+SIZE = (5.3, 3.3)  # inches; SVG counts 72 points in one
+INK, SOFT, GRID = "#010101", "#020202", "#030303"  # stand for the CSS variables of VARIABLES
+COLOURS = [f"#0401{number:02x}" for number in range(NAMED)]
+VARIABLES = {INK: "ink", SOFT: "soft", GRID: "grid", **{c: f"series-{n + 1}" for n, c in enumerate(COLOURS)}}
+DASHES = {"": "solid", "dashed": (0, (4, 2.2))}
+STYLE: dict[Any, Any] = {
+    "font.size": 10.5,
+    "svg.fonttype": "none",
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": SOFT,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "path.simplify_threshold": 0.3,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a sample. `name` tells lines of one sample apart (first reads, last reads); colour: the sample's."""
+
+    sample: int
+    points: Sequence[tuple[float, float]]
+    name: str = ""
+    dash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    label: str
+    limits: tuple[float | None, float | None] = (None, None)
+    log: bool = False
+    percent: bool = False  # values are shares, shown as percent
+    ticks: dict[float, str] = field(default_factory=dict)
+
+
+def draw_lines(name: str, lines: Sequence[Line], samples: int, x: Axis, y: Axis, fill: bool = False) -> str:
+    """SVG of lines; `fill` shades below the line of a single one. `name` makes identifiers of the SVG its own."""
+    with rc_context({**STYLE, "svg.hashsalt": name}):
+        figure, axes = _figure(x, y)
+        if samples > NAMED:
+            _spread(axes, lines)
+        else:
+            several = samples > 1
+            for number, line in enumerate(lines):
+                colour = COLOURS[line.sample if several else number]
+                xs, ys = np.array(line.points, dtype=np.float64).reshape(-1, 2).T
+                label = line.name if line.sample == lines[0].sample else None
+                axes.plot(xs, ys, color=colour, linewidth=1.7, linestyle=DASHES[line.dash], label=label or None)
+                if fill and len(lines) == 1:
+                    axes.fill_between(xs, ys, color=colour, alpha=0.15, linewidth=0)
+            if any(line.name for line in lines):
+                _legend(axes, neutral=several)
+        _finish(axes, x, y)
+        return _svg(figure)
+
+
+def draw_bars(
+    name: str, categories: Sequence[str], values: Mapping[int, Sequence[float]], samples: int, y: Axis
+) -> str:
+    """SVG of bars; values[sample][category]. More than NAMED samples: a box plot of each category."""
+    with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "y"}):
+        figure, axes = _figure(Axis(""), y)
+        places = np.arange(len(categories))
+        if samples > NAMED:
+            _boxes(axes, np.array(list(values.values()), dtype=np.float64))
+        else:
+            width = 0.8 / len(values)
+            for number, (sample, row) in enumerate(values.items()):
+                left = places - 0.4 + width * (number + 0.5)
+                bars = axes.bar(left, row, width * 0.92, color=COLOURS[sample])
+                if len(values) * len(categories) <= 8:
+                    axes.bar_label(bars, [number_text(v, y.percent) for v in row], padding=2, fontsize=9)
+        axes.set_xticks(places, categories)
+        axes.tick_params(axis="x", length=0)
+        _finish(axes, Axis(""), y)
+        return _svg(figure)
+
+
+def draw_rows(
+    name: str, categories: Sequence[str], values: Mapping[int, Sequence[float]], samples: int, x: Axis
+) -> str:
+    """As draw_bars, lying; the first category on top."""
+    together = 1 if samples > NAMED else len(values)
+    height = 0.9 + len(categories) * (0.21 if together == 1 else 0.09 + 0.15 * together)
+    with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "x"}):
+        figure, axes = _figure(x, Axis(""), (SIZE[0], height), left=0.2 + 0.078 * max(map(len, categories)))
+        places = np.arange(len(categories))
+        if samples > NAMED:
+            _boxes(axes, np.array(list(values.values()), dtype=np.float64), lying=True)
+        else:
+            width = 0.8 / len(values)
+            for number, (sample, row) in enumerate(values.items()):
+                bars = axes.barh(places - 0.4 + width * (number + 0.5), row, width * 0.92, color=COLOURS[sample])
+                if len(values) <= 3:
+                    axes.bar_label(bars, [number_text(v, x.percent) for v in row], padding=3, fontsize=9)
+        axes.set_yticks(places, categories)
+        axes.tick_params(axis="y", length=0)
+        axes.invert_yaxis()
+        _finish(axes, x, Axis(""))
+        axes.set_ylim(len(categories) - 0.4, -0.6)
+        return _svg(figure)
+
+
+def number_text(value: float, percent: bool = False) -> str:
+    """Short: 12,345 and 0.0123 and 98.76 %."""
+    if percent:
+        digits = 0 if value in (0, 1) else 2 if value < 0.1 or 0.9 < value < 1 else 1
+        return f"{100 * value:.{digits}f}\N{NO-BREAK SPACE}%"
+    if value == round(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def _figure(x: Axis, y: Axis, size: tuple[float, float] = SIZE, left: float = 0.62) -> tuple[Figure, "Axes"]:
+    """An empty figure; `left`: inches for the labels of the y axis."""
+    figure = Figure(figsize=size)
+    FigureCanvasSVG(figure)
+    width, height = size
+    axes = figure.add_axes((left / width, 0.54 / height, (width - left - 0.24) / width, (height - 0.84) / height))
+    if x.log:
+        axes.set_xscale("log")
+    if y.log:
+        axes.set_yscale("log")
+    return figure, axes
+
+
+def _finish(axes: "Axes", x: Axis, y: Axis) -> None:
+    """Labels, limits and ticks. What the y axis counts stands above it, where it can be read without turning."""
+    axes.set_xlabel(x.label)
+    axes.set_title(y.label, loc="left", fontsize=10, color=SOFT, pad=7)
+    for axis, wanted, limits in ((axes.xaxis, x, axes.set_xlim), (axes.yaxis, y, axes.set_ylim)):
+        low, high = wanted.limits
+        if low == 0 and high is None:  # room for the line's width, and for labels of bars
+            high = max((1.16 if axes.patches else 1.08) * axis.get_data_interval()[1], 1e-9)
+        limits(low, high)
+        if wanted.ticks:
+            axis.set_ticks(list(wanted.ticks), list(wanted.ticks.values()))
+            axis.set_ticks([], minor=True)
+        elif wanted.percent:
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+        elif wanted.label and not wanted.log:
+            axis.set_major_locator(MaxNLocator("auto", integer=axis.get_data_interval()[1] > 5, steps=[1, 2, 5, 10]))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+        elif wanted.log:
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+
+
+def _short(value: float) -> str:
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= max(size, 1e5):
+            return f"{value / size:g} {letter}"
+    return f"{value:,g}"
+
+
+def _legend(axes: "Axes", neutral: bool) -> None:
+    legend = axes.legend(fontsize=9.5, handlelength=2.2)
+    for handle in legend.get_lines() if neutral else ():
+        handle.set_color(INK)
+
+
+def _spread(axes: "Axes", lines: Sequence[Line]) -> None:
+    """The median of all samples, where half of them lie, and where all do."""
+    xs = np.unique(np.concatenate([np.array(line.points).reshape(-1, 2)[:, 0] for line in lines]))
+    xs = xs[np.unique(np.linspace(0, xs.size - 1, 160).astype(int))] if xs.size > 160 else xs
+    columns = [np.array(line.points).reshape(-1, 2).T for line in lines if line.points]
+    rows = [np.interp(xs, column[0], column[1], left=0, right=0) for column in columns]
+    least, low, middle, high, most = np.percentile(rows, (0, 25, 50, 75, 100), axis=0)
+    axes.fill_between(xs, least, most, color=COLOURS[0], alpha=0.14, linewidth=0, label="all samples")
+    axes.fill_between(xs, low, high, color=COLOURS[0], alpha=0.32, linewidth=0, label="half of them")
+    axes.plot(xs, middle, color=COLOURS[0], linewidth=1.7, label="median")
+    axes.legend(fontsize=9.5)
+
+
+def _boxes(axes: "Axes", values: Any, lying: bool = False) -> None:
+    line = {"color": INK, "linewidth": 1}
+    axes.boxplot(
+        values,
+        positions=range(values.shape[1]),
+        orientation="horizontal" if lying else "vertical",
+        widths=0.5,
+        patch_artist=True,
+        boxprops={"facecolor": COLOURS[0], "edgecolor": COLOURS[0], "alpha": 0.5},
+        medianprops=line,
+        whiskerprops=line,
+        capprops=line,
+        flierprops={"marker": "o", "markersize": 3, "markeredgecolor": SOFT, "markerfacecolor": "none"},
+    )
+
+
+def _svg(figure: Figure) -> str:
+    """The <svg> element alone: no size, the page's fonts, coordinates of one decimal, identifiers only where used."""
+    out = io.StringIO()
+    figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(
+        r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>|<!--.*?-->", "", text, flags=re.DOTALL
+    )
+    text = re.sub(r'<g id="[^"]*"', "<g", text)
+    text = re.sub(r"<[^>]*>", _lean, text)
+    for colour, variable in VARIABLES.items():
+        text = text.replace(colour, f"var(--{variable})")
+    return re.sub(r"\s*\n\s*", "\n", text).strip()
+
+
+def _lean(tag: "re.Match[str]") -> str:
+    """A tag without what the page says better: fonts, the size of the whole, further decimals, rotation by nothing."""
+    text = re.sub(r"(\d\.\d)\d+", r"\1", tag[0])
+    text = re.sub(r"font: ?([\d.]+px) [^;\"]*", r"font-size: \1", text)
+    text = re.sub(r" ?font-family: ?[^;\"]*;?| transform=\"rotate\(-0 [^)]*\)\"", "", text)
+    return re.sub(r' (width|height|version)="[^"]*"', "", text) if text.startswith("<svg") else text

@@ -1,0 +1,136 @@
+"""What the report shows equals what plain Python counts in the same BAM and VCF."""
+
+from collections import Counter
+
+import pysam
+import pytest
+
+from readwarp.report import gather
+from readwarp.report.alignments import mean, median, share_from
+from readwarp.report.headline import headline
+from readwarp.report.inputs import Sample, samples_in
+from readwarp.report.statistics import make
+
+
+@pytest.fixture(scope="module")
+def subject(made):
+    samples = samples_in(made.folder)
+    return gather.subjects(samples, make(samples, None, 2))[0]
+
+
+@pytest.fixture(scope="module")
+def reads(made):
+    with pysam.AlignmentFile(str(made.folder / "x.bam")) as file:
+        return list(file)
+
+
+def present(points):
+    return {x: y for x, y in points if y}
+
+
+def by_cycle(read, values):
+    """In the order of sequencing."""
+    return list(values)[::-1] if read.is_reverse else list(values)
+
+
+def test_counts_of_reads(subject, reads):
+    flagstat = subject.alignments.flagstat
+    assert flagstat["primary"] == len(reads) == flagstat["paired"]
+    assert flagstat["mapped"] == sum(not r.is_unmapped for r in reads)
+    assert flagstat["proper"] == sum(r.is_proper_pair for r in reads)
+    assert flagstat["duplicates"] == sum(r.is_duplicate for r in reads) > 0
+    assert subject.alignments.contigs == [("one", 3000, flagstat["mapped"]), ("two", 500, 0)]
+
+
+def test_insert_sizes_and_mapping_qualities(subject, reads):
+    firsts = Counter(abs(r.template_length) for r in reads if r.is_read1 and r.template_length)
+    assert present(subject.alignments.insert_sizes) == firsts
+    sure = Counter(r.mapping_quality for r in reads if not (r.is_unmapped or r.is_duplicate))
+    assert present(subject.alignments.mapping_qualities) == sure
+
+
+def test_depth_leaves_out_duplicates_and_counts_overlapping_mates_once(subject, reads):
+    names: list[set[str]] = [set() for _ in range(3500)]
+    for read in reads:
+        if not (read.is_unmapped or read.is_duplicate):
+            for _, place in read.get_aligned_pairs(matches_only=True):
+                names[place].add(read.query_name)
+    counted = Counter(len(covering) for covering in names)
+    assert present(subject.alignments.depth) == counted
+    assert subject.alignments.mean_depth == pytest.approx(sum(d * n for d, n in counted.items()) / 3500)
+    assert share_from(subject.alignments.depth, 10) == sum(n for d, n in counted.items() if d >= 10) / 3500
+
+
+def test_qualities_by_cycle(subject, reads):
+    for points, last in ((subject.alignments.quality_first, False), (subject.alignments.quality_last, True)):
+        rows = [by_cycle(r, r.query_qualities) for r in reads if r.is_read2 == last]
+        assert [x for x, _ in points] == list(range(1, 81))
+        assert [y for _, y in points] == pytest.approx([sum(column) / len(rows) for column in zip(*rows, strict=True)])
+
+
+def test_mismatches_by_cycle(subject, reads, made):
+    wrong = [0] * 80
+    for read in reads:
+        differs = [False] * 80
+        for position, place in () if read.is_unmapped else read.get_aligned_pairs(matches_only=True):
+            differs[position] = read.query_sequence[position] != made.letters[place]
+        for cycle, differing in enumerate(by_cycle(read, differs)):
+            wrong[cycle] += differing
+    assert sum(wrong) > 1000
+    assert [y for _, y in subject.alignments.mismatches] == pytest.approx([n / len(reads) for n in wrong])
+
+
+def test_gc(subject, reads):
+    """samtools' bins of a read of 80 bases lie half a base to the right of its percentage."""
+    for points, last in ((subject.alignments.gc_first, False), (subject.alignments.gc_last, True)):
+        shares = [sum(b in "GC" for b in r.query_sequence) / 0.8 for r in reads if r.is_read2 == last]
+        assert mean(points) == pytest.approx(sum(shares) / len(shares) + 0.625, abs=0.3)
+        assert median(points) == pytest.approx(sorted(shares)[len(shares) // 2] + 0.625, abs=1.3)
+
+
+def test_variants(subject):
+    """Six calls pass; the one with two other alleles has an insertion and a deletion of two bases each."""
+    v = subject.variants
+    assert (v.summary["records"], v.summary["SNPs"], v.summary["indels"]) == (6, 3, 3)
+    assert (v.transitions, v.transversions) == (2, 1)
+    assert {change: n for change, n in v.substitutions.items() if n} == {"A>G": 1, "C>T": 1, "A>C": 1}
+    assert v.indel_lengths == {-2: 2, 2: 2} and (v.insertions, v.deletions) == (2, 2)
+
+
+def test_genotypes(subject):
+    found = subject.variants.genotypes
+    assert found.filters == {"PASS": 6, "LowQual": 2, "StrandBias": 1}
+    assert (found.passed, found.failed, found.heterozygous, found.homozygous) == (6, 2, 4, 2)
+    assert found.balance_snvs == {20: 1, 10: 1} and found.balance_indels == {24: 1}
+    assert found.depth == {20: 2, 18: 1, 12: 1, 11: 1, 10: 1}
+    assert found.quality_passed.total() == 6 and found.quality_failed == {3: 1, 2: 1}
+
+
+def test_headline(subject, reads):
+    shown = headline(subject)
+    mapped = 100 * sum(not r.is_unmapped for r in reads) / len(reads)
+    assert (
+        shown["reads"] == "1,200"
+        and shown["mapped"] == f"{mapped:.2f}\N{NO-BREAK SPACE}%" == "95.00\N{NO-BREAK SPACE}%"
+    )
+    errors = sum(r.get_tag("NM") for r in reads if not r.is_unmapped)
+    aligned = sum(n for r in reads if not r.is_unmapped for op, n in r.cigartuples if op in (0, 1))
+    assert shown["mismatches"] == f"{100 * errors / aligned:.2f}\N{NO-BREAK SPACE}%"
+    assert (shown["SNVs"], shown["indels"], shown["Ts/Tv"], shown["het/hom"]) == ("3", "3", "2.00", "2.00")
+    assert shown["reads/s"] == "12,345"
+
+
+def test_real_reads_without_calls_or_reference(test_data, tmp_path):
+    """A BAM of another aligner, statistics in a folder of their own, and nothing but the BAM."""
+    bam = tmp_path / "in" / "HG03478.bam"
+    bam.parent.mkdir()
+    bam.write_bytes((test_data / "mito" / bam.name).read_bytes())
+    pysam.index(str(bam))
+    samples = [Sample("HG03478", bam)]
+    found = gather.subjects(samples, make(samples, tmp_path, 2))[0]
+    with pysam.AlignmentFile(str(bam)) as file:
+        reads, length = list(file), sum(file.lengths)
+    assert found.alignments.flagstat["total"] == len(reads)
+    assert found.alignments.mismatches == [] and found.variants is None
+    assert sum(n for _, n in found.alignments.depth) == length > 16569
+    assert sorted(path.name for path in bam.parent.iterdir()) == ["HG03478.bam", "HG03478.bam.bai"]

@@ -1,0 +1,144 @@
+"""The texts beside the files: made when absent or stale, complete or not there, errors with the tool's name."""
+
+import os
+from dataclasses import replace
+
+import pysam
+import pytest
+from made_samples import build
+
+from readwarp.errors import InputError, ReadwarpError, UsageError
+from readwarp.report import gather
+from readwarp.report.alignments import read_depth
+from readwarp.report.inputs import Sample, distinct, samples_in, stem
+from readwarp.report.sections import Sections
+from readwarp.report.statistics import intervals_of, make, merged, texts_of
+from readwarp.report.tools import Tools
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return build(tmp_path / "results")
+
+
+def test_texts_are_made_once_and_again_when_their_file_is_newer(folder):
+    samples = samples_in(folder.folder)
+    texts = make(samples, None, 2)[0].files
+    assert set(texts) == {p for p in texts_of(folder.folder / "x.bam", folder.folder / "x.vcf") if "_mqc" not in p.name}
+    before = {path: path.stat().st_mtime_ns for path in texts}
+    make(samples, None, 2)
+    assert before == {path: path.stat().st_mtime_ns for path in texts}
+    later = max(before.values()) + 10**9
+    os.utime(folder.folder / "x.bam", ns=(later, later))
+    make(samples, None, 2)
+    changed = {path.name for path in texts if path.stat().st_mtime_ns != before[path]}
+    assert changed == {"x.stats.txt", "x.flagstat.txt", "x.idxstats.txt", "x.depth.txt"}
+    assert not [path for path in folder.folder.iterdir() if "partial" in path.name]
+
+
+def test_a_reference_that_was_not_known_makes_them_anew(folder):
+    samples = samples_in(folder.folder)
+    without = [replace(sample, reference=None) for sample in samples]
+    text = make(without, None, 1)[0].stats
+    assert Sections(text)["MPC"] == []
+    make(samples, None, 1)
+    assert Sections(text)["MPC"]
+
+
+def test_targets(folder):
+    """Depth in the intervals alone, of which two overlap; bases without a read count."""
+    bed = folder.folder / "targets.bed"
+    bed.write_text("track name=x\none\t100\t200\none\t150\t250\n\ntwo\t0\t50\textra\n")
+    assert merged(bed) == [("one", 100, 250), ("two", 0, 50)]
+    samples = [replace(sample, targets=bed) for sample in samples_in(folder.folder)]
+    title, depth = read_depth(make(samples, None, 2)[0].depth)
+    assert title.startswith("Depth of the intervals of targets.bed: ")
+    names: list[set[str]] = [set() for _ in range(150)]
+    with pysam.AlignmentFile(str(folder.folder / "x.bam")) as file:
+        for read in file.fetch("one", 100, 250):
+            for _, place in () if read.is_duplicate else read.get_aligned_pairs(matches_only=True):
+                if 100 <= place < 250:
+                    names[place - 100].add(read.query_name)
+    counted = {d: n for d, n in depth if n}
+    wanted = [len(covering) for covering in names] + [0] * 50
+    assert counted == {d: wanted.count(d) for d in set(wanted)}
+
+
+def test_a_bad_interval_is_named(tmp_path):
+    bed = tmp_path / "bad.bed"
+    bed.write_text("one\t0\t10\none\tten\t20\n")
+    with pytest.raises(InputError, match=r"bad\.bed.*line 2"):
+        intervals_of(bed)
+
+
+def test_gvcf(folder):
+    """Blocks of reference count for nothing; the allele that stands for all others is no variant."""
+    lines = (folder.folder / "x.vcf").read_text().splitlines()
+    alt = '##ALT=<ID=NON_REF,Description="any">'
+    body = [line for line in lines if line.startswith("one")]
+    cells = [line.split("\t") for line in body]
+    withall = ["\t".join([*c[:4], c[4] + ",<NON_REF>", *c[5:9], c[9] + ",0"]) for c in cells]
+    block = "one\t50\t.\tA\t<NON_REF>\t.\t.\t.\tGT:DP:AD\t0/0:20:20,0"
+    head = [line for line in lines if line.startswith("#")]
+    gvcf = folder.folder / "x.g.vcf"
+    gvcf.write_text("\n".join([head[0], alt, *head[1:], block, *withall]) + "\n")
+    plain, both = ([Sample("x", calls=folder.folder / name)] for name in ("x.vcf", "x.g.vcf"))
+    wanted = gather.subjects(plain, make(plain, None, 1))[0].variants
+    (folder.folder / "x.vcf.stats.txt").unlink()
+    found = gather.subjects(both, make(both, None, 1))[0].variants
+    assert found == replace(wanted, genotypes=found.genotypes)
+    assert found.genotypes == wanted.genotypes
+
+
+def test_calls_without_genotypes_or_qualities(tmp_path):
+    vcf = tmp_path / "sites.vcf"
+    vcf.write_text(
+        "##fileformat=VCFv4.2\n##contig=<ID=one,length=1000>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
+        "one\t5\t.\tA\tC\t.\t.\t.\none\t9\t.\tA\tG\t.\t.\t.\n"
+    )
+    samples = [Sample("sites", calls=vcf)]
+    found = gather.subjects(samples, make(samples, None, 1))[0].variants
+    assert (found.transitions, found.transversions, found.genotypes.passed) == (1, 1, 2)
+    assert found.genotypes.heterozygous == 0 and not found.genotypes.depth
+
+
+def test_a_tool_that_fails_is_named_and_leaves_nothing(folder):
+    bam = folder.folder / "x.bam"
+    bam.write_bytes(bam.read_bytes()[:3000])
+    with pytest.raises(ReadwarpError, match=r"samtools (stats|idxstats|flagstat), x\.bam: "):
+        make(samples_in(folder.folder), None, 1)
+    assert not [path for path in folder.folder.iterdir() if "partial" in path.name or path.name == "x.stats.txt"]
+
+
+def test_a_text_of_something_else_is_refused(tmp_path):
+    other = tmp_path / "x.stats.txt"
+    other.write_text("hello\n")
+    with pytest.raises(InputError, match="was not made by samtools stats"):
+        Sections(other)
+
+
+def test_nothing_is_started_after_the_stop(tmp_path):
+    tools = Tools()
+    tools.stop()
+    with pytest.raises(ReadwarpError):
+        tools.write("samtools", "flagstat", "x.bam", output=tmp_path / "out", folder=tmp_path)
+
+
+def test_samples_of_folders(folder, tmp_path):
+    sample = samples_in(folder.folder)[0]
+    assert (sample.name, sample.alignments.name, sample.calls.name) == ("x", "x.bam", "x.vcf")
+    assert sample.reference == folder.reference and sample.metrics.name == "metrics.json"
+    (tmp_path / "more").mkdir()
+    other = build(tmp_path / "more" / "again")
+    both = distinct([sample, samples_in(other.folder)[0]])
+    assert [s.name for s in both] == ["results/x", "again/x"]
+    with pytest.raises(UsageError, match="two samples"):
+        distinct([sample, sample])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError, match="holds no BAM"):
+        samples_in(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("name", ["a.b.g.vcf.gz", "a.b.vcf.gz", "a.b.bcf", "a.b.bam", "a.b.cram", "a.b.json"])
+def test_stems(tmp_path, name):
+    assert stem(tmp_path / name) == "a.b"
