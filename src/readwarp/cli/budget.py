@@ -1,5 +1,6 @@
 """What a batch of the align job costs, on the host and on a card, and the plans that follow from the budgets."""
 
+from dataclasses import dataclass
 from math import ceil
 
 from readwarp.config import Resources, SeedParameters
@@ -15,6 +16,22 @@ CONTEXT_BYTES = 512 << 20  # that CUDA and its kernels take of a card, beside --
 PINNED_BYTES = 8 << 20  # of the host, for each workspace (readwarp.device.memory)
 SIMULATED_VRAM = 1 << 30
 SHAPE = Shape(read_length=150, candidates_per_read=4, cells_per_candidate=40)
+LEAST_ENGINE = 4 << 20  # bytes of the dynamic programming of one long pair
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What else comes with the reads of a batch on a card, generously for a mammalian genome."""
+
+    found_per_read: float = 256  # anchors, before weak places are left out ...
+    anchors_per_read: float = 64  # ... and after
+    chains_per_read: float = 8
+    pairs_per_read: float = 2  # candidates and rescue windows that need dynamic programming
+    window: int = 256  # bases of reference of each
+    bytes_per_pair: int = 1024  # rows or directions of the engine
+
+
+ON_CARD = Rates()
 
 
 def planned_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int) -> Plan:
@@ -59,8 +76,26 @@ def card_for(bases: int) -> Card:
 
 
 def workspace_bytes(bases: int, seeded: bool) -> int:
-    """What a batch takes of a card at the rates of SHAPE."""
-    return 300 * bases
+    """What a batch takes of a card, by what its steps say, at the rates of SHAPE and ON_CARD.
+
+    Batches of other reads may need more: they are done in halves then. seeded: seeds are looked up on the card.
+    """
+    from readwarp.align.chain import cuda as chain
+    from readwarp.align.extend import cuda as extend
+    from readwarp.align.seed import cuda as seed
+    from readwarp.device.memory import rounded
+
+    reads, t = ceil(bases / SHAPE.read_length), SeedParameters().t
+    candidates, pairs = ceil(reads * SHAPE.candidates_per_read), ceil(reads * ON_CARD.pairs_per_read)
+    found, anchors, chains = (
+        ceil(reads * rate) for rate in (ON_CARD.found_per_read, ON_CARD.anchors_per_read, ON_CARD.chains_per_read)
+    )
+    seeding = seed.device_bytes(reads, bases, t, found, anchors) + chain.device_bytes(reads, anchors, chains)
+    engine = extend.window_bytes(pairs, pairs * ON_CARD.window)[1] + pairs * ON_CARD.bytes_per_pair + LEAST_ENGINE
+    extending = extend.oriented_bytes(bases) + max(
+        extend.scored_bytes(candidates), extend.traced_bytes(candidates), engine
+    )
+    return rounded(bases) + rounded(8 * (reads + 1)) + max(seeding if seeded else 0, extending)
 
 
 def reference_bytes(index: Index) -> int:
