@@ -24,7 +24,7 @@ ROWS = 4  # per step of the loop
 AHEAD = ROWS + 2  # rows that a thread may read beyond its last
 WARP = 32
 BLOCK = 128  # threads; one group in the simulator
-UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: matches nothing; before or behind the target
+UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: none of 0 to 3; before or behind the target
 CODES = 64  # of a row of two targets: first | second << 3
 
 inlined = cuda.jit(device=True, **({} if is_simulated() else {"forceinline": True}))
@@ -78,14 +78,15 @@ def lay_rows(targets, starts, lengths, stream, stream_starts, margin, pairs, thr
     begin = stream_starts[tile]
     for row in range(thread % threads - margin, stream_starts[tile + 1] - begin, threads):
         first = min(targets[starts[a] + row], UNKNOWN) if 0 <= row < lengths[a] else OUTSIDE
-        second = OUTSIDE if first == OUTSIDE else UNKNOWN
-        if pairs == 2:
+        if pairs == 1:  # the other register has the gains of a query's code 4, at the place of code 0
+            second = OUTSIDE if first == OUTSIDE else 0 if targets[starts[a] + row] == UNKNOWN else UNKNOWN
+        else:
             second = min(targets[starts[b] + row], UNKNOWN) if 0 <= row < lengths[b] else OUTSIDE
         stream[begin + row] = first | second << 3
 
 
 def _setting(form: str, columns: int) -> Any:
-    """A thread's columns: selectors of gains, and keys with the bonus. Says which of its queries have other codes."""
+    """A thread's columns: selectors of gains, and keys with the bonus. Says which of its queries have codes beyond."""
     lanes, is_pair = lanes_of(form), pairs_of(form) == 2
     packed, sums, most = lanes.packed, -(-columns // keys_of(form)), 2 if form == "half2" else 15
     # Digits of `pick` for code 0, and what each further code adds. Beside a query: signs alone, which are 0 or -1.
@@ -103,10 +104,10 @@ def _setting(form: str, columns: int) -> Any:
             key_a = key_b = np.int32(most - k // sums)
             if j < lengths[a]:
                 code = np.int32(queries[starts[a] + j])
-                if is_pair and code > limit:
+                if code > limit:
                     other_a = True
                 else:
-                    chosen_a = np.int32(digits + min(code, np.int32(limit)) * more)
+                    chosen_a = np.int32(digits + code * more)
                 key_a += bonus if j == lengths[a] - 1 else np.int32(0)
             if is_pair and j < lengths[b]:
                 code = np.int32(queries[starts[b] + j])

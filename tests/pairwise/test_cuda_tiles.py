@@ -1,0 +1,236 @@
+"""Packed lanes against NumPy; the tile kernel in each form, under the simulator, against the CPU lanes."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from alignment_oracle import packed, random_pairs, related
+
+from readwarp.device import lanes
+from readwarp.device.memory import current
+from readwarp.pairwise import cpu, cuda
+from readwarp.pairwise.cuda_local import constants_of, engines, fits_tiles, score_on_tiles, shape_table, stream_starts
+from readwarp.pairwise.cuda_tiles import AHEAD, COLUMNS, GROUPS, LONGEST, OUTSIDE, UNKNOWN, lay_rows
+from readwarp.pairwise.pairs import Ends, arrays
+from readwarp.pairwise.scalar import LOCAL, OVERFLOWN
+
+simulated = pytest.mark.skipif(os.environ.get("NUMBA_ENABLE_CUDASIM") != "1", reason="looks at the simulator's twins")
+DEFAULT = (1, 4, 6, 1, 5)
+NUMBER = {"s16x2": np.int16, "half2": np.float16, "int32": np.int32}
+
+
+def words(rng, form, low, high, count=200):
+    """(numbers [count, numbers of a lane], lanes [count])."""
+    numbers = rng.integers(low, high, (count, lanes.pairs_of(form))).astype(NUMBER[form])
+    return numbers, numbers.view(np.uint32)[:, 0]
+
+
+def numbers_of(form, values):
+    return np.array(values, np.uint32).view(NUMBER[form]).reshape(len(values), -1)
+
+
+@pytest.mark.parametrize("form", lanes.FORMS)
+def test_arithmetic_of_lanes(form):
+    rng, twins = np.random.default_rng(1), lanes.twins_of(form)
+    low, high = {"s16x2": (-(2**15), 2**15), "half2": (-1024, 1024), "int32": (-(2**30), 2**30)}[form]
+    (x, a), (y, b), (z, c) = (words(rng, form, low, high) for _ in range(3))
+    zero = x.dtype.type(0)
+    for name, expected in {
+        "gained": np.maximum(x + y, z),  # wraps around, as the card does
+        "extended": np.maximum(np.maximum(x + y, zero) if form == "half2" else x + y, z),
+        "highest": np.maximum(x, y) if form == "half2" else np.maximum(np.maximum(x, y), z),
+        "maximum3": np.maximum(np.maximum(x, y), z),
+    }.items():
+        found = [getattr(twins, name)(*values) for values in zip(a, b, c, strict=True)]
+        assert (numbers_of(form, found) == expected).all(), name
+    assert (numbers_of(form, [twins.maximum(*v) for v in zip(a, b, strict=True)]) == np.maximum(x, y)).all()
+    assert [twins.first(v) for v in a] == x[:, 0].tolist()
+    assert [twins.second(v) for v in a] == x[:, -1].tolist()
+    assert [twins.packed(*(int(n) for n in (row[0], row[-1]))) for row in x] == a.tolist()
+
+
+@pytest.mark.parametrize("form", lanes.FORMS)
+def test_sums_off_the_alu(form):
+    """Sums of 32 bits are sums of the halves, as long as no half leaves its range."""
+    rng, twins = np.random.default_rng(2), lanes.twins_of(form)
+    (x, a), (y, b) = words(rng, form, 500, 1000), words(rng, form, 0, 500)
+    assert (numbers_of(form, [twins.plus(*v, 1) for v in zip(a, b, strict=True)]) == x + y).all()
+    if form != "half2":
+        less = [twins.plus(v, (-int(w)) & 0xFFFFFFFF, 1) for v, w in zip(a, b, strict=True)]
+        assert (numbers_of(form, less) == x - y).all()
+    assert [twins.scaled(v, 0, w) for v, w in zip(a, b, strict=True)] == b.tolist()
+    assert [twins.scaled(v, 1, 0) for v in a] == a.tolist()
+
+
+@pytest.mark.parametrize("form", lanes.FORMS)
+def test_only_a_greater_score_replaces_the_best(form):
+    """All scores and keys that a lane holds: equal scores stay, whatever their keys."""
+    twins, keys = lanes.twins_of(form), lanes.keys_of(form)
+    least = -1 if form == "half2" else 0
+    rng = np.random.default_rng(3)
+    scores = rng.integers(1, 500, (300, 2, 2))
+    scores[::3, 1] = scores[::3, 0]
+    numbers = (scores * keys + rng.integers(0, keys, scores.shape) + least)[:, :, : lanes.pairs_of(form)]
+    values = np.ascontiguousarray(numbers.astype(NUMBER[form])).view(np.uint32)[:, :, 0]
+    wide = 0xFFFFFFFF if form == "int32" else 0xFFFF
+    for (score, best), (x, y) in zip(scores, values, strict=True):
+        mask = int(twins.stays(x, y))
+        halves = [mask] if form == "int32" else [mask & 0xFFFF, mask >> 16]
+        assert halves == [wide * int(score[h] <= best[h]) for h in range(len(halves))]
+        assert twins.where(mask, x, y) == (int(x) & mask) | (int(y) & ~mask)
+
+
+def test_bytes_are_picked_by_digits():
+    pick = lanes.twins_of("s16x2").pick
+    assert pick(0x03827F01, 0xFF000511, 0x3210) == 0x03827F01
+    assert pick(0x03827F01, 0xFF000511, 0x7654) == 0xFF000511
+    assert pick(0x03827F01, 0xFF000511, 0xC4A2) == 0x0011FF82  # 8 more: the sign of the byte
+    assert pick(0x03827F01, 0xFF000511, 0xF798) == 0xFFFF0000
+
+
+def test_form_by_capability():
+    forms = {(7, 5): "int32", (8, 0): "half2", (8, 9): "half2", (9, 0): "s16x2", (12, 0): "s16x2"}
+    assert {capability: lanes.form_of(capability) for capability in forms} == forms
+
+
+def on_tiles(queries, targets, costs, form, constants=None):
+    """(ends on tiles, ends on the CPU); no pair has an empty sequence."""
+    pairs = packed(queries, targets)
+    found = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
+    workspace = current()
+    with workspace.frame():
+        there = replace(pairs, queries=workspace.upload(pairs.queries), targets=workspace.upload(pairs.targets))
+        constants = constants or constants_of(form, costs)
+        score_on_tiles(there, np.arange(len(pairs)), form, constants, workspace, found)
+    return found, cpu.score_pairs(pairs, costs, LOCAL)
+
+
+def check(queries, targets, costs, form, constants=None):
+    """Ends are the CPU's; only scores that a form cannot tell are left to another. Returns how many."""
+    found, expected = on_tiles(queries, targets, costs, form, constants)
+    limit = (constants or constants_of(form, costs)).limit
+    others = np.array([max(query) > (3 if lanes.pairs_of(form) == 2 else 4) for query in queries])
+    untold = (expected.score >= limit) | ((expected.score <= costs[4]) & (costs[4] > 0)) | others
+    assert (found.score[untold] == OVERFLOWN).all()
+    for have, want in zip(arrays(found), arrays(expected), strict=True):
+        assert have[~untold].tolist() == want[~untold].tolist()
+    return int(untold.sum())
+
+
+def some_pairs(rng, lengths, letters):
+    """Queries of these lengths, each with a target that has part of it."""
+    queries = [rng.integers(0, letters, n).tolist() for n in lengths]
+    targets = [
+        [*rng.integers(0, letters, rng.integers(0, 5)).tolist(), *(related(rng, query, letters) or [0])]
+        for query in queries
+    ]
+    return queries, targets
+
+
+@pytest.mark.parametrize("form", lanes.FORMS)
+@pytest.mark.parametrize("costs", [DEFAULT, (2, 3, 2, 1, 0), (1, 0, 1, 1, 2)], ids=str)
+def test_as_the_cpu_around_the_edges_of_threads(form, costs):
+    """Queries end on both sides of every thread's last column; few letters make ties."""
+    rng = np.random.default_rng(4)
+    for letters, lengths in ((2, [1, 3, 4, 5, 8]), (3, [7, 12, 13, 15, 16])):
+        check(*some_pairs(rng, lengths, letters), costs, form)
+
+
+@pytest.mark.parametrize("form", lanes.FORMS)
+def test_odd_numbers_and_unequal_targets(form):
+    """The halves of a tile and the tiles of a launch have rows of their own; the last tile has one pair."""
+    rng = np.random.default_rng(5)
+    queries, targets = random_pairs(rng, 12, 20, 4)
+    filled = [(query, target) for query, target in zip(queries, targets, strict=True) if query and target]
+    query = rng.integers(0, 4, 9).tolist()
+    filled += [(query, query[:k]) for k in (1, 9)] + [(query, [3] * 30 + query)]
+    filled = filled[: len(filled) // 2 * 2 - 1]
+    assert check(*map(list, zip(*filled, strict=True)), DEFAULT, form) < len(filled) / 2
+
+
+@pytest.mark.parametrize("form", lanes.FORMS)
+def test_more_columns_than_keys(form):
+    """20 columns per thread; the same base over and over: the first of many equal scores counts."""
+    rng = np.random.default_rng(6)
+    queries, targets = some_pairs(rng, [70], 4)
+    assert int(shape_table()[70]) == 420
+    queries, targets = [*queries, [0] * 80], [targets[0][:24], [1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]]
+    check(queries, targets, (2, 3, 2, 1, 0), form)
+
+
+@pytest.mark.parametrize("form", lanes.FORMS)
+def test_other_codes_match_themselves_alone(form):
+    query = [0, 1, 2, 3, 0, 1, 2, 3, 3]
+    with_4, with_5 = ([*query[:4], code, *query[5:]] for code in (4, 5))
+    queries = [query, query, query, query, with_4, with_4, with_5]
+    targets = [with_4, with_5, [5, *query], [4] * 9, with_4, with_5, with_5]
+    assert check(queries, targets, (2, 1, 3, 1, 0), form) == (1 if form == "int32" else 3)
+
+
+def test_nothing_beside_a_pair_wins():
+    """Columns behind a query and rows behind a target, where leaving one costs nothing and the bonus is high."""
+    costs = (1, 0, 7, 1, 8)
+    for form in ("s16x2", "int32"):
+        queries = [[0, 0, 0], [0, 0, 0, 0, 0, 0, 0], [1, 0, 1], [0]]
+        targets = [[1, 0, 0], [0, 0], [0] * 9, [1, 1, 1, 0]]
+        check(queries, targets, costs, form)
+
+
+@pytest.mark.parametrize("form", lanes.FORMS[:2])
+def test_overflow_is_found_and_leaves_the_other_half_alone(form):
+    rng = np.random.default_rng(7)
+    costs = (7, 0, 1890, 1, 0) if form == "s16x2" else (25, 7, 7, 0, 0)
+    query = rng.integers(0, 4, 24).tolist()
+    constants = constants_of(form, costs)
+    assert constants is not None and constants.limit < 24 * costs[0]
+    other = rng.integers(0, 4, 24).tolist()
+    assert check([query, other], [query, query], costs, form) == 1
+
+
+def test_costs_that_a_form_does_not_hold():
+    assert [form for form, _ in engines((8, 4, 6, 1, 0))] == []  # match 8 times 16 is no signed byte
+    assert constants_of("s16x2", (1, 4, 2, 1, 4)) is None  # a gap would be worth the bonus
+    assert constants_of("half2", (1, 8, 6, 1, 0)) is None  # a gain below zero
+    assert constants_of("half2", (2, 8, 12, 2, 0)) is not None
+    assert constants_of("s16x2", (1, 4, 2010, 1, 0)) is None  # nothing left for scores
+
+
+def test_shapes_hold_their_queries():
+    table = shape_table()
+    for length in range(1, LONGEST + 1):
+        group, columns = divmod(int(table[length]), 100)
+        assert group in GROUPS and columns in COLUMNS
+        assert length <= group * columns <= max(24, 1.35 * length)
+    assert max(COLUMNS) * 2 <= 100
+
+
+def test_rows_of_tiles_lie_apart():
+    rng = np.random.default_rng(8)
+    lengths, group = np.array([9, 9, 7, 4, 1]), 4
+    targets = rng.integers(0, 6, lengths.sum()).astype(np.uint8)
+    begins = np.cumsum(lengths) - lengths
+    starts = stream_starts(lengths, "s16x2", group)
+    stream = np.full(starts[-1] + group + AHEAD, 255, np.uint8)
+    lay_rows[3, 4](targets, begins, lengths.astype(np.int32), stream, starts, group + AHEAD, 2, 4)
+    for tile in range(3):
+        for half in range(2):
+            pair = min(2 * tile + half, 4)
+            codes = stream[starts[tile] - group : starts[tile + 1] + AHEAD] >> 3 * half & 7
+            inside = slice(group, group + lengths[pair])
+            assert codes[inside].tolist() == np.minimum(targets[begins[pair] :][: lengths[pair]], UNKNOWN).tolist()
+            assert (np.delete(codes[: group + lengths[pair] + group + AHEAD], inside) == OUTSIDE).all()
+
+
+@simulated
+def test_whatever_tiles_leave_is_scored_all_the_same():
+    """Unknown bases, scores not above the bonus, queries too long for tiles, none at all: the ends of the CPU."""
+    rng = np.random.default_rng(9)
+    queries, targets = some_pairs(rng, [5, 9, 14], 4)
+    queries, targets = [*queries, [0, 4, 2, 3], [1], [2] * 520, []], [*targets, [0, 4, 2, 3], [0, 1], [2, 2, 1], [1]]
+    pairs = packed(queries, targets)
+    assert fits_tiles(pairs, np.arange(7), "s16x2").tolist() == [True] * 5 + [False, True]
+    expected = cpu.score_pairs(pairs, DEFAULT, LOCAL)
+    for known in (None, np.full(7, 10**6, np.int32)):
+        found = cuda.score_pairs(pairs, DEFAULT, LOCAL, known=known)
+        assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)]
