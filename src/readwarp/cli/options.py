@@ -57,13 +57,19 @@ def add_resources(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("resources (none of them changes the output)")
     group.add_argument("-t", "--threads", type=count, metavar="N", help="CPU threads [all this process may use]")
     group.add_argument(
-        "--device", default="auto", metavar="D", help="auto, cpu, cuda or cuda:0,1 [auto: a GPU when one works]"
+        "--device",
+        default="auto",
+        metavar="D",
+        help="auto, cpu, cuda (a free GPU) or cuda:0,1 [auto: a GPU when one works and the job is large enough]",
     )
     group.add_argument(
         "--memory", type=size, metavar="SIZE", help="memory budget, such as 8G [what is free less a margin]"
     )
     group.add_argument(
-        "--vram", type=size, metavar="SIZE", help="memory budget of each GPU, such as 4G [what is free less a margin]"
+        "--vram",
+        type=size,
+        metavar="SIZE",
+        help="memory budget of each GPU, such as 4G, besides 0.5G for CUDA [what is free less a margin]",
     )
     group.add_argument(
         "--batch-bases", type=count, metavar="N", help="most read bases in one batch [by the memory budget]"
