@@ -13,9 +13,10 @@ _PUBLIC = {
     "Caller": "readwarp.call.caller",
     "pair_hmm": "readwarp.call.pairhmm.api",
     "pairwise": "readwarp.pairwise",
+    "Ragged": "readwarp.ragged",
     "Scoring": "readwarp.config",
 }
-__all__ = ["Aligner", "Caller", "Index", "Scoring", "__version__", "pair_hmm", "pairwise"]
+__all__ = ["Aligner", "Caller", "Index", "Ragged", "Scoring", "__version__", "pair_hmm", "pairwise"]
 
 
 def __getattr__(name: str) -> Any:

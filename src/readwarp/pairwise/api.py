@@ -8,17 +8,19 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.config import Scoring
-from readwarp.device.backend import choose
+from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of
+from readwarp.device.backend import Backend, choose
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
 from readwarp.pairwise.pairs import Costs, Pairs
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
+from readwarp.ragged import Ragged, offsets_of
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
 OPERATIONS = "MIDNSHP=X"
 NEVER = 5  # the code of a target's N, so that it does not match a query's (4)
 
-Sequences = str | bytes | ndarray | Sequence[str | bytes | ndarray]
+Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,10 @@ class MatrixScoring:
 
 @dataclass(frozen=True, slots=True)
 class Alignments:
-    """Scores and places of pairs; the last five are None without traceback. Positions are 0-based and half-open."""
+    """Scores and places of pairs; the last five are None without traceback. Positions are 0-based and half-open.
+
+    Arrays are NumPy's, or Numba's of a card, which have the CUDA Array Interface.
+    """
 
     score: ndarray  # int32 [p]
     query_stop: ndarray  # int32 [p]; 0 where no local alignment scores above 0
@@ -50,7 +55,7 @@ class Alignments:
     def cigar_string(self, pair: int) -> str:
         if self.cigar is None or self.cigar_offsets is None:
             raise UsageError("no CIGAR without traceback")
-        runs = self.cigar[self.cigar_offsets[pair] : self.cigar_offsets[pair + 1]]
+        runs = on_host(self.cigar[int(self.cigar_offsets[pair]) : int(self.cigar_offsets[pair + 1])], "cigar")
         return "".join(f"{int(run) >> 4}{OPERATIONS[int(run) & 15]}" for run in runs)
 
 
@@ -62,6 +67,7 @@ def pairwise(
     traceback: bool = False,
     device: str = "cpu",
     eqx: bool = True,
+    output: str = "host",
 ) -> Alignments:
     """Align the i-th query with the i-th target; a single query or target is paired with all of the others.
 
@@ -69,25 +75,44 @@ def pairwise(
     for a base that matches nothing (with a matrix: rows of it). With match and mismatch scores equal letters match, N
     matches nothing; the end bonus of a `Scoring` is not used. A gap of n bases costs gap_open + n * gap_extend.
 
-    mode: local; global (both from end to end); semiglobal (the whole query in any part of the target).
-    eqx: CIGARs with = and X instead of M. device: as --device; auto, cpu or cuda.
+    Many sequences are given as a list, as rows of an array of two axes, or as a `Ragged` of codes, whose arrays may be
+    of other libraries: on the host by DLPack, on a card (device="cuda") by the CUDA Array Interface; neither is copied,
+    but for targets on a card that have a code 4, which are copied there. Offsets of a `Ragged` come down.
 
-    Raises UsageError for other modes, unequal numbers, letters a matrix lacks, and costs beyond 32-bit scores;
-    DeviceError for a device that cannot be used.
+    mode: local; global (both from end to end); semiglobal (the whole query in any part of the target).
+    eqx: CIGARs with = and X instead of M. device: as --device; auto, cpu or cuda. output: host, or device for results
+    that lie on the card.
+
+    Raises UsageError for other modes, unequal numbers, letters a matrix lacks, arrays on a card without device="cuda",
+    and costs beyond 32-bit scores; DeviceError for a device that cannot be used.
     """
     if mode not in MODES:
         raise UsageError(f"mode {mode!r}: not one of {', '.join(MODES)}")
     scoring = Scoring() if scoring is None else scoring
     costs, matrix = _costs(scoring)
-    pairs = _pairs(*(_encoded(s, scoring, NEVER if k else 4) for k, s in enumerate((queries, targets))))
-    engine = choose(device).step("readwarp.pairwise")
+    backend = choose(device)
+    check_places(output, backend.name == "cuda", queries, targets)
+    with backend.frame():
+        given = ((queries, "queries", 4), (targets, "targets", NEVER))
+        pairs = _pairs(*(_encoded(s, scoring, unknown, name) for s, name, unknown in given))
+        found = _aligned(pairs, costs, mode, matrix, traceback, eqx, backend)
+    return backend.resident(found) if output == "device" else found
+
+
+def _aligned(
+    pairs: Pairs, costs: Costs, mode: str, matrix: ndarray, traceback: bool, eqx: bool, backend: Backend
+) -> Alignments:
+    engine = backend.step("readwarp.pairwise")
     ends = engine.score_pairs(pairs, costs, MODES[mode], matrix=matrix)
     if not traceback:
         return Alignments(ends.score, ends.query_stop, ends.target_stop)
     traces = engine.trace_pairs(pairs, costs, MODES[mode], ends, matrix=matrix)
     cigar, offsets = traces.cigar, traces.cigar_offsets
     if eqx:
-        cigar, offsets = _split_matches(
+        split = _split_matches
+        if is_on_card(pairs.queries) or is_on_card(pairs.targets):
+            from readwarp.pairwise.cuda_matches import split_matches as split
+        cigar, offsets = split(
             pairs.queries, pairs.query_starts + traces.query_start, pairs.targets,
             pairs.target_starts + traces.target_start, cigar, offsets,
         )  # fmt: skip
@@ -113,24 +138,58 @@ def _costs(scoring: Scoring | MatrixScoring) -> tuple[Costs, ndarray]:
     return costs, matrix.ravel()
 
 
-def _encoded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
+def _encoded(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name: str) -> tuple[Any, ndarray]:
+    """(uint8 codes of all sequences, offsets); codes on a card stay there, in the workspace if they must change."""
+    ragged = ragged_of(sequences, name)
+    if ragged is None:
+        return _joined(_coded(sequences, scoring, unknown))
+    highest = PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
+    is_recoded = isinstance(scoring, Scoring) and unknown != 4
+    if not is_on_card(ragged.values):
+        codes = _recoded(ragged.values, unknown) if is_recoded else ragged.values
+        return _checked(codes, highest, name), ragged.offsets
+    from readwarp.device.cuda_codes import highest as highest_code
+    from readwarp.device.cuda_codes import with_replaced
+    from readwarp.device.memory import current
+
+    codes, most = ragged.values, highest_code(ragged.values, current())
+    if most >= highest:
+        raise UsageError(f"{name} have a code, {most}, that the scoring does not know")
+    return with_replaced(codes, 4, unknown, current()) if is_recoded and most >= 4 else codes, ragged.offsets
+
+
+def _coded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
     """Each sequence as uint8 codes."""
+    if is_foreign(sequences):
+        sequences = on_host(sequences, "sequences")
     single = isinstance(sequences, str | bytes) or getattr(sequences, "ndim", 0) == 1
     several: Any = [sequences] if single else sequences
     table = _letter_codes(scoring, unknown)
     encoded: list[ndarray] = []
     for sequence in several:
+        if is_foreign(sequence):
+            if is_on_card(sequence):
+                raise UsageError("a list of arrays on a card: give a Ragged of all, values and offsets")
+            sequence = on_host(sequence, "sequences")
         if isinstance(sequence, ndarray) and sequence.dtype.kind != "S":
             codes = np.ascontiguousarray(sequence, np.uint8)
-            codes = np.where(codes == 4, unknown, codes).astype(np.uint8) if isinstance(scoring, Scoring) else codes
+            codes = _recoded(codes, unknown) if isinstance(scoring, Scoring) else codes
             highest = PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
         else:
             text = sequence.encode() if isinstance(sequence, str) else bytes(sequence)
             codes, highest = table[np.frombuffer(text, np.uint8)], PAD
-        if codes.size and codes.max() >= highest:
-            raise UsageError(f"sequence {len(encoded) + 1} has letters or codes that the scoring does not know")
-        encoded.append(codes)
+        encoded.append(_checked(codes, highest, f"sequence {len(encoded) + 1}"))
     return encoded
+
+
+def _recoded(codes: ndarray, unknown: int) -> ndarray:
+    return np.where(codes == 4, unknown, codes).astype(np.uint8)
+
+
+def _checked(codes: ndarray, highest: int, name: str) -> ndarray:
+    if codes.size and codes.max() >= highest:
+        raise UsageError(f"{name} has letters or codes that the scoring does not know")
+    return codes
 
 
 def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
@@ -149,19 +208,22 @@ def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
     return table
 
 
-def _pairs(queries: list[ndarray], targets: list[ndarray]) -> Pairs:
-    if len(queries) != len(targets) and 1 not in (len(queries), len(targets)):
-        raise UsageError(f"{len(queries)} queries and {len(targets)} targets: as many of each, or one of either")
-    number = 0 if 0 in (len(queries), len(targets)) else max(len(queries), len(targets))
-    return Pairs(*_joined(queries, number), *_joined(targets, number))
+def _pairs(queries: tuple[Any, ndarray], targets: tuple[Any, ndarray]) -> Pairs:
+    sizes = [offsets.size - 1 for _, offsets in (queries, targets)]
+    if sizes[0] != sizes[1] and 1 not in sizes:
+        raise UsageError(f"{sizes[0]} queries and {sizes[1]} targets: as many of each, or one of either")
+    number = 0 if 0 in sizes else max(sizes)
+    return Pairs(*_spread(*queries, number), *_spread(*targets, number))
 
 
-def _joined(sequences: list[ndarray], number: int) -> tuple[ndarray, ndarray, ndarray]:
+def _joined(sequences: list[ndarray]) -> tuple[ndarray, ndarray]:
+    return np.concatenate([*sequences, np.empty(0, np.uint8)]), offsets_of([s.size for s in sequences])
+
+
+def _spread(codes: Any, offsets: ndarray, number: int) -> tuple[Any, ndarray, ndarray]:
     """(all codes, starts, lengths) of `number` sequences; a single one is shared."""
-    lengths = np.array([s.size for s in sequences], np.int64)
-    starts = np.cumsum(lengths) - lengths
-    codes = np.concatenate([*sequences, np.empty(0, np.uint8)])
-    if number != len(sequences):
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    if number != starts.size:
         starts, lengths = np.resize(starts, number), np.resize(lengths, number)
     return codes, starts, lengths
 

@@ -10,11 +10,13 @@ from numpy import ndarray
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.call.pairhmm.scalar import UNKNOWN
+from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of, resident
 from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
+from readwarp.ragged import Ragged, offsets_of
 
-Sequences = str | bytes | ndarray | Sequence[str | bytes | ndarray]
-Phreds = int | ndarray | Sequence[int] | Sequence[ndarray] | Sequence[Sequence[int]]
+Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
+Phreds = int | ndarray | Ragged | Sequence[int] | Sequence[ndarray] | Sequence[Sequence[int]]
 HIGHEST = 93  # Phred, the highest that FASTQ can write
 FORBIDDEN = 255
 
@@ -29,7 +31,8 @@ def pair_hmm(
     pairs: Any = None,
     threads: int = 1,
     device: str = "cpu",
-) -> ndarray:
+    output: str = "host",
+) -> Any:
     """log10 of the probability that each read was sequenced from each haplotype, over all their alignments.
 
     Reads and haplotypes are str or bytes (IUPAC letters; case does not matter, all but A C G T U are unknown), or uint8
@@ -38,23 +41,30 @@ def pair_hmm(
     the base before it; without them they follow from the repeats of each read (`call.pairhmm.penalties`). The
     recurrence is in `readwarp.call.pairhmm`. device: as --device; auto, cpu or cuda. threads: of the CPU.
 
+    Many sequences of codes may be a `Ragged` too, their Phreds then one uint8 array for all bases, or a `Ragged` with
+    the same offsets. These arrays may be of other libraries: on the host by DLPack, on a card (device="cuda") by the
+    CUDA Array Interface. Of what lies on a card, offsets come down and one sum per pair; reads and haplotypes do only
+    where the host must compute a pair (its status is not OK, see `readwarp.call.pairhmm`). Reads on a card need
+    gap_open and gap_extend, since repeats are looked for on the host.
+
     Returns float64 [reads, haplotypes]; with `pairs` (indices of reads and of haplotypes, two sequences of equal
-    length) float64 [pairs].
+    length) float64 [pairs]. output: host for an array of NumPy, device for one of Numba that lies on the card.
 
     Raises UsageError for haplotypes without bases, letters that are not IUPAC, Phreds that do not fit their reads,
-    pairs of what is not there; DeviceError for a device that cannot be used.
+    pairs of what is not there, arrays on a card without device="cuda"; DeviceError for a device that cannot be used.
     """
-    rows = _rows(_encoded(reads, "read"), qualities, gap_open, gap_extend)
-    targets = _encoded(haplotypes, "haplotype")
-    for number, target in enumerate(targets):
-        if target.size == 0:
-            raise UsageError(f"haplotype {number + 1} has no bases")
+    backend = choose(device)
+    check_places(output, backend.name == "cuda", reads, haplotypes, qualities, gap_open, gap_extend)
+    rows = _rows(*_codes(reads, "read"), qualities, gap_open, gap_extend)
+    bases, offsets = _codes(haplotypes, "haplotype")
+    if (np.diff(offsets) == 0).any():
+        raise UsageError(f"haplotype {int(np.argmin(np.diff(offsets))) + 1} has no bases")
     if threads < 1:
         raise UsageError(f"threads {threads}: at least 1")
-    read, haplotype = _pairs(pairs, len(rows), len(targets))
-    bases, offsets = _joined(targets)
-    values = _computed(choose(device), threads, rows, bases, offsets, read, haplotype)
-    return values if pairs is not None else values.reshape(len(rows), len(targets))
+    read, haplotype = _pairs(pairs, len(rows), offsets.size - 1)
+    values = _computed(backend, threads, rows, bases, offsets, read, haplotype)
+    values = values if pairs is not None else values.reshape(len(rows), offsets.size - 1)
+    return resident(values) if output == "device" else values
 
 
 def _computed(
@@ -73,8 +83,32 @@ def _computed(
     return values
 
 
+def _codes(sequences: Sequences, name: str) -> tuple[Any, ndarray]:
+    """(codes 0-4 of all sequences, offsets); codes on a card stay there."""
+    ragged = ragged_of(sequences, name)
+    if ragged is None:
+        encoded = _encoded(sequences, name)
+        return np.concatenate([*encoded, np.empty(0, np.uint8)]), offsets_of([s.size for s in encoded])
+    most = _highest(ragged.values)
+    if most > UNKNOWN:
+        raise UsageError(f"{name}s have a code, {most}, that is no base")
+    return ragged.values, ragged.offsets
+
+
+def _highest(values: Any) -> int:
+    """Of uint8 values, wherever they lie; -1 if there are none."""
+    if not is_on_card(values):
+        return int(values.max(initial=0)) if values.size else -1
+    from readwarp.device.cuda_codes import highest
+    from readwarp.device.memory import current
+
+    return highest(values, current())
+
+
 def _encoded(sequences: Sequences, name: str) -> list[ndarray]:
     """Each sequence as codes 0-4."""
+    if is_foreign(sequences):
+        sequences = on_host(sequences, name)
     single = isinstance(sequences, str | bytes) or getattr(sequences, "ndim", 0) == 1
     several: Any = [sequences] if single else sequences
     encoded = []
@@ -83,7 +117,9 @@ def _encoded(sequences: Sequences, name: str) -> list[ndarray]:
             text = sequence.encode() if isinstance(sequence, str) else bytes(sequence)
             codes = LETTERS[np.frombuffer(text, np.uint8)]
         else:
-            given = np.asarray(sequence)
+            if is_on_card(sequence):
+                raise UsageError(f"a list of {name}s on a card: give a Ragged of all, values and offsets")
+            given = on_host(sequence, name)
             if given.ndim != 1 or (given.size and given.dtype.kind not in "ui"):
                 raise UsageError(f"{name} {number + 1} is neither text nor an array of codes")
             codes = np.where((given < 0) | (given > UNKNOWN), FORBIDDEN, given).astype(np.uint8)
@@ -105,21 +141,28 @@ def _letters() -> ndarray:
 LETTERS = _letters()
 
 
-def _joined(sequences: list[ndarray]) -> tuple[ndarray, ndarray]:
-    offsets = np.cumsum([0, *(s.size for s in sequences)]).astype(np.int64)
-    return np.concatenate([*sequences, np.empty(0, np.uint8)]), offsets
-
-
-def _rows(reads: list[ndarray], qualities: Phreds, gap_open: Phreds | None, gap_extend: Phreds | None) -> ReadRows:
-    bases, offsets = _joined(reads)
-    by_context = gap_penalties(bases, offsets) if gap_open is None or gap_extend is None else (bases, bases)
+def _rows(
+    bases: Any, offsets: ndarray, qualities: Phreds, gap_open: Phreds | None, gap_extend: Phreds | None
+) -> ReadRows:
+    is_needed = gap_open is None or gap_extend is None
+    if is_needed and is_on_card(bases):
+        raise UsageError("reads on a card need gap_open and gap_extend")
+    by_context = gap_penalties(bases, offsets) if is_needed else (bases, bases)
     opening = by_context[0] if gap_open is None else _phreds(gap_open, offsets, "gap_open")
     extension = by_context[1] if gap_extend is None else _phreds(gap_extend, offsets, "gap_extend")
     return ReadRows(bases, _phreds(qualities, offsets, "qualities"), opening, extension, offsets)
 
 
-def _phreds(given: Any, offsets: ndarray, name: str) -> ndarray:
-    """One Phred for each base of all reads."""
+def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
+    """One Phred for each base of all reads; an array on a card stays there."""
+    if isinstance(given, Ragged) and on_host(given.offsets, name).tolist() != offsets.tolist():
+        raise UsageError(f"{name}: the offsets of a Ragged are those of the reads")
+    flat = given.values if isinstance(given, Ragged) else given
+    if is_on_card(flat):
+        return _phreds_on_card(on_card(flat, name), int(offsets[-1]), name)
+    given = on_host(flat, name) if is_foreign(flat) else flat
+    if isinstance(given, ndarray) and given.ndim == 1 and given.dtype != object:
+        return _whole_phreds(_of_size(given, int(offsets[-1]), name), name)
     lengths = np.diff(offsets).tolist()
     if np.isscalar(given) or getattr(given, "ndim", 1) == 0:
         values = [np.full(length, given) for length in lengths]
@@ -132,10 +175,26 @@ def _phreds(given: Any, offsets: ndarray, name: str) -> ndarray:
     for read, (value, length) in enumerate(zip(values, lengths, strict=True)):
         if value.shape != (length,):
             raise UsageError(f"read {read + 1}: {value.size} {name}, but {length} bases")
-    joined = np.concatenate([*values, np.empty(0, np.uint8)])
+    return _whole_phreds(np.concatenate([*values, np.empty(0, np.uint8)]), name)
+
+
+def _of_size(values: Any, bases: int, name: str) -> Any:
+    if values.size != bases:
+        raise UsageError(f"{name}: {values.size} Phreds, but {bases} bases")
+    return values
+
+
+def _phreds_on_card(given: Any, bases: int, name: str) -> Any:
+    values = _of_size(given, bases, name).reshape(bases)
+    if values.dtype != np.uint8 or _highest(values) > HIGHEST:
+        raise UsageError(f"{name}: Phreds on a card are uint8, at most {HIGHEST}")
+    return values
+
+
+def _whole_phreds(joined: ndarray, name: str) -> ndarray:
     if joined.size and (joined.dtype.kind not in "uif" or joined.min() < 0 or joined.max() > HIGHEST):
         raise UsageError(f"{name}: Phreds must lie between 0 and {HIGHEST}")
-    phreds = joined.astype(np.uint8)
+    phreds = joined.astype(np.uint8, copy=False)
     if (phreds != joined).any():
         raise UsageError(f"{name}: Phreds must be whole numbers")
     return phreds

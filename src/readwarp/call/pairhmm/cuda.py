@@ -29,6 +29,7 @@ from readwarp.call.pairhmm.pairs import (
     solve,
 )
 from readwarp.call.pairhmm.scalar import COLUMNS
+from readwarp.device.arrays import is_on_card
 from readwarp.device.backend import is_simulated
 from readwarp.device.memory import Workspace, current
 from readwarp.ragged import offsets_of, ranges
@@ -64,7 +65,11 @@ class Launches:
 def log_likelihoods(
     reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
 ) -> tuple[ndarray, ndarray]:
-    """See the step's contract. Takes and gives host arrays."""
+    """See the step's contract. Arrays of codes and Phreds may lie on the card (`cuda_given`); gives host arrays."""
+    if any(is_on_card(x) for x in (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend, haplotypes)):
+        from readwarp.call.pairhmm.cuda_given import log_likelihoods_given
+
+        return log_likelihoods_given(reads, haplotypes, haplotype_offsets, pair_read, pair_haplotype)
     items = items_of(reads, haplotypes, haplotype_offsets)
     once = partial(cpu.sums_of, reads, haplotypes, haplotype_offsets)
 

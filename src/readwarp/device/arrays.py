@@ -1,0 +1,99 @@
+"""Arrays of other libraries, taken as they lie: on the host by DLPack, on a card by the CUDA Array Interface."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.backend import is_simulated
+from readwarp.errors import UsageError
+from readwarp.ragged import Ragged
+
+OUTPUTS = ("host", "device")
+ON_HOST = 1  # kDLCPU: what __dlpack_device__ says of host memory
+
+
+def is_on_card(given: Any) -> bool:
+    """Whether it is an array of a card; __cuda_ndarray__ marks Numba's, in the simulator too."""
+    return hasattr(given, "__cuda_array_interface__") or getattr(given, "__cuda_ndarray__", False)
+
+
+def is_foreign(given: Any) -> bool:
+    """Whether it is an array of another library than NumPy."""
+    return not isinstance(given, ndarray | np.generic) and (hasattr(given, "__dlpack__") or is_on_card(given))
+
+
+def on_host(given: Any, name: str) -> ndarray:
+    """As an array of NumPy: without a copy where it lies on the host, else brought there. Raises UsageError."""
+    if is_on_card(given):
+        return np.asarray(on_card(given, name).copy_to_host())
+    if isinstance(given, ndarray) or not hasattr(given, "__dlpack__"):
+        return np.asarray(given)
+    if given.__dlpack_device__()[0] != ON_HOST:
+        raise UsageError(f"{name}: an array on a card needs the CUDA Array Interface; cupy.from_dlpack(array) has it")
+    return np.from_dlpack(given)
+
+
+def on_card(given: Any, name: str) -> Any:
+    """An array of a card as one of Numba's, without a copy. Raises UsageError for one that is not contiguous."""
+    if getattr(given, "__cuda_ndarray__", False):
+        view = given
+    elif is_simulated():
+        view = _simulated(given)
+    else:
+        from readwarp.device.jit import cuda
+
+        view = cuda.as_cuda_array(given)
+    if not view.is_c_contiguous():
+        raise UsageError(f"{name}: an array on a card must be contiguous")
+    return view
+
+
+def _simulated(given: Any) -> Any:
+    """The simulator's twin of `as_cuda_array`: host memory stands for the card's."""
+    from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
+
+    memory = SimpleNamespace(__array_interface__={**given.__cuda_array_interface__, "version": 3}, owner=given)
+    return FakeCUDAArray(np.asarray(memory))
+
+
+def resident(array: ndarray) -> Any:
+    """A copy on the card, to stay."""
+    from readwarp.device.jit import cuda
+
+    return cuda.to_device(array)
+
+
+def check_places(output: str, is_cuda: bool, *given: Any) -> None:
+    """Raises UsageError where arrays lie, or results shall lie, on a card that is not the device."""
+    if output not in OUTPUTS:
+        raise UsageError(f"output {output!r}: not one of {', '.join(OUTPUTS)}")
+    if output == "device" and not is_cuda:
+        raise UsageError('output="device" needs device="cuda"')
+    if not is_cuda and any(is_on_card(each.values if isinstance(each, Ragged) else each) for each in given):
+        raise UsageError('arrays on a card need device="cuda"')
+
+
+def ragged_of(given: Any, name: str) -> Ragged | None:
+    """Codes given as a `Ragged` or as an array of a card: uint8 values where they lie, int64 offsets on the host.
+
+    An array of one axis is one row, of two axes a row each. None for what is neither. Raises UsageError.
+    """
+    if not isinstance(given, Ragged):
+        if not is_on_card(given):
+            return None
+        values = on_card(given, name)
+        if values.ndim not in (1, 2):
+            raise UsageError(f"{name}: an array on a card has one axis (a sequence) or two (a sequence in each row)")
+        rows, length = (1, *values.shape)[-2:]
+        given = Ragged(values.reshape(values.size), np.arange(rows + 1) * length)
+    offsets = on_host(given.offsets, name)
+    values = on_card(given.values, name) if is_on_card(given.values) else on_host(given.values, name)
+    if values.ndim != 1 or values.dtype != np.uint8:
+        raise UsageError(f"{name}: values of a Ragged are uint8 codes, one axis")
+    if offsets.ndim != 1 or not offsets.size or offsets.dtype.kind not in "ui":
+        raise UsageError(f"{name}: offsets of a Ragged are integers, one more than there are rows")
+    if offsets[0] != 0 or offsets[-1] != values.size or (np.diff(offsets.astype(np.int64)) < 0).any():
+        raise UsageError(f"{name}: offsets of a Ragged rise from 0 to the number of its values, {values.size}")
+    return Ragged(values if is_on_card(values) else np.ascontiguousarray(values), offsets.astype(np.int64))

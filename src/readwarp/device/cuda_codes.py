@@ -1,0 +1,47 @@
+"""Looks at codes that lie on a card, so that they need not come down for it."""
+
+from typing import Any
+
+import numpy as np
+
+from readwarp.device.backend import is_simulated
+from readwarp.device.jit import cuda
+from readwarp.device.memory import Workspace
+
+BLOCK = 8 if is_simulated() else 256
+MOST_BLOCKS = 4 if is_simulated() else 2048
+
+
+def _grid(size: int) -> int:
+    return min(MOST_BLOCKS, max(1, -(-size // BLOCK)))
+
+
+def highest(values: Any, workspace: Workspace) -> int:
+    """The highest of uint8 values on the card; -1 if there are none."""
+    if not values.size:
+        return -1
+    with workspace.frame():
+        found = workspace.upload(np.full(1, -1, np.int32))
+        find_highest[_grid(values.size), BLOCK, workspace.stream](values, found)
+        return int(workspace.download(found)[0][0])
+
+
+def with_replaced(values: Any, code: int, other: int, workspace: Workspace) -> Any:
+    """A copy on the card, in the workspace, with another code in place of one."""
+    out = workspace.empty(values.size, np.uint8)
+    replace_code[_grid(values.size), BLOCK, workspace.stream](values, code, other, out)
+    return out
+
+
+@cuda.jit
+def find_highest(values, found):
+    most = np.int32(-1)
+    for k in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        most = max(most, np.int32(values[k]))
+    cuda.atomic.max(found, 0, most)
+
+
+@cuda.jit
+def replace_code(values, code, other, out):
+    for k in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        out[k] = other if values[k] == code else values[k]
