@@ -7,18 +7,19 @@ host is asked twice how much to reserve: for all anchors, and for those that are
 
 import numpy as np
 
-from readwarp.align.seed.scalar import UNFILTERED, WINDOWS, anchor_of, is_supported, is_syncmer, next_cap, window_of
+from readwarp.align.seed.scalar import UNFILTERED, WINDOWS, anchor_of, is_supported, next_cap, window_of
 from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, SeedParameters
 from readwarp.device import cuda_scan
-from readwarp.device.cuda_launch import WARP, threads_for, warps_for
+from readwarp.device.cuda_launch import THREADS, WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan, total_of
 from readwarp.device.jit import cuda
 from readwarp.device.memory import current, rounded
 from readwarp.index import Index
-from readwarp.index.syncmers import bucket_of, mask_of, mix, push, push_complement, tag_of
+from readwarp.index.syncmers import bucket_of, mask_of, mix, order, push, push_complement, tag_of
 
 TOO_LONG = int(Status.TOO_LONG)
+RING = 32  # s-mers remembered, at least k - s + 1; a power of two
 EMPTY = -1  # query of a slot without a seed, row of a seed that is left out
 SORTED = 512  # anchors that are sorted in shared memory; more are sorted where they are
 MOST, KEPT = 0, 1
@@ -75,23 +76,32 @@ def slot_of(read_offsets, read, t):
 @cuda.jit
 def sketch_reads(bases, read_offsets, k, s, t, hashes, queries, seed_counts, status):
     """Syncmers of each read, the same as `index.syncmers.sketch` finds; a seed's query is position << 1 | strand."""
-    read = cuda.grid(1)
+    ring = cuda.shared.array((RING, THREADS), np.uint32)
+    read, thread = cuda.grid(1), np.uint32(cuda.threadIdx.x)  # unsigned: no index counts from the end
     if read >= seed_counts.size:
         return
     start, length = read_offsets[read], np.int32(read_offsets[read + 1] - read_offsets[read])
     first, end = slot_of(read_offsets, read, t), slot_of(read_offsets, read + 1, t)
     status[read] = TOO_LONG if length > MAX_READ_LENGTH else 0
-    mask, row, run = np.uint64(mask_of(k)), first, np.int32(0)
+    mask, short, shift = np.uint64(mask_of(k)), np.uint64(mask_of(s)), np.uint64(2 * (k - s))
+    row, run = first, np.int32(0)
     word = complement = np.uint64(0)
     for i in range(length if length <= MAX_READ_LENGTH else 0):
         base = bases[start + i]
         run = np.int32(run + 1) if base < 4 else np.int32(0)
         base = np.uint8(base & 3)
         word, complement = np.uint64(push(word, base, mask)), np.uint64(push_complement(complement, base, k))
-        if run >= k and word != complement and is_syncmer(word, complement, k, s, t):
-            hashes[row] = mix(min(word, complement))
-            queries[row] = np.int32((i - k + 1) << 1 | (word > complement))
-            row += 1
+        place = np.uint32(i & (RING - 1))
+        ring[place, thread] = order(min(word & short, complement >> shift))
+        if run >= k and word != complement:
+            larger, middle = np.int32(0), ring[np.uint32((i - t) & (RING - 1)), thread]
+            for _ in range(k - s + 1):
+                larger += np.int32(ring[place, thread] > middle)
+                place = np.uint32((place + (RING - 1)) & (RING - 1))
+            if larger == k - s:
+                hashes[row] = mix(min(word, complement))
+                queries[row] = np.int32((i - k + 1) << 1 | (word > complement))
+                row += 1
     seed_counts[read] = row - first
     for slot in range(row, end):
         queries[slot] = EMPTY
@@ -242,21 +252,20 @@ def sort(values, size, lane):
     step so that all comparisons point the same way; whatever would lie behind the end is the largest and never moves.
     """
     cuda.syncthreads()
-    pairs = np.int32(1)
+    pairs, half = np.int32(1), np.int32(1)
     while pairs << 1 < size:
         pairs = np.int32(pairs << 1)
-    half = np.int32(1)
     while half < size:
-        mirrored, step = True, half
+        step = half
         while step > 0:
             for pair in range(lane, pairs, WARP):
                 within = pair & (step - 1)
-                low = ((pair - within) << 1) + within
-                high = low + step
-                if mirrored:
-                    high = ((pair - within) << 1) + (step << 1) - 1 - within
-                if high < size and values[low] > values[high]:
-                    values[low], values[high] = values[high], values[low]
+                low = np.uint32((pair << 1) - within)
+                high = np.uint32(low + (step if step < half else (step << 1) - (within << 1) - 1))
+                if high < size:
+                    one, other = values[low], values[high]
+                    if one > other:
+                        values[low], values[high] = other, one
             cuda.syncthreads()
-            mirrored, step = False, np.int32(step >> 1)
+            step = np.int32(step >> 1)
         half = np.int32(half << 1)

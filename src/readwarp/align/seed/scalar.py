@@ -3,24 +3,11 @@
 import numpy as np
 
 from readwarp.device.jit import scalar
-from readwarp.index.syncmers import mask_of, order
 
 UNFILTERED = 32  # anchors of a read up to which all are kept
 WIDER = 4  # times max_hits that a mostly repetitive read may have
 WINDOWS = 1024  # counters of places, in each of two halves
 WINDOW_BITS = 7  # a place: this many low bits of the diagonal left out
-
-
-@scalar
-def is_syncmer(word, complement, k, s, t):
-    """Whether the s-mer in the middle of a k-mer is smaller than its others (see `index.syncmers`)."""
-    short = mask_of(s)
-    middle = order(min((word >> np.uint64(2 * (k - s - t))) & short, (complement >> np.uint64(2 * t)) & short))
-    larger = 0
-    for d in range(k - s + 1):
-        other = order(min((word >> np.uint64(2 * (k - s - d))) & short, (complement >> np.uint64(2 * d)) & short))
-        larger += other > middle
-    return larger == k - s
 
 
 @scalar
