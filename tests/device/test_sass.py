@@ -10,7 +10,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from compiled import listing
 from compiled.cards import bound, cards, clocks, lanes
 from compiled.compile import compiled, tool
-from compiled.kernels import CAPABILITIES, KERNELS
+from compiled.kernels import CAPABILITIES, CEILINGS, KERNELS
 from compiled.occupancy import occupancy, warps_held
 
 QUICK = (75, 90)
@@ -20,9 +20,16 @@ needs_compilers = pytest.mark.skipif(
     reason="needs numba-cuda, nvidia-cuda-nvcc and nvidia-cuda-nvdisasm",
 )
 
-REGISTERS = {"pairhmm float32": 210, "pairhmm float64": 255, "": 96}  # by the beginning of a kernel's name
+REGISTERS = {"pairhmm float32": 210, "pairhmm float64": 255, "pairwise score ": 168, "": 96}  # by how a name begins
 ON_STACK: dict[str, int] = {}  # bytes of arrays that a thread indexes
 INSTRUCTIONS = {  # kernel, capability: per cell (pair of cells when packed) at most, of these on the ALU at most
+    ("pairwise score s16x2 x 20", 90): (8.5, 6.0),
+    ("pairwise score s16x2 x 16", 90): (8.5, 6.0),
+    ("pairwise score s16x2 x 10", 90): (9.1, 6.2),
+    ("pairwise score half2 x 20", 90): (11.9, 6.1),
+    ("pairwise score half2 x 20", 80): (12.3, 6.5),
+    ("pairwise score half2 x 10", 80): (13.2, 6.8),
+    ("pairwise score int32 x 20", 90): (8.5, 6.0),
     ("pairhmm float32 x 20", 90): (6.5, 0.5),
     ("pairhmm float32 x 16", 90): (6.9, 0.6),
     ("pairhmm float32 x 12", 90): (7.3, 0.8),
@@ -58,6 +65,15 @@ def test_instructions_per_cell(capability):
     for name, code in codes.items():
         if code.kernel.loop:
             assert sum(code.per_cell().values()) > 1, name
+
+
+@needs_compilers
+def test_ceilings_are_measured_with_the_instructions_they_name():
+    for capability in QUICK:
+        for code in compiled(capability, list(CEILINGS)).values():
+            body = listing.hot_loop(code.listing, CEILINGS[code.kernel])
+            assert listing.count(body, CEILINGS[code.kernel]) > 0.95 * len(body), code.kernel.name
+            assert listing.count(body, CEILINGS[code.kernel]) % 128 == 0, code.kernel.name
 
 
 def test_each_limit_is_of_a_kernel():
