@@ -50,7 +50,9 @@ sequences = [array(u8), array(i64), array(i64)] * 2 + [array(i64)]
 costs = [i64] * 5 + [array(i32), types.boolean, i64, array(i32, 2), array(i32, 2)]
 kernels = {
     engine.score_threads: [*sequences, *costs, *[array(i32)] * 3],
-    engine.trace_threads: [*sequences, *[array(i32)] * 3, array(i64), *costs, array(u8, 2), array(i64, 2), array(u32)],
+    engine.trace_threads: [
+        *sequences, *[array(i32)] * 3, array(i64, 2), *costs, array(u8, 2), array(i64, 2), array(u32)
+    ],
 }
 for kernel, arguments in kernels.items():
     ptx, _ = cuda.compile_ptx(kernel.py_func, types.void(*arguments), cc=cc)

@@ -10,10 +10,10 @@ from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
 from readwarp.pairwise.groups import score_sorted, trace_single, trace_sorted
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, arrays
-from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, LOCAL, OVERFLOWN, longest_gap
+from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, LOCAL, OVERFLOWN, longest_gaps
 
 ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pairs are traced one by one
-RUNS, LEFT = 5, 3  # columns of `traced`
+RUNS = 5  # column of `traced`
 
 
 NO_MATRIX = np.empty(0, np.int32)
@@ -46,14 +46,14 @@ def score_pairs(
 def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarray = NO_MATRIX) -> Traces:
     """The alignments that end where `score_pairs` found the ends, gaps leftmost.
 
-    A path of the known score cannot stray further from its diagonal than `scalar.longest_gap`, so the band is exact.
+    A path of the known score cannot stray further from its diagonal than `scalar.longest_gaps`, so the band is exact.
     """
     reached = without_end_bonus(pairs, costs, mode, ends)
     traced = np.zeros((len(pairs), 6), np.int64)
     cigar = np.empty(4 * len(pairs) + 64, np.uint32)
     used = trace_empty(arrays(ends), mode, traced, cigar)
     strays = strays_of(reached, ends.query_stop, ends.target_stop, costs, mode)
-    order = np.lexsort((ends.query_stop, strays))
+    order = np.lexsort((ends.query_stop, strays.sum(axis=1)))
     order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
     work = (arrays(pairs), reached, ends.query_stop, ends.target_stop, strays)
     for width in _widths(pairs, costs, mode):
@@ -76,11 +76,18 @@ def without_end_bonus(pairs: Pairs, costs: Costs, mode: int, ends: Ends) -> ndar
 
 def finished(ends: Ends, reached: ndarray, costs: Costs, mode: int, traced: ndarray, cigar: ndarray) -> Traces:
     """What was traced, in the order of the pairs."""
-    left = traced[:, LEFT]
-    if (left != np.where((mode == LOCAL) & (traced[:, 0] == 0) & (ends.score > 0), costs[4], 0)).any():
-        raise AssertionError("an alignment does not add up to its score: the band was too narrow")
     offsets, cigar = _in_order(traced, cigar)
-    query_start, target_start, edits = (traced[:, column].astype(np.int32) for column in range(3))
+    query_start, target_start, edits, left = (traced[:, column].astype(np.int32) for column in range(4))
+    return checked(ends, reached, costs, mode, (query_start, target_start, edits, left), offsets, cigar)
+
+
+def checked(
+    ends: Ends, reached: ndarray, costs: Costs, mode: int, traced: tuple[ndarray, ...], offsets: ndarray, cigar: ndarray
+) -> Traces:
+    """Traces from query start, target start, edit distance and what is left of the score (int32), which must add up."""
+    query_start, target_start, edits, left = traced
+    if (left != np.where((mode == LOCAL) & (query_start == 0) & (ends.score > 0), costs[4], 0)).any():
+        raise AssertionError("an alignment does not add up to its score: the band was too narrow")
     return Traces((reached - left).astype(np.int32), query_start, target_start, edits, cigar, offsets)
 
 
@@ -134,12 +141,13 @@ def trace_empty(ends, mode, traced, cigar):
 
 @kernel
 def strays_of(reached, query_stop, target_stop, costs, mode):
-    """How far each pair's path can stray from its diagonal."""
-    strays = np.empty(reached.size, np.int64)
+    """How far each pair's path can stray from its diagonal, by deletions and by insertions (int64 [p, 2])."""
+    strays = np.empty((reached.size, 2), np.int64)
     bonus = costs[4] if mode == LOCAL else 0
     for pair in range(reached.size):
         lengths = np.int64(query_stop[pair]), np.int64(target_stop[pair])
-        strays[pair] = longest_gap(np.int64(reached[pair]), *lengths, costs[0], costs[2], costs[3], bonus)
+        sides = longest_gaps(np.int64(reached[pair]), *lengths, costs[0], costs[2], costs[3], bonus)
+        strays[pair, 0], strays[pair, 1] = sides
     return strays
 
 

@@ -1,4 +1,5 @@
-"""Pairs of sequences on CUDA: local scores of DNA on register tiles (`cuda_local`), all else one pair per thread.
+"""Pairs of sequences on CUDA: local scores of DNA on register tiles (`cuda_local`), tracebacks of DNA by groups of
+threads (`cuda_trace`), all else one pair per thread.
 
 Names and results as in `cpu`. Working rows and directions are interleaved, element * threads + thread, so that the
 threads of a warp read and write side by side. Launches are cut so that their working memory stays below ROOM.
@@ -6,16 +7,16 @@ threads of a warp read and write side by side. Launches are cut so that their wo
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import cuda
 from readwarp.device.memory import Workspace, current
-from readwarp.pairwise.cpu import NO_MATRIX, finished, score_empty, strays_of, trace_empty, without_end_bonus
+from readwarp.pairwise.cpu import NO_MATRIX, checked, finished, score_empty, strays_of, trace_empty, without_end_bonus
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
-from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, arrays
+from readwarp.pairwise.cuda_trace import trace
+from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, arrays, merged, some_of
 from readwarp.pairwise.scalar import (
     ALPHABET,
     DELETION,
@@ -34,6 +35,7 @@ from readwarp.pairwise.scalar import (
     operation,
     state_after,
 )
+from readwarp.pairwise.trace_plan import WIDEST, is_served, most_runs
 
 ROOM = 1 << 28  # bytes of working memory of one launch
 THREADS = 64
@@ -83,36 +85,69 @@ def score_by_threads(
             column[order] = values[order]
 
 
-def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarray = NO_MATRIX) -> Traces:
-    """See cpu.trace_pairs; arrays as in score_pairs."""
+def trace_pairs(
+    pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarray = NO_MATRIX, letters: int = ALPHABET
+) -> Traces:
+    """See cpu.trace_pairs; arrays as in score_pairs. `letters`: the caller knows that codes are below it.
+
+    Substitution matrices, other codes than those of bases, scores that `trace_plan.is_served` names and bands of more
+    than WIDEST diagonals are left to `trace_by_threads`.
+    """
+    if not len(pairs) or matrix.size or not _is_served(pairs, costs, mode, letters):
+        return trace_by_threads(pairs, costs, mode, ends, matrix)
+    reached = without_end_bonus(pairs, costs, mode, ends)
+    strays = strays_of(reached, ends.query_stop, ends.target_stop, costs, mode)
+    wide = strays.sum(axis=1) + 1 > WIDEST
+    if wide.any():
+        rows = np.flatnonzero(~wide), np.flatnonzero(wide)
+        (few, few_ends), (many, many_ends) = (some_of(pairs, ends, some) for some in rows)
+        traces = trace_pairs(few, costs, mode, few_ends, letters=letters)
+        return merged(rows, (traces, trace_by_threads(many, costs, mode, many_ends)))
+    left = current().left
+    room = ROOM if left is None else min(ROOM, left // 2)
+    outcome, offsets, cigar = trace(pairs, costs, mode, ends, reached, strays, room)
+    return checked(ends, reached, costs, mode, tuple(outcome[:4]), offsets, cigar)
+
+
+def trace_by_threads(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarray = NO_MATRIX) -> Traces:
+    """One alignment per thread, its rows and directions in device memory."""
     reached = without_end_bonus(pairs, costs, mode, ends)
     traced = np.zeros((len(pairs), 6), np.int64)
     cigar = np.empty(len(pairs), np.uint32)
     used = trace_empty(arrays(ends), mode, traced, cigar)
     strays = strays_of(reached, ends.query_stop, ends.target_stop, costs, mode)
-    runs = np.minimum(2 * strays + 1, ends.query_stop + ends.target_stop)
-    order = np.lexsort((ends.query_stop, strays))
+    widths = strays.sum(axis=1) + 1
+    runs = most_runs(ends.query_stop, ends.target_stop, reached, costs, mode).astype(np.int64)
+    order = np.lexsort((ends.query_stop, widths))
     order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
     traced[order, 4] = used + np.cumsum(runs[order]) - runs[order]
-    runs_there = cuda.to_device(np.concatenate((cigar[:used], np.zeros(runs[order].sum(), np.uint32))))
-    traced_there, there = cuda.to_device(traced), _on_device(arrays(pairs))
-    found = _on_device((reached, ends.query_stop, ends.target_stop, strays))
-    table = cuda.to_device(matrix if matrix.size else np.zeros(1, np.int32))
-    bytes_of = (ends.query_stop + 2 * strays) * np.minimum(ends.query_stop, 2 * strays + 1) // 2 + 1
-    for part in _parts(order, bytes_of[order] + 8 * ends.query_stop[order]):
-        columns, threads = int(ends.query_stop[part].max()), part.size
-        rows = [cuda.device_array((columns, threads), np.int32) for _ in range(2)]
-        directions = cuda.device_array((int(bytes_of[part].max()), threads), np.uint8)
-        trace_threads[_grid(threads), THREADS](
-            *there, cuda.to_device(part), *found, *costs, table, matrix.size > 0, mode, *rows, directions,
-            traced_there, runs_there,
-        )  # fmt: skip
-    cigar = runs_there.copy_to_host()
-    return finished(ends, reached, costs, mode, traced_there.copy_to_host(), cigar)
+    bytes_of = (ends.query_stop + widths) * np.minimum(ends.query_stop, widths) // 2 + 1
+    with current().frame() as workspace:
+        there, found = (
+            [workspace.upload(x) if isinstance(x, ndarray) else x for x in values]
+            for values in (arrays(pairs), (reached, ends.query_stop, ends.target_stop, strays))
+        )
+        table = workspace.upload(matrix if matrix.size else np.zeros(1, np.int32))
+        runs_there = workspace.upload(np.concatenate((cigar[:used], np.zeros(runs[order].sum(), np.uint32))))
+        traced_there = workspace.upload(traced)
+        for part in _parts(order, bytes_of[order] + 8 * ends.query_stop[order]):
+            columns, threads = int(ends.query_stop[part].max()), part.size
+            with workspace.frame():
+                rows = [workspace.empty((columns, threads), np.int32) for _ in range(2)]
+                directions = workspace.empty((int(bytes_of[part].max()), threads), np.uint8)
+                trace_threads[_grid(threads), THREADS, workspace.stream](
+                    *there, workspace.upload(part), *found, *costs, table, matrix.size > 0, mode, *rows, directions,
+                    traced_there, runs_there,
+                )  # fmt: skip
+        traced, cigar = workspace.download(traced_there, runs_there)
+    return finished(ends, reached, costs, mode, traced, cigar)
 
 
-def _on_device(values: tuple[Any, ...]) -> list[Any]:
-    return [cuda.to_device(value) if isinstance(value, ndarray) else value for value in values]
+def _is_served(pairs: Pairs, costs: Costs, mode: int, letters: int) -> bool:
+    """Whether `cuda_trace` can trace these pairs; codes of host arrays are looked at."""
+    longest = int(max(pairs.query_lengths.max(), pairs.target_lengths.max()))
+    seen = [int(s.max(initial=0)) + 1 if isinstance(s, ndarray) else ALPHABET for s in (pairs.queries, pairs.targets)]
+    return is_served(costs, mode, longest, min(letters, max(seen)))
 
 
 def _grid(threads: int) -> int:
@@ -189,7 +224,8 @@ def trace_threads(
     pair = order[thread]
     query_at, target_at = query_starts[pair], target_starts[pair]
     columns, stop = np.int32(query_stop[pair]), np.int32(target_stop[pair])
-    before, lead, width, rows = band_of(stop - columns, np.int32(strays[pair]), columns, stop, mode)
+    deletions, insertions = np.int32(strays[pair, 0]), np.int32(strays[pair, 1])
+    before, lead, width, rows = band_of(stop - columns, deletions, insertions, columns, stop, mode)
     origin = np.int32(0) if mode == GLOBAL else np.int32(stop - columns - before)
     stride = np.int32(min(columns, lead + width + 1))
     opening, extending = np.int32(gap_open + gap_extend), np.int32(gap_extend)

@@ -211,15 +211,16 @@ def walk(directions, lane, plane, stride, width, origin, query, target, score, c
 def band_of_group(group, query_stop, target_stop, strays, mode):
     """(rows before the end's diagonal, lead, width, rows) of the band that holds every lane's path.
 
-    A path strays by at most strays[pair] from the diagonal of its end. Lanes are put in line on that diagonal, rows
-    above the target among them; in GLOBAL mode on their first cell instead, so that their borders coincide.
+    A path strays from the diagonal of its end by at most strays[pair, 0] towards the first rows (deletions come after
+    it) and strays[pair, 1] towards the first columns. Lanes are put in line on that diagonal, rows above the target
+    among them; in GLOBAL mode on their first cell instead, so that their borders coincide.
     """
     diagonals = target_stop[group] - query_stop[group]
-    stray = strays[group].max()
+    deletions, insertions = strays[group, 0], strays[group, 1]
     if mode == GLOBAL:
-        return 0, (strays[group] - diagonals).max(), (strays[group] + diagonals).max(), target_stop[group].max()
-    before = min(stray, max(diagonals.max(), 0) + 1)
-    return before, stray - before, stray + before, before + query_stop[group].max()
+        return 0, (deletions - diagonals).max(), (insertions + diagonals).max(), target_stop[group].max()
+    before = min(deletions.max(), max(diagonals.max(), 0) + 1)
+    return before, deletions.max() - before, insertions.max() + before, before + query_stop[group].max()
 
 
 @kernel
@@ -258,7 +259,7 @@ def _walk_pair(pairs, pair, ends, directions, lane, plane, band, costs, matrix, 
 def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, used):
     """Trace the pairs named in `order` from their ends, whose stops are at least 1, a group of lanes at a time.
 
-    work: (pairs, score without the bonus for the query's end, query stop, target stop, bound of `longest_gap`).
+    work: (pairs, score without the bonus for the query's end, query stop, target stop, strays: `longest_gaps`).
     traced [p, 6] gets query start, target start, edit distance, what is left of the score, first run, runs. A group
     whose directions would take more than `room` bytes is left out (runs -1). Returns (runs, number of runs).
     """
@@ -310,7 +311,8 @@ def trace_single(work, order, costs, matrix, mode, traced, cigar, used):
     queries, query_starts, _, targets, target_starts, _ = pairs
     for pair in order:
         columns, diagonal = np.int64(query_stop[pair]), np.int64(target_stop[pair] - query_stop[pair])
-        before, lead, width, rows = band_of(diagonal, strays[pair], columns, np.int64(target_stop[pair]), mode)
+        stop = np.int64(target_stop[pair])
+        before, lead, width, rows = band_of(diagonal, strays[pair, 0], strays[pair, 1], columns, stop, mode)
         stride = min(columns, lead + width + 1)
         origin = (diagonal - before) * (mode != GLOBAL)
         directions = np.zeros((rows * stride + 1) // 2, np.uint8)

@@ -3,7 +3,10 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
 from numpy import ndarray
+
+from readwarp.ragged import offsets_of, ranges
 
 Costs = tuple[int, int, int, int, int]  # match, mismatch, gap open, gap extension, bonus per query end (local mode)
 
@@ -42,6 +45,23 @@ class Traces:
     edit_distance: ndarray  # int32 [p]
     cigar: ndarray  # uint32, BAM coding, M I D
     cigar_offsets: ndarray  # int64 [p + 1]
+
+
+def some_of(pairs: Pairs, ends: Ends, rows: ndarray) -> tuple[Pairs, Ends]:
+    """These rows; the sequences stay as they are."""
+    queries = pairs.queries, pairs.query_starts[rows], pairs.query_lengths[rows]
+    targets = pairs.targets, pairs.target_starts[rows], pairs.target_lengths[rows]
+    return Pairs(*queries, *targets), Ends(*(column[rows] for column in arrays(ends)))
+
+
+def merged(rows: tuple[ndarray, ...], parts: tuple[Traces, ...]) -> Traces:
+    """Traces of all pairs, of which each part has those of its rows."""
+    order = np.argsort(np.concatenate(rows))
+    columns = (np.concatenate([arrays(part)[k] for part in parts])[order] for k in range(4))
+    score, query_start, target_start, edits = columns
+    offsets = offsets_of(np.concatenate([np.diff(part.cigar_offsets) for part in parts]))
+    cigar = np.concatenate([part.cigar for part in parts])[ranges(offsets, order)]
+    return Traces(score, query_start, target_start, edits, cigar, offsets_of(np.diff(offsets)[order]))
 
 
 def arrays(value: Any) -> tuple[ndarray, ...]:

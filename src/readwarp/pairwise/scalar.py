@@ -31,12 +31,26 @@ def longest_gap(score, query_length, target_length, match, gap_open, gap_extend,
 
 
 @scalar
-def band_of(diagonal, stray, query_stop, target_stop, mode):
+def longest_gaps(score, query_length, target_length, match, gap_open, gap_extend, bonuses):
+    """(deletions, insertions): most bases of either in a path of at least this score.
+
+    As in `longest_gap`, and g bases of a sequence that lie in gaps are not aligned: what is left of it gains at most
+    (length - g) * match. So a path bends to the side of insertions, where the query's bases go, about half as far.
+    """
+    spare = bonuses - score - gap_open
+    query, target = query_length * match + spare, target_length * match + spare
+    deletions = min(max(target, 0) // (gap_extend + match), max(query, 0) // gap_extend, target_length)
+    insertions = min(max(query, 0) // (gap_extend + match), max(target, 0) // gap_extend, query_length)
+    return deletions, insertions
+
+
+@scalar
+def band_of(diagonal, deletions, insertions, query_stop, target_stop, mode):
     """(rows before the end's diagonal, lead, width, rows) of the band of one pair; see `groups.band_of_group`."""
     if mode == GLOBAL:
-        return 0, stray - diagonal, stray + diagonal, target_stop
-    before = min(stray, max(diagonal, 0) + 1)
-    return before, stray - before, stray + before, before + query_stop
+        return 0, deletions - diagonal, insertions + diagonal, target_stop
+    before = min(deletions, max(diagonal, 0) + 1)
+    return before, deletions - before, insertions + before, before + query_stop
 
 
 # Where a walk stands: on the best of M, E and F; on the better of M and E (a gap opens there); inside a gap; on M.

@@ -30,6 +30,7 @@ from readwarp.index.bases import complement
 from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.pairs import Pairs
 from readwarp.pairwise.scalar import LOCAL
+from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of
 
 SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # of the columns of Scores
@@ -90,7 +91,7 @@ def trace(
     gapped, ends = gapped_ends(taken, found)
     with workspace.frame():
         pairs = windows_of(reads.bases, starts, lengths, taken, packed, gapped)
-        traces = pairwise.trace_pairs(pairs, costs, LOCAL, ends)
+        traces = pairwise.trace_pairs(pairs, costs, LOCAL, ends, letters=LETTERS)
     return gathered(chosen, taken, found, spans, gapped, traces)
 
 

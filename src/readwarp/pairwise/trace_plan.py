@@ -1,0 +1,172 @@
+"""What a traceback on CUDA needs, worked out on the host: bands, thread groups, launches, bytes.
+
+Pairs are put in slots, sorted by the shape (words, group) that holds their band in the least time, then by rows, so
+that the groups of a warp end together.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.cuda_scan import device_bytes as scan_bytes
+from readwarp.device.memory import rounded
+from readwarp.pairwise.pairs import Costs, Ends, Pairs
+from readwarp.pairwise.scalar import LOCAL
+
+PAD, OUTSIDE = 6, 7  # codes: a column that the query does not have, a row that the target does not have
+LETTERS = 6  # codes 0 to 5: A C G T, N, and the N of the reference
+
+WARP = 32
+GROUPS = (1, 2, 3, 4, 5, 6, 8, 10, 16, 32)  # threads per pair
+STEP = {1: 173, 2: 306, 4: 569}  # by words of eight diagonals per thread: instructions of a step on sm_90
+FULL = 1024  # warps that keep a large card busy: fewer take as long
+WIDEST = 8 * max(STEP) * max(GROUPS)  # diagonals
+LARGEST = 1 << 28  # a score beyond it might meet UNREACHED
+
+# Rows of Plan.starts and Plan.geometry.
+QUERY_AT, TARGET_AT, RUNS_AT = range(3)
+PAIR, FIRST, ROWS, COLUMNS, SHIFT, REACHED = range(6)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Slots begin to stop, each a group of threads with 8 * words diagonals each, in warps first to last."""
+
+    begin: int
+    stop: int
+    words: int
+    group: int
+    first: int
+    last: int
+    directions: int  # int32 values
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    starts: ndarray  # int64 [3, slots]: of the query, of the target, of the runs
+    geometry: ndarray  # int32 [6, slots]: pair, first target base, number of them, columns, shift, score without bonus
+    warps: ndarray  # int64 [warps, 2]: where a warp's directions begin, steps
+    launches: tuple[Launch, ...]
+    runs: int  # most runs of all pairs together
+
+    def device_bytes(self, sequences: int = 0) -> int:
+        """Of the workspace at most, besides sequences that are there; what comes with it: `sequences` bytes."""
+        pairs = self.geometry.shape[1]
+        arrays = (self.starts.nbytes, self.geometry.nbytes, self.warps.nbytes, 64, 20 * pairs, 4 * self.runs)
+        filling = max((rounded(4 * launch.directions) for launch in self.launches), default=0)
+        compact = rounded(8 * (pairs + 1)) + max(rounded(4 * self.runs), scan_bytes(pairs))
+        return sequences + sum(map(rounded, arrays)) + max(filling, compact)
+
+
+def is_served(costs: Costs, mode: int, longest: int, letters: int) -> bool:
+    """Whether these scores, sequences of that length, and codes below `letters` can be traced like this.
+
+    Gains are signed bytes; before the query's first column stand cells that are worth the bonus, from which no gap
+    may come that is worth more than nothing.
+    """
+    match, mismatch, gap_open, gap_extend, bonus = costs
+    fits = match + 2 * gap_extend < 128 and mismatch - 2 * gap_extend <= 128 and letters <= LETTERS
+    scores = 2 * longest * max(match + 2 * gap_extend, mismatch) + 2 * (gap_open + bonus)
+    return fits and scores < LARGEST and (mode != LOCAL or bonus <= gap_open + gap_extend)
+
+
+def gains_of(costs: Costs) -> ndarray:
+    """Gains of the eight codes of a query by code of the target, each with twice the gap extension, as int32 [16].
+
+    Bytes 0 to 3 of two numbers in turn. PAD is worth nothing, so that what stands on a border stays there.
+    """
+    match, mismatch, _, gap_extend, _ = costs
+    gains = np.full((8, 8), 2 * gap_extend, np.int8)
+    gains[:LETTERS, :LETTERS] = 2 * gap_extend - mismatch
+    np.fill_diagonal(gains[:LETTERS, :LETTERS], 2 * gap_extend + match)
+    return gains.view(np.int32).ravel()
+
+
+@lru_cache
+def shape_table(pairs: int) -> ndarray:
+    """By number of diagonals, 0 to WIDEST: 100 * words + group of the shape in which so many pairs take least time."""
+    cost = {(words, group): STEP[words] * max(pairs / (WARP // group), FULL) for words in STEP for group in GROUPS}
+    table = np.zeros(WIDEST + 1, np.int64)
+    for words, group in sorted(cost, key=lambda shape: (cost[shape], shape[0] * shape[1]), reverse=True):
+        table[: 8 * words * group + 1] = 100 * words + group
+    return table
+
+
+def planned(
+    pairs: Pairs, costs: Costs, mode: int, ends: Ends, reached: ndarray, strays: ndarray, room: int, simulated: bool
+) -> Plan:
+    """How to trace pairs whose bands are at most WIDEST wide.
+
+    reached: scores without the bonus for the query's end; strays: int64 [p, 2], see `cpu.strays_of`. Directions of a
+    launch take `room` bytes or one warp. In the simulator a group is a warp.
+    """
+    columns, target_stop = ends.query_stop.astype(np.int64), ends.target_stop.astype(np.int64)
+    first = np.maximum(target_stop - columns - strays[:, 0], 0)
+    rows = target_stop - first
+    shapes = shape_table(1 << len(pairs).bit_length())[strays.sum(axis=1) + 1]
+    slots = np.lexsort((-rows, shapes))
+    most = most_runs(columns, target_stop, reached, costs, mode)[slots]
+    starts = np.stack((pairs.query_starts[slots], pairs.target_starts[slots], np.cumsum(most) - most))
+    geometry = np.stack(
+        (
+            slots,
+            first[slots],
+            rows[slots],
+            columns[slots],
+            (target_stop - columns + strays[:, 1])[slots],
+            reached[slots],
+        )
+    )
+    warps, launches = _launches(shapes[slots], rows[slots], room, simulated)
+    return Plan(starts, geometry.astype(np.int32), warps, launches, max(1, int(most.sum())))
+
+
+def most_runs(columns: ndarray, target_stop: ndarray, reached: ndarray, costs: Costs, mode: int) -> ndarray:
+    """Of CIGARs with these scores: each gap costs at least its opening and one base."""
+    match, _, gap_open, gap_extend, bonus = costs
+    spare = np.minimum(columns, target_stop) * match + (bonus if mode == LOCAL else 0) - reached
+    gaps = np.maximum(spare, 0) // (gap_open + gap_extend)
+    return np.minimum(2 * gaps + 1, columns + target_stop)
+
+
+def _launches(shapes: ndarray, rows: ndarray, room: int, simulated: bool) -> tuple[ndarray, tuple[Launch, ...]]:
+    """(warps, launches) of slots with these shapes and rows."""
+    warps, launches = [np.zeros((0, 2), np.int64)], []
+    number = 0
+    for shape in np.unique(shapes).tolist():
+        words, group = divmod(shape, 100)
+        begin, stop = np.searchsorted(shapes, (shape, shape + 1)).tolist()
+        each = 1 if simulated else WARP // group
+        stride = words * (group if simulated else WARP)
+        steps = np.maximum.reduceat(rows[begin:stop], np.arange(0, stop - begin, each)) + group - 1
+        for low, high in _cuts(steps * stride, room // 4):
+            sizes = steps[low:high] * stride
+            ends = np.cumsum(sizes)
+            warps.append(np.stack((ends - sizes, steps[low:high]), axis=1))
+            last = number + high - low
+            launches.append(
+                Launch(
+                    begin + low * each,
+                    min(begin + high * each, stop),
+                    words,
+                    group,
+                    number,
+                    last,
+                    int(ends[-1]),
+                )
+            )
+            number = last
+    return np.concatenate(warps), tuple(launches)
+
+
+def _cuts(sizes: ndarray, room: int) -> Iterator[tuple[int, int]]:
+    """Runs of sizes that together stay within `room`, or hold a single one."""
+    total, begin = np.cumsum(sizes), 0
+    while begin < sizes.size:
+        spent = total[begin] - sizes[begin]
+        stop = max(begin + 1, int(np.searchsorted(total, spent + room, "right")))
+        yield begin, stop
+        begin = stop

@@ -1,0 +1,179 @@
+"""Tracebacks by thread groups: the bytes of the CPU lanes in the simulator; bands, shapes and bytes of the plan."""
+
+import numpy as np
+import pytest
+from alignment_oracle import packed, random_costs, random_pairs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readwarp.device import memory
+from readwarp.pairwise import cpu, cuda, trace_plan
+from readwarp.pairwise.pairs import Pairs, arrays
+from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, longest_gap, longest_gaps
+
+MODES = [LOCAL, GLOBAL, SEMIGLOBAL]
+READS = (1, 4, 6, 1, 5)
+
+
+@pytest.fixture(autouse=True)
+def only_by_groups(monkeypatch):
+    """No test may pass by the kernel of one alignment per thread."""
+    monkeypatch.setattr(cuda, "trace_by_threads", None)
+
+
+def check(queries, targets, costs, mode):
+    pairs = packed(queries, targets)
+    ends = cpu.score_pairs(pairs, costs, mode)
+    expected, found = cpu.trace_pairs(pairs, costs, mode, ends), cuda.trace_pairs(pairs, costs, mode, ends)
+    assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)], (queries, targets, costs)
+
+
+def mild(costs):
+    """The bonus is at most what a gap of one base costs, as in all presets."""
+    return (*costs[:4], min(costs[4], costs[2] + costs[3]))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("words", "group"), [(1, 1), (1, 4), (2, 2), (4, 1)])
+def test_the_bytes_of_the_lanes_in_any_shape(mode, words, group, monkeypatch):
+    wide = 8 * words * group
+    table = np.full(4 * wide, 100 * words + group)
+    table[wide + 1 :] = 1_00 * words + 4 * group
+    monkeypatch.setattr(trace_plan, "shape_table", lambda pairs: table)
+    rng = np.random.default_rng(wide + mode)
+    queries, targets = random_pairs(rng, 5, 28, 3)
+    queries += [target[:length] for target, length in zip(targets, (7, 8, 9, 1, 2), strict=True)]
+    check(queries, targets * 2, mild(random_costs(rng, mode)), mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_gaps_that_take_the_whole_band(mode):
+    rng = np.random.default_rng(mode)
+    target = rng.integers(0, 4, 40).tolist()
+    queries = [target[:20] + target[20 + gap :] for gap in (1, 6, 7, 8)]
+    queries += [target[:20] + rng.integers(0, 4, gap).tolist() + target[20:] for gap in (1, 8, 9)]
+    costs = (2, 4, 3, 1, 0)
+    ends = cpu.score_pairs(packed(queries, [target] * 7), costs, mode)
+    strays = cpu.strays_of(ends.score, ends.query_stop, ends.target_stop, costs, mode)
+    assert strays[:4, 0].tolist() == [1, 6, 7, 8]  # a deletion reaches the border of the band
+    check(queries, [target] * 7, costs, mode)
+
+
+def test_unknown_bases_and_the_bonus():
+    target = [4 if k % 9 == 5 else k * k % 4 for k in range(30)]
+    reference = [5 if code == 4 else code for code in target]
+    queries = [target[3:25], target[:12], [4] * 5, target[1:9] + target[12:], [3, *target]]
+    for costs in (READS, (1, 4, 6, 1, 0), (3, 2, 0, 2, 2)):
+        check(queries, [reference] * 5, costs, LOCAL)
+    check(queries, [target] * 5, READS, LOCAL)  # equal codes match, whatever they are
+
+
+def test_several_launches_and_bands_that_are_too_wide(monkeypatch):
+    rng = np.random.default_rng(5)
+    queries, targets = random_pairs(rng, 8, 25)
+    monkeypatch.setattr(cuda, "ROOM", 600)
+    check(queries, targets, READS, LOCAL)
+    monkeypatch.setattr(cuda, "WIDEST", 12)
+    monkeypatch.setattr(cuda, "trace_by_threads", cpu.trace_pairs)
+    check(queries, targets, READS, LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("costs", "mode", "letters", "is_served"),
+    [(READS, LOCAL, 6, True), (READS, LOCAL, 7, False), ((1, 4, 2, 1, 5), LOCAL, 6, False),
+     ((1, 4, 2, 1, 0), GLOBAL, 6, True), ((126, 1, 9, 1, 0), LOCAL, 6, False), ((1, 131, 9, 1, 0), GLOBAL, 6, False),
+     ((1, 130, 9, 1, 0), GLOBAL, 6, True), ((1, 4, 1 << 28, 1, 0), LOCAL, 6, False)],
+)  # fmt: skip
+def test_what_is_served(costs, mode, letters, is_served):
+    assert trace_plan.is_served(costs, mode, 150, letters) == is_served
+
+
+def test_codes_are_looked_at():
+    pairs = packed([[0, 1]], [[0, 6]])
+    assert not cuda._is_served(pairs, READS, LOCAL, ALPHABET) and cuda._is_served(pairs, READS, LOCAL, 6)
+    assert cuda._is_served(packed([[0, 1]], [[0, 5]]), READS, LOCAL, ALPHABET)
+
+
+def test_gains():
+    gains = trace_plan.gains_of((2, 5, 6, 1, 0)).view(np.int8).reshape(8, 8)
+    assert gains[1].tolist() == [-3, 4, -3, -3, -3, -3, 2, 2] and (gains[6:] == 2).all() and (gains[:, 6:] == 2).all()
+
+
+@pytest.mark.parametrize("pairs", [1, 10_000, 1_000_000])
+def test_shapes_hold_their_bands(pairs):
+    table = trace_plan.shape_table(pairs)
+    words, group = np.divmod(table, 100)
+    width = np.arange(table.size)
+    assert (8 * words * group >= width).all() and (8 * words * group <= 2.5 * width + 32).all()
+    assert set(words) <= {1, 2, 4} and set(group) <= set(trace_plan.GROUPS)
+
+
+def test_three_kilobytes_for_a_read():
+    """Directions of 150 bases in a band of up to 32 diagonals, with all that the group needs to get going."""
+    for pairs in (1, 10_000, 1_000_000):
+        words, group = np.divmod(trace_plan.shape_table(pairs)[1:33], 100)
+        stray = np.arange(32)
+        assert ((150 + stray + group - 1) * 4 * words * 32 / (32 // group) <= 3072).all()
+
+
+@pytest.mark.parametrize("room", [300, 1 << 20])
+def test_what_is_planned_is_what_is_allocated(room):
+    rng = np.random.default_rng(2)
+    pairs = packed(*random_pairs(rng, 12, 30))
+    ends = cpu.score_pairs(pairs, READS, LOCAL)
+    reached = cpu.without_end_bonus(pairs, READS, LOCAL, ends)
+    strays = cpu.strays_of(reached, ends.query_stop, ends.target_stop, READS, LOCAL)
+    plan = trace_plan.planned(pairs, READS, LOCAL, ends, reached, strays, room, True)
+    sequences = memory.rounded(pairs.queries.nbytes) + memory.rounded(pairs.targets.nbytes)
+    workspace = memory.Workspace(plan.device_bytes(sequences))
+    memory.bind(workspace)
+    try:
+        cuda.trace(pairs, READS, LOCAL, ends, reached, strays, room)
+    finally:
+        memory.bind(None)
+    assert workspace.high_water == workspace.capacity
+    assert len(plan.launches) > 3 or room > 300
+
+
+def test_launches_on_a_card_stay_within_the_room():
+    rng = np.random.default_rng(3)
+    number, none = 5000, np.zeros(0, np.uint8)
+    lengths = rng.integers(1, 151, number)
+    pairs = Pairs(none, np.zeros(number, np.int64), lengths, none, np.zeros(number, np.int64), lengths + 80)
+    score = (lengths + 10 - rng.integers(0, 40, number)).astype(np.int32)
+    ends = cpu.Ends(score, lengths.astype(np.int32), (lengths + rng.integers(0, 80, number)).astype(np.int32))
+    strays = cpu.strays_of(score, ends.query_stop, ends.target_stop, READS, LOCAL)
+    plan = trace_plan.planned(pairs, READS, LOCAL, ends, score, strays, 100_000, False)
+    assert sorted(plan.geometry[trace_plan.PAIR]) == list(range(number))
+    assert plan.launches[0].begin == 0 and plan.launches[-1].stop == number
+    for launch in plan.launches:
+        each = 32 // launch.group
+        rows = plan.geometry[trace_plan.ROWS, launch.begin : launch.stop]
+        warps = plan.warps[launch.first : launch.last]
+        assert len(warps) == -(-rows.size // each) and (len(warps) == 1 or 4 * launch.directions <= 100_000)
+        assert (np.repeat(warps[:, 1], each)[: rows.size] >= rows + launch.group - 1).all()
+        sizes = warps[:, 1] * 32 * launch.words
+        assert warps[:, 0].tolist() == (np.cumsum(sizes) - sizes).tolist() and launch.directions == sizes.sum()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(-60, 60), st.integers(1, 40), st.integers(1, 40), st.integers(1, 4), st.integers(0, 8),
+       st.integers(1, 3), st.integers(0, 9))  # fmt: skip
+def test_the_longest_gaps(score, query, target, match, gap_open, gap_extend, bonus):
+    """They are what can be counted: the best score with so many bases in gaps is still enough, with more it is not."""
+    found = longest_gaps(score, query, target, match, gap_open, gap_extend, bonus)
+    assert max(found) <= longest_gap(score, query, target, match, gap_open, gap_extend, bonus)
+    for longest, own, other in ((found[0], target, query), (found[1], query, target)):
+        best = [min(own - g, other) * match + bonus - gap_open - g * gap_extend for g in range(1, own + 1)]
+        assert longest == max((g for g, most in enumerate(best, 1) if most >= score), default=0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_wider_band_gives_the_same_bytes(mode, monkeypatch):
+    rng = np.random.default_rng(9)
+    pairs, costs = packed(*random_pairs(rng, 200, 40, 3)), random_costs(rng, mode)
+    ends = cpu.score_pairs(pairs, costs, mode)
+    expected, strays_of = cpu.trace_pairs(pairs, costs, mode, ends), cpu.strays_of
+    monkeypatch.setattr(cpu, "strays_of", lambda *given: strays_of(*given) + 7)
+    found = cpu.trace_pairs(pairs, costs, mode, ends)
+    assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)]
