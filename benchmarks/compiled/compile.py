@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from compiled import listing
-from compiled.kernels import KERNELS, Kernel
+from compiled.kernels import CEILINGS, KERNELS, Kernel
 from compiled.occupancy import occupancy
 
 BENCHMARKS = Path(__file__).parent.parent
@@ -124,7 +124,7 @@ def write_ptx(capability: int, folder: Path, names: Sequence[str]) -> None:
 
     cc = divmod(capability, 10)
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)  # of the rules that kernels call
-    for kernel in KERNELS:
+    for kernel in (*KERNELS, *CEILINGS):
         if kernel.name in names:
             _file(folder, kernel, "ptx").write_text(_ptx(kernel, cc))
 

@@ -32,12 +32,13 @@ class Kernel:
     hot: bool = True  # no stack and no spills
     capabilities: tuple[int, ...] = CAPABILITIES
     dynamic_shared: int = 0  # bytes that a launch adds to what the kernel declares
+    root: str = "readwarp."
 
     def compiled_by(self) -> Any:
         """The dispatcher, which holds the Python function and its options."""
         from importlib import import_module
 
-        found = getattr(import_module(f"readwarp.{self.module}"), self.attribute)
+        found = getattr(import_module(f"{self.root}{self.module}"), self.attribute)
         return found(*self.options) if self.options else found
 
 
@@ -81,24 +82,30 @@ PAIRWISE = [
     ),
     Kernel(
         "pairwise trace_threads", "pairwise.cuda", "trace_threads",
-        f"{SEQUENCES} i8[] i4[] i4[] i4[] i8[,] {COSTS} i4[] b1 i8 i4[,] i4[,] u1[,] i8[,] u4[]", 64,
+        f"{SEQUENCES} i8[] i4[] i4[] i4[] i8[] {COSTS} i4[] b1 i8 i4[,] i4[,] u1[,] i8[,] u4[]", 64,
     ),
 ]  # fmt: skip
-SLOTS = "u1[] u1[] i8[,] i4[,] i8[,]"
-TRACE = [
-    *(
-        Kernel(
-            f"pairwise trace x {8 * words}", "pairwise.cuda_trace", "trace_kernel",
-            f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4 i4[]", 128, (words, 0, 1), Loop("IDP", "SHFL", 2, 8 * words),
-        )
-        for words in (1, 2, 4)
-    ),
-    Kernel(
-        "pairwise walk_back", "pairwise.cuda_trace", "walk_back",
-        f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4 i4 i4 i4 i4 u4[] i4[,]", 64,
-    ),
-    Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", "i4[,] i8[,] i8[] u4[] u4[]", 128),
-]  # fmt: skip
+
+
+def score_tiles(form: str, columns: int) -> Kernel:
+    """A row takes what the thread before hands on, two numbers."""
+    arguments = "u1[] i8[] i4[] u1[] i8[] i4[] u4[] i4[] i4 i4[,]"
+    loop = Loop(r"SHFL\.UP", r"SHFL\.UP", 2, columns, 1 if form == "int32" else 2)
+    return Kernel(
+        f"pairwise score {form} x {columns}", "pairwise.cuda_tiles", "score_kernel", arguments, 128, (form, columns),
+        loop, capabilities=FORMS[form][columns in (10, 20)],
+    )  # fmt: skip
+
+
+FORMS = {  # capabilities that get a form first, whose shapes are all looked at; those that can run it
+    "s16x2": ((90, 120), (90, 120)),
+    "half2": ((80, 89), (80, 89, 90, 120)),
+    "int32": ((75,), CAPABILITIES),
+}
+TILES = [
+    *(score_tiles(form, columns) for form in FORMS for columns in (4, 6, 8, 10, 12, 14, 16, 20)),
+    Kernel("pairwise lay_rows", "pairwise.cuda_tiles", "lay_rows", "u1[] i8[] i4[] u1[] i8[] i4 i4 i4", 128),
+]
 PILEUP = [
     Kernel(f"pileup {name}", "call.pileup.cuda", name, arguments, 128)
     for name, arguments in (
@@ -127,4 +134,16 @@ PAIR_HMM = [
     Kernel("pairhmm find_small", "call.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
 ]  # fmt: skip
 
-KERNELS = (*SCAN, *SEED, *CHAIN, *EXTEND, *PAIRWISE, *TRACE, *PILEUP, *PAIR_HMM)
+CEILINGS = {  # of benchmarks/gpu.py: a loop full of one kind of instruction, and its name
+    Kernel(f"issue {name}", "oncard.ceilings", "issue_kernel", f"i4 {number}[] {number}[]", 256, (name,),
+           Loop(opcode, opcode, 1, 1), capabilities=capabilities, root=""): opcode
+    for name, number, opcode, capabilities in (
+        ("FP32 multiply-add", "f4", "FFMA", CAPABILITIES),
+        ("integer multiply-add", "u4", "IMAD", CAPABILITIES),
+        ("DPX 16-bit", "u4", r"VIADDMNMX\.S16", (90,)),
+        ("half2 add", "u4", "HADD2|HFMA2", (80, 89, 90, 120)),
+        ("half2 add and maximum", "u4", "HADD2|HFMA2|HMNMX2|VHMNMX", (80, 89, 90, 120)),
+    )
+}  # fmt: skip
+
+KERNELS = (*SCAN, *SEED, *CHAIN, *EXTEND, *PAIRWISE, *TILES, *PILEUP, *PAIR_HMM)

@@ -1,0 +1,126 @@
+"""Time on the card: of each kernel by CUDA events around its launches, and of all work by NVML's samples."""
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
+from typing import Any
+
+from readwarp.device.backend import is_simulated
+from readwarp.device.jit import cuda
+
+SAMPLE = 0.02  # seconds between two looks at the card
+
+
+def seconds(work: Callable[[], object], repeats: int) -> float:
+    """Median time of `work`'s launches and copies on the default stream; once before, to compile and to warm up."""
+    work()
+    cuda.synchronize()
+    spans = []
+    for _ in range(repeats):
+        begin, end = cuda.event(), cuda.event()
+        begin.record()
+        work()
+        end.record()
+        end.synchronize()
+        spans.append(abs(begin.elapsed_time(end)) / 1000)
+    return median(spans)
+
+
+class Launches:
+    """Time between the events around each launch, by the name of the kernel."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[str, Any, Any]] = []
+        self._lock = threading.Lock()
+
+    def add(self, name: str, begin: Any, end: Any) -> None:
+        with self._lock:
+            self._spans.append((name, begin, end))
+
+    def seconds(self) -> dict[str, float]:
+        cuda.synchronize()
+        spent: dict[str, float] = {}
+        for name, begin, end in self._spans:
+            spent[name] = spent.get(name, 0.0) + abs(begin.elapsed_time(end)) / 1000
+        return spent
+
+
+@contextmanager
+def launches() -> Iterator[Launches]:
+    """While the block runs, every kernel that any thread launches is timed on its stream."""
+    found = Launches()
+    owner, name_of = _launcher()
+    launch = owner.__call__
+
+    def timed(self: Any, *arguments: Any) -> Any:
+        name = name_of(self)
+        if name is None:
+            return launch(self, *arguments)
+        begin, end = cuda.event(), cuda.event()
+        stream = _recordable(self.stream)
+        begin.record(stream)
+        result = launch(self, *arguments)
+        end.record(stream)
+        found.add(name, begin, end)
+        return result
+
+    owner.__call__ = timed
+    try:
+        yield found
+    finally:
+        owner.__call__ = launch
+
+
+def _launcher() -> tuple[Any, Callable[[Any], str | None]]:
+    """The class whose call launches a kernel, and the name of the kernel, None where it is a call within one."""
+    if is_simulated():
+        from numba.cuda.simulator import kernel
+
+        return kernel.FakeCUDAKernel, lambda made: None if made._device or kernel._kernel_context else made.fn.__name__
+    from numba.cuda import dispatcher
+
+    return dispatcher._LaunchConfiguration, lambda made: made.dispatcher.py_func.__name__
+
+
+def _recordable(stream: Any) -> Any:
+    """What an event can be recorded on; the default stream has no handle."""
+    return stream if is_simulated() or int(getattr(stream, "handle", 0) or 0) else 0
+
+
+class Watch:
+    """Samples a card while a block runs: share of the samples in which a kernel ran, and watts."""
+
+    def __init__(self, ordinal: int = 0) -> None:
+        self.busy: list[int] = []  # percent
+        self.watts: list[float] = []
+        self._handle, self._done = ctypes.c_void_p(), threading.Event()
+        self._nvml = self._opened(ordinal)
+
+    def _opened(self, ordinal: int) -> Any:
+        try:
+            nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        except OSError:
+            return None
+        failed = nvml.nvmlInit_v2() or nvml.nvmlDeviceGetHandleByIndex_v2(ordinal, ctypes.byref(self._handle))
+        return None if failed else nvml
+
+    def __enter__(self) -> "Watch":
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        shares, milliwatts = (ctypes.c_uint * 2)(), ctypes.c_uint()
+        while self._nvml is not None and not self._done.is_set():
+            if not self._nvml.nvmlDeviceGetUtilizationRates(self._handle, shares):
+                self.busy.append(shares[0])
+            if not self._nvml.nvmlDeviceGetPowerUsage(self._handle, ctypes.byref(milliwatts)):
+                self.watts.append(milliwatts.value / 1000)
+            time.sleep(SAMPLE)

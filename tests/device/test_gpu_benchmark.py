@@ -1,0 +1,73 @@
+"""benchmarks/gpu.py where there is no card: it says so; on next to nothing in the simulator all of its parts run."""
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from oncard import reads
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+RESULTS = BENCHMARKS / "results" / "gpu.csv"
+SUBJECTS = {
+    "ceilings": ["copy up", "copy on the card", "issue rate, DPX 16-bit", "issue rate, FP32 multiply-add"],
+    "kernels": ["score, s16x2, 9 x 14, kernels", "score, half2, 9 x 14, kernels", "score, int32, 9 x 14, kernels",
+                "traceback, 9 x 87, kernels", "PairHMM, 9 x 15, kernels"],
+    "commands": ["align, cuda", "align, cuda, stage seed", "align, cuda, --vram 512M", "align, cpu, wall"],
+    "cpu": ["CPU, one thread: score, 9 x 14", "CPU, one thread: PairHMM, 9 x 15"],
+}  # fmt: skip
+SLOW = ("kernels", "commands", "cpu")
+
+
+def run(*arguments, simulator):
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    environment |= {"NUMBA_ENABLE_CUDASIM": "1"} if simulator else {}
+    command = [sys.executable, str(BENCHMARKS / "gpu.py"), *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is a card")
+def test_no_card_is_said_in_one_line():
+    for simulator, reason in ((False, "no CUDA driver"), (True, "CUDA is simulated")):
+        done = run(simulator=simulator)
+        assert (done.returncode, done.stdout) == (4, "")
+        assert done.stderr.startswith("no card to measure: ") and reason in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("section", [pytest.param(s, marks=pytest.mark.slow) if s in SLOW else s for s in SUBJECTS])
+def test_sections_run_in_the_simulator(section):
+    before = RESULTS.read_bytes()
+    done = run("--tiny", "--only", section, simulator=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    for subject in SUBJECTS[section]:
+        (line,) = (line for line in lines if line.startswith(f"{subject}  "))
+        assert float(line[len(subject) :].split()[0].replace(",", "")) > 0
+    assert RESULTS.read_bytes() == before
+
+
+def test_results_are_of_cards():
+    import gpu
+
+    with RESULTS.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert RESULTS.read_text().splitlines()[0] == ",".join(gpu.COLUMNS)
+    assert not any("simulator" in row["device"] for row in rows)
+
+
+def test_reads_are_pieces_of_the_reference(tmp_path):
+    reference = reads.write_reference(tmp_path / "ref.fa", 5000)
+    genome = "".join(reads.first_contig(reference))
+    assert len(genome) == 5000 and set(genome) == set("ACGT")
+    first, last = (path.read_text().splitlines() for path in reads.write_reads(reference, 50, tmp_path))
+    assert len(first) == len(last) == 200 and first[::4] == last[::4]
+    assert {len(line) for line in first[1::4] + last[1::4] + first[3::4]} == {reads.LENGTH}
+    reverse = genome[::-1].translate(str.maketrans("ACGT", "TGCA"))
+    for strand, mates in ((genome, first), (reverse, last)):
+        assert np.mean([any(read[i : i + 40] in strand for i in (0, 55, 110)) for read in mates[1::4]]) > 0.95
