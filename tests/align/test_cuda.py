@@ -14,6 +14,7 @@ from readwarp.device import memory
 from readwarp.device.backend import Backend, is_simulated
 from readwarp.index import Index
 from readwarp.metrics import Metrics
+from seeding import planned
 
 HERE, CARD = Backend("cpu"), Backend("cuda", (0,))
 
@@ -66,6 +67,20 @@ def test_seeds_on_the_host_take_nothing_of_the_card(index, monkeypatch):
     placed = pipeline.place(index, CARD, seeds_on_host=True)
     assert moved == [("cpu", index), ("cuda", index.reference)]
     assert placed.there is index and placed.seeding == HERE
+
+
+def test_seeding_takes_the_bytes_it_says(reads, index):
+    from readwarp.align.chain import cuda as chain
+    from readwarp.align.seed import cpu, cuda
+
+    placed, n = pipeline.place(index, CARD), len(reads)
+    anchors = cpu.find_seeds(reads, index, index.parameters).anchors.size
+    with planned(1 << 20) as workspace, workspace.frame():
+        there = pipeline.on_side(reads, CARD)
+        chains = pipeline.find_chains(reads, there, placed, AlignParameters(), CARD, Metrics())
+    uploaded = memory.rounded(reads.bases.size) + memory.rounded(8 * (n + 1))
+    seeding = cuda.device_bytes(n, reads.bases.size, index.parameters.t, anchors, anchors)
+    assert workspace.high_water == uploaded + seeding + chain.device_bytes(n, anchors, chains.score.size)
 
 
 @pytest.mark.skipif(not is_simulated(), reason="looks into the simulator")
