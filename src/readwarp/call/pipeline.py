@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from math import ceil
 from pathlib import Path
@@ -26,7 +26,7 @@ from readwarp.device.workspaces import Workspaces
 from readwarp.errors import UsageError
 from readwarp.formats.aligned import AlignedReader, ReadFilter
 from readwarp.formats.gvcf import NON_REF, BlockJoiner, Piece, header_lines, piece_of
-from readwarp.formats.vcf import VariantWriter, header_text, rows_of
+from readwarp.formats.vcf import GENOTYPE_FIELDS, Field, VariantWriter, header_text, rows_of
 from readwarp.index.build import read_reference
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics
@@ -218,11 +218,16 @@ def targets_of(reference: Reference, regions: Sequence[Target] | None) -> list[T
 
 
 def describe(
-    reference: Reference, samples: Sequence[str], command: str, reference_name: str, extra: Sequence[str] = ()
+    reference: Reference,
+    samples: Sequence[str],
+    command: str,
+    reference_name: str,
+    extra: Sequence[str] = (),
+    genotype_fields: Mapping[str, Field] = GENOTYPE_FIELDS,
 ) -> str:
     lengths = np.diff(reference.contig_offsets).tolist()
     contigs = list(zip(reference.names, lengths, reference.md5, strict=True))
-    return header_text(contigs, samples, command, reference_name, FIELDS, DESCRIPTIONS, extra)
+    return header_text(contigs, samples, command, reference_name, FIELDS, DESCRIPTIONS, extra, genotype_fields)
 
 
 def count_calls(calls: Calls, metrics: Metrics) -> None:

@@ -54,6 +54,7 @@ def header_text(
     information: Mapping[str, Field],
     filters: Mapping[str, str],
     extra: Sequence[str] = (),
+    genotype_fields: Mapping[str, Field] = GENOTYPE_FIELDS,
 ) -> str:
     """The whole header; contigs are name, length and MD5 ("" when it is not known), `extra` lines go before #CHROM."""
     lines = ["##fileformat=VCFv4.2", f"##source=readwarp {__version__}", f"##readwarpCommand={command}"]
@@ -61,7 +62,7 @@ def header_text(
     lines += [f'##FILTER=<ID={name},Description="{text}">' for name, text in filters.items()]
     for name, length, md5 in contigs:
         lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
-    for kind, fields in (("INFO", {**COUNT_FIELDS, **information}), ("FORMAT", GENOTYPE_FIELDS)):
+    for kind, fields in (("INFO", {**COUNT_FIELDS, **information}), ("FORMAT", genotype_fields)):
         for name, field in fields.items():
             rest = f'Number={field.number},Type={field.type},Description="{field.description}"'
             lines.append(f"##{kind}=<ID={name},{rest}>")

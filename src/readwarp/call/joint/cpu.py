@@ -7,7 +7,7 @@ import numpy as np
 from readwarp.call.genotypes.order import genotype_tables, number_of
 from readwarp.call.joint.cells import Evidence
 from readwarp.call.joint.scalar import copies_prior, ploidy_of
-from readwarp.call.joint.sites import OTHER
+from readwarp.call.joint.sites import LEFT_OUT, OTHER
 from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
@@ -47,7 +47,7 @@ def genotype_sites(
     ploidy, status = np.full((sites, samples), 2, np.int8), np.zeros((sites, samples), np.uint8)
     e, cells = evidence, evidence.cells
     find_ploidies(e.cell, e.code, e.code_offsets, cells.likelihood_offsets, cells.depth_offsets, ploidy, status)
-    tables = genotype_tables(max(int(number.max(initial=2)) + 1, int(np.diff(e.code_offsets).max())), ALL_PLOIDIES)
+    tables = genotype_tables(max(int(number.max(initial=2)) + 2, int(np.diff(e.code_offsets).max())), ALL_PLOIDIES)
     sizes = tables[2][ploidy, number[:, None]]
     phred_offsets, allele_offsets = offsets_of(sizes.ravel()), offsets_of(number)
     phred, expected = np.zeros(phred_offsets[-1], np.int32), np.zeros(allele_offsets[-1])
@@ -123,7 +123,7 @@ def spread(
                     lost += 0 <= a < across.size and across[a] == star[s]
                 penalty = max(0, quality[cover[s, i]])
             values = likelihoods[likelihood_offsets[k] : likelihood_offsets[k + 1]]
-            reduced = room[: sizes[p, n + 1]]
+            reduced = room[: sizes[p, n + 2]]
             reduced[:], is_listed[:] = UNREACHED, False
             if lost:
                 reduce_to(own, values, tables, firsts[p, own.size], p, n, star[s], lost, 0, named, reduced, is_listed)
@@ -143,9 +143,10 @@ def spread(
 
 @kernel
 def reduce_to(own, values, tables, first, p, n, star, lost, penalty, named, reduced, is_listed):
-    """The least PL of a line's genotypes that become the same one of n alleles and, number n, any other.
+    """The least PL of a line's genotypes that become the same one of n alleles.
 
-    The first `lost` copies of REF become `*`.
+    Number n stands for alleles that the line does not list, n + 1 for those that the site leaves out. The first `lost`
+    copies of REF become `*`.
     """
     for g in range(values.size):
         left = lost
@@ -153,7 +154,7 @@ def reduce_to(own, values, tables, first, p, n, star, lost, penalty, named, redu
             name = own[tables[first + g, copy]]
             if name == 0 and left:
                 name, left = star, left - 1
-            name = n if name == OTHER else name
+            name = n if name == OTHER else n + 1 if name == LEFT_OUT else name
             is_listed[name] = True
             place = copy
             while place > 0 and named[place - 1] > name:

@@ -27,7 +27,7 @@ from readwarp.config import CallParameters, JointParameters, Resources
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
 from readwarp.formats.genomic import GenomicFile, Rows
-from readwarp.formats.vcf import VariantWriter, rows_of
+from readwarp.formats.vcf import GENOTYPE_FIELDS, Field, VariantWriter, rows_of
 from readwarp.index.build import read_reference
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics
@@ -37,6 +37,10 @@ WINDOW = 1 << 17  # most reference bases at a time
 SMALLEST = 1 << 10
 BYTES_PER_BASE = 16  # of memory, for each sample and base of a window
 SPARE_FILES = 32  # open files besides the inputs
+OWN_FIELDS = {
+    "GQ": Field("1", "Integer", "Phred of how much less likely the second genotype is, given the cohort; at most 99"),
+    "DP": Field("1", "Integer", "Reads that say something about the alleles; the least of its block of reference"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +129,10 @@ def genotype_cohort(
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
         cohort = Cohort(reference, files, owner, calling or CallParameters(), joint or JointParameters(), metrics)
-        header = describe(reference, samples, command, str(reference_path or "reference"))
+        header = describe(
+            *(reference, samples, command, str(reference_path or "reference")),
+            genotype_fields=GENOTYPE_FIELDS | OWN_FIELDS,
+        )
         longest = int(np.diff(reference.contig_offsets).max())
         writer = VariantWriter(None if output is None else str(output), header, longest, resources.threads)
         try:

@@ -13,9 +13,10 @@ from readwarp.call.joint import REACH, STAR
 from readwarp.formats.genomic import Rows
 from readwarp.formats.genomic_kernels import VARIANT
 
-OTHER = 127  # code of alleles that a site does not list
+OTHER = 127  # code of <NON_REF>, which any allele is that the line does not list
+LEFT_OUT = 126  # code of an allele that the line lists and the site does not
 MOST_GENOTYPES = 1000  # of a site
-Codes = tuple[int, ...]  # of each allele of a line: its number at the site, or OTHER
+Codes = tuple[int, ...]  # of each allele of a line: its number at the site, OTHER or LEFT_OUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,8 @@ def lengthened(allele: str, reference: str, longest: str) -> str:
 def codes_of(reference: str, alternates: tuple[str, ...], alleles: tuple[str, ...]) -> Codes:
     """`*` has the number behind the last of `alleles`; see `_with_star`."""
     numbers = {allele: i for i, allele in enumerate(alleles)} | {STAR: len(alleles)}
-    return (0, *(numbers.get(lengthened(a, reference, alleles[0]), OTHER) for a in alternates), OTHER)
+    spelled = (lengthened(a, reference, alleles[0]) for a in alternates)
+    return (0, *(numbers.get(a, LEFT_OUT if a.isalpha() else OTHER) for a in spelled), OTHER)
 
 
 def _add_lines_above(
