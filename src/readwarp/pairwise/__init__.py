@@ -18,10 +18,10 @@ before E before F and a longer gap before another, so that gaps lie leftmost; a 
 score 0 begins there.
 
 Lanes hold 8, 16 or 32 bits: local scores overflow from one to the next, the others choose by a bound beforehand. A
-trace keeps four bits per cell in the band |i - j - (diagonal of the end)| <= `scalar.longest_gap`, which no path of
-the known score can leave.
+trace keeps four bits per cell in a band around the diagonal of the end, as wide on either side as `scalar.longest_gaps`
+says, which no path of the known score can leave.
 
-    scalar.py  rules     pairs.py  types     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py     api.py  pairwise()
+    scalar.py  rules     pairs.py  types     lanes.py, groups.py, cpu.py  CPU lanes     cuda*.py     api.py  pairwise()
 
 The module can be called: `readwarp.pairwise(...)` is `readwarp.pairwise.pairwise(...)`, whichever was imported first.
 """
