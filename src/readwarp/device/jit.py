@@ -44,6 +44,7 @@ def cache_folder() -> Path:
 
 
 numba.config.CACHE_DIR = str(cache_folder())  # type: ignore[attr-defined]
+numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
 
 
 def kernel(function: Callable[..., Any]) -> Any:
