@@ -5,7 +5,11 @@ import pytest
 from making import Read, random_sequence, tiled, write_bam, write_fasta
 
 from readwarp import Caller
-from readwarp.errors import InputError, UsageError
+from readwarp.call.pairhmm import cpu as pairhmm_cpu
+from readwarp.call.pairhmm import cuda as pairhmm_cuda
+from readwarp.call.pileup import cpu as pileup_cpu
+from readwarp.call.pileup import cuda as pileup_cuda
+from readwarp.errors import InputError, UsageError, WorkspaceFullError
 
 SEQUENCE = random_sequence(3000, seed=21)
 
@@ -80,3 +84,23 @@ def test_samples(made, tmp_path):
     assert caller.metrics.counts["reads_without_sample"] == len(reads)
     with pytest.raises(InputError, match="no read group of sample 'u'"):
         list(caller.call(bam, samples=["u"]))
+
+
+@pytest.mark.parametrize(("most", "halved", "on_host"), [(0, 3, 4), (2600, 1, 0)])
+def test_windows_too_deep_for_a_card_are_cut_then_called_on_the_host(made, monkeypatch, most, halved, on_host):
+    """A card that takes no window, or none of more than so many bases, and finds what the CPU finds."""
+    expected = Caller(made[0])
+    variants = list(expected.call(made[1]))
+
+    def count_window(reads, reference, start, stop, parameters):
+        if stop - start > most:
+            raise WorkspaceFullError(f"{stop - start} bases")
+        return pileup_cpu.count_window(reads, reference, start, stop, parameters)
+
+    monkeypatch.setattr(pileup_cuda, "count_window", count_window)
+    monkeypatch.setattr(pairhmm_cuda, "log_likelihoods", pairhmm_cpu.log_likelihoods)
+    caller = Caller(made[0], device="cuda")
+    assert list(caller.call(made[1])) == variants
+    counts = dict(caller.metrics.counts)
+    assert (counts.pop("windows_halved", 0), counts.pop("windows_on_host", 0)) == (halved, on_host)
+    assert counts == expected.metrics.counts

@@ -66,3 +66,14 @@ def test_each_thread_has_its_own(monkeypatch):
     finally:
         memory.bind(None)
     assert memory.current() is not mine and memory.current() is memory.current()
+
+
+def test_a_thread_has_one_for_each_device(monkeypatch):
+    device = type("Device", (), {"id": 0})()
+    monkeypatch.setattr(memory, "is_simulated", lambda: False)
+    monkeypatch.setattr(memory.cuda, "get_current_device", lambda: device)
+    first = memory.current()
+    device.id = 1
+    assert memory.current() is not first
+    device.id = 0
+    assert memory.current() is first

@@ -73,7 +73,8 @@ class Aligner:
         self.insert_sizes = insert_sizes
         self.metrics = Metrics()
         self._backend = backends.choose(device)
-        self._placed = pipeline.place(self.index, self._backend)
+        with self._backend.on():
+            self._placed = pipeline.place(self.index, self._backend)
 
     def align(self, reads: Iterable[Read], mates: Iterable[Read] | None = None) -> list[Record]:
         """Records of all reads: of each its primary (or unmapped) one, then supplementary ones; mates are neighbours.
@@ -83,8 +84,9 @@ class Aligner:
         """
         batch = _batch(_interleaved(list(reads), None if mates is None else list(mates)), mates is not None)
         placed, parameters, backend = self._placed, self.parameters, self._backend
-        sizes = self.insert_sizes or pipeline.train([batch], placed, parameters, backend, self.metrics)
-        rows = pipeline.align_batch(batch, placed, sizes, parameters, backend, self.metrics)
+        with backend.on():
+            sizes = self.insert_sizes or pipeline.train([batch], placed, parameters, backend, self.metrics)
+            rows = pipeline.align_batch(batch, placed, sizes, parameters, backend, self.metrics)
         return _records(batch, rows, self.index.reference.names)
 
 

@@ -38,11 +38,15 @@ class Backend:
         return import_module(f"{package}.{side}")
 
     @contextmanager
-    def on(self, device: int) -> Iterator[None]:
-        """The calling thread works on this device inside; errors of CUDA there name it. Nothing on the CPU."""
+    def on(self, device: int | None = None) -> Iterator[None]:
+        """The calling thread works on this device inside (None: the first); errors of CUDA there name it.
+
+        Nothing on the CPU.
+        """
         if self.name == "cpu":
             yield
             return
+        device = self.devices[0] if device is None else device
         from readwarp.device.jit import cuda
 
         with failure.named(f"cuda:{device} ({described(device).name})"), cuda.gpus[device]:

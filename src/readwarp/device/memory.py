@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda
 from readwarp.errors import WorkspaceFullError
 
@@ -181,8 +182,12 @@ def bind(workspace: Workspace | None) -> None:
 
 
 def current() -> Workspace:
-    """The calling thread's workspace."""
+    """The calling thread's workspace: the one it is bound to, else one of its own on the current device."""
     workspace: Workspace | None = getattr(_mine, "workspace", None)
-    if workspace is None:
-        workspace = _mine.workspace = Workspace()
-    return workspace
+    if workspace is not None:
+        return workspace
+    own: dict[int, Workspace] = _mine.__dict__.setdefault("own", {})
+    device = 0 if is_simulated() else cuda.get_current_device().id
+    if device not in own:
+        own[device] = Workspace()
+    return own[device]

@@ -12,7 +12,7 @@ from threading import RLock
 from typing import Any
 
 from readwarp.device.backend import Backend, described, is_simulated
-from readwarp.device.driver import energy, read_driver
+from readwarp.device.driver import energy, free_memory, read_driver
 from readwarp.device.lanes import form_of
 
 _one_launch = RLock()  # of the simulator, which runs one kernel at a time
@@ -83,6 +83,9 @@ class Workspaces:
             "busy_seconds": round(busy, 3),
             "busy_share": round(busy / seconds, 4),
         }
+        at_first, free = described(device).free, free_memory(described(device))
+        if at_first is not None and free is not None:
+            said["vram_taken_bytes"] = at_first - free  # with CUDA's own, and what other programs have taken meanwhile
         before, now = self._energy[device], _energy(device)
         if before is not None and now is not None:
             said |= {"energy_joules": round(now - before, 1), "mean_watts": round((now - before) / seconds, 1)}
