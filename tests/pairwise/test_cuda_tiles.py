@@ -90,8 +90,9 @@ def test_bytes_are_picked_by_digits():
 
 
 def test_form_by_capability():
-    forms = {(7, 5): "int32", (8, 0): "half2", (8, 9): "half2", (9, 0): "s16x2", (12, 0): "s16x2"}
+    forms = {(7, 5): "int32", (8, 0): "half2", (8, 9): "half2", (9, 0): "s16x2", (10, 0): "s16x2", (12, 0): "half2"}
     assert {capability: lanes.form_of(capability) for capability in forms} == forms
+    assert lanes.forms_of((12, 0)) == ("half2", "s16x2", "int32")
 
 
 def on_tiles(queries, targets, costs, form, constants=None):

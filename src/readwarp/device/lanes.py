@@ -1,9 +1,9 @@
 """Packed lanes for CUDA kernels: 32-bit registers that hold two numbers (or one), and what can be done with them.
 
     form    numbers   made for          on each number
-    s16x2   2 int16   sm_90 and newer   DPX: sum and maximum in one instruction, maximum of three
-    half2   2 half    sm_80 to sm_89    sums on the FMA pipe; integers are exact up to 2048
-    int32   1 int32   any               what is left, and what overflows the others
+    s16x2   2 int16   sm_90 to sm_110   DPX: sum and maximum in one instruction, maximum of three
+    half2   2 half    sm_8x, sm_12x     sums on the FMA pipe; integers are exact up to 2048
+    int32   1 int32   older ones        and what overflows the others
 
 A kernel that is written over these operations is compiled for any of the forms. Values are uint32; the first number of
 a pair lies in the low half. Each operation is one line of PTX; in the simulator, which has none, it is a function of
@@ -43,7 +43,14 @@ class Lanes:
 
 def form_of(capability: tuple[int, int]) -> str:
     """The fastest form on cards of a compute capability."""
-    return "s16x2" if capability >= (9, 0) else "half2" if capability >= (8, 0) else "int32"
+    return forms_of(capability)[0]
+
+
+def forms_of(capability: tuple[int, int]) -> tuple[str, ...]:
+    """The forms for cards of a compute capability: the fastest, then those for scores that overflow the one before."""
+    if capability >= (12, 0):  # there ptxas makes two instructions of each that DPX has
+        return ("half2", "s16x2", "int32")
+    return ("s16x2", "int32") if capability >= (9, 0) else ("half2", "int32") if capability >= (8, 0) else ("int32",)
 
 
 def pairs_of(form: str) -> int:

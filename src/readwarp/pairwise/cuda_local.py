@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda
-from readwarp.device.lanes import form_of, keys_of, pairs_of, twins_of
+from readwarp.device.lanes import forms_of, keys_of, pairs_of, twins_of
 from readwarp.device.memory import Workspace
 from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, WARP, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
@@ -32,14 +32,10 @@ class Constants:
 
 
 def engines(costs: Costs) -> list[tuple[str, Constants]]:
-    """The forms that hold these costs, fastest first: that of the current device, and int32."""
-    held = ((form, constants_of(form, costs)) for form in dict.fromkeys((chosen_form(), "int32")))
+    """The forms of the current device that hold these costs, fastest first; the simulator shows those of an H100."""
+    capability = (9, 0) if is_simulated() else cuda.get_current_device().compute_capability
+    held = ((form, constants_of(form, costs)) for form in forms_of(tuple(capability)))
     return [(form, constants) for form, constants in held if constants is not None]
-
-
-def chosen_form() -> str:
-    """The form of the current device; the simulator shows that of the newest."""
-    return "s16x2" if is_simulated() else form_of(cuda.get_current_device().compute_capability)
 
 
 @lru_cache
