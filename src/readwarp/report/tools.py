@@ -49,14 +49,13 @@ class Tools:
         self._ended(process, tool, arguments, said)
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "readwarp.report.tools", tool, *arguments]
+        command = [sys.executable, "-m", "readwarp.report.tools", str(folder.absolute()), tool, *arguments]
         environment = {"REF_PATH": os.devnull} | os.environ  # references of CRAM are not looked for in the network
         with self._lock:
             if self._left:
                 raise ReadwarpError("stopped")
             process = subprocess.Popen(
                 command,
-                cwd=folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -77,7 +76,8 @@ def main() -> int:
     import pysam.bcftools
     import pysam.samtools
 
-    tool, command, *arguments = sys.argv[1:]
+    folder, tool, command, *arguments = sys.argv[1:]
+    os.chdir(folder)  # here, and not by Popen: sys.path may hold relative names
     function = getattr({"samtools": pysam.samtools, "bcftools": pysam.bcftools}[tool], command)
     try:
         if command in OUTPUT_IS_AN_OPTION:
