@@ -20,21 +20,9 @@ needs_compilers = pytest.mark.skipif(
     reason="needs numba-cuda, nvidia-cuda-nvcc and nvidia-cuda-nvdisasm",
 )
 
-REGISTERS = {
-    "pairhmm float32": 210,
-    "pairhmm float64": 255,
-    "pairwise score ": 168,
-    "pairwise tile": 152,
-    "": 96,
-}  # by how a name begins
+REGISTERS = {"pairhmm float32": 210, "pairhmm float64": 255, "pairwise score ": 168, "": 96}  # by how a name begins
 ON_STACK: dict[str, int] = {}  # bytes of arrays that a thread indexes
 INSTRUCTIONS = {  # kernel, capability: per cell (pair of cells when packed) at most, of these on the ALU at most
-    ("pairwise tile s16x2 x 20", 90): (8.5, 6.0),
-    ("pairwise tile s16x2 x 16", 90): (8.5, 6.0),
-    ("pairwise tile s16x2 x 10", 90): (9.1, 6.2),
-    ("pairwise tile half2 x 20", 80): (12.3, 6.5),
-    ("pairwise tile half2 x 20", 120): (12.3, 6.8),
-    ("pairwise tile int32 x 20", 75): (13.4, 9.5),
     ("pairwise score s16x2 x 20", 90): (8.5, 6.0),
     ("pairwise score s16x2 x 16", 90): (8.5, 6.0),
     ("pairwise score s16x2 x 10", 90): (9.1, 6.2),
