@@ -84,6 +84,11 @@ def refusals():
     )
     yield "beyond", lambda t: t + t.splitlines()[-2].replace("one\t51", "one\t201") + "\n", "one:201: it lies beyond"
     yield (
+        "far beyond",
+        lambda t: t.replace("one\t51", "one\t951").replace("one\t52", "one\t952"),
+        "one:951: it lies beyond",
+    )
+    yield (
         "unknown",
         lambda t: t + "\n".join([t.splitlines()[-1].replace("one", "four")]) + "\n",
         "contig 'four' is not in",

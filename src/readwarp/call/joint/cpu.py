@@ -17,7 +17,6 @@ UNREACHED = 1 << 29  # PL of a genotype that no genotype of the line becomes
 MOST_ROUNDS = 50
 TOLERANCE = 1e-3  # copies by which the expected number of an allele may still change
 MAX_GENOTYPE_QUALITY = 99
-ALL_PLOIDIES = tuple(range(1, MAX_PLOIDY + 1))
 NATURAL = np.log(10.0) / 10.0  # of a Phred
 
 
@@ -47,7 +46,7 @@ def genotype_sites(
     ploidy, status = np.full((sites, samples), 2, np.int8), np.zeros((sites, samples), np.uint8)
     e, cells = evidence, evidence.cells
     find_ploidies(e.cell, e.code, e.code_offsets, cells.likelihood_offsets, cells.depth_offsets, ploidy, status)
-    tables = genotype_tables(max(int(number.max(initial=2)) + 2, int(np.diff(e.code_offsets).max())), ALL_PLOIDIES)
+    tables = tables_of(max(int(number.max(initial=2)) + 2, int(np.diff(e.code_offsets).max())), ploidy)
     sizes = tables[2][ploidy, number[:, None]]
     phred_offsets, allele_offsets = offsets_of(sizes.ravel()), offsets_of(number)
     phred, expected = np.zeros(phred_offsets[-1], np.int32), np.zeros(allele_offsets[-1])
@@ -71,6 +70,11 @@ def genotype_sites(
     )
     find_genotypes(number, ploidy, *tables, phred_offsets, phred, is_informed, allele_offsets, expected, best, quality)
     return out, status
+
+
+def tables_of(alleles: int, ploidy: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`genotype_tables` of the ploidies that occur."""
+    return genotype_tables(alleles, tuple(np.unique(np.maximum(ploidy, 1)).tolist()) or (1,))
 
 
 @kernel

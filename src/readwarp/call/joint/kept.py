@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readwarp.call.genotypes.order import genotype_tables, number_of
+from readwarp.call.genotypes.order import number_of
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.cpu import ALL_PLOIDIES, Genotyped
+from readwarp.call.joint.cpu import Genotyped, tables_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
 
@@ -36,7 +36,7 @@ def keep_alleles(number: np.ndarray, star: np.ndarray, evidence: Evidence, found
             site.append(s)
             names.append(tuple(carried))
     rows, kept = np.array(site, np.int64), np.array([len(own) for own in names], np.int64)
-    tables = genotype_tables(int(number.max(initial=2)), ALL_PLOIDIES)
+    tables = tables_of(int(number.max(initial=2)), found.ploidy)
     ploidy, samples = found.ploidy[rows], found.ploidy.shape[1]
     phred_offsets = offsets_of(tables[2][ploidy, kept[:, None]].ravel())
     allele_offsets = offsets_of(np.repeat(kept, samples))

@@ -56,7 +56,11 @@ def misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None
         return None
     start = min(record.position for record in records)
     stop = max(record.position + len(record.reference) for record in records)
-    text = LETTERS[np.frombuffer(bases.between(start, min(stop, bases.length)), np.uint8)].tobytes().decode()
+    text = (
+        LETTERS[np.frombuffer(bases.between(min(start, bases.length), min(stop, bases.length)), np.uint8)]
+        .tobytes()
+        .decode()
+    )
     for record in records:
         first, size = record.position - start, len(record.reference)
         here = text[first : first + size]

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from readwarp.call.genotypes.order import genotype_tables
-from readwarp.call.joint.cpu import ALL_PLOIDIES, NATURAL, Genotyped
+from readwarp.call.joint.cpu import NATURAL, Genotyped, tables_of
 from readwarp.call.joint.scalar import placed
 from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel
@@ -16,7 +15,7 @@ LEAST = 1e-200  # likelihoods of counts, relative to the best one, that are left
 def qualities(number: np.ndarray, star: np.ndarray, theta: np.ndarray, found: Genotyped) -> np.ndarray:
     """float64 [s]: Phred of the posterior probability that nobody has an allele but REF and `*`."""
     out, samples = np.zeros(number.size), found.ploidy.shape[1]
-    tables = genotype_tables(int(number.max(initial=2)), ALL_PLOIDIES)
+    tables = tables_of(int(number.max(initial=2)), found.ploidy)
     room = np.zeros((3, samples * MAX_PLOIDY + MAX_PLOIDY + 1))
     find_qualities(
         number, star, theta, found.ploidy, *tables, found.phred_offsets, found.phred, found.is_informed, room, out
