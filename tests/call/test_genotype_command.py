@@ -83,11 +83,8 @@ def refusals():
         "record one:51: REF is G, the reference has A",
     )
     yield "beyond", lambda t: t + t.splitlines()[-2].replace("one\t51", "one\t201") + "\n", "one:201: it lies beyond"
-    yield (
-        "far beyond",
-        lambda t: t.replace("one\t51", "one\t951").replace("one\t52", "one\t952"),
-        "one:951: it lies beyond",
-    )
+    far = lambda t: "".join(t.replace("one\t51", "one\t951").splitlines(True)[:-1])  # noqa: E731
+    yield "far beyond", far, "one:951: it lies beyond"
     yield (
         "unknown",
         lambda t: t + "\n".join([t.splitlines()[-1].replace("one", "four")]) + "\n",
