@@ -8,9 +8,17 @@ import pytest
 from alignment_oracle import packed, random_pairs, related
 
 from readwarp.device import lanes
-from readwarp.device.memory import current
+from readwarp.device.memory import Workspace, current
 from readwarp.pairwise import cpu, cuda
-from readwarp.pairwise.cuda_local import constants_of, engines, fits_tiles, score_on_tiles, shape_table, stream_starts
+from readwarp.pairwise.cuda_local import (
+    constants_of,
+    device_bytes,
+    engines,
+    fits_tiles,
+    score_on_tiles,
+    shape_table,
+    stream_starts,
+)
 from readwarp.pairwise.cuda_tiles import AHEAD, COLUMNS, GROUPS, LONGEST, OUTSIDE, UNKNOWN, lay_rows
 from readwarp.pairwise.pairs import Ends, arrays
 from readwarp.pairwise.scalar import LOCAL, OVERFLOWN
@@ -206,6 +214,7 @@ def test_shapes_hold_their_queries():
     assert max(COLUMNS) * 2 <= 100
 
 
+@simulated
 def test_rows_of_tiles_lie_apart():
     rng = np.random.default_rng(8)
     lengths, group = np.array([9, 9, 7, 4, 1]), 4
@@ -221,6 +230,19 @@ def test_rows_of_tiles_lie_apart():
             inside = slice(group, group + lengths[pair])
             assert codes[inside].tolist() == np.minimum(targets[begins[pair] :][: lengths[pair]], UNKNOWN).tolist()
             assert (np.delete(codes[: group + lengths[pair] + group + AHEAD], inside) == OUTSIDE).all()
+
+
+def test_bytes_of_the_workspace():
+    rng = np.random.default_rng(10)
+    for lengths in ([1], [3, 5, 7, 2, 9]):
+        queries, targets = some_pairs(rng, lengths, 4)
+        pairs, workspace = packed(queries, targets), Workspace()
+        found = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
+        with current().frame() as other:
+            there = replace(pairs, queries=other.upload(pairs.queries), targets=other.upload(pairs.targets))
+            other.synchronize()
+            score_on_tiles(there, np.arange(len(pairs)), "int32", constants_of("int32", DEFAULT), workspace, found)
+        assert 0 < workspace.high_water <= device_bytes(len(pairs), int(pairs.target_lengths.max()))
 
 
 @simulated

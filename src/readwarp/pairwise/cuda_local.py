@@ -11,7 +11,7 @@ from numpy import ndarray
 from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda
 from readwarp.device.lanes import forms_of, keys_of, pairs_of, twins_of
-from readwarp.device.memory import Workspace
+from readwarp.device.memory import Workspace, rounded
 from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, WARP, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 
@@ -131,6 +131,14 @@ def score_on_tiles(
                 )  # fmt: skip
         (scores,) = workspace.download(found)
     ends.score[order], ends.query_stop[order], ends.target_stop[order] = scores.T
+
+
+def device_bytes(pairs: int, longest_target: int) -> int:
+    """Most bytes of the workspace while so many pairs are scored on tiles, in any form, sequences not counted."""
+    rows = longest_target + max(GROUPS) + AHEAD
+    laid = max(min(ROOM, pairs * rows), BLOCK * rows) + max(GROUPS) + AHEAD
+    columns = 2 * rounded(8 * pairs) + 2 * rounded(4 * pairs) + rounded(12 * pairs) + rounded(8 * (pairs + 1))
+    return columns + 2 * rounded(48) + rounded(laid)
 
 
 def stream_starts(target_lengths: ndarray, form: str, group: int) -> ndarray:
