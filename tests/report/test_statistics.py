@@ -7,6 +7,7 @@ import pysam
 import pytest
 from made_samples import build
 
+from readwarp.cli import main
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.report import gather
 from readwarp.report.alignments import read_depth
@@ -100,6 +101,19 @@ def test_calls_without_genotypes_or_qualities(tmp_path):
     found = gather.subjects(samples, make(samples, None, 1))[0].variants
     assert (found.transitions, found.transversions, found.genotypes.passed) == (1, 1, 2)
     assert found.genotypes.heterozygous == 0 and not found.genotypes.depth
+
+
+def test_no_reads_and_no_calls(folder):
+    """What a run on empty files leaves: a page that says so."""
+    bam, vcf = folder.folder / "x.bam", folder.folder / "x.vcf"
+    with pysam.AlignmentFile(str(bam)) as file:
+        header = file.header
+    pysam.AlignmentFile(str(bam), "wb", header=header).close()
+    pysam.index(str(bam))
+    vcf.write_text("".join(line for line in vcf.read_text().splitlines(True) if line.startswith("#")))
+    assert main(["report", str(folder.folder), "-q", "-t", "2"]) == 0
+    page = (folder.folder / "report.html").read_text()
+    assert "There are no reads." in page and 'id="phases"' in page and 'id="depth"' not in page
 
 
 def test_a_tool_that_fails_is_named_and_leaves_nothing(folder):

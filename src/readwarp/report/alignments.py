@@ -1,5 +1,6 @@
 """Numbers of a BAM: the sections of `samtools stats`, flagstat, idxstats and the distribution of depth."""
 
+import re
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -71,7 +72,7 @@ def read_flagstat(path: Path) -> dict[str, int]:
     found = {}
     for line in path.read_text().splitlines():
         passed, _, failed, what = line.split(" ", 3)
-        found[what.partition(" (")[0] if what.endswith(")") and "%" in what else what] = int(passed) + int(failed)
+        found[re.sub(r" \([^()]* : [^()]*\)$", "", what)] = int(passed) + int(failed)
     missing = [text for text in LINES_OF_FLAGSTAT.values() if text not in found]
     if missing:
         raise InputError(path, f"samtools flagstat says nothing of {missing[0]!r}")
