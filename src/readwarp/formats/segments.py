@@ -121,7 +121,7 @@ class ResumableWriter:
         self._waiting: list[Encoded] = []
         self._open: tuple[Path, BinaryIO, BgzfWriter] | None = None
         self._written, self._reached, self._counts = 0, segments.done, segments.counts
-        self._is_whole = True  # what the open segment holds ends at `_reached`
+        self._is_whole = True  # what the open segment holds ends at `_reached`, and more can be added to it
 
     def write(self, encoded: Encoded) -> None:
         self._waiting.append(encoded)
@@ -144,6 +144,7 @@ class ResumableWriter:
         if self._open is None:
             return
         place, file, bgzf = self._open
+        self._is_whole = False  # a signal may come while it is being completed
         bgzf.close()
         file.close()
         self._segments.add(place, self._reached, self._counts)

@@ -1,0 +1,139 @@
+"""Parts and lanes, aligned apart and merged, are the bytes of one run; sets that are not complete are refused."""
+
+import random
+from itertools import pairwise
+
+import pysam
+import pytest
+from command_samples import CONTIGS, pairs, record, run_main
+
+from readwarp.stream import parts
+from readwarp.stream.parts import Part, part_of
+
+OPTIONS = ("--no-pg", "-q", "--batch-bases", "7000")
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(parts, "BLOCK", 16)
+
+
+@pytest.fixture(scope="module")
+def lanes(tmp_path_factory):
+    """Two lanes of pairs, some of which are duplicates, and a file of reads that split and singles."""
+    folder, chance = tmp_path_factory.mktemp("lanes"), random.Random(5)
+    made = pairs(150, seed=8)
+    made += [(f"d{k}", a, b) for k, (_, a, b) in enumerate(chance.sample(made, 40))]
+    for lane, some in enumerate((made[:100], made[100:]), 1):
+        for mate in (1, 2):
+            (folder / f"lane{lane}_{mate}.fq").write_text("".join(record(pair[0], pair[mate]) for pair in some))
+    one, two = CONTIGS["one"], CONTIGS["two"]
+    split = [(f"s{k}", one[40 * k : 40 * k + 80] + two[40 * k : 40 * k + 70]) for k in range(45)]
+    (folder / "single.fq").write_text("".join(record(*read) for read in split))
+    return folder
+
+
+def files(lanes, lane):
+    return [lanes / f"lane{lane}_{mate}.fq" for mate in (1, 2)]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("number", [1, 2, 3, 9])
+def test_parts_merge_to_one_run(number, lanes, reference, tmp_path):
+    """Two lanes of pairs in one run; more parts than blocks too."""
+    reads, sorting = [*files(lanes, 1), *files(lanes, 2)], ("--sort", "coordinate", "--mark-duplicates")
+    assert run_main(["align", reference, *reads, "-o", tmp_path / "whole.bam", *sorting, *OPTIONS]) == 0
+    made = [tmp_path / f"part{i}.bam" for i in range(1, number + 1)]
+    for i, part in enumerate(made, 1):
+        assert run_main(["align", reference, *reads, "--part", f"{i}/{number}", "-o", part, *OPTIONS]) == 0
+    random.Random(1).shuffle(made)
+    merged = ["merge", *made, "-o", tmp_path / "merged.bam", *sorting, "--write-index", "--no-pg", "-q"]
+    assert run_main(merged) == 0
+    assert (tmp_path / "merged.bam").read_bytes() == (tmp_path / "whole.bam").read_bytes()
+    assert (tmp_path / "merged.bam.bai").exists()
+    with pysam.AlignmentFile(tmp_path / "merged.bam") as file:
+        assert sum(record.is_duplicate for record in file) > 20
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_supplementary_records_stay_with_their_read(lanes, reference, tmp_path):
+    reads = lanes / "single.fq"
+    assert run_main(["align", reference, reads, "-o", tmp_path / "whole.bam", *OPTIONS]) == 0
+    for i in (1, 2):
+        assert run_main(["align", reference, reads, "--part", f"{i}/2", "-o", tmp_path / f"{i}.bam", *OPTIONS]) == 0
+    merged = ["merge", tmp_path / "1.bam", tmp_path / "2.bam", "-o", tmp_path / "merged.bam", "--no-pg", "-q"]
+    assert run_main(merged) == 0
+    assert (tmp_path / "merged.bam").read_bytes() == (tmp_path / "whole.bam").read_bytes()
+    with pysam.AlignmentFile(tmp_path / "merged.bam", check_sq=False) as file:
+        assert sum(record.is_supplementary for record in file) > 20
+
+
+def test_lanes_merge_to_one_run(lanes, reference, tmp_path):
+    groups = [("-R", rf"@RG\tID:L{lane}\tSM:s\tLB:x") for lane in (1, 2)]
+    sorting = ("--sort", "coordinate", "--mark-duplicates")
+    reads = [*files(lanes, 1), *files(lanes, 2)]
+    together = ["align", reference, *reads, *groups[0], *groups[1], "-o", tmp_path / "whole.cram", *sorting, *OPTIONS]
+    assert run_main(together) == 0
+    for lane in (1, 2):
+        one = ["align", reference, *files(lanes, lane), *groups[lane - 1], "-o", tmp_path / f"{lane}.bam", *OPTIONS]
+        assert run_main(one) == 0
+    made = [tmp_path / "1.bam", tmp_path / "2.bam"]
+    merged = ["merge", *made, "-o", tmp_path / "merged.cram", "--reference", reference, *sorting, "--no-pg", "-q"]
+    assert run_main(merged) == 0
+
+    def lines(name):
+        with pysam.AlignmentFile(tmp_path / name, reference_filename=str(reference)) as file:
+            return [record.to_string() for record in file]
+
+    assert lines("merged.cram") == lines("whole.cram")
+
+
+def test_what_cannot_be_merged(lanes, reference, tmp_path, capsys):
+    reads, made = files(lanes, 1), [tmp_path / f"{i}.bam" for i in range(1, 4)]
+    for i, part in enumerate(made, 1):
+        assert run_main(["align", reference, *reads, "--part", f"{i}/3", "-o", part, *OPTIONS]) == 0
+    placed = tmp_path / "sorted.bam"
+    assert run_main(["align", reference, *reads, "-o", placed, "--sort", "coordinate", *OPTIONS]) == 0
+    out, again = tmp_path / "out.bam", tmp_path / "again.bam"
+    again.write_bytes(made[0].read_bytes())
+    for inputs, code, reason in (
+        (made[:2], 3, "of 3 parts these are missing: 3"),
+        ([*made[:2], again], 3, f"is part 1/3, and {made[0]} of the same run too"),
+        ([*made, made[0]], 2, f"{made[0]}: is given twice"),
+        ([placed], 3, "is not as readwarp align writes it without --sort"),
+    ):
+        assert run_main(["merge", *inputs, "-o", out, "-q"]) == code
+        assert reason in capsys.readouterr().err
+    assert not out.exists()
+    assert run_main(["merge", placed, "-q"]) == 2
+    cut = tmp_path / "cut.bam"
+    cut.write_bytes(made[0].read_bytes()[:-60])
+    assert run_main(["merge", cut, *made[1:], "-o", out, "-q"]) == 3
+    assert "truncated" in capsys.readouterr().err and not out.exists()
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2"])
+def test_parts_that_are_none(text, lanes, reference, tmp_path, capsys):
+    code = run_main(["align", reference, *files(lanes, 1), f"--part={text}", "-o", tmp_path / "o.bam", "-q"])
+    assert code == 2 and "must be I/N" in capsys.readouterr().err
+
+
+def test_a_part_is_not_sorted(lanes, reference, tmp_path, capsys):
+    options = ("--part", "1/2", "--sort", "coordinate", "-o", tmp_path / "o.bam", "-q")
+    assert run_main(["align", reference, *files(lanes, 1), *options]) == 2
+    assert "readwarp merge sorts" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("of", [1, 2, 5])
+def test_spans_cover_everything_once(of):
+    bounds = [0, 3, 16, 40, 41, 100]
+    found = []
+    for number in range(1, of + 1):
+        for first, stop in pairwise(bounds):
+            for start, end in Part(number, of).spans(first, stop):
+                assert first <= start < end <= stop
+                assert of == 1 or (start // 16 == (end - 1) // 16 and start // 16 % of == number - 1)
+                found += range(start, end)
+    assert sorted(found) == list(range(100))
+    assert str(part_of(f"{of}/{of}")) == f"{of}/{of}"

@@ -1,0 +1,161 @@
+"""Runs that are stopped and resumed end in the bytes of an undisturbed run; two processes never share an output."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_samples import pairs, record, run_main
+
+from readwarp.formats import segments
+from readwarp.formats.lock import locked
+
+SLOWED = """
+import sys, time
+from readwarp.formats import segments
+segments.SEGMENT_BYTES = 20_000
+reached = segments.ResumableWriter.reached
+def slowly(self, *arguments):
+    reached(self, *arguments)
+    time.sleep(0.1)
+segments.ResumableWriter.reached = slowly
+from readwarp.cli import main
+sys.exit(main())
+"""
+OPTIONS = ("--batch-bases", "10000", "--no-pg")
+SORTED = ("--sort", "coordinate", "--mark-duplicates")
+
+
+@pytest.fixture(scope="module")
+def reads(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("many")
+    made = pairs(2000)
+    for mate in (1, 2):
+        (folder / f"m_{mate}.fq").write_text("".join(record(pair[0], pair[mate]) for pair in made))
+    return [folder / "m_1.fq", folder / "m_2.fq"]
+
+
+def stopped(number, arguments, wait_for_segments=1):
+    """Start a slowed run, and end it with this signal when so many segments are complete; its exit code."""
+    folder = Path(f"{arguments[arguments.index('-o') + 1]}.unfinished")
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    command = [sys.executable, "-c", SLOWED, *map(str, arguments)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, env=environment) as process:
+        started = time.monotonic()
+        while sum(path.suffix[1:].isdecimal() for path in folder.glob("*")) < wait_for_segments:
+            assert process.poll() is None, process.stderr.read()
+            assert time.monotonic() - started < 120
+            time.sleep(0.02)
+        process.send_signal(number)
+        return process.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGUSR1, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)]
+)
+@pytest.mark.parametrize("ending", ["bam", "sam"])
+def test_stopped_and_resumed(number, code, ending, reads, reference, tmp_path):
+    whole, out = tmp_path / f"whole.{ending}", tmp_path / f"out.{ending}"
+    sorting = SORTED if ending == "bam" else ()
+    assert run_main(["align", reference, *reads, "-o", whole, *sorting, *OPTIONS, "-q"]) == 0
+    arguments = [
+        "align",
+        reference,
+        *reads,
+        "-o",
+        out,
+        *sorting,
+        *OPTIONS,
+        "--resume",
+        "--metrics",
+        tmp_path / "m.json",
+    ]
+    assert stopped(number, arguments) == code
+    kept = segments.Segments(str(out), json.loads((tmp_path / f"out.{ending}.unfinished" / "job.json").read_text()))
+    assert 0 < kept.done < 2000 and not out.exists()
+    assert run_main([*arguments, "-q"]) == 0
+    assert out.read_bytes() == whole.read_bytes()
+    counts = json.loads((tmp_path / "m.json").read_text())["counts"]
+    assert counts["reads"] == 4000  # those of the first run among them
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.json", f"out.{ending}", f"whole.{ending}"]
+
+
+def test_stopped_twice_with_other_batches(reads, reference, tmp_path):
+    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *OPTIONS, "--resume"]
+    assert stopped(signal.SIGKILL, arguments) == -9
+    other = ["13000" if argument == "10000" else argument for argument in arguments]
+    assert stopped(signal.SIGTERM, other, wait_for_segments=3) == 143
+    assert run_main([*arguments, "-q"]) == 0
+    assert run_main(["align", reference, *reads, "-o", tmp_path / "whole.bam", *OPTIONS, "-q"]) == 0
+    assert (tmp_path / "out.bam").read_bytes() == (tmp_path / "whole.bam").read_bytes()
+
+
+def test_a_full_disk(reads, reference, tmp_path, monkeypatch, capsys):
+    """A write fails within a segment: what was complete stays, and the next run goes on from it."""
+    monkeypatch.setattr(segments, "SEGMENT_BYTES", 20_000)
+    add, calls = segments.Segments.add, []
+
+    def full(self, *arguments):
+        calls.append(self)
+        if len(calls) > 2:
+            raise OSError(28, "No space left on device")
+        add(self, *arguments)
+
+    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *SORTED, *OPTIONS, "--resume", "-q"]
+    with monkeypatch.context() as patch:
+        patch.setattr(segments.Segments, "add", full)
+        assert run_main(arguments) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert not (tmp_path / "out.bam").exists() and (tmp_path / "out.bam.unfinished").is_dir()
+    assert run_main(arguments) == 0
+    assert run_main(["align", reference, *reads, "-o", tmp_path / "whole.bam", *SORTED, *OPTIONS, "-q"]) == 0
+    assert (tmp_path / "out.bam").read_bytes() == (tmp_path / "whole.bam").read_bytes()
+
+
+def test_another_job_is_refused(reads, reference, tmp_path, capsys):
+    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *OPTIONS, "--resume"]
+    assert stopped(signal.SIGKILL, arguments) == -9
+    capsys.readouterr()
+    assert run_main([*arguments, "-B", "5", "-q"]) == 2
+    assert "out.bam.unfinished: is of another job (parameters differ)" in capsys.readouterr().err
+
+
+def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsys):
+    """Stopped after the alignments were complete."""
+    from readwarp.call import pipeline
+
+    arguments = ["run", reference, *reads, "-o", tmp_path / "out", "--resume", *OPTIONS, "-q"]
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "call_variants", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left")))
+        assert run_main(arguments) == 1
+    bam = tmp_path / "out" / "m.bam"
+    written = bam.stat().st_mtime_ns
+    assert run_main(arguments) == 0
+    assert bam.stat().st_mtime_ns == written
+    assert json.loads((tmp_path / "out" / "metrics.json").read_text())["counts"]["reads"] == 4000
+    assert not list((tmp_path / "out").glob("*.aligned.json"))
+
+
+@pytest.mark.parametrize("arguments", [("-",), ("x.fq",)])
+def test_what_cannot_be_resumed(arguments, reference, tmp_path, capsys):
+    (tmp_path / "x.fq").write_text("")
+    given = [tmp_path / "x.fq" if argument == "x.fq" else argument for argument in arguments]
+    output = ("-o", tmp_path / "o.bam") if arguments == ("-",) else ()
+    assert run_main(["align", reference, *given, *output, "--resume", "-q"]) == 2
+    assert "--resume" in capsys.readouterr().err
+
+
+def test_one_process_an_output(reads, reference, tmp_path, capsys):
+    out = tmp_path / "out.bam"
+    with locked(out):
+        assert run_main(["align", reference, *reads, "-o", out, "-q"]) == 2
+        assert "is being written by another process" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "out.bam.lock").write_text("")  # of a process that was killed
+    with locked(out):
+        pass
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,90 @@
+"""The germline workflow: linted, its tables checked, and run on real reads against the commands it stands for."""
+
+import re
+import subprocess
+import sys
+
+import pysam
+import pytest
+from workflow_runs import HEAD, OTHER, READS, ROOT, records, snakemake, unit
+
+pytestmark = pytest.mark.slow
+WORKFLOW = ROOT / "workflows" / "germline"
+SAMPLES = "sample\tploidy\nNA12878\t2\nagain\t2\n"
+
+
+def test_format_and_lint(project):
+    subprocess.run(
+        [sys.executable, "-m", "snakefmt", "--check", WORKFLOW / "workflow"], check=True, capture_output=True
+    )
+    folder = project(SAMPLES, HEAD + unit("NA12878", "L1", READS) + unit("again", "L1", READS), READS / "ref.fa")
+    assert "Congratulations" in snakemake(folder, "--lint").stdout
+
+
+@pytest.mark.parametrize(
+    ("samples", "units", "message"),
+    [
+        ("sample\nA\nA\n", unit("A", "1", READS), "sample A comes twice"),
+        ("sample\nA\n", unit("A", "1", READS) * 2, "unit 1 of sample A comes twice"),
+        ("sample\nA\n", unit("B", "1", READS), "sample B is not in"),
+        ("sample\nA\nB\n", unit("A", "1", READS), "sample B has no unit"),
+        ("sample\tploidy\nA\t20\n", unit("A", "1", READS), "20 is greater than the maximum of 8"),
+        ("sample\nA b\n", unit("A b", "1", READS), "does not match"),
+        ("sample\n", "", "holds no line"),
+    ],
+)
+def test_tables_that_do_not_fit(samples, units, message, project):
+    folder = project(samples, HEAD + units, READS / "ref.fa")
+    done = snakemake(folder, "--dry-run", check=False)
+    assert done.returncode != 0 and message in done.stdout
+
+
+def test_a_config_with_a_slip(project):
+    folder = project("sample\nA\n", HEAD + unit("A", "1", READS), READS / "ref.fa", devise="cpu")
+    done = snakemake(folder, "--dry-run", check=False)
+    assert done.returncode != 0 and "devise" in done.stdout
+
+
+def test_on_real_reads(project, genome):
+    """Two samples, one of two lanes: the BAM of all lanes in one run, and the variants of single calls."""
+    units = HEAD + unit("NA12878", "L1", READS) + unit("NA12878", "L2", OTHER, "b") + unit("again", "L1", READS)
+    folder = project(SAMPLES, units, genome)
+    snakemake(folder, "--cores", 2, "--workflow-profile", "none")
+    results = folder / "results"
+    groups = [rf"@RG\tID:NA12878.L{i}\tSM:NA12878\tLB:{library}\tPL:ILLUMINA" for i, library in ((1, "a"), (2, "b"))]
+    reads = [path / f"reads_{mate}.fq.gz" for path in (READS, OTHER) for mate in (1, 2)]
+    whole = folder / "whole.bam"
+    command = [sys.executable, "-m", "readwarp", "align", results / "reference" / "genome.fa", *reads, "-o", whole]
+    command += ["-R", groups[0], "-R", groups[1], "--sort", "coordinate", "--mark-duplicates", "-q"]
+    subprocess.run(list(map(str, command)), check=True)
+    assert records(results / "bam" / "NA12878.bam") == records(whole)
+    with pysam.VariantFile(results / "cohort.vcf.gz") as file:
+        assert list(file.header.samples) == ["NA12878", "again"]
+        called = [
+            record for record in file if any(sample.allele_indices != (0, 0) for sample in record.samples.values())
+        ]
+    assert 800 < len(called) < 1500
+    for name in ("qc/report.html", "qc/multiqc.html"):
+        assert (results / name).stat().st_size > 10_000
+    again = snakemake(folder, "--cores", 2, "--workflow-profile", "none", "--dry-run")
+    assert "Nothing to be done" in again.stdout
+
+
+def test_a_bad_input_is_said(project, tmp_path):
+    cut = tmp_path / "cut.fq"
+    cut.write_text("@r1\nACGT\n+\nIIII\n@r2\nACGT\n+\nIII\n")
+    folder = project("sample\nA\n", HEAD + f"A\tL1\t{cut}\t\ta\n", READS / "ref.fa")
+    done = snakemake(folder, "--cores", 1, "--show-failed-logs", "--workflow-profile", "none", check=False)
+    assert done.returncode != 0
+    assert re.search(r"readwarp: error: .*cut\.fq: record 2: ", done.stdout)
+    assert not list((folder / "results").glob("units/*"))
+
+
+def test_forty_lanes_and_two_hundred_pieces(project):
+    """What is planned for a cohort: 20 samples of two lanes each."""
+    names = [f"S{i:02d}" for i in range(20)]
+    units = "".join(unit(name, f"L{lane}", READS) for name in names for lane in (1, 2))
+    folder = project("sample\n" + "\n".join(names) + "\n", HEAD + units, READS / "ref.fa", call={"scatter": 200})
+    planned = snakemake(folder, "--dry-run", "--quiet", "rules", "--workflow-profile", "none").stdout
+    jobs = dict(re.findall(r"^(\w+)\s+(\d+)\s*$", planned, re.MULTILINE))
+    assert jobs["align"] == "40" and jobs["merge"] == "20" and jobs["call"] == "4000" and jobs["genotype"] == "200"

@@ -1,0 +1,52 @@
+rule align:
+    """One lane, as its reads come; goes on where an attempt that was killed stopped."""
+    input:
+        reads=reads_of,
+        reference="results/reference/genome.fa",
+        index="results/reference/genome.fa.rwx",
+    output:
+        temp("results/units/{sample}.{unit}.bam"),
+    log:
+        "logs/align/{sample}.{unit}.log",
+    benchmark:
+        "benchmarks/align/{sample}.{unit}.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    threads: 16
+    resources:
+        mem_mb=growing(16000),
+        runtime=longer(240),
+        gpu=GPUS,
+    params:
+        read_group=read_group,
+        device=config["device"],
+        options=config["align"]["options"],
+        work=lambda wildcards: f"results/work/{wildcards.sample}.{wildcards.unit}.bam",
+    shell:
+        # Snakemake removes the outputs of a job that failed; what --resume needs lies beside a file that is no output
+        "mkdir -p results/work && "
+        "readwarp align {input.reference} {input.reads:q} -R '{params.read_group}' -o {params.work} --force --resume"
+        " --device {params.device} --threads {threads} --memory {resources.mem_mb}M {params.options} --no-progress"
+        " 2>> {log} && mv {params.work} {output}"
+
+
+rule merge:
+    """All lanes of a sample: sorted, duplicates marked over all of them, indexed."""
+    input:
+        units_of,
+    output:
+        bam="results/bam/{sample}.bam",
+        bai="results/bam/{sample}.bam.bai",
+    log:
+        "logs/merge/{sample}.log",
+    benchmark:
+        "benchmarks/merge/{sample}.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    threads: 8
+    resources:
+        mem_mb=growing(8000),
+        runtime=longer(120),
+    shell:
+        "readwarp merge {input:q} -o {output.bam} --sort coordinate --mark-duplicates --write-index --force"
+        " --threads {threads} --no-progress 2> {log}"

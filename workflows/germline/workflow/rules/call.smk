@@ -1,0 +1,115 @@
+rule regions:
+    """The genome in pieces with about as many covered bases each, as BED files."""
+    input:
+        fai="results/reference/genome.fa.fai",
+        bams=expand("results/bam/{sample}.bam", sample=SAMPLES),
+        targets=config["call"]["targets"] or [],
+    output:
+        scatter.region("results/regions/{scatteritem}.bed"),
+    log:
+        "logs/regions.log",
+    benchmark:
+        "benchmarks/regions.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    resources:
+        mem_mb=growing(2000),
+        runtime=longer(30),
+    script:
+        "../scripts/regions.py"
+
+
+rule call:
+    """One sample in one piece of the genome."""
+    input:
+        bam="results/bam/{sample}.bam",
+        bai="results/bam/{sample}.bam.bai",
+        reference="results/reference/genome.fa",
+        region="results/regions/{scatteritem}.bed",
+    output:
+        vcf=temp("results/scattered/{sample}/{scatteritem}.g.vcf.gz"),
+        tbi=temp("results/scattered/{sample}/{scatteritem}.g.vcf.gz.tbi"),
+    log:
+        "logs/call/{sample}.{scatteritem}.log",
+    benchmark:
+        "benchmarks/call/{sample}.{scatteritem}.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    threads: 4
+    resources:
+        mem_mb=growing(4000),
+        runtime=longer(120),
+        gpu=GPUS,
+    params:
+        device=config["device"],
+        ploidy=ploidy_of,
+        options=config["call"]["options"],
+    shell:
+        "readwarp call {input.reference} {input.bam} --gvcf -L {input.region} --ploidy {params.ploidy} -o {output.vcf}"
+        " --device {params.device} --threads {threads} {params.options} --force --no-progress 2> {log}"
+
+
+rule gather:
+    """The gVCF of a sample."""
+    input:
+        gather.region("results/scattered/{{sample}}/{scatteritem}.g.vcf.gz"),
+    output:
+        "results/gvcf/{sample}.g.vcf.gz",
+        "results/gvcf/{sample}.g.vcf.gz.tbi",
+    log:
+        "logs/gather/{sample}.log",
+    benchmark:
+        "benchmarks/gather/{sample}.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    resources:
+        mem_mb=growing(1000),
+        runtime=longer(60),
+    script:
+        "../scripts/concat.py"
+
+
+rule genotype:
+    """All samples together, in one piece of the genome."""
+    input:
+        gvcfs=expand("results/gvcf/{sample}.g.vcf.gz", sample=SAMPLES),
+        indexes=expand("results/gvcf/{sample}.g.vcf.gz.tbi", sample=SAMPLES),
+        reference="results/reference/genome.fa",
+        region="results/regions/{scatteritem}.bed",
+    output:
+        vcf=temp("results/genotyped/{scatteritem}.vcf.gz"),
+        tbi=temp("results/genotyped/{scatteritem}.vcf.gz.tbi"),
+    log:
+        "logs/genotype/{scatteritem}.log",
+    benchmark:
+        "benchmarks/genotype/{scatteritem}.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    resources:
+        mem_mb=growing(4000),
+        runtime=longer(120),
+    shell:
+        "readwarp genotype {input.reference} {input.gvcfs} -L {input.region} -o {output.vcf} --force --no-progress 2> {log}"
+
+
+rule cohort:
+    input:
+        gather.region("results/genotyped/{scatteritem}.vcf.gz"),
+    output:
+        report(
+            "results/cohort.vcf.gz",
+            caption="../report/cohort.rst",
+            category="Variants",
+        ),
+        "results/cohort.vcf.gz.tbi",
+    log:
+        "logs/cohort.log",
+    benchmark:
+        "benchmarks/cohort.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    resources:
+        mem_mb=growing(1000),
+        runtime=longer(60),
+    script:
+        "../scripts/concat.py"

@@ -1,0 +1,118 @@
+# Tables and config: read, checked, and asked by the rules.
+
+from pathlib import Path
+
+import pandas as pd
+from snakemake.exceptions import WorkflowError
+from snakemake.utils import validate
+
+validate(config, schema="../schemas/config.schema.yaml")
+
+
+def table(path, schema):
+    """A tab-separated table, every line of it checked."""
+    if not Path(path).is_file():
+        raise WorkflowError(f"{path}: there is no such table (see config/README.md)")
+    rows = pd.read_csv(
+        path,
+        sep="\t",
+        dtype={"sample": str, "unit": str, "library": str},
+        comment="#",
+        skip_blank_lines=True,
+    )
+    rows = rows.astype(object).where(rows.notna(), None)
+    rows = rows.drop(columns=[name for name in rows.columns if rows[name].isna().all()])
+    validate(rows, schema=schema)
+    if rows.empty:
+        raise WorkflowError(f"{path}: holds no line")
+    return rows
+
+
+samples = table(config["samples"], "../schemas/samples.schema.yaml").set_index(
+    "sample", drop=False
+)
+units = table(config["units"], "../schemas/units.schema.yaml")
+
+SAMPLES = list(samples.index)
+SCATTER = config["call"]["scatter"]
+
+
+def check_tables():
+    """Names that come twice or only in one table: said before any job starts."""
+    twice = samples.index[samples.index.duplicated()].tolist()
+    if twice:
+        raise WorkflowError(f"{config['samples']}: sample {twice[0]} comes twice")
+    named = units[units.duplicated(["sample", "unit"])]
+    if len(named):
+        raise WorkflowError(
+            f"{config['units']}: unit {named.iloc[0]['unit']} of sample {named.iloc[0]['sample']} comes twice"
+        )
+    unknown = sorted(set(units["sample"]) - set(SAMPLES))
+    if unknown:
+        raise WorkflowError(
+            f"{config['units']}: sample {unknown[0]} is not in {config['samples']}"
+        )
+    without = [sample for sample in SAMPLES if sample not in set(units["sample"])]
+    if without:
+        raise WorkflowError(f"{config['units']}: sample {without[0]} has no unit")
+
+
+check_tables()
+units = units.set_index(["sample", "unit"], drop=False).sort_index()
+
+
+wildcard_constraints:
+    sample="|".join(map(re.escape, SAMPLES)),
+    unit="|".join(re.escape(unit) for unit in sorted(set(units["unit"]))),
+
+
+scattergather:
+    region=SCATTER,
+
+
+def reads_of(wildcards):
+    """The one or two files of a unit."""
+    unit = units.loc[(wildcards.sample, wildcards.unit)]
+    return [path for path in (unit["reads_1"], unit.get("reads_2")) if path]
+
+
+def read_group(wildcards):
+    unit = units.loc[(wildcards.sample, wildcards.unit)]
+    library, platform = (
+        unit.get("library") or wildcards.sample,
+        unit.get("platform") or "ILLUMINA",
+    )
+    return rf"@RG\tID:{wildcards.sample}.{wildcards.unit}\tSM:{wildcards.sample}\tLB:{library}\tPL:{platform}"
+
+
+def units_of(wildcards):
+    """The aligned lanes of a sample, in the order of the table."""
+    return expand(
+        "results/units/{sample}.{unit}.bam",
+        sample=wildcards.sample,
+        unit=units.loc[wildcards.sample]["unit"],
+    )
+
+
+def ploidy_of(wildcards):
+    return int(samples.loc[wildcards.sample].get("ploidy") or 2)
+
+
+def growing(megabytes):
+    """Memory that doubles with each attempt, so that `retries` helps a job that was killed for want of it."""
+
+    def memory(wildcards, attempt):
+        return megabytes * 2 ** (attempt - 1)
+
+    return memory
+
+
+def longer(minutes):
+    def runtime(wildcards, attempt):
+        return minutes * attempt
+
+    return runtime
+
+
+TARGETS = f"--targets {config['call']['targets']}" if config["call"]["targets"] else ""
+GPUS = 0 if config["device"] == "cpu" else 1

@@ -1,0 +1,87 @@
+rule statistics:
+    """Texts of samtools and bcftools stats, our own numbers, and a page of one sample."""
+    input:
+        bam="results/bam/{sample}.bam",
+        bai="results/bam/{sample}.bam.bai",
+        vcf="results/gvcf/{sample}.g.vcf.gz",
+        reference="results/reference/genome.fa",
+    output:
+        page="results/qc/{sample}.html",
+        texts="results/qc/texts/{sample}.stats.txt",
+    log:
+        "logs/statistics/{sample}.log",
+    benchmark:
+        "benchmarks/statistics/{sample}.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    threads: 2
+    resources:
+        mem_mb=growing(2000),
+        runtime=longer(120),
+    params:
+        folder=lambda wildcards, output: str(Path(output.texts).parent),
+        targets=TARGETS,
+    shell:
+        "readwarp report --bam {input.bam} --vcf {input.vcf} --reference {input.reference} {params.targets}"
+        " --statistics {params.folder} -o {output.page} --threads {threads} --force -q 2> {log}"
+
+
+rule page:
+    """All samples side by side."""
+    input:
+        bams=expand("results/bam/{sample}.bam", sample=SAMPLES),
+        vcfs=expand("results/gvcf/{sample}.g.vcf.gz", sample=SAMPLES),
+        texts=expand("results/qc/texts/{sample}.stats.txt", sample=SAMPLES),
+        reference="results/reference/genome.fa",
+    output:
+        report(
+            "results/qc/report.html",
+            caption="../report/readwarp.rst",
+            category="Quality",
+        ),
+    log:
+        "logs/page.log",
+    benchmark:
+        "benchmarks/page.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    threads: 2
+    resources:
+        mem_mb=growing(2000),
+        runtime=longer(60),
+    params:
+        files=lambda wildcards, input: [
+            word
+            for pair in zip(input.bams, input.vcfs)
+            for word in ("--bam", pair[0], "--vcf", pair[1])
+        ],
+        folder=lambda wildcards, input: str(Path(input.texts[0]).parent),
+        targets=TARGETS,
+    shell:
+        "readwarp report {params.files} --reference {input.reference} {params.targets} --statistics {params.folder}"
+        " -o {output} --threads {threads} --force -q 2> {log}"
+
+
+rule multiqc:
+    input:
+        expand("results/qc/texts/{sample}.stats.txt", sample=SAMPLES),
+    output:
+        report(
+            "results/qc/multiqc.html",
+            caption="../report/multiqc.rst",
+            category="Quality",
+        ),
+        directory("results/qc/multiqc_data"),
+    log:
+        "logs/multiqc.log",
+    benchmark:
+        "benchmarks/multiqc.tsv"
+    conda:
+        "../envs/multiqc.yaml"
+    resources:
+        mem_mb=growing(2000),
+        runtime=longer(30),
+    params:
+        folder=lambda wildcards, input: str(Path(input[0]).parent),
+    shell:
+        "multiqc {params.folder} --outdir results/qc --filename multiqc.html --force --no-version-check > {log} 2>&1"

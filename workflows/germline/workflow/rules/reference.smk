@@ -1,0 +1,39 @@
+rule reference:
+    """The reference as plain FASTA with its .fai, whatever it came as."""
+    input:
+        config["reference"]["fasta"],
+    output:
+        fasta="results/reference/genome.fa",
+        fai="results/reference/genome.fa.fai",
+    log:
+        "logs/reference.log",
+    benchmark:
+        "benchmarks/reference.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    resources:
+        mem_mb=growing(2000),
+        runtime=longer(30),
+    script:
+        "../scripts/reference.py"
+
+
+rule index:
+    input:
+        "results/reference/genome.fa",
+    output:
+        "results/reference/genome.fa.rwx",
+    log:
+        "logs/index.log",
+    benchmark:
+        "benchmarks/index.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    threads: 8
+    resources:
+        mem_mb=growing(24000),
+        runtime=longer(60),
+    params:
+        preset=config["reference"]["preset"],
+    shell:
+        "readwarp index {input} -o {output} --preset {params.preset} --threads {threads} --force --no-progress 2> {log}"
