@@ -14,32 +14,37 @@ from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
+from readwarp.device.memory import current
 
 BLOCK = 128  # threads
+COLUMNS = ("position", "reference_stop", "flag", "cigar", "cigar_offsets", "bases", "qualities", "read_offsets")
 
 
 def count_window(
     reads: AlignedReads, reference: np.ndarray, start: int, stop: int, parameters: CallParameters
 ) -> Pileup:
     """See the step's contract. Takes and gives host arrays; the alleles are put together on the host."""
-    backend, host_events = Backend("cuda"), new_events(reads)
-    there, events = backend.to_device(reads), backend.to_device(host_events)
-    counts = cuda.to_device(np.zeros((stop - start, 5, 2), np.int32))
-    quality_sums = cuda.to_device(np.zeros((stop - start, 5, 2), np.int32))
-    if len(reads):
-        reach = cuda.to_device(np.maximum.accumulate(reads.reference_stop))
-        count_bases[-(-(stop - start) // BLOCK), BLOCK](
+    host_events, shape = new_events(reads), (stop - start, 5, 2)
+    if len(reads) == 0:
+        return assemble(reads, host_events, np.zeros(shape, np.int32), np.zeros(shape, np.int32), start, stop)
+    backend = Backend("cuda")
+    with current().frame() as workspace:
+        there, events = backend.to_device(reads, *COLUMNS), backend.to_device(host_events)
+        counts, quality_sums = workspace.empty(shape, np.int32), workspace.empty(shape, np.int32)
+        reach = workspace.upload(np.maximum.accumulate(reads.reference_stop))
+        count_bases[-(-(stop - start) // BLOCK), BLOCK, workspace.stream](
             *(there.position, there.reference_stop, reach, there.flag, there.cigar, there.cigar_offsets),
             *(there.bases, there.qualities, there.read_offsets),
             *(start, stop, parameters.min_base_quality, parameters.max_depth),
             *(counts, quality_sums, events.offsets, events.position, events.length, events.query),
         )
-    if host_events.length.size:
-        shift_events[-(-host_events.length.size // BLOCK), BLOCK](
-            cuda.to_device(reference), start, there.bases, events.position, events.length, events.query, events.shift
-        )
-    moved: Events = backend.to_host(events)
-    return assemble(reads, moved, counts.copy_to_host(), quality_sums.copy_to_host(), start, stop)
+        moving = (events.position, events.length, events.query, events.shift)
+        if host_events.length.size:
+            shift_events[-(-host_events.length.size // BLOCK), BLOCK, workspace.stream](
+                workspace.upload(reference), start, there.bases, *moving
+            )
+        counts, quality_sums, *moved = workspace.download(counts, quality_sums, *moving)
+    return assemble(reads, Events(host_events.offsets, *moved), counts, quality_sums, start, stop)
 
 
 @cuda.jit
@@ -53,6 +58,9 @@ def count_bases(
     p = start + w
     if p >= stop:
         return
+    for base in range(5):
+        for side in range(2):
+            counts[w, base, side] = quality_sums[w, base, side] = 0
     depth, first, behind = 0, 0, reach.size
     while first < behind:  # the first read from which on `reach` lies behind p
         middle = (first + behind) // 2
