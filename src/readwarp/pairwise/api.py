@@ -92,11 +92,11 @@ def pairwise(
     costs, matrix = _costs(scoring)
     backend = choose(device)
     check_places(output, backend.name == "cuda", queries, targets)
-    with backend.frame():
+    with backend.on(), backend.frame():
         given = ((queries, "queries", 4), (targets, "targets", NEVER))
         pairs = _pairs(*(_encoded(s, scoring, unknown, name) for s, name, unknown in given))
         found = _aligned(pairs, costs, mode, matrix, traceback, eqx, backend)
-    return backend.resident(found) if output == "device" else found
+        return backend.resident(found) if output == "device" else found
 
 
 def _aligned(

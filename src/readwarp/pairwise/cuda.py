@@ -103,9 +103,7 @@ def trace_pairs(
         (few, few_ends), (many, many_ends) = (some_of(pairs, ends, some) for some in rows)
         traces = trace_pairs(few, costs, mode, few_ends, letters=letters)
         return merged(rows, (traces, trace_by_threads(many, costs, mode, many_ends)))
-    left = current().left
-    room = ROOM if left is None else min(ROOM, left // 2)
-    outcome, offsets, cigar = trace(pairs, costs, mode, ends, reached, strays, room)
+    outcome, offsets, cigar = trace(pairs, costs, mode, ends, reached, strays, _room())
     return checked(ends, reached, costs, mode, tuple(outcome[:4]), offsets, cigar)
 
 
@@ -154,12 +152,18 @@ def _grid(threads: int) -> int:
     return -(-threads // THREADS)
 
 
+def _room() -> int:
+    """Bytes of working memory of a launch: half of what a planned workspace has left, at most ROOM."""
+    left = current().left
+    return ROOM if left is None else min(ROOM, left // 2)
+
+
 def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
-    """Cut `order` so that the largest size of a part times its threads stays within ROOM (one thread at least)."""
-    begin = 0
+    """Cut `order` so that the largest size of a part times its threads stays within the room (one thread at least)."""
+    begin, room = 0, _room()
     while begin < order.size:
         largest = np.maximum.accumulate(sizes[begin:])
-        fits = largest * np.arange(1, largest.size + 1) <= ROOM
+        fits = largest * np.arange(1, largest.size + 1) <= room
         stop = begin + max(1, int(np.count_nonzero(fits)))
         yield order[begin:stop]
         begin = stop

@@ -62,9 +62,10 @@ def pair_hmm(
     if threads < 1:
         raise UsageError(f"threads {threads}: at least 1")
     read, haplotype = _pairs(pairs, len(rows), offsets.size - 1)
-    values = _computed(backend, threads, rows, bases, offsets, read, haplotype)
-    values = values if pairs is not None else values.reshape(len(rows), offsets.size - 1)
-    return resident(values) if output == "device" else values
+    with backend.on():
+        values = _computed(backend, threads, rows, bases, offsets, read, haplotype)
+        values = values if pairs is not None else values.reshape(len(rows), offsets.size - 1)
+        return resident(values) if output == "device" else values
 
 
 def _computed(
