@@ -118,11 +118,11 @@ def score_on_tiles(
             block = group if is_simulated() else BLOCK
             starts = stream_starts(pairs.target_lengths[order[begin:stop]], form, group)
             with workspace.frame():
-                stream = workspace.empty(int(starts[-1]) + group + AHEAD, np.uint8)
+                stream = workspace.empty(int(starts[-1]), np.uint8)
                 places = workspace.upload(starts)
                 tiles, threads = starts.size - 1, 4 if is_simulated() else WARP
                 lay_rows[-(-tiles * threads // block), block, workspace.stream](
-                    pairs.targets, part[2], part[3], stream, places, np.int32(group + AHEAD), np.int32(pairs_of(form)),
+                    pairs.targets, part[2], part[3], stream, places, np.int32(group), np.int32(pairs_of(form)),
                     np.int32(threads),
                 )  # fmt: skip
                 score_kernel(form, columns)[-(-tiles * group // block), block, workspace.stream](

@@ -68,7 +68,7 @@ else:
 
 @cuda.jit
 def lay_rows(targets, starts, lengths, stream, stream_starts, margin, pairs, threads):
-    """Codes of the rows of each tile, first | second << 3, so many threads each; OUTSIDE for `margin` rows beside."""
+    """Codes of each tile's rows, first | second << 3, OUTSIDE beside, `margin` rows before; so many threads each."""
     thread = cuda.grid(1)
     tile = thread // threads
     if tile >= stream_starts.size - 1:
