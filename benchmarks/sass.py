@@ -48,7 +48,8 @@ def main() -> None:
         codes = list(compiled(capability, kernels).values())
         console.print(table(capability, codes))
         found += codes
-    console.print(bounds(found))
+    if any(code.kernel.loop for code in found):
+        console.print(bounds(found))
     console.print(f"PTX, machine code and listings: {kept(options.capability[0]).parent}", soft_wrap=True)
     if options.save:
         append([row(code) for code in found], RESULTS, COLUMNS)

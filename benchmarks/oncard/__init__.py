@@ -22,4 +22,4 @@ class Sizes:
     repeats: int = 5
 
 
-TINY = Sizes(copied=1 << 12, threads=4, rounds=2, cells=600, scale=16, read_pairs=3, repeats=1)
+TINY = Sizes(copied=1 << 12, threads=4, rounds=2, cells=600, scale=16, read_pairs=2, repeats=1)

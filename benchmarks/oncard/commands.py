@@ -13,6 +13,10 @@ from readwarp.device.backend import is_simulated
 CHR20 = Path(__file__).parent.parent / "data" / "sim_chr20" / "grch38.chr20_10M.fa.gz"
 LIMITS = ("256M", "512M", "1G", "2G", "4G", "8G")
 TOO_SMALL = 5  # exit code
+FACTS = {  # of `gpu` in metrics.json
+    "busy_share": "of 1", "batches": "", "vram_high_water_bytes": "bytes", "bytes_up": "bytes", "bytes_down": "bytes",
+    "mean_watts": "W",
+}  # fmt: skip
 
 
 def prepared(folder: Path, sizes: Sizes) -> tuple[Path, list[str]]:
@@ -83,10 +87,13 @@ def figures(name: str, metrics: dict) -> Figures:
 
 
 def busy(name: str, watch: Watch, kernels: dict[str, float], metrics: dict) -> Figures:
-    """Of the card: samples with a kernel running, power, and time of each kernel per second of the run."""
+    """Of the card: how often kernels ran, what the run says of it, time of each kernel per second of the run."""
     if watch.busy:
         yield f"{name}, card busy", fmean(watch.busy), "%"
-    if watch.watts:
-        yield f"{name}, power", fmean(watch.watts), "W"
+    for card in metrics.get("gpu", []):
+        step = f"{name}, {card['command']} on the card"
+        for fact, unit in FACTS.items():
+            if card.get(fact) is not None:
+                yield f"{step}, {fact}", card[fact], unit
     for kernel, spent in sorted(kernels.items()):
         yield f"{name}, kernel {kernel}", 100 * spent / metrics["wall_seconds"], "% of wall time"

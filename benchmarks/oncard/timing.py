@@ -91,11 +91,10 @@ def _recordable(stream: Any) -> Any:
 
 
 class Watch:
-    """Samples a card while a block runs: share of the samples in which a kernel ran, and watts."""
+    """Samples a card while a block runs: in which share of the time before did kernels run?"""
 
     def __init__(self, ordinal: int = 0) -> None:
         self.busy: list[int] = []  # percent
-        self.watts: list[float] = []
         self._handle, self._done = ctypes.c_void_p(), threading.Event()
         self._nvml = self._opened(ordinal)
 
@@ -117,10 +116,8 @@ class Watch:
         self._thread.join()
 
     def _look(self) -> None:
-        shares, milliwatts = (ctypes.c_uint * 2)(), ctypes.c_uint()
+        shares = (ctypes.c_uint * 2)()  # of kernels, of memory
         while self._nvml is not None and not self._done.is_set():
             if not self._nvml.nvmlDeviceGetUtilizationRates(self._handle, shares):
                 self.busy.append(shares[0])
-            if not self._nvml.nvmlDeviceGetPowerUsage(self._handle, ctypes.byref(milliwatts)):
-                self.watts.append(milliwatts.value / 1000)
             time.sleep(SAMPLE)

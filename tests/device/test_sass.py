@@ -20,7 +20,9 @@ needs_compilers = pytest.mark.skipif(
     reason="needs numba-cuda, nvidia-cuda-nvcc and nvidia-cuda-nvdisasm",
 )
 
-REGISTERS = {"pairhmm float32": 210, "pairhmm float64": 255, "pairwise score ": 168, "": 96}  # by how a name begins
+REGISTERS = {  # by how a kernel's name begins
+    "pairhmm float32": 210, "pairhmm float64": 255, "pairwise score ": 168, "pairwise trace x": 128, "": 96,
+}  # fmt: skip
 ON_STACK: dict[str, int] = {}  # bytes of arrays that a thread indexes
 INSTRUCTIONS = {  # kernel, capability: per cell (pair of cells when packed) at most, of these on the ALU at most
     ("pairwise score s16x2 x 20", 90): (8.5, 6.0),
@@ -30,6 +32,9 @@ INSTRUCTIONS = {  # kernel, capability: per cell (pair of cells when packed) at 
     ("pairwise score half2 x 20", 80): (12.3, 6.5),
     ("pairwise score half2 x 10", 80): (13.2, 6.8),
     ("pairwise score int32 x 20", 90): (8.5, 6.0),
+    ("pairwise trace x 8", 90): (22.0, 11.5),
+    ("pairwise trace x 16", 90): (19.5, 10.2),
+    ("pairwise trace x 32", 90): (18.0, 9.3),
     ("pairhmm float32 x 20", 90): (6.5, 0.5),
     ("pairhmm float32 x 16", 90): (6.9, 0.6),
     ("pairhmm float32 x 12", 90): (7.3, 0.8),

@@ -54,6 +54,18 @@ def test_modes_and_shapes(kind, mode, traceback, tiny):
     assert (same_on_both(*pairs, mode=mode, traceback=traceback).score != 0).any()
 
 
+@pytest.mark.parametrize(("form", "oldest"), [("int32", (0, 0)), ("half2", (8, 0)), ("s16x2", (9, 0))])
+@pytest.mark.parametrize("kind", SHAPES)
+def test_every_form_that_the_card_can_run(form, oldest, kind, tiny, monkeypatch):
+    from readwarp.device.jit import cuda
+    from readwarp.pairwise import cuda_local
+
+    if not tiny and tuple(cuda.get_current_device().compute_capability) < oldest:
+        pytest.skip(f"{form} needs compute capability {oldest[0]}.{oldest[1]}")
+    monkeypatch.setattr(cuda_local, "chosen_form", lambda: form)
+    same_on_both(*related(SHAPES[kind][tiny], np.random.default_rng(6), unknown=0.01), mode="local")
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_unknown_bases_and_odd_lengths(mode, tiny):
     rng = np.random.default_rng(2)

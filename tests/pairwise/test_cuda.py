@@ -1,8 +1,4 @@
-"""The CUDA kernels: the bytes of the CPU lanes under the simulator, and registers and spills without a device."""
-
-import os
-import subprocess
-import sys
+"""Pairs on CUDA: the bytes of the CPU lanes under the simulator."""
 
 import numpy as np
 import pytest
@@ -33,47 +29,3 @@ def test_the_python_interface():
         host, device = (pairwise(queries, targets, mode=mode, traceback=True, device=d) for d in ("cpu", "cuda"))
         assert host.score.tolist() == device.score.tolist()
         assert [host.cigar_string(k) for k in range(3)] == [device.cigar_string(k) for k in range(3)]
-
-
-COMPILE = """
-import glob, os, re, subprocess, sys, tempfile
-from importlib.util import find_spec
-from types import SimpleNamespace
-from numba import cuda, types
-from numba.cuda import dispatcher
-from readwarp.pairwise import cuda as engine
-cc = tuple(int(n) for n in sys.argv[1:])
-dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=cc)  # of the rules that kernels call
-u8, i32, i64, u32 = types.uint8, types.int32, types.int64, types.uint32
-array = lambda dtype, axes=1: types.Array(dtype, axes, "C")
-sequences = [array(u8), array(i64), array(i64)] * 2 + [array(i64)]
-costs = [i64] * 5 + [array(i32), types.boolean, i64, array(i32, 2), array(i32, 2)]
-kernels = {
-    engine.score_threads: [*sequences, *costs, *[array(i32)] * 3],
-    engine.trace_threads: [
-        *sequences, *[array(i32)] * 3, array(i64, 2), *costs, array(u8, 2), array(i64, 2), array(u32)
-    ],
-}
-for kernel, arguments in kernels.items():
-    ptx, _ = cuda.compile_ptx(kernel.py_func, types.void(*arguments), cc=cc)
-    assert f".target sm_{cc[0]}{cc[1]}" in ptx and ".entry" in ptx
-    roots = find_spec("nvidia").submodule_search_locations if find_spec("nvidia") else []
-    tools = [path for root in roots for path in glob.glob(root + "/*/bin/ptxas")]
-    if tools:
-        with tempfile.TemporaryDirectory() as folder:
-            source = os.path.join(folder, "kernel.ptx")
-            open(source, "w").write(ptx)
-            command = [tools[0], f"-arch=sm_{cc[0]}{cc[1]}", "-v", source, "-o", os.path.join(folder, "kernel.cubin")]
-            report = subprocess.run(command, capture_output=True, text=True)
-            assert report.returncode == 0, report.stderr
-            registers, = re.findall(r"Used (\\d+) registers", report.stderr)
-            print(kernel.py_func.__name__, registers, re.findall(r"(\\d+) bytes spill", report.stderr))
-            assert int(registers) <= 96 and set(re.findall(r"(\\d+) bytes spill", report.stderr)) == {"0"}
-"""
-
-
-@pytest.mark.parametrize("capability", [("7", "5"), ("8", "0"), ("9", "0")], ids="".join)
-def test_compiles_without_a_device_and_without_spills(capability):
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
-    done = subprocess.run([sys.executable, "-c", COMPILE, *capability], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
