@@ -55,6 +55,9 @@ permuted = _instruction("prmt.b32 $0, $1, $2, $3;", _permuted)
 # The sum of the products of four signed bytes, and a number. dp4a
 dotted = _instruction("dp4a.s32.s32 $0, $1, $2, $3;", _dotted)
 
+# A product and a sum. mad.lo
+scaled = _instruction("mad.lo.s32 $0, $1, $2, $3;", lambda a, b, c: _signed(int(a) * int(b) + int(c)))
+
 # Nibbles pushed to the right by one; the lowest of `following` comes in. shf.r
 nibble_pushed = _instruction(
     "shf.r.wrap.b32 $0, $1, $2, 4;",

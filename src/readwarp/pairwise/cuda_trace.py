@@ -23,7 +23,7 @@ from numpy import ndarray
 
 from readwarp.device.backend import is_simulated
 from readwarp.device.cuda_scan import exclusive_scan
-from readwarp.device.instructions import dotted, nibble_pushed, permuted
+from readwarp.device.instructions import dotted, nibble_pushed, permuted, scaled
 from readwarp.device.jit import cuda
 from readwarp.device.memory import current
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
@@ -98,14 +98,14 @@ else:
 
 
 @cuda.jit(device=True)
-def cell(diagonal, gains, byte, E, F, gap_open, floor, is_local, answers):
+def cell(diagonal, gains, byte, E, F, opening, one, floor, is_local, answers):
     """(H, E of the cell below, F of the cell to the right, answers with those of this cell behind)."""
     m = dotted(gains, np.int32(1 << 8 * byte), diagonal)
     if is_local:
         m = max(floor, m)
     md = max(m, E)
     h = max(md, F)
-    opened = np.int32(md - gap_open)
+    opened = scaled(md, one, opening)
     gaps = permuted(np.int32(F - opened), np.int32(E - opened), np.int32(SIGNS))
     best = permuted(np.int32(md - h), np.int32(m - md), np.int32(SIGNS))
     if byte & 1:
@@ -158,7 +158,7 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     threads per alignment; warp: threads per warp (of the simulator: per group); directions: int32.
     """
     cells, halves = 8 * words, 2 * words
-    none, never, e = np.int32(UNREACHED), np.int32(-UNREACHED), np.int32(gap_extend)
+    none, e, is_local = np.int32(UNREACHED), np.int32(gap_extend), mode == LOCAL
 
     @cuda.jit
     def fill_directions(
@@ -172,12 +172,12 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         number, lane = np.int32(thread // warp), np.int32(thread % warp)
         if number >= warps.shape[0]:
             return
-        rank = np.int32(lane % group)
+        rank, last = np.int32(lane % group), np.int32(group - 1)
         slot, rows = slot_of(geometry, begin, stop, number, lane, group, warp)
         first, columns = geometry[FIRST, slot], geometry[COLUMNS, slot]
         query = queries[starts[QUERY_AT, slot] :]
         target = targets[starts[TARGET_AT, slot] + first :]
-        place, steps = np.uint64(warps[number, 0] + lane), np.int32(warps[number, 1])
+        place, behind = np.uint64(warps[number, 0] + lane), np.int32(warps[number, 1] - rank)
         H = cuda.local.array(cells, np.int32)
         E = cuda.local.array(cells, np.int32)
         x = cuda.local.array(halves, np.int32)
@@ -187,29 +187,29 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         left = np.int32(first - geometry[SHIFT, slot] + rank * cells)  # column of the first cell in row 0
         floor = np.int32(e * (rank * cells - 2 * rank))
         set_borders(H, E, window, query, row, left, first, columns, floor, gap_open, e, bonus, mode)
-        F, base = none, code_of(target, row, rows, OUTSIDE)
-        column, step = np.int32(left + row + cells), np.int32(0)  # behind the window
-        while step < steps:
+        one = np.int32(group > 0)  # which the compiler does not know, so that the product is made on the FMA pipe
+        F, base, column = none, code_of(target, row, rows, OUTSIDE), np.int32(left + row + cells)
+        while row < behind:
             F = of_last(F)
             if rank == 0:
                 F = none
             low, high = profile[2 * base], profile[2 * base + 1]
-            opening = gap_open
-            if mode != LOCAL and row < 0:
-                opening = never
+            opening = np.int32(-gap_open)
+            if not is_local and row < 0:
+                opening = none
             base, following = code_of(target, np.int32(row + 1), rows, OUTSIDE), code_of(query, column, columns, PAD)
             for w in range(words):
                 x[2 * w] = permuted(low, high, window[w])
                 x[2 * w + 1] = permuted(low, high, np.int32(window[w] >> 16))
                 answers[w] = np.int32(0)
-            H[0], E[0], F, answers[0] = cell(H[0], x[0], 0, E[1], F, opening, floor, mode == LOCAL, answers[0])
+            H[0], E[0], F, answers[0] = cell(H[0], x[0], 0, E[1], F, opening, one, floor, is_local, answers[0])
             from_right = of_next(E[0])
-            if rank == group - 1:
+            if rank == last:
                 from_right = none
             for n in range(1, cells):
                 above = E[n + 1] if n + 1 < cells else from_right
                 H[n], E[n], F, answers[n >> 3] = cell(
-                    H[n], x[n >> 2], n & 3, above, F, opening, np.int32(floor + n * e), mode == LOCAL, answers[n >> 3]
+                    H[n], x[n >> 2], n & 3, above, F, opening, one, np.int32(floor + n * e), is_local, answers[n >> 3]
                 )
             if np.uint32(row) < np.uint32(rows):
                 for w in range(words):
@@ -217,7 +217,7 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
             for w in range(words):
                 window[w] = nibble_pushed(window[w], window[w + 1] if w + 1 < words else following)
             place, floor = place + np.uint64(words * warp), np.int32(floor + 2 * e)
-            column, row, step = np.int32(column + 1), np.int32(row + 1), np.int32(step + 1)
+            column, row = np.int32(column + 1), np.int32(row + 1)
 
     return fill_directions
 

@@ -21,7 +21,7 @@ LETTERS = 6  # codes 0 to 5: A C G T, N, and the N of the reference
 
 WARP = 32
 GROUPS = (1, 2, 3, 4, 5, 6, 8, 10, 16, 32)  # threads per pair
-STEP = {1: 173, 2: 306, 4: 569}  # by words of eight diagonals per thread: instructions of a step on sm_90
+STEP = {1: 169, 2: 303, 4: 568}  # by words of eight diagonals per thread: instructions of a step on sm_90
 FULL = 1024  # warps that keep a large card busy: fewer take as long
 WIDEST = 8 * max(STEP) * max(GROUPS)  # diagonals
 LARGEST = 1 << 28  # a score beyond it might meet UNREACHED
