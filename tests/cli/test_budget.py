@@ -5,7 +5,10 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from readwarp.align.extend import cuda as extend
 from readwarp.cli.budget import (
+    LEAST_ENGINE,
+    ON_CARD,
     PINNED_BYTES,
     card_of,
     planned_batches,
@@ -21,6 +24,7 @@ from readwarp.device.memory import PINNED
 from readwarp.errors import MemoryBudgetError
 from readwarp.index import Index
 from readwarp.metrics import Metrics
+from readwarp.pairwise import cuda_local
 from readwarp.stream.plan import LEAST_ON_CARD, CardPlan
 
 GB, MB = 1 << 30, 1 << 20
@@ -73,6 +77,16 @@ def test_too_little_vram_states_the_minimum(index):
     assert caught.value.exit_code == 5
     least = card_of(index).reference + workspace_bytes(LEAST_ON_CARD, False)
     assert planned(index, least).device_bytes == least
+
+
+@pytest.mark.parametrize("bases", [1, LEAST_ON_CARD, 1 << 18, 1 << 22, 1 << 24])
+def test_a_workspace_has_room_for_what_its_steps_say(bases):
+    reads = -(-bases // 150)
+    pairs = int(reads * ON_CARD.pairs_per_read)
+    engine = cuda_local.device_bytes(pairs, ON_CARD.window)
+    assert engine <= pairs * ON_CARD.bytes_per_pair + LEAST_ENGINE
+    scored = engine + extend.window_bytes(pairs, pairs * ON_CARD.window)[0] + extend.oriented_bytes(bases) + bases
+    assert scored <= workspace_bytes(bases, False) <= workspace_bytes(bases, True)
 
 
 def arrays(*values) -> int:

@@ -3,6 +3,6 @@
     reader thread -> at most `depth` batches ahead -> worker threads -> writer (the calling thread), in input order
 
 `plan` says how many bases a batch may have and how many batches may be in flight; `runner` moves them; `training` gives
-every batch the insert-size model of its source; `halving` splits a batch that was too much for a card. None of them
-knows what a step does.
+every batch the insert-size model of its source; `halving` splits a batch that was too much for a card; `worth` says
+from which size on a job pays on one. None of them knows what a step does.
 """
