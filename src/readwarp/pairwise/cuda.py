@@ -118,6 +118,8 @@ def trace_by_threads(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: 
     runs = most_runs(ends.query_stop, ends.target_stop, reached, costs, mode).astype(np.int64)
     order = np.lexsort((ends.query_stop, widths))
     order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
+    if not order.size:
+        return finished(ends, reached, costs, mode, traced, cigar)
     traced[order, 4] = used + np.cumsum(runs[order]) - runs[order]
     bytes_of = (ends.query_stop + widths) * np.minimum(ends.query_stop, widths) // 2 + 1
     with current().frame() as workspace:
