@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src" / "readwarp").rglob("*.py"))
 LINES, FUNCTION_LINES = 400, 70
 
-# cli -> align | call | report -> pairwise | index -> stream | device | formats -> batches, config, errors, metrics, ragged
+# cli -> align | call | report -> pairwise | index -> stream | device | formats -> batches, config, errors, metrics ...
 LAYERS = [
     {"cli"},
     {"align", "call", "report"},
@@ -72,6 +72,12 @@ def test_numba_has_one_door(path):
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_kernels_for_cards_are_kept_on_disk(path):
+    """Whatever is no function of the card alone is a `cuda_kernel`."""
+    assert "@cuda.jit\n" not in path.read_text(), f"{name_of(path)}: use readwarp.device.jit.cuda_kernel"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_files_and_functions_stay_small(path):
     text = path.read_text()
     assert text.count("\n") <= LINES
@@ -86,6 +92,7 @@ def test_every_source_is_known_to_a_layer():
     assert {path.relative_to(ROOT / "src" / "readwarp").parts[0].removesuffix(".py") for path in SOURCES} <= known
 
 
+HEAVY = ("numpy", "numba", "llvmlite", "pysam", "rich", "Bio", "isal", "dnaio", "matplotlib", "jinja2", "shtab")
 COMMANDS = ["", "run", "index", "align", "merge", "call", "genotype", "report", "pairwise", "doctor", "completion"]
 
 
@@ -94,7 +101,7 @@ def test_help_imports_nothing_heavy(command):
     code = (
         "import sys; from readwarp.cli import main;"
         f"assert main({[*command.split(), '--help']!r}) == 0;"
-        "heavy = {'numpy', 'numba', 'llvmlite', 'pysam', 'rich', 'Bio', 'isal', 'dnaio', 'matplotlib', 'jinja2'} & set(sys.modules);"
+        f"heavy = {set(HEAVY)!r} & set(sys.modules);"
         "sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

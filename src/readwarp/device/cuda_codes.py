@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from readwarp.device.backend import is_simulated
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace
 
 BLOCK = 8 if is_simulated() else 256
@@ -33,7 +33,7 @@ def with_replaced(values: Any, code: int, other: int, workspace: Workspace) -> A
     return out
 
 
-@cuda.jit
+@cuda_kernel
 def find_highest(values, found):
     most = np.int32(-1)
     for k in range(cuda.grid(1), values.size, cuda.gridsize(1)):
@@ -41,7 +41,7 @@ def find_highest(values, found):
     cuda.atomic.max(found, 0, most)
 
 
-@cuda.jit
+@cuda_kernel
 def replace_code(values, code, other, out):
     for k in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         out[k] = other if values[k] == code else values[k]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, rounded
 
 THREADS = 64
@@ -50,7 +50,7 @@ def sum_from(sizes, first):
     return total
 
 
-@cuda.jit
+@cuda_kernel
 def sum_tiles(sizes, sums):
     """The sum of each tile; a block per tile."""
     partial = cuda.shared.array(THREADS, np.int64)
@@ -64,7 +64,7 @@ def sum_tiles(sizes, sums):
         sums[tile] = total
 
 
-@cuda.jit
+@cuda_kernel
 def scan_tiles(sizes, sums, offsets):
     """Offsets of each tile's rows; the thread that has the last row also writes where it ends."""
     partial = cuda.shared.array(THREADS, np.int64)

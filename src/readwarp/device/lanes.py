@@ -124,7 +124,7 @@ _PTX: dict[str, dict[str, tuple[str, int]]] = {
 
 
 def _instructions(form: str) -> Lanes:
-    return Lanes(**{name: _intrinsic(name, *ptx) for name, ptx in (_SAME | _PTX[form]).items()})
+    return Lanes(**{name: _intrinsic(f"{form} {name}", *ptx) for name, ptx in (_SAME | _PTX[form]).items()})
 
 
 def _intrinsic(name: str, ptx: str, arguments: int) -> Any:
@@ -133,12 +133,12 @@ def _intrinsic(name: str, ptx: str, arguments: int) -> Any:
     from numba.core import types
     from numba.cuda.extending import intrinsic
 
-    word = ir.IntType(32)
-    own = " .reg .b32 t, u, m, c; .reg .b16 l, h; "
-    asm = ir.InlineAsm(ir.FunctionType(word, [word] * arguments), f"{{{own}{ptx} }}", "=r" + ",r" * arguments)
-    result = types.int32 if name in ("first", "second") else types.uint32
+    text = f"{{ .reg .b32 t, u, m, c; .reg .b16 l, h; {ptx} }}"
+    result = types.int32 if name.endswith((" first", " second")) else types.uint32
 
     def codegen(context, builder, signature, values):
+        word = ir.IntType(32)
+        asm = ir.InlineAsm(ir.FunctionType(word, [word] * arguments), text, "=r" + ",r" * arguments)
         return builder.call(asm, values)
 
     def of_one(typing, a):
@@ -150,7 +150,9 @@ def _intrinsic(name: str, ptx: str, arguments: int) -> Any:
     def of_three(typing, a, b, c):
         return result(*[types.uint32] * 3), codegen
 
-    return intrinsic((of_one, of_two, of_three)[arguments - 1])
+    made = intrinsic((of_one, of_two, of_three)[arguments - 1])
+    made._set_uuid(f"readwarp {name}: {ptx}")  # one by chance would hide the kernels that hold it from their disk cache
+    return made
 
 
 def twins_of(form: str) -> Lanes:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise.cpu import NO_MATRIX, checked, finished, score_empty, strays_of, trace_empty, without_end_bonus
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
@@ -178,7 +178,7 @@ def gain_of(query_code, target_code, match, mismatch, matrix, tabular):
     return np.int32(match) if query_code == target_code else np.int32(-mismatch)
 
 
-@cuda.jit
+@cuda_kernel
 def score_threads(
     queries, query_starts, query_lengths, targets, target_starts, target_lengths, order,
     match, mismatch, gap_open, gap_extend, bonus, matrix, tabular, mode, H, E, score, query_stop, target_stop,
@@ -217,7 +217,7 @@ def score_threads(
     score[pair], query_stop[pair], target_stop[pair] = best, best_column, best_row
 
 
-@cuda.jit
+@cuda_kernel
 def trace_threads(
     queries, query_starts, query_lengths, targets, target_starts, target_lengths, order,
     reached, query_stop, target_stop, strays,

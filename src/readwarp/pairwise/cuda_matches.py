@@ -6,7 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.backend import is_simulated
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.ragged import offsets_of
 
@@ -31,7 +31,7 @@ def split_matches(
         return workspace.download(out)[0], out_offsets
 
 
-@cuda.jit
+@cuda_kernel
 def split_runs(
     queries, query_starts, targets, target_starts, cigar, offsets, runs, out_offsets, out, is_written
 ):  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from readwarp.device.backend import is_simulated
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.lanes import keys_of, lanes_of, pairs_of
 from readwarp.pairwise.scalar import OVERFLOWN
 
@@ -66,7 +66,7 @@ else:
         return cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
 
 
-@cuda.jit
+@cuda_kernel
 def lay_rows(targets, starts, lengths, stream, stream_starts, margin, pairs, threads):
     """Codes of each tile's rows, first | second << 3, OUTSIDE beside, `margin` rows before; so many threads each."""
     thread = cuda.grid(1)
@@ -219,7 +219,7 @@ def score_kernel(form: str, columns: int) -> Any:
     set_columns, do_rows, report = _setting(form, columns), _rows(form, columns), _report(form, columns)
     plus, first, second, is_half = lanes.plus, lanes.first, lanes.second, form == "half2"
 
-    @cuda.jit
+    @cuda_kernel
     def score_tiles(
         queries, query_starts, query_lengths, stream, stream_starts, target_lengths, numbers, limits, group,
         found,

@@ -24,7 +24,7 @@ from numpy import ndarray
 from readwarp.device.backend import is_simulated
 from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.instructions import dotted, nibble_pushed, permuted, scaled
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 from readwarp.pairwise.scalar import (
@@ -160,7 +160,7 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     cells, halves = 8 * words, 2 * words
     none, e, is_local = np.int32(UNREACHED), np.int32(gap_extend), mode == LOCAL
 
-    @cuda.jit
+    @cuda_kernel
     def fill_directions(
         queries, targets, starts, geometry, warps, gains, begin, stop, group, warp, gap_open, bonus, directions
     ):
@@ -232,7 +232,7 @@ def push(runs, at, number, taken, length):
     return np.int32(number + 1)
 
 
-@cuda.jit
+@cuda_kernel
 def walk_back(
     queries, targets, starts, geometry, warps, directions, begin, stop, group, warp, words,
     match, mismatch, gap_open, gap_extend, mode, runs, outcome,
@@ -289,7 +289,7 @@ def walk_back(
     outcome[LEFT, pair], outcome[RUNS, pair] = left, number
 
 
-@cuda.jit
+@cuda_kernel
 def copy_runs(geometry, starts, offsets, runs, cigar):
     """The runs of a slot to their place among those of all pairs, first run first."""
     slot = cuda.grid(1)

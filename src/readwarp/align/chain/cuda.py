@@ -32,7 +32,7 @@ from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device import cuda_scan
 from readwarp.device.cuda_launch import WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
 
 COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32, np.int32)  # of Chains, from the starts on
@@ -68,7 +68,7 @@ def device_bytes(reads: int, anchors: int, chains: int) -> int:
     return per_anchor + per_read + max(cuda_scan.device_bytes(reads), columns)
 
 
-@cuda.jit
+@cuda_kernel
 def chain_reads(
     read_offsets, anchors, anchor_offsets, contig_offsets, k, max_gap, max_chains, drop, scores, parents, rows, found
 ):  # fmt: skip
@@ -239,7 +239,7 @@ def copy_row(rows, source, target):
         rows[target, column] = rows[source, column]
 
 
-@cuda.jit
+@cuda_kernel
 def close_up(
     starts, rows, chain_offsets, reference_start, reference_stop, query_start, query_stop, strand, score, anchors
 ):

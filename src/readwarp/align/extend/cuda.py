@@ -24,7 +24,7 @@ from readwarp.align.extend.scalar import ungapped_is_best
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.cuda_launch import WARP, threads_for
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
 from readwarp.index.bases import complement
 from readwarp.pairwise import cuda as pairwise
@@ -141,7 +141,7 @@ def reference_code(packed, position):
     return np.uint8(base + (base >> 2))
 
 
-@cuda.jit
+@cuda_kernel
 def orient_reads(bases, offsets, oriented):
     """Each read as it is and, behind all of them, its reverse complement; a warp per read, so that it moves lines."""
     thread = cuda.grid(1)
@@ -155,7 +155,7 @@ def orient_reads(bases, offsets, oriented):
         oriented[bases.size + first + last - i] = complement(base)
 
 
-@cuda.jit
+@cuda_kernel
 def unpack_windows(packed, begins, offsets, bases):
     """Bases of the windows, one a byte; a warp per window."""
     thread = cuda.grid(1)
@@ -179,7 +179,7 @@ def lies_elsewhere(oriented, query_at, length, packed, start, stop, place):
     return False
 
 
-@cuda.jit
+@cuda_kernel
 def score_ungapped(
     oriented, starts, lengths, window_starts, window_stops, diagonals, packed,
     match, mismatch, gap_open, gap_extend, bonus, score, query_stop, reference_stop, status,
@@ -212,7 +212,7 @@ def score_ungapped(
             query_stop[c], reference_stop[c], status[c] = stop, diagonal + stop, UNGAPPED
 
 
-@cuda.jit
+@cuda_kernel
 def trace_ungapped(
     oriented, starts, lengths, score, query_stop, reference_stop, status, packed,
     match, mismatch, gap_open, gap_extend, bonus, raw, query_start, edit_distance,

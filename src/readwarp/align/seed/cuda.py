@@ -13,7 +13,7 @@ from readwarp.config import MAX_READ_LENGTH, SeedParameters
 from readwarp.device import cuda_scan
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for, warps_for
 from readwarp.device.cuda_scan import exclusive_scan, total_of
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
 from readwarp.index import Index
 from readwarp.index.syncmers import bucket_of, mask_of, mix, order, push, push_complement, tag_of
@@ -73,7 +73,7 @@ def slot_of(read_offsets, read, t):
     return read_offsets[read] // (t + 1) + read
 
 
-@cuda.jit
+@cuda_kernel
 def sketch_reads(bases, read_offsets, k, s, t, hashes, queries, seed_counts, status):
     """Syncmers of each read, the same as `index.syncmers.sketch` finds; a seed's query is position << 1 | strand."""
     ring = cuda.shared.array((RING, THREADS), np.uint32)
@@ -107,7 +107,7 @@ def sketch_reads(bases, read_offsets, k, s, t, hashes, queries, seed_counts, sta
         queries[slot] = EMPTY
 
 
-@cuda.jit
+@cuda_kernel
 def look_up(seeds, queries, bucket_starts, tags, bucket_bits):
     """In place of each hash: its first entry << 32 | number of entries. A thread per slot, so all are under way."""
     slot = cuda.grid(1)
@@ -138,7 +138,7 @@ def count_of(seed):
     return np.int64(seed & np.uint64(0xFFFFFFFF))
 
 
-@cuda.jit
+@cuda_kernel
 def choose(
     read_offsets, t, seed_counts, seeds, max_hits, rescue_hits, max_anchors, rows, sizes, repetitive
 ):  # fmt: skip
@@ -166,7 +166,7 @@ def choose(
         row += count if count <= cap else 0
 
 
-@cuda.jit
+@cuda_kernel
 def emit(
     read_offsets, k, t, seed_counts, seeds, queries, rows, tags, positions, starts, found, sizes
 ):  # fmt: skip
@@ -225,7 +225,7 @@ def leave_out_weak(found, size, lane, support, cells):
     return cells[KEPT]
 
 
-@cuda.jit
+@cuda_kernel
 def sort_anchors(found, starts, anchors, anchor_offsets):
     """Each read's anchors to their final place, in ascending order; a warp per read."""
     near = cuda.shared.array(SORTED, np.uint64)

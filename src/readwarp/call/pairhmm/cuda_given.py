@@ -16,7 +16,7 @@ from readwarp.call.pairhmm.pairs import Items, Sums, by_logarithms, solve
 from readwarp.call.pairhmm.scalar import UNKNOWN
 from readwarp.device.arrays import is_on_card
 from readwarp.device.backend import is_simulated
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
 
 THREADS = 8 if is_simulated() else 128
@@ -67,7 +67,7 @@ def with_margins(bases: Any, offsets: ndarray, workspace: Workspace) -> tuple[An
     return out, workspace.download(known)[0].astype(bool)
 
 
-@cuda.jit
+@cuda_kernel
 def copy_between(values, margin, out):
     """out: 0, then the values from `margin` on, then 0."""
     k = cuda.grid(1)
@@ -75,7 +75,7 @@ def copy_between(values, margin, out):
         out[k] = values[k - margin] if margin <= k < margin + values.size else 0
 
 
-@cuda.jit
+@cuda_kernel
 def find_unknown(bases, offsets, known):
     """known[h] = 0 where haplotype h has an unknown base; a block per haplotype."""
     haplotype = cuda.blockIdx.x

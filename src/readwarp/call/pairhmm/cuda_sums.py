@@ -39,14 +39,14 @@ from readwarp.call.pairhmm.scalar import (
     is_enough,
     row_constants,
 )
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 
 READ, LENGTH, HAPLOTYPE, SIZE, AGAIN = range(5)  # columns of places
 BLOCK = 64  # threads
 SYMBOLS = {4: 4, 8: 5}  # bases of a haplotype, by the bytes of a number; only float64 knows unknown ones
 
 
-@cuda.jit
+@cuda_kernel
 def fill_tables(bases, qualities, gap_open, gap_extend, offsets, probability, narrow, wide):
     """Constants of a read's rows, in float32 and float64 [bases, COLUMNS]; a block per read."""
     begin, stop = offsets[cuda.blockIdx.x], offsets[cuda.blockIdx.x + 1]
@@ -61,7 +61,7 @@ def fill_tables(bases, qualities, gap_open, gap_extend, offsets, probability, na
             narrow[i, column] = wide[i, column] = constants[column]
 
 
-@cuda.jit
+@cuda_kernel
 def find_small(number, least, places, segments, chosen, sums):
     """Append the pairs whose sum is too small for float32 to the launch that does them again, if there is one.
 
@@ -95,7 +95,7 @@ def sum_kernel(rows: int, bytes_each: int) -> Any:
     least_normal, scale = 2.0 ** FLOOR_BITS[bytes_each], 2.0 ** SCALE_BITS[bytes_each]
     mask, sign = (3, 1.0) if bytes_each == 4 else (255, -1.0)
 
-    @cuda.jit
+    @cuda_kernel
     def sum_pairs(bases, tables, haplotypes, launch, group, places, segments, chosen, sums):
         """Sum of M + X over the last row of each pair of one launch, a group of threads for each."""
         thread, own = np.int32(cuda.grid(1)), np.uint32(cuda.threadIdx.x)

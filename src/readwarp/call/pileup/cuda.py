@@ -13,7 +13,7 @@ from readwarp.call.pileup.events import Events, assemble, new_events
 from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, rotated
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
-from readwarp.device.jit import cuda
+from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 
 BLOCK = 128  # threads
@@ -47,7 +47,7 @@ def count_window(
     return assemble(reads, Events(host_events.offsets, *moved), counts, quality_sums, start, stop)
 
 
-@cuda.jit
+@cuda_kernel
 def count_bases(
     position, reference_stop, reach, flag, cigar, cigar_offsets, bases, qualities, read_offsets,
     start, stop, min_base_quality, max_depth,
@@ -108,7 +108,7 @@ def count_bases(
                 r, quality = r + (length if operation == SKIP else 0), 0
 
 
-@cuda.jit
+@cuda_kernel
 def shift_events(reference, start, bases, event_position, event_length, event_query, event_shift):
     """Move one event left while the base before it equals its last base."""
     event = cuda.grid(1)

@@ -4,6 +4,7 @@ import sys
 from contextlib import redirect_stderr
 
 import pysam
+import pysam.bcftools
 
 with open(snakemake.log[0], "w") as log, redirect_stderr(log):  # noqa: F821
     try:
