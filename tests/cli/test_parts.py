@@ -112,6 +112,33 @@ def test_what_cannot_be_merged(lanes, reference, tmp_path, capsys):
     assert "truncated" in capsys.readouterr().err and not out.exists()
 
 
+def test_parts_of_other_runs_are_refused(lanes, reference, tmp_path, capsys):
+    """Other options, other reads; the same ones under another path are the same run."""
+    copied = tmp_path / "node2"
+    copied.mkdir()
+    reads = files(lanes, 1)
+    copies = [copied / path.name for path in reads]
+    for path, copy in zip(reads, copies, strict=True):
+        copy.write_bytes(path.read_bytes())
+    group = ("-R", r"@RG\tID:x\tSM:s")
+
+    def part(number, name, reads, *options):
+        made = tmp_path / name
+        given = ["align", reference, *reads, *group, "--part", f"{number}/2", "-o", made, *options, *OPTIONS]
+        assert run_main(given) == 0
+        return made
+
+    first, out = part(1, "1.bam", reads), tmp_path / "out.bam"
+    others = [part(2, "B.bam", reads, "-B", "5"), part(2, "reads.bam", files(lanes, 2))]
+    for other in others:
+        assert run_main(["merge", first, other, "-o", out, "-q"]) == 3
+        assert f"{other}: is of another run than {first}" in capsys.readouterr().err
+    assert run_main(["merge", first, part(2, "2.bam", copies), "-o", out, "-q"]) == 0
+    again = tmp_path / "again.bam"
+    assert run_main(["align", reference, first, "-o", again, *OPTIONS]) == 0
+    assert run_main(["merge", again, "-o", tmp_path / "third.bam", "-q"]) == 0  # made of a part, and is none
+
+
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/2"])
 def test_parts_that_are_none(text, lanes, reference, tmp_path, capsys):
     code = run_main(["align", reference, *files(lanes, 1), f"--part={text}", "-o", tmp_path / "o.bam", "-q"])

@@ -1,5 +1,6 @@
 """Runs that are stopped and resumed end in the bytes of an undisturbed run; two processes never share an output."""
 
+import errno
 import json
 import os
 import signal
@@ -39,8 +40,11 @@ def reads(tmp_path_factory):
     return [folder / "m_1.fq", folder / "m_2.fq"]
 
 
-def stopped(number, arguments, wait_for_segments=1):
-    """Start a slowed run, and end it with this signal when so many segments are complete; its exit code."""
+def stopped(number, arguments, wait_for_segments=1, again=None):
+    """Start a slowed run, and end it with this signal when so many segments are complete; its exit code.
+
+    again: another signal right behind it.
+    """
     folder = Path(f"{arguments[arguments.index('-o') + 1]}.unfinished")
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
     command = [sys.executable, "-c", SLOWED, *map(str, arguments)]
@@ -51,7 +55,12 @@ def stopped(number, arguments, wait_for_segments=1):
             assert time.monotonic() - started < 120
             time.sleep(0.02)
         process.send_signal(number)
-        return process.wait(60)
+        if again:
+            time.sleep(0.005)
+            process.send_signal(again)
+        code = process.wait(60)
+        assert b"Traceback" not in process.stderr.read()
+        return code
 
 
 @pytest.mark.parametrize(
@@ -92,6 +101,32 @@ def test_stopped_twice_with_other_batches(reads, reference, tmp_path):
     assert run_main([*arguments, "-q"]) == 0
     assert run_main(["align", reference, *reads, "-o", tmp_path / "whole.bam", *OPTIONS, "-q"]) == 0
     assert (tmp_path / "out.bam").read_bytes() == (tmp_path / "whole.bam").read_bytes()
+
+
+@pytest.mark.parametrize("again", [signal.SIGTERM, signal.SIGUSR1])
+def test_told_twice(again, reads, reference, tmp_path):
+    """As timeout(1) and SLURM do: the second signal does not disturb what the first one has begun."""
+    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *OPTIONS, "--resume"]
+    assert stopped(signal.SIGTERM, arguments, again=again) == 143
+    assert not list((tmp_path / "out.bam.unfinished").glob("*.partial"))
+
+
+def test_counts_are_those_of_an_undisturbed_run(reads, reference, tmp_path):
+    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *OPTIONS, "--resume"]
+    assert stopped(signal.SIGKILL, arguments) == -9
+    assert stopped(signal.SIGKILL, arguments, wait_for_segments=3) == -9
+    assert run_main([*arguments, "--metrics", tmp_path / "out.json", "-q"]) == 0
+    whole = ["align", reference, *reads, "-o", tmp_path / "whole.bam", *OPTIONS]
+    assert run_main([*whole, "--metrics", tmp_path / "whole.json", "-q"]) == 0
+    resumed, undisturbed = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("out", "whole"))
+    for name in ("reads", "mapped", "proper", "batches", "records_all"):
+        assert resumed["counts"][name] == undisturbed["counts"][name], name
+    assert resumed["counts"].keys() == undisturbed["counts"].keys()
+    assert resumed["flagstat"] == undisturbed["flagstat"]
+    assert resumed["insert_sizes"] == undisturbed["insert_sizes"]
+    earlier = resumed["reads_of_earlier_runs"]
+    assert 0 < earlier < 4000 and "reads_of_earlier_runs" not in undisturbed
+    assert resumed["reads_per_second"] == pytest.approx((4000 - earlier) / resumed["align_seconds"], rel=0.05, abs=2)
 
 
 def test_a_full_disk(reads, reference, tmp_path, monkeypatch, capsys):
@@ -140,6 +175,36 @@ def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsy
     assert not list((tmp_path / "out").glob("*.aligned.json"))
 
 
+def test_run_calls_from_its_own_alignments_only(reads, reference, tmp_path, monkeypatch):
+    """Another run has replaced them meanwhile."""
+    from readwarp.call import pipeline
+
+    out = tmp_path / "out"
+    arguments = ["run", reference, *reads, "-o", out, *OPTIONS, "--no-report", "-q"]
+
+    def fails(*given, **named):
+        raise OSError(28, "No space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "call_variants", fails)
+        assert run_main([*arguments, "--resume"]) == 1
+        assert (out / "m.bam.aligned.json").exists()
+        assert run_main([*arguments, "--min-score", "60", "--force"]) == 1
+    assert not (out / "m.bam.aligned.json").exists()
+    assert run_main([*arguments, "--resume"]) == 0
+    assert run_main(["run", reference, *reads, "-o", tmp_path / "other", *OPTIONS, "--no-report", "-q"]) == 0
+    assert (out / "m.bam").read_bytes() == (tmp_path / "other" / "m.bam").read_bytes()
+
+
+def test_run_does_not_begin_anew_where_all_is_done(reads, reference, tmp_path, capsys):
+    arguments = ["run", reference, *reads, "-o", tmp_path / "out", "--resume", *OPTIONS, "--no-report", "-q"]
+    assert run_main(arguments) == 0
+    written = (tmp_path / "out" / "m.bam").stat().st_mtime_ns
+    assert run_main(arguments) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert (tmp_path / "out" / "m.bam").stat().st_mtime_ns == written
+
+
 @pytest.mark.parametrize("arguments", [("-",), ("x.fq",)])
 def test_what_cannot_be_resumed(arguments, reference, tmp_path, capsys):
     (tmp_path / "x.fq").write_text("")
@@ -158,4 +223,24 @@ def test_one_process_an_output(reads, reference, tmp_path, capsys):
     (tmp_path / "out.bam.lock").write_text("")  # of a process that was killed
     with locked(out):
         pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_stdout_needs_no_lock(tmp_path, monkeypatch):
+    """Nor a folder that can be written to."""
+    monkeypatch.chdir(tmp_path)
+    with locked(Path("-")), locked(None), locked(Path("/dev/stdout")):
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_file_system_without_locks(tmp_path, monkeypatch, caplog):
+    from readwarp.formats import lock
+
+    def unknown(*arguments):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(lock.fcntl, "flock", unknown)
+    with caplog.at_level("WARNING"), locked(tmp_path / "out.bam"):
+        pass
+    assert "has no locks (Function not implemented)" in caplog.text
     assert not list(tmp_path.iterdir())

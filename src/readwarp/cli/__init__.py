@@ -11,6 +11,7 @@ import shlex
 import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from importlib import import_module
 from types import FrameType
@@ -38,6 +39,8 @@ example:
 `readwarp COMMAND --help` shows the options of one command.
 exit codes: 0 fine, 1 internal error, 2 usage, 3 bad input, 4 device not usable, 5 not enough memory, 130 / 143 stopped
 """
+PATIENCE = 10.0  # seconds in which a second signal says no more than the first
+_told = -PATIENCE
 
 
 class Terminated(BaseException):
@@ -148,4 +151,10 @@ def _is_verbose(arguments: Sequence[str]) -> bool:
 
 
 def _terminate(signum: int, frame: FrameType | None) -> None:
+    """Raise Terminated, and not again while that is being obeyed: timeout(1) and batch systems send two in a row."""
+    global _told
+    now = time.monotonic()
+    if now - _told < PATIENCE:
+        return
+    _told = now
     raise Terminated

@@ -1,5 +1,7 @@
 """The align job: inputs, index, memory plan, steps and writer joined into one stream."""
 
+import hashlib
+import json
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
@@ -91,7 +93,7 @@ def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None
     if job.mark_duplicates:
         metrics.count("duplicates", writer.duplicates)
     metrics.note(flagstat=flagstat.flagstat(metrics))
-    summarize(metrics, time.perf_counter() - started)
+    summarize(metrics, time.perf_counter() - started, stages.earlier)
 
 
 class Stages:
@@ -110,7 +112,12 @@ class Stages:
         names, groups = cards.index.reference.names, job.inputs.read_group_ids
         self.models: list[dict[str, object]] = []  # of each input
         self.encoder = Encoder(names, groups, text=writer.text)
-        self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of an earlier run
+        earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
+        self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of earlier runs
+        self.earlier = earlier.get("reads", 0)
+        self.aligned = Metrics()  # counts of all that was written, by earlier runs too
+        for name, number in earlier.items():
+            self.aligned.count(name, number)
 
     def train(self, first: list[ReadBatch]) -> InsertSizes:
         if self.job.insert_sizes:
@@ -170,8 +177,9 @@ class Stages:
                 self.writer.write(part)
         self.metrics.include(done.metrics)
         self.metrics.count("batches")
+        self.aligned.include(done.metrics)
         if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
-            self.writer.reached(done.stop, dict(self.metrics.counts))
+            self.writer.reached(done.stop, dict(self.aligned.counts))
         self.progress.advance(done.reads, consumed(self.job.inputs.paths, done.source))
 
 
@@ -211,7 +219,7 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
     lengths = (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
     programs = program_lines(job.inputs.programs, job.command) if job.command else list(job.inputs.programs)
     contigs = zip(reference.names, lengths, reference.md5, strict=True)
-    comments = [*job.inputs.comments, *([part_line(job.part)] if job.part != WHOLE else [])]
+    comments = [*job.inputs.comments, *([part_line(job.part, run_of(job, index))] if job.part != WHOLE else [])]
     header = header_text(contigs, job.sort, job.inputs.read_groups, programs, comments)
 
     def open_output() -> AlignmentWriter:
@@ -241,28 +249,52 @@ def facts_of(job: AlignJob, index: Index) -> dict[str, object]:
     """All that the records depend on; where it differs, an earlier run's records are not this one's."""
     files = [Path(path) for paths in job.inputs.paths for path in paths]
     return {
-        "readwarp": __version__,
+        **common_facts(job, index),
         "inputs": [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in files],
-        "reference": [list(index.reference.names), list(index.reference.md5)],
-        "parameters": asdict(job.parameters),
-        "read groups": list(job.inputs.read_groups),
         "reads": [asdict(given) for given in job.inputs.inputs],
-        "insert sizes": asdict(job.insert_sizes) if job.insert_sizes else None,
         "part": str(job.part),
     }
 
 
-def summarize(metrics: Metrics, seconds: float) -> None:
-    """One line on what came out, and one for each kind of read that could not be treated in full."""
+def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
+    """Of these, what does not speak of files."""
+    return {
+        "readwarp": __version__,
+        "reference": [list(index.reference.names), list(index.reference.md5)],
+        "parameters": asdict(job.parameters),
+        "read groups": list(job.inputs.read_groups),
+        "insert sizes": asdict(job.insert_sizes) if job.insert_sizes else None,
+    }
+
+
+def run_of(job: AlignJob, index: Index) -> str:
+    """What all parts of one run have in common, and no part of a run with other reads, options or reference.
+
+    Inputs count by name and size, so that nodes may have copies of their own.
+    """
+    files = [Path(path) for paths in job.inputs.paths for path in paths]
+    reads = [{"interleaved": given.interleaved, "comments": given.comments} for given in job.inputs.inputs]
+    names = [(path.name, path.stat().st_size) for path in files if path.is_file()]
+    text = json.dumps([common_facts(job, index), reads, names], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def summarize(metrics: Metrics, seconds: float, earlier: int = 0) -> None:
+    """One line on what came out, and one for each kind of read that could not be treated in full.
+
+    earlier: reads that were aligned by runs which this one has gone on from; they took none of the seconds.
+    """
     counts = metrics.counts
     reads = counts.get("reads", 0)
-    metrics.note(align_seconds=round(seconds, 3), reads_per_second=round(reads / seconds))
+    metrics.note(align_seconds=round(seconds, 3), reads_per_second=round((reads - earlier) / seconds))
+    if earlier:
+        metrics.note(reads_of_earlier_runs=earlier)
     if not reads:
         logger.warning("the input holds no reads")
         return
     mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
     shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"
-    logger.info("%s reads in %.1f s, %s/s: %s", f"{reads:,}", seconds, f"{reads / seconds:,.0f}", shares)
+    logger.info("%s reads in %.1f s, %s/s: %s", f"{reads:,}", seconds, f"{(reads - earlier) / seconds:,.0f}", shares)
     for name, text in NOT_IN_FULL.items():
         if counts.get(name):
             logger.warning("%s %s", f"{counts[name]:,}", text)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from readwarp.index import Index
     from readwarp.metrics import Metrics
 
-FACTS = ("flagstat", "insert_sizes", "align_seconds", "reads_per_second", "device")
+FACTS = ("flagstat", "insert_sizes", "align_seconds", "reads_per_second", "reads_of_earlier_runs", "device")
 
 
 def note_of(bam: Path) -> Path:
@@ -17,14 +17,17 @@ def note_of(bam: Path) -> Path:
 
 
 def is_aligned(bam: Path, job: "AlignJob", index: "Index", metrics: "Metrics") -> bool:
-    """Whether an earlier run of this very job has completed `bam`; its counts are then added to the metrics."""
+    """Whether an earlier run of this very job has completed `bam`; its counts are then added to the metrics.
+
+    If not, the note goes: it would speak of another file as soon as `bam` is written anew.
+    """
     from readwarp.cli.align_job import facts_of
 
     note = note_of(bam)
-    if not (job.resume and bam.exists() and note.exists()):
-        return False
-    written = json.loads(note.read_text())
-    if written["job"] != json.loads(json.dumps(facts_of(job, index))):
+    written = json.loads(note.read_text()) if job.resume and bam.exists() and note.exists() else {}
+    is_this = written.get("bytes") == bam.stat().st_size if written else False
+    if not is_this or written["job"] != json.loads(json.dumps(facts_of(job, index))):
+        note.unlink(missing_ok=True)
         return False
     for name, number in written["counts"].items():
         metrics.count(name, number)
@@ -34,7 +37,8 @@ def is_aligned(bam: Path, job: "AlignJob", index: "Index", metrics: "Metrics") -
 
 def set_aligned(bam: Path, job: "AlignJob", index: "Index", metrics: "Metrics") -> None:
     from readwarp.cli.align_job import facts_of
+    from readwarp.formats.segments import write_whole
 
     facts = {name: metrics.facts[name] for name in FACTS if name in metrics.facts}
-    content = {"job": facts_of(job, index), "counts": metrics.counts, "facts": facts}
-    note_of(bam).write_text(json.dumps(content))
+    content = {"bytes": bam.stat().st_size, "job": facts_of(job, index), "counts": metrics.counts, "facts": facts}
+    write_whole(note_of(bam), json.dumps(content).encode())

@@ -58,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.reporting import Reporter
     from readwarp.config import JointParameters, Resources
+    from readwarp.formats.lock import locked
     from readwarp.formats.vcf import kind_of
 
     inputs = inputs_of(options)
@@ -66,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     shared.check_inputs([*others, *inputs])
     kind_of(None if options.output is None else str(options.output))
     joint = JointParameters(options.max_alleles, options.ploidy)
-    with Reporter(options) as reporter:
+    with locked(options.output), Reporter(options) as reporter:
         from readwarp.call.joint.pipeline import genotype_cohort
         from readwarp.device.machine import usable_threads
         from readwarp.index.build import read_reference

@@ -10,7 +10,7 @@ from pathlib import Path
 from readwarp.cli.options import check_inputs
 from readwarp.errors import UsageError
 from readwarp.formats.bam import read_header
-from readwarp.formats.header import field, lines_of, merged_lines, read_group_line, read_group_of_file
+from readwarp.formats.header import PART, field, lines_of, merged_lines, read_group_line, read_group_of_file
 from readwarp.formats.reads import ReadInput
 from readwarp.formats.source import kind_of
 
@@ -58,8 +58,8 @@ def open_inputs(options: argparse.Namespace) -> Inputs:
         )
         for paths, line, header in zip(groups, lines, headers, strict=True)
     )
-    comments = tuple(dict.fromkeys(line for header in headers for line in lines_of(header, "CO")))
-    return Inputs(inputs, tuple(merged), tuple(merged_programs(headers)), comments)
+    comments = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
+    return Inputs(inputs, tuple(merged), tuple(merged_programs(headers)), tuple(dict.fromkeys(comments)))
 
 
 def grouped(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list[tuple[str, ...]]:

@@ -112,16 +112,19 @@ def grouped(headers: dict[Path, str]) -> list[list[Path]]:
 
     groups: list[list[Path]] = []
     waiting: dict[int, Path] = {}
-    of = 0
+    of, run = 0, ""
     for path, header in headers.items():
-        text = part_in(header)
-        if text is None:
+        said = part_in(header)
+        if said is None:
             groups.append([path])
             continue
-        part = part_of(text)
+        part, own = part_of(said[0]), said[1]
         if part.number in waiting or (waiting and part.of != of):
             raise InputError(path, f"is part {part}, and {waiting.get(part.number, 'the others')} of the same run too")
-        waiting[part.number], of = path, part.of
+        if waiting and own != run:
+            other = next(iter(waiting.values()))
+            raise InputError(path, f"is of another run than {other}: other reads, options, reference or readwarp")
+        waiting[part.number], of, run = path, part.of, own
         if len(waiting) == of:
             groups.append([waiting[number] for number in range(1, of + 1)])
             waiting = {}

@@ -61,8 +61,9 @@ def run(options: argparse.Namespace) -> int:
     bam, metrics, page = Path(f"{stem}.bam"), folder / "metrics.json", folder / "report.html"
     made = make_folder(folder)
     try:
+        goes_on = options.resume and (note_of(bam).exists() or not metrics.exists())  # else the results are complete
         for output in (bam, vcf, metrics, page):
-            shared.check_output(output, options.force or options.resume, [options.reference, *options.reads])
+            shared.check_output(output, options.force or goes_on, [options.reference, *options.reads])
         shared.check_resume(options.resume, [bam], options.reads)
         with locked(bam), Reporter(options) as reporter:
             is_reported = wants_report(options)

@@ -73,14 +73,18 @@ def program_lines(carried: Sequence[str], command: str) -> list[str]:
 PART = "@CO\treadwarp part "
 
 
-def part_line(part: object) -> str:
-    """The comment by which the files of `align --part I/N` say what they are."""
-    return f"{PART}{part}"
+def part_line(part: object, run: str) -> str:
+    """The comment by which the files of `align --part I/N` say what they are; `run` is the same in all N."""
+    return f"{PART}{part} of run {run}"
 
 
-def part_in(header: str) -> str | None:
-    """I/N of a part, None of a whole file."""
-    return next((line.removeprefix(PART) for line in lines_of(header, "CO") if line.startswith(PART)), None)
+def part_in(header: str) -> tuple[str, str] | None:
+    """(I/N, the run) of a part, None of a whole file."""
+    line = next((line for line in lines_of(header, "CO") if line.startswith(PART)), None)
+    if line is None:
+        return None
+    part, _, run = line.removeprefix(PART).partition(" of run ")
+    return part, run
 
 
 def merged_lines(lines: Iterable[str]) -> list[str]:

@@ -1,6 +1,8 @@
 """One process at a time on an output: a lock file beside it, which the system lets go of when the process ends."""
 
+import errno
 import fcntl
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,14 +10,17 @@ from pathlib import Path
 
 from readwarp.errors import UsageError
 
+WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # what a file system says that knows none
+
 
 @contextmanager
 def locked(output: object) -> Iterator[None]:
     """Keep other processes off `output` (None, stdout, pipes and devices need no lock). Raises UsageError.
 
-    flock(2); on network file systems as good as their support of it.
+    flock(2); on network file systems as good as their support of it. Where there is none (Lustre mounted without
+    `-o flock`) a warning says so.
     """
-    if output in (None, "-") or (Path(str(output)).exists() and not Path(str(output)).is_file()):
+    if output is None or str(output) == "-" or (Path(str(output)).exists() and not Path(str(output)).is_file()):
         yield
         return
     place = Path(f"{output}.lock")
@@ -43,4 +48,12 @@ def _taken(place: Path, output: object) -> int:
             raise UsageError(f"{output}: is being written by another process ({place})") from None
         except FileNotFoundError:
             pass
+        except OSError as error:
+            if error.errno in WITHOUT_LOCKS:
+                logging.getLogger("readwarp").warning(
+                    "%s: its file system has no locks (%s): see that no other process writes it", output, error.strerror
+                )
+                return descriptor
+            os.close(descriptor)
+            raise UsageError(f"{place}: cannot be locked ({error.strerror})") from error
         os.close(descriptor)

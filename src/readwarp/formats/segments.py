@@ -51,7 +51,7 @@ class Segments:
         if stated.exists():
             _same_job(self.folder, json.loads(stated.read_text()), json.loads(text))
         else:
-            _write_whole(stated, text.encode())
+            write_whole(stated, text.encode())
         self._find()
 
     def _find(self) -> None:
@@ -73,7 +73,7 @@ class Segments:
     def add(self, partial: Path, done: int, counts: dict[str, int]) -> None:
         """The file at `next_partial` is complete: it holds everything up to template `done`."""
         path = self.folder / f"{len(self.paths):06d}.{done}"
-        _write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
+        write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
         _sync(partial)
         partial.replace(path)
         _sync(self.folder)
@@ -92,11 +92,16 @@ def _same_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
         )
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: Path, content: bytes) -> None:
+    """The file is there with all of this, and on disk, or not at all."""
     partial = Path(f"{path}.partial")
-    partial.write_bytes(content)
-    _sync(partial)
-    partial.replace(path)
+    try:
+        partial.write_bytes(content)
+        _sync(partial)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _sync(path: Path) -> None:
@@ -111,12 +116,12 @@ class ResumableWriter:
     """Stands in for an AlignmentWriter: keeps what is written in segments, and makes the output from them at the end.
 
     What was written since the last `reached` waits in memory, so that a segment never holds part of a batch. `abort`
-    keeps all that was reached.
+    keeps all that was reached. `done` templates and their `counts` come from earlier runs.
     """
 
     def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
         """writer: makes the output's. text: records are SAM text, which is not taken apart again."""
-        self.text, self.duplicates, self.done = text, 0, segments.done
+        self.text, self.duplicates, self.done, self.counts = text, 0, segments.done, segments.counts
         self._segments, self._writer, self._threads = segments, writer, threads
         self._waiting: list[Encoded] = []
         self._open: tuple[Path, BinaryIO, BgzfWriter] | None = None
