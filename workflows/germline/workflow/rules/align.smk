@@ -11,7 +11,7 @@ rule align:
     benchmark:
         "benchmarks/align/{sample}.{unit}.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     threads: 16
     resources:
         mem_mb=growing(16000),
@@ -21,12 +21,13 @@ rule align:
         read_group=read_group,
         device=config["device"],
         options=config["align"]["options"],
+        memory=planned,
         work=lambda wildcards: f"results/work/{wildcards.sample}.{wildcards.unit}.bam",
     shell:
         # Snakemake removes the outputs of a job that failed; what --resume needs lies beside a file that is no output
         "mkdir -p results/work && "
-        "readwarp align {input.reference} {input.reads:q} -R '{params.read_group}' -o {params.work} --force --resume"
-        " --device {params.device} --threads {threads} --memory {resources.mem_mb}M {params.options} --no-progress"
+        "readwarp align {input.reference} {input.reads:q} -R {params.read_group:q} -o {params.work} --force --resume"
+        " --device {params.device} --threads {threads} --memory {params.memory} {params.options} --no-progress"
         " 2>> {log} && mv {params.work} {output}"
 
 

@@ -34,19 +34,20 @@ rule call:
     benchmark:
         "benchmarks/call/{sample}.{scatteritem}.tsv"
     conda:
-        "../envs/readwarp.yaml"
+        READWARP
     threads: 4
     resources:
-        mem_mb=growing(4000),
+        mem_mb=growing(8000),
         runtime=longer(120),
         gpu=GPUS,
     params:
+        memory=planned,
         device=config["device"],
         ploidy=ploidy_of,
         options=config["call"]["options"],
     shell:
         "readwarp call {input.reference} {input.bam} --gvcf -L {input.region} --ploidy {params.ploidy} -o {output.vcf}"
-        " --device {params.device} --threads {threads} {params.options} --force --no-progress 2> {log}"
+        " --device {params.device} --threads {threads} --memory {params.memory} {params.options} --force --no-progress 2> {log}"
 
 
 rule gather:
@@ -85,11 +86,15 @@ rule genotype:
         "benchmarks/genotype/{scatteritem}.tsv"
     conda:
         "../envs/readwarp.yaml"
+    threads: 2
     resources:
-        mem_mb=growing(4000),
+        mem_mb=growing(8000),
         runtime=longer(120),
+    params:
+        memory=planned,
     shell:
-        "readwarp genotype {input.reference} {input.gvcfs} -L {input.region} -o {output.vcf} --force --no-progress 2> {log}"
+        "readwarp genotype {input.reference} {input.gvcfs} -L {input.region} -o {output.vcf} --threads {threads}"
+        " --memory {params.memory} --force --no-progress 2> {log}"
 
 
 rule cohort:

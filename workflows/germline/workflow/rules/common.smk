@@ -1,6 +1,7 @@
 # Tables and config: read, checked, and asked by the rules.
 
 from pathlib import Path
+from shlex import quote
 
 import pandas as pd
 from snakemake.exceptions import WorkflowError
@@ -86,7 +87,7 @@ def read_group(wildcards):
 
 
 def units_of(wildcards):
-    """The aligned lanes of a sample, in the order of the table."""
+    """The aligned lanes of a sample, in the order of their names."""
     return expand(
         "results/units/{sample}.{unit}.bam",
         sample=wildcards.sample,
@@ -114,5 +115,17 @@ def longer(minutes):
     return runtime
 
 
-TARGETS = f"--targets {config['call']['targets']}" if config["call"]["targets"] else ""
+def planned(wildcards, resources):
+    """What readwarp may plan with: a little less than the job asks for, as the interpreter takes some of it."""
+    return f"{resources.mem_mb * 9 // 10}M"
+
+
+TARGETS = (
+    f"--targets {quote(config['call']['targets'])}" if config["call"]["targets"] else ""
+)
 GPUS = 0 if config["device"] == "cpu" else 1
+READWARP = (
+    "../envs/readwarp.yaml"
+    if config["device"] == "cpu"
+    else "../envs/readwarp-cuda.yaml"
+)

@@ -78,6 +78,8 @@ rule multiqc:
         "benchmarks/multiqc.tsv"
     conda:
         "../envs/multiqc.yaml"
+    container:
+        "docker://multiqc/multiqc:v1.25.1"
     resources:
         mem_mb=growing(2000),
         runtime=longer(30),
