@@ -1,5 +1,9 @@
 """Workspaces: what they hand out and take back, and that nothing is lost on the way through pinned memory."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -77,3 +81,19 @@ def test_a_thread_has_one_for_each_device(monkeypatch):
     assert memory.current() is not first
     device.id = 0
     assert memory.current() is first
+
+
+def test_shapes_are_forgotten():
+    """In Numba proper; the simulator remembers none."""
+    pytest.importorskip("numba_cuda")
+    script = """
+from numba.cuda.cudadrv.driver import memory_size_from_info
+from numba.cuda.cudadrv.dummyarray import Array
+from readwarp.device.memory import forget_shapes
+described = Array.from_desc(0, (5,), (4,), 4), memory_size_from_info((5,), (4,), 4)
+forget_shapes()
+print(described[1], Array.from_desc.__func__.cache_info().currsize, memory_size_from_info.cache_info().currsize)
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["20", "0", "0"], done.stderr

@@ -82,10 +82,12 @@ class Workspace:
         finally:
             self._depth -= 1
             self._block, self._used = mark
-            if self._depth == 0 and self.capacity is None:
-                self.synchronize()
-                self._blocks.clear()
-                self._block = self._used = 0
+            if self._depth == 0:
+                forget_shapes()
+                if self.capacity is None:
+                    self.synchronize()
+                    self._blocks.clear()
+                    self._block = self._used = 0
 
     def empty(self, shape: int | tuple[int, ...], dtype: Any) -> Any:
         """A device array, its content undefined. Raises WorkspaceFullError."""
@@ -171,6 +173,16 @@ class Workspace:
         for part, staging in waiting:
             part[:] = staging
         waiting.clear()
+
+
+def forget_shapes() -> None:
+    """Numba keeps a description, of a kilobyte, of each shape that an array of a card ever had; few come again."""
+    if not is_simulated():
+        from numba.cuda.cudadrv import driver, dummyarray
+
+        remembered: tuple[Any, ...] = dummyarray.Array.from_desc, driver.memory_size_from_info
+        for function in remembered:
+            getattr(function, "__func__", function).cache_clear()
 
 
 _mine = threading.local()
