@@ -30,3 +30,22 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(scope="session")
 def test_data() -> Path:
     return TEST_DATA
+
+
+@pytest.fixture(scope="session", autouse=True)
+def grids_of_plain_integers():
+    """A card's launches refuse grids of NumPy's integers, which the simulator takes."""
+    if os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
+        yield
+        return
+    from numba.cuda.simulator.kernel import FakeCUDAKernel
+
+    configured = FakeCUDAKernel.__getitem__
+
+    def checked(kernel, configuration):
+        assert all(type(size) is int for size in configuration[:2]), f"{kernel.fn.__name__}: {configuration[:2]}"
+        return configured(kernel, configuration)
+
+    FakeCUDAKernel.__getitem__ = checked
+    yield
+    FakeCUDAKernel.__getitem__ = configured

@@ -69,12 +69,12 @@ def forced(form: str) -> Iterator[None]:
     """The engine takes this form, whatever the card."""
     from readwarp.pairwise import cuda_local
 
-    chosen = cuda_local.chosen_form
-    cuda_local.chosen_form = lambda: form
+    forms_of = cuda_local.forms_of
+    cuda_local.forms_of = lambda _: (form,)
     try:
         yield
     finally:
-        cuda_local.chosen_form = chosen
+        cuda_local.forms_of = forms_of
 
 
 def measured(work: Callable[[], object], repeats: int) -> tuple[float, float]:

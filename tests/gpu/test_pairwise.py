@@ -62,7 +62,7 @@ def test_every_form_that_the_card_can_run(form, oldest, kind, tiny, monkeypatch)
 
     if not tiny and tuple(cuda.get_current_device().compute_capability) < oldest:
         pytest.skip(f"{form} needs compute capability {oldest[0]}.{oldest[1]}")
-    monkeypatch.setattr(cuda_local, "chosen_form", lambda: form)
+    monkeypatch.setattr(cuda_local, "forms_of", lambda _: (form,))
     same_on_both(*related(SHAPES[kind][tiny], np.random.default_rng(6), unknown=0.01), mode="local")
 
 
