@@ -33,6 +33,18 @@ def test_a_kernel_failure_names_card_stage_and_reason():
     assert caught.value.exit_code == 1
 
 
+def test_the_first_failure_counts_not_those_of_leaving_the_card():
+    def fail_and_leave():
+        try:
+            with Metrics().time("chain"):
+                raise CudaAPIError("CUDA_ERROR_LAUNCH_FAILED")
+        finally:
+            raise CudaAPIError("CUDA_ERROR_LAUNCH_FAILED")
+
+    with pytest.raises(KernelError, match="during chain: Call to"), failure.named("cuda:0 (L4)"):
+        fail_and_leave()
+
+
 def test_a_lost_card_is_a_device_error():
     with pytest.raises(DeviceError, match=r"cuda:1 \(H200\) is lost during seed: .*ECC_UNCORRECTABLE") as caught:
         raised(CudaAPIError("CUDA_ERROR_ECC_UNCORRECTABLE"), "seed")

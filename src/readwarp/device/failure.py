@@ -36,10 +36,17 @@ def named(card: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, ReadwarpError) or is_out_of_memory(error) or not _is_of_cuda(error):
             raise
-        reason = ": ".join((*getattr(error, "__notes__", ())[:1], str(getattr(error, "msg", error))))
+        first = _first(error)
+        reason = ": ".join((*getattr(first, "__notes__", ())[:1], str(getattr(first, "msg", first))))
         if any(name in reason for name in LOST):
             raise DeviceError(f"{card} is lost {reason}") from error
         raise KernelError(f"a kernel failed on {card} {reason}") from error
+
+
+def _first(error: BaseException) -> BaseException:
+    """What began it: a card that failed fails again while its stream and context are left."""
+    before = error.__context__
+    return error if before is None or not _is_of_cuda(before) or is_out_of_memory(before) else _first(before)
 
 
 def _is_of_cuda(error: BaseException) -> bool:
