@@ -1,10 +1,13 @@
 """Tells which kernel Numba is compiling; kernels that come from the disk cache say nothing."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from numba.core import event
+
+FIRST_PASS = "translate_bytecode"  # of those that numba-cuda tells of: in their names
 
 
 class Compilation(event.Listener):
@@ -15,17 +18,38 @@ class Compilation(event.Listener):
 
     def on_start(self, event: Any) -> None:
         self._depth += 1
-        if self._depth == 1:
+        name = _kernel_of(event.data)
+        if self._depth == 1 and name:
             self.kernels += 1
-            self._started(event.data["dispatcher"].py_func.__name__, self.kernels)
+            self._started(name, self.kernels)
 
     def on_end(self, event: Any) -> None:
         self._depth -= 1
+
+
+def _kernel_of(said: dict[str, Any]) -> str | None:
+    """The kernel whose compilation begins: Numba tells of it as a whole, numba-cuda of each pass."""
+    if "dispatcher" in said:
+        return str(said["dispatcher"].py_func.__name__)
+    return said["qualname"].rpartition(".")[2] if FIRST_PASS in said["name"] else None
 
 
 @contextmanager
 def watched(started: Callable[[str, int], None]) -> Iterator[Compilation]:
     """While the block runs, `started(name, number)` is called before each kernel is compiled."""
     listener = Compilation(started)
-    with event.install_listener("numba:compile", listener):
+    with event.install_listener("numba:compile", listener), _watched_for_cards(listener):
         yield listener
+
+
+@contextmanager
+def _watched_for_cards(listener: Compilation) -> Iterator[None]:
+    """numba-cuda has a register of its own; it is loaded by now where kernels for cards may be compiled."""
+    if "numba.cuda.dispatcher" not in sys.modules:
+        yield
+        return
+    from numba.cuda.core import event as of_cards
+
+    of_cards.Listener.register(Compilation)
+    with of_cards.install_listener("numba-cuda:run_pass", listener):
+        yield
