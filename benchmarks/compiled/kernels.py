@@ -103,7 +103,7 @@ FORMS = {  # capabilities that get a form first, whose shapes are all looked at;
     "int32": ((75,), CAPABILITIES),
 }
 TILES = [
-    *(score_tiles(form, columns) for form in FORMS for columns in (4, 6, 8, 10, 12, 14, 16, 20)),
+    *(score_tiles(form, columns) for form in FORMS for columns in (4, 6, 8, 10, 12, 14, 16, 20, 24)),
     Kernel("pairwise lay_rows", "pairwise.cuda_tiles", "lay_rows", "u1[] i8[] i4[] u1[] i8[] i4 i4 i4", 128),
 ]
 SLOTS = "u1[] u1[] i8[,] i4[,] i8[,]"

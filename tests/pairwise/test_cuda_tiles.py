@@ -69,23 +69,27 @@ def test_sums_off_the_alu(form):
         assert (numbers_of(form, less) == x - y).all()
     assert [twins.scaled(v, 0, w) for v, w in zip(a, b, strict=True)] == b.tolist()
     assert [twins.scaled(v, 1, 0) for v in a] == a.tolist()
+    factor = twins.packed(4, 4) if form == "half2" else 4
+    assert (numbers_of(form, [twins.keyed(v, factor, w) for v, w in zip(b, a, strict=True)]) == 4 * y + x).all()
 
 
 @pytest.mark.parametrize("form", lanes.FORMS)
 def test_only_a_greater_score_replaces_the_best(form):
     """All scores and keys that a lane holds: equal scores stay, whatever their keys."""
     twins, keys = lanes.twins_of(form), lanes.keys_of(form)
-    least = -1 if form == "half2" else 0
+    least = lanes.LEAST_HALF if form == "half2" else 0
     rng = np.random.default_rng(3)
     scores = rng.integers(1, 500, (300, 2, 2))
     scores[::3, 1] = scores[::3, 0]
-    numbers = (scores * keys + rng.integers(0, keys, scores.shape) + least)[:, :, : lanes.pairs_of(form)]
+    numbers = (scores * keys + rng.integers(0, lanes.cells_of(form), scores.shape) + least)[
+        :, :, : lanes.pairs_of(form)
+    ]
     values = np.ascontiguousarray(numbers.astype(NUMBER[form])).view(np.uint32)[:, :, 0]
     wide = 0xFFFFFFFF if form == "int32" else 0xFFFF
     for (score, best), (x, y) in zip(scores, values, strict=True):
-        mask = int(twins.stays(x, y))
+        mask = int(twins.rises(twins.leveled(x), twins.leveled(y), 1))
         halves = [mask] if form == "int32" else [mask & 0xFFFF, mask >> 16]
-        assert halves == [wide * int(score[h] <= best[h]) for h in range(len(halves))]
+        assert halves == [wide * int(score[h] > best[h]) for h in range(len(halves))]
         assert twins.where(mask, x, y) == (int(x) & mask) | (int(y) & ~mask)
 
 
@@ -189,7 +193,7 @@ def test_nothing_beside_a_pair_wins():
 @pytest.mark.parametrize("form", lanes.FORMS[:2])
 def test_overflow_is_found_and_leaves_the_other_half_alone(form):
     rng = np.random.default_rng(7)
-    costs = (7, 0, 1890, 1, 0) if form == "s16x2" else (25, 7, 7, 0, 0)
+    costs = (7, 0, 870, 1, 0) if form == "s16x2" else (25, 7, 7, 0, 0)
     query = rng.integers(0, 4, 24).tolist()
     constants = constants_of(form, costs)
     assert constants is not None and constants.limit < 24 * costs[0]
@@ -198,11 +202,14 @@ def test_overflow_is_found_and_leaves_the_other_half_alone(form):
 
 
 def test_costs_that_a_form_does_not_hold():
-    assert [form for form, _ in engines((8, 4, 6, 1, 0))] == []  # match 8 times 16 is no signed byte
+    assert [form for form, _ in engines((128, 4, 6, 1, 0))] == []  # match is no signed byte
+    assert [form for form, _ in engines((2, 8, 12, 2, 10))] == ["s16x2", "int32"]  # minimap2 for short reads
     assert constants_of("s16x2", (1, 4, 2, 1, 4)) is None  # a gap would be worth the bonus
     assert constants_of("half2", (1, 8, 6, 1, 0)) is None  # a gain below zero
     assert constants_of("half2", (2, 8, 12, 2, 0)) is not None
-    assert constants_of("s16x2", (1, 4, 2010, 1, 0)) is None  # nothing left for scores
+    assert constants_of("s16x2", (1, 4, 900, 1, 0)) is None  # nothing left for scores
+    assert constants_of("s16x2", (7, 4, 6, 1, 0)).most_bases < LONGEST  # a half would be carried to the other
+    assert constants_of("s16x2", (2, 8, 12, 2, 10)).most_bases >= 250
 
 
 def test_shapes_hold_their_queries():
@@ -252,7 +259,8 @@ def test_whatever_tiles_leave_is_scored_all_the_same():
     queries, targets = some_pairs(rng, [5, 9, 14], 4)
     queries, targets = [*queries, [0, 4, 2, 3], [1], [2] * 520, []], [*targets, [0, 4, 2, 3], [0, 1], [2, 2, 1], [1]]
     pairs = packed(queries, targets)
-    assert fits_tiles(pairs, np.arange(7), "s16x2").tolist() == [True] * 5 + [False, True]
+    fits = fits_tiles(pairs, np.arange(7), "s16x2", constants_of("s16x2", DEFAULT))
+    assert fits.tolist() == [True] * 5 + [False, True]
     expected = cpu.score_pairs(pairs, DEFAULT, LOCAL)
     for known in (None, np.full(7, 10**6, np.int32)):
         found = cuda.score_pairs(pairs, DEFAULT, LOCAL, known=known)

@@ -20,6 +20,7 @@ from readwarp.device.backend import is_simulated
 
 FORMS = ("s16x2", "half2", "int32")
 ALL = 0xFFFFFFFF
+LEAST_HALF = -2043  # score 0 with the least key in half2: so scores up to 510 times 8 are integers up to 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +33,13 @@ class Lanes:
     highest: Callable[..., Any]  # (x, y, floor): the maximum; half2 leaves the floor out
     plus: Callable[..., Any]  # (x, y, one): x + y, not on the ALU; integers: of 32 bits, so no half may leave its range
     scaled: Callable[..., Any]  # (x, factor, y): x * factor + y of 32 bits, whatever they hold
+    keyed: Callable[..., Any]  # (x, keys, key): x * keys + key, not on the ALU; integers: see plus
     maximum: Callable[..., Any]  # (x, y)
     maximum3: Callable[..., Any]  # (x, y, z)
-    stays: Callable[..., Any]  # (x, best): all bits set where x without its key is not above best without its own
+    leveled: Callable[..., Any]  # (x): x as `rises` compares it: in half2 without its key, else x
+    rises: Callable[..., Any]  # (x, best, one), both leveled: all bits set where x without its key is above best so
     where: Callable[..., Any]  # (mask, x, y): the bits of x where mask is set, of y elsewhere
+    uniform: Callable[..., Any]  # (x): what all threads of a warp have alike, below 2^31; the compiler then knows it
     packed: Callable[..., Any]  # (first, second): two int32 as lanes
     first: Callable[..., Any]  # (x): the number in the low half, or the only one, as int32
     second: Callable[..., Any]  # (x): the number in the high half
@@ -59,8 +63,13 @@ def pairs_of(form: str) -> int:
 
 
 def keys_of(form: str) -> int:
-    """Scores are multiplied by this; what is below tells columns apart. Keys are 0 to 15, in half2 -1 to 2."""
-    return 4 if form == "half2" else 16
+    """Scores are multiplied by this to be compared; what is below tells cells apart."""
+    return 8 if form == "half2" else 32
+
+
+def cells_of(form: str) -> int:
+    """Keys that there are: 0 to 31, in half2 -3 to 3, so that all round to the score."""
+    return 7 if form == "half2" else 32
 
 
 def lanes_of(form: str) -> Lanes:
@@ -75,18 +84,25 @@ _SAME = {  # operations that are alike in all forms
     "where": ("lop3.b32 $0, $1, $2, $3, 0xCA;", 3),
 }
 # A product with 1 that is no constant to the compiler goes to the FMA pipe.
-_INTEGER_SUM = ("mad.lo.s32 $0, $1, $3, $2;", 3)
+_INTEGERS = {
+    "plus": ("mad.lo.s32 $0, $1, $3, $2;", 3),
+    "keyed": ("mad.lo.s32 $0, $1, $2, $3;", 3),
+    "leveled": ("mov.b32 $0, $1;", 1),
+    "uniform": ("mov.b32 $0, $1;", 1),  # there is no such reduction before sm_80, no use for it from sm_90 on
+}
 
 _PTX: dict[str, dict[str, tuple[str, int]]] = {
     "s16x2": {
         "gained": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
         "extended": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
         "highest": ("max.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
-        "plus": _INTEGER_SUM,
         "maximum": ("max.s16x2 $0, $1, $2;", 2),
         "maximum3": ("max.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
-        # x - (best | 15) - 1 is negative
-        "stays": ("lop3.b32 t, $2, 0x000F000F, 0, 0x03; add.s16x2 t, $1, t; prmt.b32 $0, t, 0, 0xBB99;", 2),
+        # x + 32767 - (best | 31) has its sign set; neither is below 0, so nothing is carried to the other half
+        "rises": (
+            "lop3.b32 t, $2, 0x001F001F, 0x7FFF7FFF, 0x56; mad.lo.s32 t, $1, $3, t; prmt.b32 $0, t, 0, 0xBB99;",
+            3,
+        ),
         "packed": ("prmt.b32 $0, $1, $2, 0x5410;", 2),
         "first": ("cvt.s32.s16 $0, $1;", 1),
         "second": ("shr.s32 $0, $1, 16;", 1),
@@ -96,14 +112,13 @@ _PTX: dict[str, dict[str, tuple[str, int]]] = {
         "extended": ("mov.b32 t, 0x3C003C00; fma.rn.relu.f16x2 t, $1, t, $2; max.f16x2 $0, t, $3;", 3),
         "highest": ("max.f16x2 $0, $1, $2;", 3),
         "plus": ("add.f16x2 $0, $1, $2;", 3),
+        "keyed": ("fma.rn.f16x2 $0, $1, $2, $3;", 3),
         "maximum": ("max.f16x2 $0, $1, $2;", 2),
         "maximum3": ("max.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
-        # Beyond 4096 only multiples of 4 are left: x (1 - 1/2048) + 4096 is rounded to one, 4 s + 2 down.
-        "stays": (
-            "mov.b32 m, 0x3BFF3BFF; mov.b32 c, 0x6C006C00; fma.rn.f16x2 t, $1, m, c; fma.rn.f16x2 u, $2, m, c;"
-            " set.le.u32.f16x2 $0, t, u;",
-            2,
-        ),
+        # Beyond 8192 only multiples of 8 are left: x + 10240 is rounded to one.
+        "leveled": ("mov.b32 t, 0x71007100; add.f16x2 $0, $1, t;", 1),
+        "rises": ("set.gt.u32.f16x2 $0, $1, $2;", 3),
+        "uniform": ("redux.sync.max.s32 $0, $1, 0xFFFFFFFF;", 1),
         "packed": ("cvt.rn.f32.s32 t, $1; cvt.rn.f32.s32 u, $2; cvt.rn.f16x2.f32 $0, u, t;", 2),
         "first": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, l;", 1),
         "second": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, h;", 1),
@@ -112,10 +127,9 @@ _PTX: dict[str, dict[str, tuple[str, int]]] = {
         "gained": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
         "extended": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
         "highest": ("max.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
-        "plus": _INTEGER_SUM,
         "maximum": ("max.s32 $0, $1, $2;", 2),
         "maximum3": ("max.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
-        "stays": ("or.b32 t, $2, 15; set.le.u32.s32 $0, $1, t;", 2),
+        "rises": ("or.b32 t, $2, 31; set.gt.u32.s32 $0, $1, t;", 3),
         "packed": ("mov.b32 $0, $1;", 2),
         "first": ("mov.b32 $0, $1;", 1),
         "second": ("mov.b32 $0, $1;", 1),
@@ -124,16 +138,17 @@ _PTX: dict[str, dict[str, tuple[str, int]]] = {
 
 
 def _instructions(form: str) -> Lanes:
-    return Lanes(**{name: _intrinsic(f"{form} {name}", *ptx) for name, ptx in (_SAME | _PTX[form]).items()})
+    common = _SAME if form == "half2" else _SAME | _INTEGERS
+    return Lanes(**{name: _intrinsic(f"{form} {name}", *ptx) for name, ptx in (common | _PTX[form]).items()})
 
 
 def _intrinsic(name: str, ptx: str, arguments: int) -> Any:
-    """A function of that many uint32 that is these instructions; t, u, m, c, l and h are registers of their own."""
+    """A function of that many uint32 that is these instructions; t, u, l and h are registers of their own."""
     from llvmlite import ir
     from numba.core import types
     from numba.cuda.extending import intrinsic
 
-    text = f"{{ .reg .b32 t, u, m, c; .reg .b16 l, h; {ptx} }}"
+    text = f"{{ .reg .b32 t, u; .reg .b16 l, h; {ptx} }}"
     result = types.int32 if name.endswith((" first", " second")) else types.uint32
 
     def codegen(context, builder, signature, values):
@@ -165,9 +180,12 @@ def twins_of(form: str) -> Lanes:
     def sum_of(x: Any, y: Any) -> Any:
         return limited(x + y)
 
-    def stays(x: Any, best: Any) -> np.uint32:
-        kept = [_score(form, a) <= _score(form, b) for a, b in zip(split(x), split(best), strict=True)]
-        return np.uint32(ALL * kept[0] if form == "int32" else 0xFFFF * kept[0] | 0xFFFF0000 * kept[1])
+    def leveled(x: Any) -> np.uint32:
+        return joined(8 * ((int(number) + 3) // 8) for number in split(x)) if is_half else x
+
+    def rises(x: Any, best: Any, one: Any) -> np.uint32:
+        above = [a > (b if is_half else int(b) | 31) for a, b in zip(split(x), split(best), strict=True)]
+        return np.uint32(ALL * above[0] if form == "int32" else 0xFFFF * above[0] | 0xFFFF0000 * above[1])
 
     def scaled(x: Any, factor: Any, y: Any) -> np.uint32:
         return np.uint32((int(x) * int(factor) + int(y)) & ALL)
@@ -180,19 +198,17 @@ def twins_of(form: str) -> Lanes:
         highest=each(lambda x, y, floor: max(x, y) if is_half else max(x, y, floor)),
         plus=(lambda x, y, one: each(sum_of)(x, y)) if is_half else lambda x, y, one: scaled(x, one, y),
         scaled=scaled,
+        keyed=each(lambda x, keys, key: limited(x * keys + key)) if is_half else scaled,
         maximum=each(max),
         maximum3=each(max),
-        stays=stays,
+        leveled=leveled,
+        rises=rises,
         where=lambda mask, x, y: np.uint32(int(x) & int(mask) | int(y) & ~int(mask)),
+        uniform=lambda x: x,
         packed=lambda x, y: joined(map(limited, (int(x), int(y)))) if form != "int32" else joined((int(x),)),
         first=lambda x: np.int32(split(x)[0]),
         second=lambda x: np.int32(split(x)[-1]),
     )
-
-
-def _score(form: str, number: Any) -> int:
-    """A number without its key."""
-    return (int(number) + 1) // 4 if form == "half2" else int(number) // 16
 
 
 def _pick(a: Any, b: Any, selector: Any) -> np.uint32:

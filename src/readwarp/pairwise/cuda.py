@@ -54,7 +54,7 @@ def score_pairs(
         sequences = (workspace.upload(x) if isinstance(x, ndarray) else x for x in (pairs.queries, pairs.targets))
         pairs = replace(pairs, **dict(zip(("queries", "targets"), sequences, strict=True)))
         for form, constants in engines(costs) if mode == LOCAL and not matrix.size else ():
-            fits = fits_tiles(pairs, order, form)
+            fits = fits_tiles(pairs, order, form, constants)
             if known is not None:
                 fits &= known[order] < constants.limit
             score_on_tiles(pairs, order[fits], form, constants, workspace, ends)
@@ -118,8 +118,6 @@ def trace_by_threads(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: 
     runs = most_runs(ends.query_stop, ends.target_stop, reached, costs, mode).astype(np.int64)
     order = np.lexsort((ends.query_stop, widths))
     order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
-    if not order.size:
-        return finished(ends, reached, costs, mode, traced, cigar)
     traced[order, 4] = used + np.cumsum(runs[order]) - runs[order]
     bytes_of = (ends.query_stop + widths) * np.minimum(ends.query_stop, widths) // 2 + 1
     with current().frame() as workspace:

@@ -10,13 +10,13 @@ from numpy import ndarray
 
 from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda
-from readwarp.device.lanes import forms_of, keys_of, pairs_of, twins_of
+from readwarp.device.lanes import LEAST_HALF, forms_of, keys_of, pairs_of, twins_of
 from readwarp.device.memory import Workspace, rounded
 from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, WARP, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 
 ROOM = 1 << 26  # bytes of rows that are laid out at a time
-OF_CELL, OF_ROW = 6, 11  # instructions of a row on the ALU, about, per column and beside them
+OF_CELL, OF_ROW = 8, 13  # instructions of a row, about, per column and beside them
 USUAL_ROWS = 230
 MOST_ROWS = 1 << 15  # steps are counted in 16 bits
 LEAST_LIMIT = 128  # a form whose scores end below this is not worth while
@@ -27,8 +27,9 @@ class Constants:
     """Costs as the lanes of a form hold them."""
 
     limit: int  # scores from here on may have overflowed
-    numbers: ndarray  # uint32 [12]: gains by code of the stream; floor, opening, extending, border, threshold, 1
-    bounds: ndarray  # int32 [3]: what makes a number of the lanes score * keys + key; limit; bonus * keys
+    most_bases: int  # of a query: none that overflows in s16x2, where it would carry to the other half
+    numbers: ndarray  # uint32 [13]: gains by code of the stream; floor, opening, extending, border, threshold, 1, keys
+    bounds: ndarray  # int32 [3]: what makes a number with its key score * keys + key; limit; bonus * keys
 
 
 def engines(costs: Costs) -> list[tuple[str, Constants]]:
@@ -50,30 +51,38 @@ def constants_of(form: str, costs: Costs) -> Constants | None:
     if bonus > opening or opening < 1:
         return None
     if form == "half2":
-        gains = [keys * (opening + match), keys * (opening - mismatch), 0]  # added to H - opening
+        gains = [opening + match, opening - mismatch, 0]  # added to H - opening
         halves = np.array(gains, np.float16).view(np.uint16)
-        limit = (2048 - 2) // keys - match - 2 * bonus - 1
+        limit = (2048 - 6 - LEAST_HALF) // keys - match - 2 * bonus - 1
         if min(gains) < 0 or gains[0] > 2048 or (halves & 255).any() or limit < LEAST_LIMIT:
             return None
         codes = (halves >> 8).tolist()
-        floor, border, threshold, zero = 0, keys * (bonus - opening), keys * bonus + 2, 1
+        floor, border, threshold, zero, most_bases = (
+            0,
+            bonus - opening,
+            keys * bonus + LEAST_HALF + 6,
+            -LEAST_HALF,
+            LONGEST,
+        )
     else:
-        if keys * match > 127 or keys * max(mismatch, bonus) > 128:
+        if match > 127 or max(mismatch, bonus) > 128:
             return None
-        floor = keys * opening if pairs_of(form) == 2 else 0  # what is subtracted from a half never borrows
-        limit = (32767 - floor - keys * (match + 2 * bonus)) // keys - 1 if pairs_of(form) == 2 else 1 << 26
+        floor = opening if pairs_of(form) == 2 else 0  # what is subtracted from a half never borrows
+        limit = 32767 // keys - floor - match - 2 * bonus - 1 if pairs_of(form) == 2 else 1 << 25
         if limit < LEAST_LIMIT:
             return None
-        codes = [keys * match, -keys * mismatch & 255, 128]
-        border, threshold, zero = floor + keys * bonus, floor + keys * bonus + keys - 1, -floor
+        codes = [match, -mismatch & 255, 128]
+        border, threshold, zero = floor + bonus, keys * (floor + bonus) + keys - 1, -keys * floor
+        most_bases = min(LONGEST, (limit - 1 - 2 * bonus) // max(match, 1))
     match_code, mismatch_code, least_code = codes
     rows = [[match_code if base == code else mismatch_code for base in range(4)] for code in range(5)]
     tables = [int.from_bytes(bytes(row), "little") for row in (*rows, [least_code] * 4)]
-    both = [int(lanes.packed(x, x)) for x in (floor, -keys * opening, -keys * gap_extend, border, threshold)]
+    both = [int(lanes.packed(x, x)) for x in (floor, -opening, -gap_extend, border, threshold)]
     if form == "s16x2":
-        both[1] = -(keys * opening * 0x10001) & 0xFFFFFFFF  # for a sum of 32 bits
-    numbers = np.array([*tables, *both, 1], np.uint32)
-    return Constants(limit, numbers, np.array([zero, limit, keys * bonus], np.int32))
+        both[1] = -(opening * 0x10001) & 0xFFFFFFFF  # for a sum of 32 bits
+    factor = int(lanes.packed(keys, keys)) if form == "half2" else keys
+    numbers = np.array([*tables, *both, 1, factor], np.uint32)
+    return Constants(limit, most_bases, numbers, np.array([zero, limit, keys * bonus], np.int32))
 
 
 @lru_cache
@@ -87,10 +96,10 @@ def shape_table() -> ndarray:
     return table
 
 
-def fits_tiles(pairs: Pairs, rows: ndarray, form: str) -> ndarray:
+def fits_tiles(pairs: Pairs, rows: ndarray, form: str, constants: Constants) -> ndarray:
     """Which of these pairs have lengths that tiles of that form take."""
     most = MOST_ROWS if pairs_of(form) == 2 else 1 << 24
-    return (pairs.query_lengths[rows] <= LONGEST) & (pairs.target_lengths[rows] < most - 2 * WARP)
+    return (pairs.query_lengths[rows] <= constants.most_bases) & (pairs.target_lengths[rows] < most - 2 * WARP)
 
 
 def score_on_tiles(

@@ -2,7 +2,7 @@
 
 Thread r of a group holds columns r * K to r * K + K - 1 of two pairs, one in each half of its registers (`lanes`), and
 works on row i one step after thread r - 1 did, which hands its last H and its F on. docs/methods/pairwise.md has the
-layout, the scores times 16 with the column as a key in the low bits, and why nothing beside a pair ever wins.
+layout, the scores with row and column as a key in the low bits, and why nothing beside a pair ever wins.
 
 The simulator has no shuffles: there a group is a block, and what is handed on goes through shared memory.
 """
@@ -14,11 +14,11 @@ import numpy as np
 
 from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda, cuda_kernel
-from readwarp.device.lanes import keys_of, lanes_of, pairs_of
+from readwarp.device.lanes import LEAST_HALF, cells_of, keys_of, lanes_of, pairs_of
 from readwarp.pairwise.scalar import OVERFLOWN
 
 GROUPS = (4, 8, 16, 32)  # threads per tile
-COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20)  # of the query per thread; not more than there are keys
+COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # of the query per thread; not more than there are keys
 LONGEST = 512  # bases of a query
 ROWS = 4  # per step of the loop
 AHEAD = ROWS + 2  # rows that a thread may read beyond its last
@@ -88,7 +88,7 @@ def lay_rows(targets, starts, lengths, stream, stream_starts, margin, pairs, thr
 def _setting(form: str, columns: int) -> Any:
     """A thread's columns: selectors of gains, and keys with the bonus. Says which of its queries have codes beyond."""
     lanes, is_pair = lanes_of(form), pairs_of(form) == 2
-    packed, sums, most = lanes.packed, -(-columns // keys_of(form)), 2 if form == "half2" else 15
+    packed, sums, most = lanes.packed, -(-columns // cells_of(form)), LEAST_HALF + 6 if form == "half2" else columns - 1
     # Digits of `pick` for code 0, and what each further code adds. Beside a query: signs alone, which are 0 or -1.
     digits, more, beside = {
         "s16x2": (0x80, 0x11, 0x88), "half2": (0x08, 0x11, 0x88), "int32": (0x8880, 0x1111, 0x8888)
@@ -123,71 +123,115 @@ def _setting(form: str, columns: int) -> Any:
     return set_columns
 
 
-def _rows(form: str, columns: int) -> Any:
-    """Two rows of a thread's columns, from what is handed on, and kept, between rows to the same."""
+def rows_of(form: str, columns: int) -> int:
+    """Rows that keys tell apart beside columns: 1, 2 or 4."""
+    return max(rows for rows in (1, 2, 4) if rows == 1 or rows * columns <= cells_of(form))
+
+
+def _row(form: str, columns: int, is_first: bool) -> Any:
+    """A row of a thread's columns, from what is handed on; its peaks join those of the rows before."""
     lanes, is_half = lanes_of(form), form == "half2"
     pick, gained, extended, highest, plus = lanes.pick, lanes.gained, lanes.extended, lanes.highest, lanes.plus
-    maximum, maximum3, stays, where, scaled = lanes.maximum, lanes.maximum3, lanes.stays, lanes.where, lanes.scaled
-    sums, each_row = -(-columns // keys_of(form)), np.uint32(0x00010001 if pairs_of(form) == 2 else 1)
+    maximum, maximum3, keyed, scaled = lanes.maximum, lanes.maximum3, lanes.keyed, lanes.scaled
+    sums, later = -(-columns // cells_of(form)), np.uint32(columns * (0x00010001 if pairs_of(form) == 2 else 1))
 
     @inlined
     def do_row(state, gain, kept):
         border, F, corner, best, best_step, step = state
-        D, E, saved, selector, key, (is_handed, left_H, left_F), (floor, opening, extending), one = kept
+        D, E, peak, _, selector, key, (is_handed, left_H, left_F), (floor, opening, extending), (one, keys) = kept
         border, F = handed(border, F)
         border, F = scaled(border, is_handed, left_H), scaled(F, is_handed, left_F)
         first, second = np.uint32(gain), np.uint32(gain >> np.uint64(32))
         for k in range(columns - 1, -1, -1):  # from the right: the M of a column takes the register of its D
             D[k] = gained(D[k - 1] if k > 0 else corner, pick(first, second, selector[k]), E[k])
-        peak, before = cuda.local.array(sums, np.uint32), cuda.local.array(sums, np.uint32)
+        before = cuda.local.array(sums, np.uint32)
+        if not is_first:
+            peak[0] = scaled(peak[0], one, later)
         for k in range(columns):
             H = highest(D[k], F, floor)
             opened = plus(H, opening, one)
             E[k], F = extended(E[k], extending, opened), extended(F, extending, opened)
             D[k] = opened if is_half else H
-            value = plus(H, key[k], one)
-            q, r = k % sums, k // sums
-            if r == 0:
+            value = keyed(H, keys, key[k])
+            q, number = k % sums, k // sums + (0 if is_first else 1)  # number: values in the peak so far
+            if number == 0:
                 peak[q] = value
-            elif r % 2 == 0:
+            elif number % 2 == 0:
                 peak[q] = maximum3(peak[q], before[q], value)
             elif k + sums < columns:
                 before[q] = value
             else:
                 peak[q] = maximum(peak[q], value)
+        return D[columns - 1], F, border, best, best_step, step
+
+    return do_row
+
+
+def _note(form: str, columns: int) -> Any:
+    """The best of the rows since the last time replaces what is kept if its score is greater."""
+    lanes, is_half = lanes_of(form), form == "half2"
+    maximum, leveled, rises, where, scaled = lanes.maximum, lanes.leveled, lanes.rises, lanes.where, lanes.scaled
+    sums = -(-columns // cells_of(form))
+    rows = np.uint32(rows_of(form, columns) * (0x00010001 if pairs_of(form) == 2 else 1))
+
+    @inlined
+    def note(state, kept):
+        border, F, corner, best, best_step, step = state
+        _, _, peak, saved, _, _, _, _, (one, _) = kept
         top = peak[0]
         for q in range(1, sums):
             top = maximum(top, peak[q])
-        stay, step = stays(top, best), scaled(step, one, each_row)
-        if sums > 1:
+        top = leveled(top)
+        rise, step = rises(top, best, one), scaled(step, one, rows)
+        if is_half:
             for q in range(sums):
-                saved[q] = where(stay, saved[q], peak[q])
-        return D[columns - 1], F, border, where(stay, best, top), where(stay, best_step, step), step
+                saved[q] = where(rise, peak[q], saved[q])
+        return border, F, corner, where(rise, top, best), where(rise, step, best_step), step
+
+    return note
+
+
+def _rows(form: str, columns: int) -> Any:
+    """ROWS rows of a thread's columns, from what is handed on, and kept, between steps to the same."""
+    together = rows_of(form, columns)
+    first, note = _row(form, columns, True), _note(form, columns)
+    second, third = (_row(form, columns, False) if together > n else first for n in (1, 2))
 
     @inlined
-    def do_rows(state, coming, stream, place, gains, kept):
+    def do_rows(state, coming, rows, step, gains, kept):
         gain, code = coming
-        state, gain, code = do_row(state, gain, kept), gains[code], np.uint32(stream[place])
-        return do_row(state, gain, kept), (gains[code], np.uint32(stream[place + np.uint64(1)]))
+        state, gain, code = first(state, gain, kept), gains[code], np.uint32(rows[step + np.uint32(2)])
+        if together == 1:
+            state = note(state, kept)
+        state, gain, code = second(state, gain, kept), gains[code], np.uint32(rows[step + np.uint32(3)])
+        if together < 4:
+            state = note(state, kept)
+        state, gain, code = third(state, gain, kept), gains[code], np.uint32(rows[step + np.uint32(4)])
+        if together == 1:
+            state = note(state, kept)
+        state, gain, code = second(state, gain, kept), gains[code], np.uint32(rows[step + np.uint32(5)])
+        return note(state, kept), (gain, code)
 
     return do_rows
 
 
 def _report(form: str, columns: int) -> Any:
     """The best cell of a group in one half of its threads' registers, into `found`."""
-    keys, sums = np.int32(keys_of(form)), -(-columns // keys_of(form))
+    keys, sums, rows = np.int32(keys_of(form)), -(-columns // cells_of(form)), rows_of(form, columns)
+    most = np.int32(6 if form == "half2" else rows * columns - 1)
 
     @inlined
     def report(numbers, row, is_other, pair, rank, group, zero, limit, bonus, found):
-        """numbers: the saved peaks; row: steps until then, 0 if there was nothing above the bonus."""
+        """numbers: the saved peaks; row: rows done then, 0 if there was nothing above the bonus."""
         top, place = numbers[0], np.int32(0)
         for q in range(1, sums):
             if numbers[q] > top:
                 top, place = numbers[q], np.int32(q)
         top += zero
         score = top // keys if row > 0 else np.int32(0)
-        column = np.int32(rank * np.int32(columns) + (keys - np.int32(1) - top % keys) * np.int32(sums) + place + 1)
-        row = np.int32(row - rank)
+        cell = most - top % keys
+        column = np.int32(rank * np.int32(columns) + cell % np.int32(columns) * np.int32(sums) + place + np.int32(1))
+        row = np.int32(row - np.int32(rows - 1) + cell // np.int32(columns) - rank)
         if is_other:
             score = limit
         distance = np.int32(1)
@@ -215,9 +259,10 @@ def score_kernel(form: str, columns: int) -> Any:
     Its arguments are of the types u1[] i8[] i4[] u1[] i8[] i4[] u4[] i4[] i4 i4[,].
     Pairs are sorted by falling target length; a block has BLOCK threads, or one group in the simulator.
     """
-    lanes, pairs, sums = lanes_of(form), np.int32(pairs_of(form)), -(-columns // keys_of(form))
+    lanes, pairs, sums = lanes_of(form), np.int32(pairs_of(form)), -(-columns // cells_of(form))
     set_columns, do_rows, report = _setting(form, columns), _rows(form, columns), _report(form, columns)
-    plus, first, second, is_half = lanes.plus, lanes.first, lanes.second, form == "half2"
+    plus, first, second, leveled, uniform = lanes.plus, lanes.first, lanes.second, lanes.leveled, lanes.uniform
+    is_half = form == "half2"
 
     @cuda_kernel
     def score_tiles(
@@ -231,14 +276,15 @@ def score_kernel(form: str, columns: int) -> Any:
             gains[code] = np.uint64(numbers[here]) | np.uint64(numbers[there]) << np.uint64(32)
         zero, limit, bonus = limits[0], limits[1], limits[2]
         cuda.syncthreads()
-        costs, start, threshold, one = (numbers[6], numbers[7], numbers[8]), numbers[9], numbers[10], numbers[11]
+        costs, start, threshold = (numbers[6], numbers[7], numbers[8]), numbers[9], numbers[10]
+        one, keys = numbers[11], numbers[12]
         floor, opening = costs[0], costs[1]
         thread, last = np.int32(cuda.grid(1)), np.int32(query_starts.size - 1)
         rank, tile = np.int32(thread % group), np.int32(min(thread // group, last // pairs))
         a, b = np.int32(tile * pairs), np.int32(min(tile * pairs + pairs - np.int32(1), last))
         selector, key = cuda.local.array(columns, np.uint32), cuda.local.array(columns, np.uint32)
         D, E = cuda.local.array(columns, np.uint32), cuda.local.array(columns, np.uint32)
-        saved = cuda.local.array(sums, np.uint32)
+        peak, saved = cuda.local.array(sums, np.uint32), cuda.local.array(sums, np.uint32)
         others = set_columns(queries, query_starts, query_lengths, a, b, rank, bonus, selector, key)
         nothing = plus(floor, opening, one) if is_half else floor
         for k in range(columns):
@@ -249,29 +295,28 @@ def score_kernel(form: str, columns: int) -> Any:
         corner, left = nothing, (one, np.uint32(0), np.uint32(0))
         if rank == 0:
             corner, left = start, (np.uint32(0), start, floor)
-        place = np.uint64(stream_starts[tile] - rank)
-        steps = np.int32(target_lengths[cuda.blockIdx.x * (cuda.blockDim.x // group * pairs)] + group - 1)
-        state = nothing, floor, corner, threshold, np.uint32(0), np.uint32(0)
-        coming, step = (gains[stream[place]], np.uint32(stream[place + np.uint64(1)])), np.int32(0)
-        kept = D, E, saved, selector, key, left, costs, one
+        rows = stream[stream_starts[tile] - rank :]
+        longest = target_lengths[cuda.blockIdx.x * (cuda.blockDim.x // group * pairs)]
+        steps = uniform(np.uint32(longest + group - np.int32(1)))
+        state = nothing, floor, corner, leveled(threshold), np.uint32(0), np.uint32(0)
+        coming, step = (gains[rows[0]], np.uint32(rows[1])), np.uint32(0)
+        kept = D, E, peak, saved, selector, key, left, costs, (one, keys)
         while step < steps:
-            state, coming = do_rows(state, coming, stream, place + np.uint64(2), gains, kept)
-            state, coming = do_rows(state, coming, stream, place + np.uint64(4), gains, kept)
-            place += np.uint64(ROWS)
-            step = np.int32(step + np.int32(ROWS))
+            state, coming = do_rows(state, coming, rows, step, gains, kept)
+            step = np.uint32(step + np.uint32(ROWS))
         _, _, _, best, best_step, _ = state
-        if sums == 1:
+        if not is_half:
             saved[0] = best
         values = cuda.local.array(sums, np.int32)
         for q in range(sums):
             values[q] = first(saved[q])
-        step = np.int32(best_step & np.uint32(0xFFFF)) if pairs == 2 else np.int32(best_step)
+        done = np.int32(best_step & np.uint32(0xFFFF)) if pairs == 2 else np.int32(best_step)
         one_each = np.int32(thread // group) * pairs
-        report(values, step, others[0], one_each, rank, group, zero, limit, bonus, found)
+        report(values, done, others[0], one_each, rank, group, zero, limit, bonus, found)
         if pairs == 2:
             for q in range(sums):
                 values[q] = second(saved[q])
-            step = np.int32(best_step >> np.uint32(16))
-            report(values, step, others[1], one_each + np.int32(1), rank, group, zero, limit, bonus, found)
+            done = np.int32(best_step >> np.uint32(16))
+            report(values, done, others[1], one_each + np.int32(1), rank, group, zero, limit, bonus, found)
 
     return score_tiles
