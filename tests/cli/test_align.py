@@ -230,7 +230,7 @@ def test_an_insert_size_that_cannot_be_told_is_said(reference, mates, tmp_path, 
 
 
 def test_a_card_that_cannot_be_used_is_a_warning(reference, mates, tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr("readwarp.cli.align_job.has_card", lambda: True)
+    monkeypatch.setattr("readwarp.cli.device.has_card", lambda: True)
     assert run_main(["align", reference, *mates, "-o", tmp_path / "auto.sam"]) == 0
     assert "a GPU is there but is simulated; going on with the CPU" in capfd.readouterr().err
 
