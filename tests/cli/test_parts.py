@@ -88,6 +88,28 @@ def test_lanes_merge_to_one_run(lanes, reference, tmp_path):
     assert lines("merged.cram") == lines("whole.cram")
 
 
+@pytest.mark.parametrize("sorting", [(), ("--sort", "coordinate")])
+def test_merged_to_sam(sorting, lanes, reference, tmp_path, capfd):
+    """A file, and stdout as `-`."""
+    lane, whole = tmp_path / "1.bam", tmp_path / "whole.sam"
+    assert run_main(["align", reference, *files(lanes, 1), "-o", lane, *OPTIONS]) == 0
+    assert run_main(["align", reference, *files(lanes, 1), "-o", whole, *sorting, *OPTIONS]) == 0
+    assert run_main(["merge", lane, "-o", tmp_path / "merged.sam", *sorting, "--no-pg", "-q"]) == 0
+    assert (tmp_path / "merged.sam").read_text() == whole.read_text()
+    capfd.readouterr()
+    assert run_main(["merge", lane, "-o", "-", *sorting, "--no-pg", "-q"]) == 0
+    assert capfd.readouterr().out == whole.read_text()
+
+
+def test_a_dash_is_stdout(lanes, reference, tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_main(["align", reference, *files(lanes, 1), "-o", tmp_path / "out.sam", *OPTIONS]) == 0
+    capfd.readouterr()
+    assert run_main(["align", reference, *files(lanes, 1), "-o", "-", *OPTIONS]) == 0
+    assert capfd.readouterr().out == (tmp_path / "out.sam").read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["out.sam"]
+
+
 def test_what_cannot_be_merged(lanes, reference, tmp_path, capsys):
     reads, made = files(lanes, 1), [tmp_path / f"{i}.bam" for i in range(1, 4)]
     for i, part in enumerate(made, 1):

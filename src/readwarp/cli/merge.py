@@ -27,7 +27,7 @@ SORT_BYTES = 1 << 30
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("alignments", nargs="+", type=Path, metavar="BAM", help="parts and lanes, not sorted")
-    shared.add_output(parser, "BAM or CRAM by its ending")
+    shared.add_output(parser, "BAM, CRAM or SAM by its ending; - is SAM on stdout")
     group = parser.add_argument_group("output")
     group.add_argument("--sort", choices=SORTS, default="none", help="order of the records [none: as the reads came]")
     group.add_argument("--mark-duplicates", action="store_true", help="flag duplicates; needs --sort coordinate")
@@ -64,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
                 sort=options.sort,
                 mark_duplicates=options.mark_duplicates,
                 memory=options.memory or SORT_BYTES,
+                binary=True,
             ) as writer,
         ):
             for records in merged(groups):

@@ -21,9 +21,9 @@ from readwarp.formats.sort import Sorter
 CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
 
 
-def format_of(path: str | None) -> str:
+def format_of(path: str | Path | None) -> str:
     """sam, bam or cram, by the ending; stdout (None or "-") is SAM. Raises UsageError."""
-    if path in (None, "-"):
+    if path is None or str(path) == "-":
         return "sam"
     ending = Path(str(path)).suffix.lower().lstrip(".")
     if ending not in ("sam", "bam", "cram"):
@@ -59,9 +59,10 @@ class AlignmentWriter:
         sort: str = "none",  # coordinate | name | none
         mark_duplicates: bool = False,  # mates must be neighbours in what is written here
         memory: int = 256 << 20,  # bytes, for sorting
+        binary: bool = False,  # what is written here are BAM records, whatever the file becomes
     ):
         self.format = format_of(path)
-        self.text = self.format == "sam" and sort == "none"  # what Encoder.text must be
+        self.text = self.format == "sam" and sort == "none" and not binary  # what Encoder.text must be
         _check_options(self.format, sort, mark_duplicates, write_index)
         self.duplicates = 0  # marked; known after `close`
         self._header, self._write_index, self._threads = header, write_index, threads
