@@ -106,14 +106,19 @@ class CallParameters:
             raise UsageError("qualities must be at least 0, --max-depth at least 1")
 
 
+MOST_ALTERNATES = 100  # alleles of a cohort's site are numbered in a byte
+
+
 @dataclass(frozen=True, slots=True)
 class JointParameters:
     most_alternates: int = 8  # other alleles of a site; the ones that fewest files have are left out
     most_copies: int = 2  # highest ploidy of the samples; with it, alleles are left out until 1,000 genotypes remain
 
     def __post_init__(self) -> None:
-        if self.most_alternates < 1 or not 1 <= self.most_copies <= MAX_PLOIDY:
-            raise UsageError(f"a site needs an alternate allele, and a ploidy of 1 to {MAX_PLOIDY}")
+        if not 1 <= self.most_alternates <= MOST_ALTERNATES:
+            raise UsageError(f"--max-alleles must be 1 to {MOST_ALTERNATES}")
+        if not 1 <= self.most_copies <= MAX_PLOIDY:
+            raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,6 +113,8 @@ def test_bad_files(reference, gvcf, tmp_path, capsys):
     assert "its sample 'a' is in" in refused(good, good)
     assert "no such file" in refused(good, tmp_path / "none.g.vcf.gz")
     assert "no gVCF is given" in refused(code=2)
+    assert "--max-alleles must be 1 to 100" in refused(good, "--max-alleles", 101, code=2)
+    assert "--ploidy must be 1 to 8" in refused(good, "--ploidy", 9, code=2)
     assert "not from stdin" in refused("-", code=2)
     assert "not a list of file names" in refused(f"@{good}")
     lone = Path(shutil.copy(good, tmp_path / "lone.g.vcf.gz"))
