@@ -74,7 +74,7 @@ def test_a_time_limit_and_too_little_memory(project, small, monkeypatch):
     threads = ("--set-threads", "align=1", "merge=1", "index=1", "call=1")
     target = "results/bam/A.bam"
     done = snakemake(folder, *OPTIONS, *QUICK, "--retries", 2, *limits, *default, *threads, target)
-    assert "going on behind" in (folder / "logs" / "align" / "A.L1.log").read_text()
+    assert "going on behind" in (folder / "logs" / "align" / "A" / "L1.log").read_text()
     assert "Trying to restart" in done.stdout
     whole = folder / "whole.bam"
     monkeypatch.setenv("READWARP_TEST_PAUSE", "")

@@ -5,11 +5,11 @@ rule align:
         reference="results/reference/genome.fa",
         index="results/reference/genome.fa.rwx",
     output:
-        temp("results/units/{sample}.{unit}.bam"),
+        temp("results/units/{sample}/{unit}.bam"),
     log:
-        "logs/align/{sample}.{unit}.log",
+        "logs/align/{sample}/{unit}.log",
     benchmark:
-        "benchmarks/align/{sample}.{unit}.tsv"
+        "benchmarks/align/{sample}/{unit}.tsv"
     conda:
         READWARP
     threads: 16
@@ -22,10 +22,10 @@ rule align:
         device=config["device"],
         options=config["align"]["options"],
         memory=planned,
-        work=lambda wildcards: f"results/work/{wildcards.sample}.{wildcards.unit}.bam",
+        work=lambda wildcards: f"results/work/{wildcards.sample}/{wildcards.unit}.bam",
     shell:
         # Snakemake removes the outputs of a job that failed; what --resume needs lies beside a file that is no output
-        "mkdir -p results/work && "
+        "mkdir -p results/work/{wildcards.sample} && "
         "readwarp align {input.reference} {input.reads:q} -R {params.read_group:q} -o {params.work} --force --resume"
         " --device {params.device} --threads {threads} --memory {params.memory} {params.options} --no-progress"
         " 2>> {log} && mv {params.work} {output}"

@@ -18,8 +18,8 @@ def table(path, schema):
         path,
         sep="\t",
         dtype={"sample": str, "unit": str, "library": str},
-        comment="#",
-        skip_blank_lines=True,
+        keep_default_na=False,  # a sample may be called NA
+        na_values=[""],
     )
     rows = rows.astype(object).where(rows.notna(), None)
     rows = rows.drop(columns=[name for name in rows.columns if rows[name].isna().all()])
@@ -89,7 +89,7 @@ def read_group(wildcards):
 def units_of(wildcards):
     """The aligned lanes of a sample, in the order of their names."""
     return expand(
-        "results/units/{sample}.{unit}.bam",
+        "results/units/{sample}/{unit}.bam",
         sample=wildcards.sample,
         unit=units.loc[wildcards.sample]["unit"],
     )
