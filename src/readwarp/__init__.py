@@ -3,7 +3,16 @@
 The public names are imported on first use, so that `import readwarp` and `readwarp --help` stay fast.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what checkers and editors are to see
+    from readwarp.align.aligner import Aligner
+    from readwarp.call.caller import Caller
+    from readwarp.call.pairhmm.api import pair_hmm
+    from readwarp.config import Scoring
+    from readwarp.index import Index
+    from readwarp.pairwise import pairwise
+    from readwarp.ragged import Ragged
 
 __version__ = "0.1.0"
 

@@ -51,6 +51,14 @@ def test_verbose_shows_the_traceback(capsys):
     [
         (["align"], "the following arguments are required: REF, READS (see `readwarp align --help`)"),
         (["align", "r", "q", "--no-such"], "unrecognized arguments: --no-such (see `readwarp align --help`)"),
+        (
+            ["align", "r", "q", "--thread", "2"],
+            "unrecognized arguments: --thread 2; --thread: perhaps --threads (see `readwarp align --help`)",
+        ),
+        (
+            ["run", "r", "q", "--outpt", "o"],
+            "the following arguments are required: -o/--output; --outpt: perhaps --output (see `readwarp run --help`)",
+        ),
         (["align", "r", "q", "-t", "0"], "argument -t/--threads: '0' must be at least 1 (see `readwarp align --help`)"),
         (
             ["align", "r", "q", "--memory", "lots"],

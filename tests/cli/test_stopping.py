@@ -135,3 +135,26 @@ def is_reading(process) -> bool:
             if "scratch" in name and name.endswith("(deleted)"):
                 return True
     return False
+
+
+LOST = """
+import ctypes, signal, sys, time
+from readwarp.cli import doctor, main
+
+def command(options):
+    ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.{number}))()  # as LLVM calls while a kernel is compiled
+    {after}
+
+doctor.run = command
+sys.argv = ["readwarp", "doctor"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(("number", "code", "line"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
+@pytest.mark.parametrize("after", [f"time.sleep({DEADLINE})", "raise RuntimeError('no compiled object yet')"])
+def test_a_signal_in_a_callback_of_a_library(number, code, line, after):
+    """The exception is dropped there: the command is stopped all the same, and says why."""
+    script = LOST.format(number=number, after=after)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=DEADLINE / 2)
+    assert (ended.returncode, ended.stderr) == (code, f"readwarp: error: {line}\n")

@@ -82,6 +82,8 @@ class Aligner:
         A read is a sequence, or (name, sequence), or (name, sequence, qualities in Phred + 33). Without
         `insert_sizes` the model is made of the pairs given here. Raises UsageError for what is no read or pair.
         """
+        if isinstance(reads, str) or isinstance(mates, str):
+            raise UsageError("reads are to be given as a list, also a single one")
         batch = _batch(_interleaved(list(reads), None if mates is None else list(mates)), mates is not None)
         placed, parameters, backend = self._placed, self.parameters, self._backend
         with backend.on():

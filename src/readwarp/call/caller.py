@@ -78,9 +78,9 @@ class Caller:
     ) -> Iterator[Variant]:
         """Variants in order of place, while they are found.
 
-        regions: texts as the command line takes them, or (contig, start, stop) 0-based and half-open; None: all of the
-        reference. samples: those to call together, all of the header by default. alleles: a VCF file of alleles to
-        genotype in any case; ploidies: a BED file. Raises InputError and UsageError.
+        regions: texts as the command line takes them (one, or a list), or (contig, start, stop) 0-based and half-open;
+        None: all of the reference. samples: those to call together, all of the header by default. alleles: a VCF file
+        of alleles to genotype in any case; ploidies: a BED file. Raises InputError and UsageError.
         """
         targets = self._targets(regions)
         opened = open_caller(
@@ -133,7 +133,7 @@ class Caller:
         names, lengths = self.reference.names, np.diff(self.reference.contig_offsets).tolist()
         return [
             parse_region(region, names, lengths) if isinstance(region, str) else _target(region, names, lengths)
-            for region in regions
+            for region in ([regions] if isinstance(regions, str) else regions)
         ]
 
 

@@ -8,16 +8,15 @@ import argparse
 import atexit
 import os
 import shlex
-import signal
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from importlib import import_module
-from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from readwarp import __version__
+from readwarp.cli import stopping
+from readwarp.cli.stopping import Terminated
 from readwarp.errors import ReadwarpError, UsageError
 
 COMMANDS = {
@@ -39,27 +38,38 @@ example:
 `readwarp COMMAND --help` shows the options of one command.
 exit codes: 0 fine, 1 internal error, 2 usage, 3 bad input, 4 device not usable, 5 not enough memory, 130 / 143 stopped
 """
-PATIENCE = 10.0  # seconds in which a second signal says no more than the first
-_told = -PATIENCE
-
-
-class Terminated(BaseException):
-    """SIGTERM or SIGUSR1 arrived; unwinds like KeyboardInterrupt, so that half-written files are removed."""
 
 
 class Parser(argparse.ArgumentParser):
     """Usage errors take the same way out as all others: one line, exit code 2."""
 
+    _given: Sequence[str] = ()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._given = list(args or ())
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {shlex.join(unknown)}")
+        return options, unknown
+
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see `{self.prog} --help`)")
+        raise UsageError(f"{message}{self._slips()} (see `{self.prog} --help`)")
+
+    def _slips(self) -> str:
+        """Options that were given and are not known, each with the one that it looks like."""
+        from difflib import get_close_matches
+
+        given = {text.partition("=")[0] for text in self._given if text.startswith("--")}
+        known = self._option_string_actions
+        near = {text: get_close_matches(text, known, 1, 0.75) for text in sorted(given - {"--", *known})}
+        return "".join(f"; {text}: perhaps {found[0]}" for text, found in near.items() if found)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. The installed `readwarp` script ends with it."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
-        for number in (signal.SIGTERM, signal.SIGUSR1):  # what batch systems warn with
-            signal.signal(number, _terminate)
+        stopping.heed()
     try:
         if not arguments:
             build_parser(arguments).print_help(sys.stderr)
@@ -72,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # --help, --version
         return leaving.code if isinstance(leaving.code, int) else 0
     except BaseException as error:
-        code = explain(error, verbose=_is_verbose(arguments))
+        code = explain(stopping.why(error), verbose=_is_verbose(arguments))
         if argv is None:
             _leave_if_busy(code)
         return code
@@ -80,10 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of the command that is asked for. Raises UsageError."""
-    options, unknown = build_parser(arguments).parse_known_args(arguments)
-    if unknown:
-        raise UsageError(f"unrecognized arguments: {shlex.join(unknown)} (see `readwarp {options.command} --help`)")
-    return options
+    return build_parser(arguments).parse_args(arguments)
 
 
 def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse.ArgumentParser:
@@ -148,13 +155,3 @@ def _leave_if_busy(code: int) -> None:
 
 def _is_verbose(arguments: Sequence[str]) -> bool:
     return any(a == "--verbose" or (a.startswith("-v") and set(a[1:]) == {"v"}) for a in arguments)
-
-
-def _terminate(signum: int, frame: FrameType | None) -> None:
-    """Raise Terminated, and not again while that is being obeyed: timeout(1) and batch systems send two in a row."""
-    global _told
-    now = time.monotonic()
-    if now - _told < PATIENCE:
-        return
-    _told = now
-    raise Terminated

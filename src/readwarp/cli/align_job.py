@@ -28,7 +28,7 @@ from readwarp.formats.segments import ResumableWriter, Segments
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.stream.halving import Halving
-from readwarp.stream.parts import WHOLE, Part, chosen
+from readwarp.stream.parts import BLOCK, WHOLE, Part, chosen
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import with_models
 from readwarp.stream.worth import ALIGN
@@ -93,7 +93,7 @@ def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None
     if job.mark_duplicates:
         metrics.count("duplicates", writer.duplicates)
     metrics.note(flagstat=flagstat.flagstat(metrics))
-    summarize(metrics, time.perf_counter() - started, stages.earlier)
+    summarize(metrics, time.perf_counter() - started, stages.earlier, job.part)
 
 
 class Stages:
@@ -279,7 +279,7 @@ def run_of(job: AlignJob, index: Index) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def summarize(metrics: Metrics, seconds: float, earlier: int = 0) -> None:
+def summarize(metrics: Metrics, seconds: float, earlier: int = 0, part: Part = WHOLE) -> None:
     """One line on what came out, and one for each kind of read that could not be treated in full.
 
     earlier: reads that were aligned by runs which this one has gone on from; they took none of the seconds.
@@ -290,7 +290,8 @@ def summarize(metrics: Metrics, seconds: float, earlier: int = 0) -> None:
     if earlier:
         metrics.note(reads_of_earlier_runs=earlier)
     if not reads:
-        logger.warning("the input holds no reads")
+        none = "the input holds no reads" if part == WHOLE else f"part {part} has no reads: a block is {BLOCK:,} pairs"
+        logger.warning(none)
         return
     mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
     shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"

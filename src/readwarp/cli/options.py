@@ -194,7 +194,7 @@ def add_scoring(parser: argparse.ArgumentParser, short: bool = True) -> None:
         value = getattr(default, field)
         names = (letter, name) if short else (name,)
         group.add_argument(
-            *names, dest=f"scoring_{field}", type=int, default=value, metavar="N", help=f"{text} [{value}]"
+            *names, dest=f"scoring_{field}", type=natural, default=value, metavar="N", help=f"{text} [{value}]"
         )
 
 
@@ -229,7 +229,7 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
         ("min-mapping-quality", default.min_mapping_quality, "reads below it are not used"),
         ("max-depth", default.max_depth, "most reads used at a position"),
     ):
-        group.add_argument(f"--{name}", type=int, default=value, metavar="N", help=f"{text} [{value}]")
+        group.add_argument(f"--{name}", type=natural, default=value, metavar="N", help=f"{text} [{value}]")
     group.add_argument(
         "--ploidy-bed", type=Path, metavar="BED", help="intervals with a ploidy of their own, in the fourth column"
     )

@@ -155,7 +155,7 @@ class _Stderr(logging.Handler):
             self.handleError(record)
 
 
-COMPILING = "compiling kernels for this machine (once, under a minute)"
+COMPILING = "compiling kernels for this machine (once, about a minute)"
 
 
 @cache

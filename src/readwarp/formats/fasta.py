@@ -77,6 +77,8 @@ def _parsed(stream: BinaryIO, path: Path) -> Iterator[Contig]:
     for start, kind in ((b"LOCUS ", "genbank"), (b"ID   ", "embl")):
         if line.startswith(start):
             return _annotated(stream, line, kind, path)
+    if line.startswith(b"@"):
+        raise InputError(path, "is FASTQ; a reference is FASTA, GenBank or EMBL, and comes before the reads")
     raise InputError(path, "not FASTA, GenBank or EMBL: starts with none of '>', 'LOCUS', 'ID'")
 
 

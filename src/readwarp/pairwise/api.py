@@ -176,6 +176,8 @@ def _coded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int)
             codes = _recoded(codes, unknown) if isinstance(scoring, Scoring) else codes
             highest = PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
         else:
+            if not isinstance(sequence, str | bytes | bytearray | ndarray):
+                raise UsageError(f"sequence {len(encoded) + 1} is neither text nor an array of codes")
             text = sequence.encode() if isinstance(sequence, str) else bytes(sequence)
             codes, highest = table[np.frombuffer(text, np.uint8)], PAD
         encoded.append(_checked(codes, highest, f"sequence {len(encoded) + 1}"))

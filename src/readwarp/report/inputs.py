@@ -43,8 +43,14 @@ def stem(path: Path) -> str:
 
 
 def samples_in(folder: Path) -> list[Sample]:
-    """The samples of an output folder of `run`: every BAM or CRAM, with the VCF of the same name. Raises UsageError."""
-    files = sorted(p for p in folder.iterdir() if p.is_file())
+    """The samples of an output folder of `run`: every BAM or CRAM, with the VCF of the same name.
+
+    Raises InputError and UsageError.
+    """
+    try:
+        files = sorted(p for p in folder.iterdir() if p.is_file())
+    except OSError as error:
+        raise InputError(folder, (error.strerror or "cannot be read").lower()) from None
     alignments = {stem(p): p for p in files if p.name.endswith(ALIGNMENTS)}
     calls = {stem(p): p for p in files if p.name.endswith(CALLS)}
     names = sorted({*alignments, *calls})

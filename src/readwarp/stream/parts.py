@@ -27,7 +27,7 @@ class Part:
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.of:
-            raise UsageError(f"part {self}: must be I/N with I from 1 to N")
+            raise UsageError(f"--part {self}: must be I/N with I from 1 to N")
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
@@ -50,7 +50,7 @@ def part_of(text: str) -> Part:
     """`2/5` -> Part. Raises UsageError."""
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal()):
-        raise UsageError(f"part {text}: must be I/N, such as 1/4")
+        raise UsageError(f"--part {text}: must be I/N, such as 1/4")
     return Part(int(number), int(of))
 
 
