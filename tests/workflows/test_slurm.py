@@ -12,7 +12,20 @@ from workflow_runs import HEAD, READS, ROOT, records, snakemake, unit
 
 pytestmark = pytest.mark.slow
 OPTIONS = ("--executor", "slurm", "--jobs", 4, "--slurm-status-command", "squeue", "--latency-wait", 20)
-QUICK = ("--seconds-between-status-checks", 2, "--workflow-profile", "none")
+QUICK = (
+    *("--seconds-between-status-checks", 2, "--slurm-init-seconds-before-status-checks", 2),
+    *("--workflow-profile", "none", "--default-resources", "mem_mb=1500", "runtime=10"),
+)
+THREADS = ("--set-threads", *(f"{rule}=1" for rule in ("index", "align", "merge", "call", "statistics", "page")))
+RULES = ("reference", "index", "align", "merge", "regions", "call", "gather", "statistics", "page", "multiqc")
+MEMORY = {f"{rule}:mem_mb": "2500" for rule in RULES}  # what a node of the sandbox has several times
+
+
+def resources(**changed: str) -> tuple[str, ...]:
+    """--set-resources; of `changed` rule__resource=value."""
+    values = MEMORY | {name.replace("__", ":"): value for name, value in changed.items()}
+    return "--set-resources", *(f"{name}={value}" for name, value in values.items())
+
 
 SLOWED = """
 import os
@@ -46,8 +59,7 @@ def small(tmp_path) -> Path:
 def test_the_workflow_on_two_nodes(project):
     """One GPU is asked for by the jobs that would use it, though the CPU does the work."""
     folder = project("sample\nA\n", HEAD + unit("A", "L1", READS), READS / "ref.fa", joint=False)
-    gpu = ("--set-resources", "align:gpu=1", "call:gpu=1", "--set-threads", "align=2", "call=1", "index=1", "merge=1")
-    snakemake(folder, *OPTIONS, *QUICK, *gpu, "--default-resources", "mem_mb=1500", "runtime=10")
+    snakemake(folder, *OPTIONS, *QUICK, *THREADS, *resources(align__gpu="1", call__gpu="1"))
     with pysam.VariantFile(folder / "results" / "gvcf" / "A.g.vcf.gz") as file:
         assert sum(record.alts != ("<NON_REF>",) for record in file) > 400
 
@@ -69,11 +81,9 @@ def test_a_time_limit_and_too_little_memory(project, small, monkeypatch):
     units = f"sample\tunit\treads_1\treads_2\nA\tL1\t{small}/reads_1.fq\t{small}/reads_2.fq\n"
     options = {"align": {"options": "--batch-bases 20000"}}  # 45 batches: 90 s of waiting
     folder = project("sample\nA\n", units, READS / "ref.fa", joint=False, **options)
-    limits = ("--set-resources", "align:runtime=attempt*attempt", "merge:mem_mb=120*attempt*attempt")
-    default = ("--default-resources", "mem_mb=1500", "runtime=10")
-    threads = ("--set-threads", "align=1", "merge=1", "index=1", "call=1")
+    limits = resources(align__runtime="attempt*attempt", merge__mem_mb="120*attempt*attempt*attempt")
     target = "results/bam/A.bam"
-    done = snakemake(folder, *OPTIONS, *QUICK, "--retries", 2, *limits, *default, *threads, target)
+    done = snakemake(folder, *OPTIONS, *QUICK, *THREADS, "--retries", 2, *limits, "--", target)
     assert "going on behind" in (folder / "logs" / "align" / "A" / "L1.log").read_text()
     assert "Trying to restart" in done.stdout
     whole = folder / "whole.bam"
@@ -89,10 +99,8 @@ def test_a_bad_input_reaches_the_user(project, tmp_path):
     cut = tmp_path / "cut.fq"
     cut.write_text("@r1\nACGT\n+\nIII\n")
     folder = project("sample\nA\n", HEAD + f"A\tL1\t{cut}\t\ta\n", READS / "ref.fa", joint=False)
-    done = snakemake(
-        folder, *OPTIONS, *QUICK, "--show-failed-logs", "--default-resources", "mem_mb=1500", "runtime=10",
-        "--set-threads", "align=1", "index=1", "results/bam/A.bam", check=False,
-    )  # fmt: skip
+    command = (*OPTIONS, *QUICK, *THREADS, *resources(), "--show-failed-logs", "--", "results/bam/A.bam")
+    done = snakemake(folder, *command, check=False)
     assert done.returncode != 0
     assert "readwarp: error: " in done.stdout and "cut.fq: record 1: " in done.stdout
 

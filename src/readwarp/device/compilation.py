@@ -44,8 +44,8 @@ def watched(started: Callable[[str, int], None]) -> Iterator[Compilation]:
 
 @contextmanager
 def _watched_for_cards(listener: Compilation) -> Iterator[None]:
-    """numba-cuda has a register of its own; it is loaded by now where kernels for cards may be compiled."""
-    if "numba.cuda.dispatcher" not in sys.modules:
+    """numba-cuda has a register of its own, loaded by now where kernels for cards may be compiled."""
+    if "numba.cuda.core.event" not in sys.modules:  # nor is it there in Numba alone
         yield
         return
     from numba.cuda.core import event as of_cards

@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("svg")
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import pyplot
 
 
 def flat(values, prefix=""):
@@ -33,9 +33,8 @@ def plot(rows, path):
     """One panel per depth and measure: bars by tool, labelled with their values."""
     measures = [name for name in ("correct", "snv_f1", "indel_f1") if name in rows[0]] + ["seconds"]
     depths = list(dict.fromkeys(row["depth"] for row in rows))
-    figure, axes = pyplot.subplots(
-        len(depths), len(measures), squeeze=False, figsize=(3.2 * len(measures), 2.2 * len(depths)), layout="constrained"
-    )
+    size = 3.2 * len(measures), 2.2 * len(depths)
+    figure, axes = pyplot.subplots(len(depths), len(measures), squeeze=False, figsize=size, layout="constrained")
     for line, depth in zip(axes, depths, strict=True):
         some = [row for row in rows if row["depth"] == depth]
         for panel, measure in zip(line, measures, strict=True):
