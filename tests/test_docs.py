@@ -1,13 +1,17 @@
-"""The pages tell the truth: the examples of docs/reference/python.md run, and links lead somewhere."""
+"""The pages tell the truth: the examples of docs/reference/python.md run, links lead somewhere, options exist."""
 
 import doctest
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from readwarp.cli import parsed
+
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [*sorted(ROOT.glob("*.md")), *DOCS]
 
 
 def test_examples_of_the_python_page(monkeypatch):
@@ -21,3 +25,20 @@ def test_examples_of_the_python_page(monkeypatch):
 def test_links_between_pages(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         assert "://" in target or (page.parent / target).exists(), target
+
+
+def commands(page: Path) -> list[str]:
+    """The command lines of a page's indented blocks, without pipes, comments and columns of explanation."""
+    text = re.sub(r"\\\n *", "", page.read_text())
+    lines = re.findall(r"^ {4}(?:.*\| )?readwarp ([a-z]+ .*)", text, re.M)
+    return [re.split(r" {2,}| #| \||>", line)[0] for line in lines if "..." not in line]
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_command_lines(page):
+    for line in commands(page):
+        assert parsed(shlex.split(line)).command, line
+
+
+def test_command_lines_are_found():
+    assert sum(len(commands(page)) for page in DOCS) >= 20
