@@ -28,7 +28,10 @@ The module can be called: `readwarp.pairwise(...)` is `readwarp.pairwise.pairwis
 
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from readwarp.pairwise.api import Alignments, MatrixScoring, pairwise
 
 __all__ = ["Alignments", "MatrixScoring", "pairwise"]
 
