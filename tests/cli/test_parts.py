@@ -185,4 +185,5 @@ def test_spans_cover_everything_once(of):
                 assert of == 1 or (start // 16 == (end - 1) // 16 and start // 16 % of == number - 1)
                 found += range(start, end)
     assert sorted(found) == list(range(100))
+    assert not any(span for number in range(1, of + 1) for span in Part(number, of).spans(90, 59))
     assert str(part_of(f"{of}/{of}")) == f"{of}/{of}"

@@ -129,6 +129,15 @@ def test_counts_are_those_of_an_undisturbed_run(reads, reference, tmp_path):
     assert resumed["reads_per_second"] == pytest.approx((4000 - earlier) / resumed["align_seconds"], rel=0.05, abs=2)
 
 
+def test_a_part_that_was_stopped(reads, reference, tmp_path):
+    options = ["--part", "1/2", *OPTIONS]
+    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *options, "--resume"]
+    assert stopped(signal.SIGTERM, arguments, wait_for_segments=2) == 143
+    assert run_main([*arguments, "-q"]) == 0
+    assert run_main(["align", reference, *reads, "-o", tmp_path / "whole.bam", *options, "-q"]) == 0
+    assert (tmp_path / "out.bam").read_bytes() == (tmp_path / "whole.bam").read_bytes()
+
+
 def test_a_full_disk(reads, reference, tmp_path, monkeypatch, capsys):
     """A write fails within a segment: what was complete stays, and the next run goes on from it."""
     monkeypatch.setattr(segments, "SEGMENT_BYTES", 20_000)

@@ -34,9 +34,10 @@ class Part:
 
     def spans(self, first: int, stop: int) -> Iterator[tuple[int, int]]:
         """The templates among [first, stop) that are this part's, as spans in ascending order."""
+        if first >= stop:  # nothing is left of what is asked for
+            return
         if self.of == 1:
-            if first < stop:
-                yield first, stop
+            yield first, stop
             return
         for block in range(first // BLOCK, -(-stop // BLOCK)):
             if block % self.of == self.number - 1:
