@@ -47,8 +47,9 @@ def test_sections_run_in_the_simulator(section):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     for subject in SUBJECTS[section]:
-        (line,) = (line for line in lines if line.startswith(f"{subject}  "))
-        assert float(line[len(subject) :].split()[0].replace(",", "")) >= 0
+        found = [line for line in lines if line.startswith(f"{subject}  ")]
+        assert found, subject
+        assert all(float(line[len(subject) :].split()[0].replace(",", "")) >= 0 for line in found)
     assert RESULTS.read_bytes() == before
 
 

@@ -10,7 +10,7 @@ import pysam
 import pytest
 from workflow_runs import HEAD, READS, ROOT, records, snakemake, unit
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]  # there is one SLURM on a machine
 OPTIONS = ("--executor", "slurm", "--jobs", 4, "--slurm-status-command", "squeue", "--latency-wait", 20)
 QUICK = (
     *("--seconds-between-status-checks", 2, "--slurm-init-seconds-before-status-checks", 2),
