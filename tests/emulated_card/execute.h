@@ -1,0 +1,45 @@
+/* A warp at work. Translated kernels touch the first fields by their offsets, which layout.py has too. */
+#pragma once
+#include <assert.h>
+#include "card.h"
+
+enum { MOVED, PARTED, ENDED, AT_BARRIER, WAITING, READY }; /* what step() ends with; READY: may run */
+enum { READ, WRITE, ATOMIC };
+enum { GLOBAL, SHARED, LOCAL };
+
+typedef struct {
+  uint32_t at, mask, state; /* basic block, threads, and why they do not run */
+} Path;
+
+struct Warp {
+  uint32_t mask, at, nearest, state; /* threads at work, their block, the lowest at which others wait */
+  uint32_t other_at, other_mask;     /* the second half after PARTED */
+  uint32_t alive;
+  uint32_t block_index[3];
+  uint8_t *frame, *shared, *local;
+  uint64_t *counts;
+  uint64_t shared_size; /* address behind the last shared byte */
+  uint32_t number, paths;
+  uint32_t barriers; /* of this warp alone: bar.warp.sync */
+  Path path[WARP];
+};
+
+static_assert(offsetof(Warp, alive) == 24 && offsetof(Warp, block_index) == 28, "layout.py");
+static_assert(offsetof(Warp, frame) == 40 && offsetof(Warp, counts) == 64 && offsetof(Warp, shared_size) == 72, "layout.py");
+static_assert(offsetof(Launch, grid) == 8 && offsetof(Launch, parameters) == 48, "layout.py");
+static_assert(offsetof(Launch, low) == 56 && offsetof(Launch, high) == 568 && offsetof(Launch, flags) == 1080, "layout.py");
+
+enum { SHARED_BASE = 256, THREAD_INDEX = 384 /* bytes of a frame before its registers */ };
+
+/* Shadow of a byte of shared memory: who wrote and read it last, and behind which barriers. */
+typedef struct {
+  uint32_t writer, write_epoch, write_warp_epoch; /* thread + 1 */
+  uint32_t reader, read_epoch, read_warp_epoch;   /* thread + 1, MANY_OF | warp, or MANY */
+} SharedShadow;
+
+/* Of the block that the calling thread runs. */
+extern _Thread_local SharedShadow *shared_shadow;
+extern _Thread_local uint32_t block_epoch;
+
+uint64_t random_below(uint64_t *state, uint64_t limit);
+void wrong(Launch *launch, const char *kind, const char *format, ...);

@@ -1,0 +1,129 @@
+"""PTX to kernels that run: translated, compiled by LLVM for this processor, kept on disk, loaded into this process."""
+
+import ctypes
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from emulated_card.ptx import KernelText, UnknownPtx, read
+from emulated_card.translate import Translation
+
+CALLED = ("card_access", "card_atomic", "card_reduce", "card_shuffle", "card_warp_barrier")  # by translated kernels
+SOURCES = ("ptx.py", "arrays.py", "layout.py", "operations.py", "translate.py", "writer.py", "kernels.py")
+THREADS = 1024  # of a block, at most
+_lock = threading.Lock()
+_loaded: dict[str, list[tuple[str, int]]] = {}  # by hash of the PTX
+_kept: list[object] = []  # what kernels need as long as the process lives
+
+
+class Array(ctypes.Structure):
+    """See card.h."""
+
+    _fields_ = [(name, ctypes.c_uint32) for name in ("first", "axes", "is_read", "is_written")]
+
+
+class Kernel(ctypes.Structure):
+    """See card.h."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("step", ctypes.c_void_p),
+        ("parameters", ctypes.c_uint32),
+        ("sizes", ctypes.POINTER(ctypes.c_uint32)),
+        ("arrays", ctypes.c_uint32),
+        ("array", ctypes.POINTER(Array)),
+        *((name, ctypes.c_uint32) for name in ("frame", "local", "shared", "threads", "blocks")),
+        ("counters", ctypes.POINTER(ctypes.c_uint64)),
+    ]
+
+
+def load_ptx(text: str, library: ctypes.CDLL, folder: Path) -> list[tuple[str, int]]:
+    """(name, address of a `Kernel`) of each kernel of the PTX. Raises UnknownPtx.
+
+    library: the emulated driver, whose functions kernels call; folder: where compiled kernels are kept.
+    """
+    key = hashlib.sha256(f"{_made_by()}{text}".encode()).hexdigest()[:24]
+    with _lock:
+        if key not in _loaded:
+            for name in CALLED:
+                llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
+            _loaded[key] = [_load(*made) for made in _compiled(text, key, folder)]
+        return _loaded[key]
+
+
+@cache
+def _made_by() -> str:
+    """What a compiled kernel depends on besides its PTX."""
+    sources = b"".join((Path(__file__).parent / name).read_bytes() for name in SOURCES)
+    return f"{hashlib.sha256(sources).hexdigest()} {llvmlite.__version__} {llvm.get_host_cpu_name()}"
+
+
+def _compiled(text: str, key: str, folder: Path) -> Iterator[tuple[dict, bytes]]:
+    """Facts and machine code of each kernel, from the folder where they are there."""
+    listing = folder / f"{key}.json"
+    if not listing.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        facts = []
+        for number, kernel in enumerate(read(text)):
+            fact, code = _translated(kernel)
+            facts.append(fact)
+            _write(folder / f"{key}.{number}.o", code)
+        _write(listing, json.dumps(facts).encode())
+    for number, fact in enumerate(json.loads(listing.read_text())):
+        yield fact, (folder / f"{key}.{number}.o").read_bytes()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all: other processes may be at it too."""
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+    unfinished.write_bytes(content)
+    unfinished.replace(path)
+
+
+def _translated(kernel: KernelText) -> tuple[dict, bytes]:
+    translation = Translation(kernel)
+    try:
+        module = llvm.parse_assembly(translation.text())
+        module.verify()
+    except UnknownPtx as error:
+        raise UnknownPtx(f"{kernel.name}: {error}") from None
+    sizes = [{"pred": 1}.get(kind) or int(kind[1:]) // 8 for kind in kernel.parameters]
+    arrays = [
+        (array.first, array.axes, int(number in translation.read), int(number in translation.written))
+        for number, array in enumerate(translation.arrays)
+    ]
+    facts = {"name": kernel.name, "sizes": sizes, "arrays": arrays, "frame": translation.frame}
+    facts |= {"local": kernel.local_bytes, "shared": kernel.shared_bytes, "blocks": len(kernel.blocks)}
+    return facts, _machine().emit_object(module)
+
+
+@cache
+def _machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
+
+
+def _load(facts: dict, code: bytes) -> tuple[str, int]:
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    arrays = (Array * len(facts["arrays"]))(*(Array(*each) for each in facts["arrays"]))
+    sizes = (ctypes.c_uint32 * len(facts["sizes"]))(*facts["sizes"])
+    counters = (ctypes.c_uint64 * (2 * facts["blocks"]))()
+    made = Kernel(
+        name=facts["name"].encode(), step=engine.get_function_address("step"), parameters=len(sizes), sizes=sizes,
+        arrays=len(arrays), array=arrays, frame=facts["frame"], local=facts["local"], shared=facts["shared"],
+        threads=THREADS, blocks=facts["blocks"], counters=counters,
+    )  # fmt: skip
+    _kept.extend((engine, arrays, sizes, counters, made))
+    return facts["name"], ctypes.addressof(made)
