@@ -25,7 +25,9 @@ def cache_folder() -> Path:
 
 def build_driver() -> Path:
     """The stub of libcuda, compiled from all C files of this folder."""
-    return compile_library("libcuda", sorted(HERE.glob("*.c")), (*STRICT, "-Wl,-soname,libcuda.so.1"))
+    exported = HERE / "exported.map"
+    flags = (*STRICT, "-Wl,-soname,libcuda.so.1", f"-Wl,--version-script={exported}")
+    return compile_library("libcuda", sorted(HERE.glob("*.c")), flags)
 
 
 def compile_library(name: str, sources: Iterable[Path], flags: Iterable[str] = ()) -> Path:
@@ -54,7 +56,7 @@ def _compile(sources: list[Path], flags: list[str], library: Path) -> None:
 def _key(sources: list[Path], flags: list[str]) -> str:
     """What the code depends on: sources, headers, flags, the compiler and the processor that it is made for."""
     digest = hashlib.sha256(f"{flags} {version('ziglang')} {_processor()}".encode())
-    for path in [*sources, *sorted(HERE.glob("*.h"))]:
+    for path in [*sources, *sorted(HERE.glob("*.h")), *sorted(HERE.glob("*.map"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:20]
 
