@@ -5,7 +5,7 @@ import traceback
 from functools import cache
 from typing import Any
 
-from emulated_card.build import build_driver, cache_folder
+from emulated_card.build import build_driver
 from emulated_card.options import Options
 
 COUNTS = (
@@ -91,7 +91,7 @@ def _load(text: bytes, kernels: Any, most: int) -> int:
     from emulated_card.kernels import load_ptx
 
     try:
-        found = load_ptx(text.decode(), driver(), cache_folder() / "kernels")
+        found = load_ptx(text.decode())
         if len(found) > most:
             raise ValueError(f"{len(found)} kernels in one text")
     except Exception:
