@@ -37,6 +37,13 @@ static void tell_place(const Access *a, int lane, uint64_t address) {
           KINDS[a->kind], a->bytes, a->space == SHARED ? "shared" : "local", thread_of(a, lane), (unsigned long long)block_of(a), a->line);
 }
 
+void mark_written(uint64_t address, uint64_t bytes, int is_written) {
+  for (uint32_t card = 0; card < MOST_CARDS; card++) {
+    uint64_t offset = address - (uint64_t)memory_of[card].base;
+    if (memory_of[card].base && offset < memory_of[card].size) memset(memory_of[card].written + offset, is_written, bytes);
+  }
+}
+
 /* Global memory: a byte that no copy, memset or kernel wrote since it was handed out. */
 static int check_written(const Access *a, int lane, uint64_t address) {
   const Memory *memory = &memory_of[a->launch->card];

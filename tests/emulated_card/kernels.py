@@ -12,6 +12,8 @@ from pathlib import Path
 import llvmlite
 import llvmlite.binding as llvm
 
+from emulated_card.build import cache_folder
+from emulated_card.control import driver
 from emulated_card.ptx import KernelText, UnknownPtx, read
 from emulated_card.translate import Translation
 
@@ -44,17 +46,14 @@ class Kernel(ctypes.Structure):
     ]
 
 
-def load_ptx(text: str, library: ctypes.CDLL, folder: Path) -> list[tuple[str, int]]:
-    """(name, address of a `Kernel`) of each kernel of the PTX. Raises UnknownPtx.
-
-    library: the emulated driver, whose functions kernels call; folder: where compiled kernels are kept.
-    """
+def load_ptx(text: str) -> list[tuple[str, int]]:
+    """(name, address of a `Kernel`) of each kernel of the PTX. Raises UnknownPtx."""
     key = hashlib.sha256(f"{_made_by()}{text}".encode()).hexdigest()[:24]
     with _lock:
         if key not in _loaded:
             for name in CALLED:
-                llvm.add_symbol(name, ctypes.cast(getattr(library, name), ctypes.c_void_p).value)
-            _loaded[key] = [_load(*made) for made in _compiled(text, key, folder)]
+                llvm.add_symbol(name, ctypes.cast(getattr(driver(), name), ctypes.c_void_p).value)
+            _loaded[key] = [_load(*made) for made in _compiled(text, key, cache_folder() / "kernels")]
         return _loaded[key]
 
 
