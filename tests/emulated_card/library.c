@@ -40,8 +40,9 @@ int cuLibraryLoadData(Library **out, const char *image, const void *options, con
   return SUCCESS;
 }
 
+/* Libraries belong to no context. */
 int cuLibraryUnload(Library *library) {
-  ENTER(TO_FREE);
+  ENTER(ANYWHERE);
   if (!library) return INVALID_HANDLE;
   for (Loaded *each = library->kernels; each; each = each->next) each->is_loaded = false;
   return SUCCESS;
