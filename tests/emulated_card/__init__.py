@@ -15,8 +15,8 @@ from emulated_card.control import clear_findings, counts, fail, findings, heal, 
 from emulated_card.options import USUAL_CARDS, VARIABLE, Options
 
 __all__ = [
-    "activate", "clear_findings", "counts", "environment", "fail", "findings", "heal", "lose", "set_checks",
-    "set_delays", "use", "Options",
+    "Options", "activate", "clear_findings", "counts", "environment", "fail", "findings", "heal", "lose", "set_checks",
+    "set_delays", "use",
 ]  # fmt: skip
 
 SITE = Path(__file__).parent / "site"

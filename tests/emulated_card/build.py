@@ -31,7 +31,7 @@ def build_driver() -> Path:
 
 
 def compile_library(name: str, sources: Iterable[Path], flags: Iterable[str] = ()) -> Path:
-    """The shared library of these C files. Raises RuntimeError with what the compiler says where it does not compile."""
+    """The shared library of these C files. Raises RuntimeError with what the compiler says."""
     sources, flags = list(sources), [*FLAGS, *flags, f"-I{HERE}"]
     library = cache_folder() / f"{name}-{_key(sources, flags)}.so"
     if library.exists():

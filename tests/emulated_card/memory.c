@@ -57,6 +57,15 @@ static void forget(uint32_t card, uint64_t begin, uint64_t bytes) {
   madvise(shadow + (first - begin), end - first, MADV_DONTNEED);
 }
 
+/* How many of the bytes have been written since they were handed out, for tests. */
+uint64_t card_written(uint64_t address, uint64_t bytes) {
+  int card = card_of(address);
+  uint64_t number = 0;
+  for (uint64_t i = 0; card >= 0 && i < bytes; i++)
+    number += memory_of[card].written[address + i - (uint64_t)memory_of[card].base];
+  return number;
+}
+
 int card_of(uint64_t address) {
   for (uint32_t card = 0; card < number_of_cards; card++)
     if (address - (uint64_t)memory_of[card].base < memory_of[card].size) return (int)card;

@@ -1,6 +1,6 @@
 """What cards there are and how they behave, as one line of text that travels to child processes in EMULATED_CARDS.
 
-    9.0:8G,8.0:512M;checks=written,races;seed=1;load_us=200;fail=cuMemAlloc:3:2;lose=0:5:999
+9.0:8G,8.0:512M;checks=written,races;seed=1;load_us=200;fail=cuMemAlloc:3:2;lose=0:5:999
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Options:
         """Raises ValueError, TypeError."""
         cards, *others = text.split(";")
         given = dict(part.split("=", 1) for part in others if part)
-        return cls(cards, **{name: _like(getattr(cls(), name), value) for name, value in given.items()})
+        return cls(cards, **{name: _like(getattr(cls(), name, ""), value) for name, value in given.items()})
 
     def __str__(self) -> str:
         usual = Options()

@@ -1,4 +1,4 @@
-"""Python imports this when it starts: it gives the process the cards of EMULATED_CARDS, then does what another one asks."""
+"""Python imports this when it starts: it gives the process the cards of EMULATED_CARDS."""
 
 import os
 import sys
