@@ -68,15 +68,18 @@ else:
 
 @cuda_kernel
 def lay_rows(targets, starts, lengths, stream, stream_starts, margin, pairs, threads):
-    """Codes of each tile's rows, first | second << 3, OUTSIDE beside, `margin` rows before; so many threads each."""
+    """Codes of each tile's rows, first | second << 3, OUTSIDE beside, `margin` rows before; so many threads each.
+
+    What lies before a tile's rows is the end of the tile before, which lays it; so no two blocks write to one place.
+    """
     thread = cuda.grid(1)
     tile = thread // threads
     if tile >= stream_starts.size - 1:
         return
     a = tile * pairs
     b = min(a + 1, starts.size - 1)
-    begin = stream_starts[tile]
-    for row in range(thread % threads - margin, stream_starts[tile + 1] - begin, threads):
+    begin, before = stream_starts[tile], margin if tile == 0 else 0
+    for row in range(thread % threads - before, stream_starts[tile + 1] - begin, threads):
         first = min(targets[starts[a] + row], UNKNOWN) if 0 <= row < lengths[a] else OUTSIDE
         if pairs == 1:  # the other register has the gains of a query's code 4, at the place of code 0
             second = OUTSIDE if first == OUTSIDE else 0 if targets[starts[a] + row] == UNKNOWN else UNKNOWN
