@@ -49,6 +49,14 @@ def test_nothing_works_before_the_driver_is_initialized(tmp_path, driver):
     assert subprocess.check_output([sys.executable, "-c", script], text=True) == f"{NOT_INITIALIZED}\n"
 
 
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of Python 3.12: fork with threads
+def test_a_forked_child_has_no_driver(driver):
+    child = os.fork()
+    if not child:
+        os._exit(driver.result("cuCtxSynchronize") == driver.result("cuInit", 0) == NOT_INITIALIZED)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
 def test_a_call_needs_a_context_and_a_free_without_one_is_told(driver):
     address = driver.allocated(100)
     driver.call("cuCtxSetCurrent", None)

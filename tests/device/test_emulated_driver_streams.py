@@ -161,6 +161,19 @@ def test_streams_can_be_made_and_destroyed_without_end(driver):
         driver.call("cuStreamDestroy_v2", driver.made("cuStreamCreate", BLOCKING))
 
 
+def test_nothing_is_done_after_the_end(driver, stream):
+    source, there, target = filled(driver.pinned(8), 1), driver.allocated(8), driver.pinned(8)
+    with ThreadPoolExecutor(1) as pool, driver.held(stream) as gate:
+        driver.upload(there, source, stream)
+        driver.download(target, there, stream)
+        stopped = pool.submit(driver.library.card_stop)
+        time.sleep(SECONDS)
+        assert not stopped.done()  # an operation is being run
+        gate.set()
+        stopped.result()
+    assert bytes(target) == bytes(8)
+
+
 def write(driver, there, stream) -> None:
     driver.call("cuMemsetD8Async", there, 1, ctypes.c_size_t(8), stream)
 

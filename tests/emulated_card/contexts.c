@@ -6,7 +6,7 @@ enum { DEEPEST = 64 };
 pthread_mutex_t driver_lock = PTHREAD_MUTEX_INITIALIZER;
 Context contexts[MOST_CARDS];
 
-static bool is_initialized;
+static bool is_initialized, is_forked;
 static __thread Context *stack[DEEPEST];
 static __thread uint32_t depth;
 
@@ -30,10 +30,18 @@ int enter(const char *function, Needs needs) {
   return needs == TO_FREE ? SUCCESS : error_of(current_context());
 }
 
+/* A child that was forked has no workers. A card's driver does not work there either. */
+static void give_up(void) {
+  is_initialized = false;
+  is_forked = true;
+}
+
 int cuInit(unsigned flags) {
   int fault = fault_in(__func__);
   if (fault) return fault;
+  if (is_forked) return NOT_INITIALIZED;
   if (flags) return INVALID_VALUE;
+  if (!is_initialized && pthread_atfork(NULL, NULL, give_up)) return OUT_OF_MEMORY;
   is_initialized = true;
   return number_of_cards ? SUCCESS : 100; /* CUDA_ERROR_NO_DEVICE */
 }

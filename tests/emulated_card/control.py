@@ -1,5 +1,6 @@
 """The stub driver from Python: what it found, what it counted, and what it is to do wrong."""
 
+import atexit
 import ctypes
 import traceback
 from functools import cache
@@ -37,6 +38,7 @@ def set_up(options: Options) -> None:
     for loss in options.losses():
         lose(*loss)
     driver().card_set_loader(_load)
+    atexit.register(driver().card_stop)
 
 
 def findings() -> list[str]:

@@ -6,6 +6,7 @@ Stream *streams[MOST_STREAMS];
 uint32_t number_of_streams;
 
 static pthread_cond_t something_done = PTHREAD_COND_INITIALIZER;
+static bool is_stopped;
 static __thread Stream *of_thread[MOST_CARDS]; /* CU_STREAM_PER_THREAD */
 
 bool is_reached(const Clock *needed, uint32_t except) {
@@ -16,7 +17,18 @@ bool is_reached(const Clock *needed, uint32_t except) {
 
 static int run(Operation *operation) {
   int error = error_of(operation->stream->context);
+  if (__atomic_load_n(&is_stopped, __ATOMIC_ACQUIRE)) return SUCCESS;
   return error ? error : operation->run(operation);
+}
+
+/* Nothing runs from here on: operations end without having been done. For the end of the process, before what kernels
+ * and callbacks need goes away. Returns when the last one that runs has ended. */
+void card_stop(void) {
+  __atomic_store_n(&is_stopped, true, __ATOMIC_RELEASE);
+  pthread_mutex_lock(&driver_lock);
+  for (uint32_t i = 0; i < number_of_streams; i++)
+    while (streams[i]->completed < streams[i]->issued) pthread_cond_wait(&something_done, &driver_lock);
+  pthread_mutex_unlock(&driver_lock);
 }
 
 static void dispose(Operation *operation) {
