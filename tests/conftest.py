@@ -1,30 +1,30 @@
-"""Fixtures shared by all tests. Without a GPU, CUDA kernels run under Numba's simulator."""
+"""Fixtures shared by all tests. Without a GPU, CUDA kernels run on emulated cards (tests/emulated_card)."""
 
-import os
 from pathlib import Path
 
+import emulated_card
 import pytest
-
-HAS_GPU = Path("/dev/nvidiactl").exists()
-if not HAS_GPU:
-    os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
+from cards import HAS_GPU, take_cards
 
 TEST_DATA = Path(__file__).resolve().parent.parent / "test_data"
+
+take_cards()
 
 
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the slow tests too")
-    parser.addoption("--simulated", action="store_true", help="run the gpu tests in the CUDA simulator, at tiny sizes")
+    parser.addoption(
+        "--capabilities",
+        default="9.0,8.0",
+        help="compute capabilities of the emulated cards that the gpu tests run on, each in turn (where there is no GPU)",
+    )
 
 
 def pytest_collection_modifyitems(config, items):
     skip_slow = pytest.mark.skip(reason="slow: needs --slow")
-    skip_gpu = pytest.mark.skip(reason="needs a CUDA device")
     for item in items:
         if "slow" in item.keywords and not config.getoption("--slow"):
             item.add_marker(skip_slow)
-        if "gpu" in item.keywords and not HAS_GPU and not config.getoption("--simulated"):
-            item.add_marker(skip_gpu)
 
 
 @pytest.fixture(scope="session")
@@ -33,19 +33,26 @@ def test_data() -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def grids_of_plain_integers():
-    """A card's launches refuse grids of NumPy's integers, which the simulator takes."""
-    if os.environ.get("NUMBA_ENABLE_CUDASIM") != "1":
+def auto_is_the_cpu():
+    """Where cards are emulated, auto is the CPU, as it is for users who have no GPU; tests of cards ask for them."""
+    if HAS_GPU:
         yield
         return
-    from numba.cuda.simulator.kernel import FakeCUDAKernel
+    from readwarp.device import backend
 
-    configured = FakeCUDAKernel.__getitem__
-
-    def checked(kernel, configuration):
-        assert all(type(size) is int for size in configuration[:2]), f"{kernel.fn.__name__}: {configuration[:2]}"
-        return configured(kernel, configuration)
-
-    FakeCUDAKernel.__getitem__ = checked
+    on_cards = backend._cuda
+    backend._cuda = lambda asked, wanted: backend.Backend("cpu") if asked == "auto" else on_cards(asked, wanted)
     yield
-    FakeCUDAKernel.__getitem__ = configured
+    backend._cuda = on_cards
+
+
+@pytest.fixture(autouse=True)
+def nothing_found():
+    """A test whose kernels do what a card does not forgive has failed, whatever came out of them."""
+    if HAS_GPU:
+        yield
+        return
+    emulated_card.clear_findings()
+    yield
+    assert emulated_card.findings() == []
+

@@ -1,4 +1,4 @@
-"""What tests on a card share. With --simulated they run in Numba's simulator, on as little as shows anything."""
+"""What tests on a card share. Each runs on the machine's GPU, or on an emulated card of each capability in turn."""
 
 import random
 import subprocess
@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import emulated_card
 import pytest
+from cards import CAPABILITIES, HAS_GPU
 
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 Run = Callable[..., bytes]
@@ -20,29 +22,52 @@ class Inputs:
     records: int  # primary ones that these reads make
 
 
-@pytest.fixture(scope="session")
-def tiny(pytestconfig) -> bool:
-    return pytestconfig.getoption("--simulated")
+def pytest_generate_tests(metafunc):
+    if "capability" in metafunc.fixturenames:
+        asked = metafunc.config.getoption("--capabilities").split(",")
+        metafunc.parametrize("capability", ["real"] if HAS_GPU else asked, scope="session")
 
 
 @pytest.fixture(scope="session")
-def readwarp() -> Run:
-    """Runs the command line in a process of its own, as users do; its standard output. Fails with what it said."""
+def is_emulated() -> bool:
+    return not HAS_GPU
 
-    def run(*arguments: object) -> bytes:
+
+@pytest.fixture(scope="session")
+def scale() -> int:
+    """How much less is done on an emulated card."""
+    return 1 if HAS_GPU else 10
+
+
+@pytest.fixture(scope="session")
+def device(capability) -> str:
+    """The card of that capability in this process, as --device takes it."""
+    return "cuda" if HAS_GPU else f"cuda:{CAPABILITIES.index(capability)}"
+
+
+@pytest.fixture(scope="session")
+def readwarp(capability) -> Run:
+    """Runs the command line in a process of its own, as users do; its standard output. Fails with what it said.
+
+    cards, checks and so on are those of emulated_card.Options.
+    """
+
+    def run(*arguments: object, cards: str = f"{capability}:8G", **options: object) -> bytes:
+        environment = None if HAS_GPU else emulated_card.environment(cards, **{"checks": "", **options})
         command = [sys.executable, "-m", "readwarp", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True)
+        done = subprocess.run(command, capture_output=True, env=environment)
         assert done.returncode == 0, done.stderr.decode()
+        assert b"emulated card:" not in done.stderr, done.stderr.decode()
         return done.stdout
 
     return run
 
 
 @pytest.fixture(scope="session")
-def simulated(tmp_path_factory, tiny, readwarp) -> Inputs:
+def made_reads(tmp_path_factory, scale) -> Inputs:
     """Pairs of a random genome with repeats, with errors, indels, N, short reads, and mates far from any seed."""
-    folder, rng = tmp_path_factory.mktemp("simulated"), random.Random(11)
-    length, pairs = (3000, 6) if tiny else (2_000_000, 40_000)
+    folder, rng = tmp_path_factory.mktemp("made"), random.Random(11)
+    length, pairs = 2_000_000 // scale, 20_000 // scale
     unit = letters(rng, 400)
     genome = "".join(letters(rng, length // 10 - len(unit)) + unit for _ in range(10))
     reference = folder / "ref.fa"
@@ -52,7 +77,7 @@ def simulated(tmp_path_factory, tiny, readwarp) -> Inputs:
         for number in range(pairs):
             for file, mate in zip((first, last), pair(rng, genome, number), strict=True):
                 file.write(f"@r{number}\n{mate}\n+\n{'I' * len(mate)}\n")
-    readwarp("index", reference, "-q")
+    subprocess.run([sys.executable, "-m", "readwarp", "index", str(reference), "-q"], check=True)
     return Inputs(reference, tuple(files), 2 * pairs)
 
 

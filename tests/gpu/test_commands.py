@@ -32,12 +32,10 @@ def aligned(readwarp, tmp_path):
 
 
 @pytest.fixture
-def inputs(test_data, tmp_path, tiny):
+def inputs(test_data, tmp_path):
     """Reference (its index goes beside the link) and reads of a set of test_data."""
 
     def find(name):
-        if tiny:
-            pytest.skip("takes hours in the simulator")
         reference, reads, options = SETS[name]
         link = tmp_path / (test_data / reference).name
         link.symlink_to(test_data / reference)
@@ -60,26 +58,26 @@ def test_align_real_reads(name, inputs, aligned):
 
 
 @pytest.mark.parametrize("limits", LIMITS, ids=" ".join)
-def test_align_within_any_limits(limits, simulated, aligned):
-    expected, _ = aligned("cpu", simulated.reference, simulated.reads)
-    found, metrics = aligned("cuda", simulated.reference, simulated.reads, *limits)
-    assert found == expected and records(found) >= simulated.records
+def test_align_within_any_limits(limits, made_reads, aligned):
+    expected, _ = aligned("cpu", made_reads.reference, made_reads.reads)
+    found, metrics = aligned("cuda", made_reads.reference, made_reads.reads, *limits)
+    assert found == expected and records(found) >= made_reads.records
     assert metrics["counts"]["rescue_windows"] > 0 and metrics["counts"]["traced"] > 0
 
 
 @pytest.mark.parametrize("options", [("-L", "0"), ("-A", "2", "-B", "3"), ("-A", "20", "-O", "60", "-L", "100")])
-def test_align_with_other_scores(options, simulated, aligned):
-    expected, _ = aligned("cpu", simulated.reference, simulated.reads, *options)
-    found, _ = aligned("cuda", simulated.reference, simulated.reads, *options)
+def test_align_with_other_scores(options, made_reads, aligned):
+    expected, _ = aligned("cpu", made_reads.reference, made_reads.reads, *options)
+    found, _ = aligned("cuda", made_reads.reference, made_reads.reads, *options)
     assert found == expected
 
 
-def test_bam_sorted_and_marked(simulated, readwarp, tmp_path):
+def test_bam_sorted_and_marked(made_reads, readwarp, tmp_path):
     made = {}
     for device in ("cpu", "cuda"):
         out = tmp_path / f"{device}.bam"
         readwarp(
-            "align", simulated.reference, *simulated.reads, "-o", out, "-q", "--no-pg", "--device", device,
+            "align", made_reads.reference, *made_reads.reads, "-o", out, "-q", "--no-pg", "--device", device,
             "--sort", "coordinate", "--mark-duplicates", "--write-index",
         )  # fmt: skip
         made[device] = out.read_bytes(), out.with_name(f"{out.name}.bai").read_bytes()

@@ -6,6 +6,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import emulated_card
 import pytest
 
 pytestmark = pytest.mark.gpu
@@ -39,29 +40,37 @@ def sanitizer() -> str | None:
     return shutil.which("compute-sanitizer") or next((str(place) for place in places if place.exists()), None)
 
 
-@pytest.fixture(params=["memcheck", "racecheck"])
-def checked(request, tiny):
-    """Runs Python under the tool; fails with what that found."""
-    program = sanitizer()
-    if tiny or program is None:
-        pytest.skip("the simulator has no such tool" if tiny else "compute-sanitizer was not found")
+EMULATED = {"memcheck": {"checks": "written"}, "racecheck": {"checks": "written,races", "seed": 7}}
 
-    def run(*arguments):
+
+@pytest.fixture(params=EMULATED)
+def checked(request, is_emulated, capability):
+    """Runs Python under the tool, or on an emulated card that looks for the same; fails with what was found."""
+
+    def run_on_card(*arguments):
+        program = sanitizer()
+        if program is None:
+            pytest.skip("compute-sanitizer was not found")
         command = [program, "--tool", request.param, "--error-exitcode", "9", sys.executable, *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
         assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
         assert "ERROR SUMMARY: 0 errors" in done.stdout or "RACECHECK SUMMARY: 0 hazards" in done.stdout, done.stdout
 
-    return run
+    def run_on_emulated(*arguments):
+        environment = emulated_card.environment(f"{capability}:8G", **EMULATED[request.param])
+        done = subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, env=environment)
+        assert done.returncode == 0 and "emulated card:" not in done.stderr, done.stderr[-4000:]
+
+    return run_on_emulated if is_emulated else run_on_card
 
 
 def test_engines(checked):
     checked("-c", SCRIPT)
 
 
-def test_run(checked, simulated, tmp_path):
+def test_run(checked, made_reads, tmp_path):
     few = []
-    for path in simulated.reads:
+    for path in made_reads.reads:
         few.append(tmp_path / path.name)
         few[-1].write_text("".join(path.read_text().splitlines(keepends=True)[: 4 * 500]))
-    checked("-m", "readwarp", "run", simulated.reference, *few, "-o", tmp_path / "out", "-q", "--device", "cuda")
+    checked("-m", "readwarp", "run", made_reads.reference, *few, "-o", tmp_path / "out", "-q", "--device", "cuda")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import emulated_card
 import pytest
 
 pytestmark = pytest.mark.gpu
@@ -32,10 +33,10 @@ print(json.dumps(strange))
 """
 
 
-def test_launched_as_listed(simulated, tmp_path, tiny):
-    if tiny:
-        pytest.skip("the simulator compiles nothing")
-    arguments = [BENCHMARKS, tmp_path / "out", simulated.reference, *simulated.reads]
-    done = subprocess.run([sys.executable, "-c", SCRIPT, *map(str, arguments)], capture_output=True, text=True)
+def test_launched_as_listed(made_reads, tmp_path, capability, is_emulated):
+    arguments = [BENCHMARKS, tmp_path / "out", made_reads.reference, *made_reads.reads]
+    environment = emulated_card.environment(f"{capability}:8G", checks="") if is_emulated else None
+    command = [sys.executable, "-c", SCRIPT, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == {}

@@ -1,0 +1,20 @@
+"""Which cards the tests of this process run on: the machine's, or emulated ones."""
+
+import os
+from pathlib import Path
+
+import emulated_card
+
+HAS_GPU = Path("/dev/nvidiactl").exists()
+CAPABILITIES = ("9.0", "8.0", "7.5", "12.0")  # of the emulated cards, in the order of their numbers
+
+
+def take_cards() -> None:
+    """Before numba.cuda is imported."""
+    if not HAS_GPU:
+        emulated_card.activate(",".join(f"{capability}:8G" for capability in CAPABILITIES), checks="")
+
+
+def without_cards() -> dict[str, str]:
+    """The environment of a process that shall find no card, but a real one."""
+    return {name: value for name, value in os.environ.items() if name != "EMULATED_CARDS"}
