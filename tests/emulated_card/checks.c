@@ -152,5 +152,6 @@ uint32_t card_access(Warp *w, Launch *l, const uint64_t *address, uint32_t mask,
     if (space == GLOBAL && l->flags & CHECK_RACES) check_blocks(&a, lane, address[lane]);
     if (space == SHARED && l->flags & CHECK_RACES) check_shared(&a, lane, address[lane]);
   }
+  if (l->flags & COUNT_ACCESSES) count_access(w, l, address, allowed, a.bytes, a.kind, space);
   return allowed;
 }

@@ -208,6 +208,7 @@ static void run_grid(Warp *warps, uint32_t number, const uint32_t *threads, Laun
     }
     memset(warps[0].shared, GARBAGE, warps[0].shared_size);
     run_block(warps, number, threads, l, l->seed ? &random : NULL);
+    if (l->flags & COUNT_ACCESSES) count_block(warps[0].counts);
   }
 }
 
@@ -238,7 +239,9 @@ int execute(Launch *l) {
   }
   bound_arrays(l);
   place_threads(warps, number, threads, l);
+  if (l->flags & COUNT_ACCESSES) begin_counting(l);
   run_grid(warps, number, threads, l);
+  if (l->flags & COUNT_ACCESSES) end_counting(warps[0].counts);
   add_counters(kernel, warps[0].counts);
   free(shared_shadow), free(warps), free(memory);
   return l->is_faulty ? LAUNCH_FAILED : SUCCESS;

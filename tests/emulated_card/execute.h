@@ -42,4 +42,10 @@ extern _Thread_local SharedShadow *shared_shadow;
 extern _Thread_local uint32_t block_epoch;
 
 uint64_t random_below(uint64_t *state, uint64_t limit);
+/* While COUNT_ACCESSES is on (accesses.c). */
+void begin_counting(const Launch *launch);
+void count_access(const Warp *w, const Launch *l, const uint64_t *address, uint32_t mask, uint32_t bytes, uint32_t kind, uint32_t space);
+void count_block(const uint64_t *counts);
+void end_counting(const uint64_t *counts);
+
 void wrong(Launch *launch, const char *kind, const char *format, ...);

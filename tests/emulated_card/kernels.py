@@ -22,6 +22,7 @@ SOURCES = ("ptx.py", "arrays.py", "layout.py", "operations.py", "translate.py", 
 THREADS = 1024  # of a block, at most
 _lock = threading.Lock()
 _loaded: dict[str, list[tuple[str, int]]] = {}  # by hash of the PTX
+texts: dict[int, str] = {}  # PTX by address of a `Kernel`
 _kept: list[object] = []  # what kernels need as long as the process lives
 
 
@@ -54,6 +55,7 @@ def load_ptx(text: str) -> list[tuple[str, int]]:
             for name in CALLED:
                 llvm.add_symbol(name, ctypes.cast(getattr(driver(), name), ctypes.c_void_p).value)
             _loaded[key] = [_load(*made) for made in _compiled(text, key, cache_folder() / "kernels")]
+            texts.update((address, text) for _, address in _loaded[key])
         return _loaded[key]
 
 
