@@ -26,7 +26,7 @@ def cache_folder() -> Path:
 def build_driver() -> Path:
     """The stub of libcuda, compiled from all C files of this folder."""
     exported = HERE / "exported.map"
-    flags = (*STRICT, "-Wl,-soname,libcuda.so.1", f"-Wl,--version-script={exported}")
+    flags = (*STRICT, "-Wl,-soname,libcuda.so.1", "-Wl,-Bsymbolic", f"-Wl,--version-script={exported}")
     return compile_library("libcuda", sorted(HERE.glob("*.c")), flags)
 
 

@@ -18,7 +18,7 @@ static int run_launch(Operation *operation) {
   take_time(LAUNCHING);
   int result = fault_of_launch(launch->card);
   if (result) return result;
-  launch->is_faulty = operation->is_faulty;
+  if (operation->is_faulty && fails_on_finding) return LAUNCH_FAILED;
   result = execute(launch);
   return result || !launch->is_faulty || !fails_on_finding ? result : LAUNCH_FAILED;
 }
