@@ -131,6 +131,7 @@ uint64_t submit(Stream *stream, Operation *operation, const Access *accesses, ui
 void wait_until(const Clock *needed);    /* with the lock */
 bool is_reached(const Clock *needed, uint32_t except);
 int wait_for_stream(Stream *stream);
+void wait_for_uses(const Uses *uses);    /* with the lock */
 void wait_for_context(Context *context); /* with the lock */
 
 /* order.c; all with the lock */

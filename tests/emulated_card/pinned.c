@@ -54,21 +54,28 @@ int cuMemHostRegister_v2(void *address, size_t bytes, unsigned flags) {
   return SUCCESS;
 }
 
-/* Takes a range out of the table, when no stream uses it any more; a host that has not waited is at fault. */
-static int unpin(void *address, bool is_registered) {
+/* Takes the range that begins at an address out of the table; NULL where there is none. */
+static Pinned *take(void *address, bool is_registered) {
   pthread_mutex_lock(&driver_lock);
-  Pinned **link = find((uint64_t)address, 1), *gone = *link;
-  bool is_known = gone && gone->begin == (uint64_t)address && !gone->mapped == is_registered;
-  bool was_in_use = is_known && is_in_use(&gone->uses);
-  if (was_in_use) wait_for_context(current_context());
-  if (is_known) {
-    for (link = &all; *link != gone;) link = &(*link)->next;
-    *link = gone->next;
-  }
+  Pinned **link = find((uint64_t)address, 1), *found = *link;
+  if (found && (found->begin != (uint64_t)address || !found->mapped != is_registered)) found = NULL;
+  if (found) *link = found->next;
   pthread_mutex_unlock(&driver_lock);
-  if (!is_known) finding("bad free", "%p is not the begin of pinned memory", address);
+  return found;
+}
+
+/* Gives a range back when no stream uses it any more; a host that has not waited for that is at fault. */
+static int unpin(void *address, bool is_registered) {
+  Pinned *gone = take(address, is_registered);
+  if (!gone) {
+    finding("bad free", "%p is not the begin of pinned memory", address);
+    return INVALID_VALUE;
+  }
+  pthread_mutex_lock(&driver_lock);
+  bool was_in_use = is_in_use(&gone->uses);
+  if (was_in_use) wait_for_uses(&gone->uses);
+  pthread_mutex_unlock(&driver_lock);
   if (was_in_use) finding("freed in use", "pinned memory at %p is given back while a stream copies it", address);
-  if (!is_known) return INVALID_VALUE;
   if (gone->mapped) munmap((uint8_t *)address - PAGE, gone->mapped);
   free(gone->uses.of);
   free(gone);

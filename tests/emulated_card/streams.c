@@ -138,6 +138,15 @@ void wait_until(const Clock *needed) {
   join(&host_clock, needed);
 }
 
+void wait_for_uses(const Uses *uses) {
+  Clock needed = host_clock;
+  for (uint32_t i = 0; i < uses->number; i++) {
+    uint64_t *ticket = &needed.ticket[uses->of[i].stream];
+    if (*ticket < uses->of[i].ticket) *ticket = uses->of[i].ticket;
+  }
+  wait_until(&needed);
+}
+
 void wait_for_context(Context *context) {
   Clock needed = host_clock;
   for (uint32_t i = 0; i < number_of_streams; i++)
