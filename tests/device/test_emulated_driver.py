@@ -83,6 +83,13 @@ def test_a_card_fills_up_and_what_is_freed_is_whole_again(driver):
     assert all(b.value - a.value >= 10 * MEBIBYTE + 512 for a, b in pairwise(parts))
 
 
+def test_a_gap_is_used_where_a_red_zone_is_left(driver):
+    parts = [driver.allocated(1024) for _ in range(3)]
+    driver.call("cuMemFree_v2", parts[1])
+    assert driver.allocated(1280).value > parts[2].value
+    assert driver.allocated(1024).value == parts[1].value
+
+
 def test_free_memory_is_what_was_not_handed_out(driver):
     left, total = ctypes.c_size_t(), ctypes.c_size_t()
     driver.allocated(MEBIBYTE)

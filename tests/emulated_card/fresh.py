@@ -65,10 +65,16 @@ class FreshDriver:
     @contextmanager
     def held(self, stream: Any) -> Iterator[Event]:
         """The stream does nothing until the event is set, at the latest at the end."""
-        gate = Event()
-        function = HOST_FUNCTION(lambda _: gate.wait(60) and None)
+        begun, gate = Event(), Event()
+
+        def hold(_: int) -> None:
+            begun.set()
+            gate.wait(60)
+
+        function = HOST_FUNCTION(hold)
         self._kept.append(function)
         self.call("cuLaunchHostFunc", stream, function, None)
+        assert begun.wait(60)
         try:
             yield gate
         finally:
