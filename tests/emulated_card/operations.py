@@ -5,6 +5,7 @@ destination, as bits. What is not here is an error that names it; what touches m
 control is in translate.py.
 """
 
+import re
 from collections.abc import Callable
 
 from emulated_card.ptx import BITS, Instruction, UnknownPtx
@@ -13,8 +14,41 @@ from emulated_card.writer import WARP, Writer, bits_of, splat, vector
 COMPARISONS = {"lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}
 ORDERED = {"eq": "oeq", "ne": "one", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "num": "ord", "nan": "uno"}
 UNORDERED = {"equ": "ueq", "neu": "une", "ltu": "ult", "leu": "ule", "gtu": "ugt", "geu": "uge"}
+ALL_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", *COMPARISONS, *UNORDERED, "num", "nan")
 PAIRS = ("f16x2", "s16x2", "u16x2")
 LANES = 2 * WARP  # of packed operations
+INTEGER, ANY_INTEGER, NUMBER = r"[us](16|32|64)", r"[us](8|16|32|64)", r"f(16|32|64)"
+FORMS = {  # the instructions that are known, by their base name
+    "add": rf"add\.({INTEGER}|[us]16x2)|add(\.rn)?\.({NUMBER}|f16x2)",
+    "sub": rf"sub\.{INTEGER}|sub(\.rn)?\.({NUMBER}|f16x2)",
+    "mul": rf"mul\.(lo|hi)\.{INTEGER}|mul\.wide\.[us](16|32)|mul(\.rn)?\.{NUMBER}",
+    "mad": rf"mad\.(lo|hi)\.{INTEGER}|mad\.wide\.[us](16|32)|mad\.rn\.f(32|64)",
+    "fma": r"fma\.rn\.f(32|64)|fma\.rn(\.relu)?\.f16x2",
+    "div": rf"div\.{INTEGER}|div\.rn\.f(32|64)",
+    "rem": rf"rem\.{INTEGER}",
+    **{name: rf"{name}\.({INTEGER}|[us]16x2|{NUMBER}|f16x2)" for name in ("min", "max")},
+    **{name: rf"{name}\.(b(16|32|64)|pred)" for name in ("and", "or", "xor", "not")},
+    **{name: rf"{name}\.(s(16|32|64)|{NUMBER})" for name in ("neg", "abs")},
+    "shl": r"shl\.b(16|32|64)",
+    "shr": r"shr\.[bus](16|32|64)",
+    "shf": r"shf\.[lr]\.wrap\.b32",
+    "bfi": r"bfi\.b(32|64)",
+    "prmt": r"prmt\.b32",
+    "dp4a": r"dp4a\.[us]32\.[us]32",
+    "lop3": r"lop3\.b32",
+    "setp": rf"setp\.({'|'.join(ALL_COMPARISONS)})(\.(and|or|xor))?\.([bus](16|32|64)|{NUMBER})",
+    "set": rf"set\.({'|'.join(ALL_COMPARISONS)})\.u32\.([bus](16|32|64)|{NUMBER})"
+    rf"|set\.({'|'.join(ORDERED)})\.u32\.f16x2",
+    "selp": r"selp\.([bus](16|32|64)|f(32|64))",
+    "cvt": rf"cvt\.{ANY_INTEGER}\.{ANY_INTEGER}|cvt\.rn\.{NUMBER}\.{ANY_INTEGER}|cvt\.r[nzmp]i\.{ANY_INTEGER}\.{NUMBER}"
+    r"|cvt\.r[nzmp]i\.(f16\.f16|f32\.f32|f64\.f64)|cvt\.rn\.(f16\.f32|f16\.f64|f32\.f64|f16x2\.f32)"
+    r"|cvt\.(f32\.f16|f64\.f16|f64\.f32)",
+    "sqrt": r"sqrt\.rn\.f(32|64)",
+    "rcp": r"rcp\.rn\.f(32|64)",
+    "popc": r"popc\.b(32|64)",
+    "clz": r"clz\.b(32|64)",
+    "brev": r"brev\.b(32|64)",
+}
 ROUNDINGS = {"rni": "roundeven", "rzi": "trunc", "rmi": "floor", "rpi": "ceil"}
 
 
@@ -26,7 +60,7 @@ class Source:
         self.instruction, self.writer, self._value = instruction, writer, value
         self.parts = instruction.parts
         self.type = self.parts[-1]
-        if any(part in ("ftz", "approx", "sat", "rz", "rm", "rp") for part in self.parts):
+        if not re.fullmatch(FORMS[instruction.base], instruction.name):
             raise self.unknown()
 
     def unknown(self) -> UnknownPtx:
@@ -74,8 +108,6 @@ def arithmetic(operation: str) -> Callable[[Source], str]:
         if s.is_number:
             rounded = s.writer.two(f"f{operation}", s.kind, s.number(1), s.number(2))
             return s.writer.as_bits(rounded, s.kind)
-        if any(part in s.parts for part in ("cc", "x")):
-            raise s.unknown()
         return s.writer.two(operation, s.kind, s.bits(1), s.bits(2))
 
     return made
@@ -97,8 +129,6 @@ def product(s: Source) -> str:
     made = w.two("mul", whole, a, b)
     if s.parts[1] == "wide":
         return made
-    if s.parts[1] != "hi":
-        raise s.unknown()
     return w.resized(w.two("lshr", whole, made, splat(whole, bits_of(half))), whole, half)
 
 
@@ -190,8 +220,6 @@ def shifted(s: Source) -> str:
 
 def funnel(s: Source) -> str:
     """shf: the lower operand first."""
-    if s.parts[2] != "wrap":
-        raise s.unknown()
     name = "fshr" if s.parts[1] == "r" else "fshl"
     return s.writer.intrinsic(name, "i32", s.bits(2), s.bits(1), s.bits(3))
 
@@ -223,8 +251,6 @@ def inserted(s: Source) -> str:
 
 def permuted(s: Source) -> str:
     """prmt: four of the eight bytes of (b, a), or their signs."""
-    if len(s.parts) != 2:
-        raise s.unknown()
     w, kind = s.writer, "i32"
     a, b, selector, made = s.bits(1), s.bits(2), s.bits(3), ""
     for byte in range(4):
@@ -270,10 +296,7 @@ def logic3(s: Source) -> str:
 
 def compared(s: Source, predicate: str, place: int = 1) -> str:
     if s.is_number:
-        known = ORDERED | UNORDERED
-        if predicate not in known:
-            raise s.unknown()
-        return s.writer.compare(known[predicate], s.kind, s.number(place), s.number(place + 1))
+        return s.writer.compare((ORDERED | UNORDERED)[predicate], s.kind, s.number(place), s.number(place + 1))
     name = COMPARISONS.get(predicate, predicate)
     if name in ("lt", "le", "gt", "ge"):
         name = ("s" if s.is_signed else "u") + name
@@ -285,21 +308,17 @@ def predicate(s: Source) -> str:
     made = compared(s, s.parts[1])
     if len(s.parts) == 3:
         return made
-    if s.parts[2] not in ("and", "or", "xor"):
-        raise s.unknown()
     return s.writer.two(s.parts[2], "i1", made, s.bits(3, "i1"))
 
 
 def comparison_bits(s: Source) -> str:
     """set: all bits where it holds."""
     w = s.writer
-    if s.type == "f16x2" and s.parts[2] == "u32":
+    if s.type == "f16x2":
         a, b = halves(s, 1), halves(s, 2)
         flags = w.made(f"fcmp {ORDERED[s.parts[1]]} {vector('f16', LANES)} {a}, {b}")
         wide = w.made(f"sext {vector('i1', LANES)} {flags} to {vector('i16', LANES)}")
         return w.made(f"bitcast {vector('i16', LANES)} {wide} to {vector('i32')}")
-    if s.parts[2] != "u32":
-        raise s.unknown()
     return w.cast("sext", "i1", compared(s, s.parts[1]), "i32")
 
 
@@ -327,18 +346,22 @@ def converted(s: Source) -> str:
         value = w.intrinsic(rounding, given, value)
     if to[0] != "f":
         name = f"llvm.fpto{'s' if to[0] == 's' else 'u'}i.sat.v{WARP}{kind}.v{WARP}{given}"
-        return w.called(name, vector(kind), (vector(given), value))
+        made = w.called(name, vector(kind), (vector(given), value))  # 0 of NaN
+        if given != "f64" and kind != "i64":
+            return made
+        return w.select(kind, w.compare("uno", given, value, value), splat(kind, 1 << bits_of(kind) - 1), made)
     if bits_of(kind) != bits_of(given):
-        if bits_of(kind) < bits_of(given) and "rn" not in s.parts:
-            raise s.unknown()
         value = w.cast("fptrunc" if bits_of(kind) < bits_of(given) else "fpext", given, value, kind)
     return w.as_bits(value, kind)
 
 
 def rooted(s: Source) -> str:
-    if s.parts[1] != "rn":
-        raise s.unknown()
     return s.writer.as_bits(s.writer.intrinsic("sqrt", s.kind, s.number(1)), s.kind)
+
+
+def inverse(s: Source) -> str:
+    w, one = s.writer, splat(f"i{bits_of(s.kind)}", {"f32": 0x3F800000, "f64": 0x3FF0000000000000}[s.kind])
+    return w.as_bits(w.two("fdiv", s.kind, w.as_number(one, s.kind), s.number(1)), s.kind)
 
 
 def counted(name: str) -> Callable[[Source], str]:
@@ -396,8 +419,8 @@ def extreme_halves(s: Source, is_max: bool) -> str:
 def fused_halves(s: Source) -> str:
     """fma.f16x2, rounded once.
 
-    The product of two halves is exact in a float; the sum is rounded to odd there (Boldo and Melquiond 2008), from which
-    rounding to half gives what one rounding of the exact sum would.
+    The product of two halves is exact in a float; the sum is rounded to odd there (Boldo and Melquiond 2008), from
+    which rounding to half gives what one rounding of the exact sum would.
     """
     w, kind, bits, flags = s.writer, vector("f32", LANES), vector("i32", LANES), vector("i1", LANES)
     a, b, c = (w.made(f"fpext {vector('f16', LANES)} {halves(s, n)} to {kind}") for n in (1, 2, 3))
@@ -418,10 +441,8 @@ def fused_halves(s: Source) -> str:
     chosen = w.made(f"bitcast {bits} {w.made(f'select {flags} {is_moved}, {bits} {odd}, {bits} {whole}')} to {kind}")
     made = w.made(f"fptrunc {kind} {chosen} to {vector('f16', LANES)}")
     if "relu" in s.parts:
-        above = w.made(f"fcmp ogt {vector('f16', LANES)} {made}, zeroinitializer")
-        made = w.made(
-            f"select {flags} {above}, {vector('f16', LANES)} {made}, {vector('f16', LANES)} zeroinitializer"
-        )
+        above = w.made(f"fcmp ugt {vector('f16', LANES)} {made}, zeroinitializer")  # NaN stays
+        made = w.made(f"select {flags} {above}, {vector('f16', LANES)} {made}, {vector('f16', LANES)} zeroinitializer")
     return joined(s, "f16", made)
 
 
@@ -453,6 +474,7 @@ OPERATIONS: dict[str, Callable[[Source], str]] = {
     "selp": selected,
     "cvt": converted,
     "sqrt": rooted,
+    "rcp": inverse,
     "popc": counted("ctpop"),
     "clz": counted("ctlz"),
     "brev": counted("bitreverse"),

@@ -7,6 +7,7 @@ from itertools import count
 
 CONVERGENT = ("shfl", "redux", "vote", "match", "activemask")  # threads of a warp meet there: a block begins with each
 SHARED_BASE = 256  # address of the first shared byte: an address of 0 stays a mistake
+Scope = tuple[str, set[str]]  # what stands before the names of its registers, and these
 BITS = {f"{kind}{bits}": bits for kind in "busf" for bits in (8, 16, 32, 64)} | {"pred": 1}
 
 
@@ -92,28 +93,34 @@ def _kernel(text: str, match: re.Match[str], shared: dict[str, tuple[int, int]])
     used = {symbol: place for symbol, place in shared.items() if re.search(rf"\b{re.escape(symbol)}\b", body)}
     used |= _symbols(body, "shared", max((p + max(s, 0) for p, s in used.values()), default=SHARED_BASE))
     made = KernelText(name, kinds, {}, used, _symbols(body, "local", 0), [Block(0)], {})
-    scopes = count()
+    scopes: list[Scope] = []
+    numbers = count()
     for number, line in enumerate(body.split("\n"), first):
-        line = line.strip()
-        if line.startswith("{ "):
-            _add_scope(made, line, number, f"%scope{next(scopes)}.")
-            continue
         for statement in line.split(";"):
-            _add(made, statement.strip(), number)
+            statement = statement.strip()
+            while statement and statement[0] in "{}":
+                if statement[0] == "{":
+                    scopes.append((f"%scope{next(numbers)}.", set()))
+                elif scopes:
+                    scopes.pop()
+                statement = statement[1:].strip()
+            _add(made, _renamed(statement, scopes), number)
     return made
 
 
-def _add_scope(kernel: KernelText, line: str, number: int, prefix: str) -> None:
-    """One line in braces, as inline PTX has it: registers that it declares get names of their own."""
-    own: list[str] = []
-    for statement in line.strip("{} ").split(";"):
-        statement = statement.strip()
-        if declared := re.fullmatch(r"\.reg\s+\.(\w+)\s+(.*)", statement):
-            own += (names := [each.strip() for each in declared[2].split(",")])
-            kernel.registers |= {prefix + each: BITS[declared[1]] for each in names}
-        elif statement:
-            pattern = rf"(?<![\w%.$])({'|'.join(map(re.escape, own)) or '(?!)'})(?![\w.])"
-            _add(kernel, re.sub(pattern, lambda m: prefix + m[1], statement), number)
+def _renamed(statement: str, scopes: list[Scope]) -> str:
+    """With names of their own for registers that are declared in braces, as inline PTX has them."""
+    declared = re.fullmatch(r"\.reg\s+\.(\w+)\s+(.*)", statement)
+    if declared and scopes:
+        names = [name.strip() for name in declared[2].split(",")]
+        prefix, own = scopes[-1]
+        own |= {register for name in names for register in _declared(name, 0)}
+        return f".reg .{declared[1]} {', '.join(prefix + name for name in names)}"
+    for prefix, own in reversed(scopes):
+        if own:
+            pattern = rf"(?<![\w%.$])({'|'.join(map(re.escape, own))})(?![\w.])"
+            statement = re.sub(pattern, lambda m, prefix=prefix: prefix + m[1], statement)  # type: ignore[misc]
+    return statement
 
 
 def _add(kernel: KernelText, statement: str, line: int) -> None:
@@ -147,7 +154,7 @@ def _declared(name: str, bits: int) -> dict[str, int]:
 
 def parse(statement: str, line: int) -> Instruction:
     guard = ""
-    if guarded := re.match(r"@(!?%\w+)\s+", statement):
+    if guarded := re.match(r"@(!?[%\w$.]+)\s+", statement):
         guard, statement = guarded[1], statement[guarded.end() :]
     name, _, rest = statement.replace("\t", " ").partition(" ")
     return Instruction(name, tuple(_operands(rest)), guard, line)

@@ -248,7 +248,8 @@ class Translation:
         if base in OPERATIONS:
             source = Source(instruction, self.writer, self._value)
             value = OPERATIONS[base](source)
-            self._set(instruction.operands[0], value, _result_kind(instruction, source), instruction.guard)
+            is_signed = base == "cvt" and instruction.parts[-2][0] == "s"  # a register that has more bits gets the sign
+            self._set(instruction.operands[0], value, _result_kind(instruction, source), instruction.guard, is_signed)
         elif handler := getattr(self, f"_do_{base}", None):
             handler(instruction)
         else:
