@@ -90,7 +90,7 @@ def _load_one_at_a_time() -> None:
                 loaded = load(library)
         return loaded
 
-    CUDACodeLibrary.get_cufunc = get_cufunc
+    CUDACodeLibrary.get_cufunc = get_cufunc  # type: ignore[method-assign]
 
 
 def __getattr__(name: str) -> Any:

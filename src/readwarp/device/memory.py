@@ -227,7 +227,7 @@ class Workspace:
 def pinned_array(nbytes: int) -> ndarray:
     """Bytes of the host that a card copies from and to. Raises PinnedMemoryError."""
     try:
-        return cuda.pinned_array(nbytes, np.uint8)  # type: ignore[no-any-return]
+        return cuda.pinned_array(nbytes, np.uint8)
     except Exception as error:
         if not failure.is_out_of_memory(error):  # the driver has one name for both
             raise
