@@ -146,7 +146,12 @@ def test_facts_add_up_what_the_workspaces_did(two_cards):
         with workspaces.borrowed(), memory.current().frame():
             memory.current().download(memory.current().upload(np.zeros(size, np.uint8)))
     first, second = workspaces.facts(index_bytes=1000)
-    assert (first["device"], first["name"], first["batches"], second["batches"]) == (0, backends.described(0).name, 2, 1)
+    assert (first["device"], first["name"], first["batches"], second["batches"]) == (
+        0,
+        backends.described(0).name,
+        2,
+        1,
+    )
     assert (first["bytes_up"], first["bytes_down"]) == (1000 + 10 + 30, 40)
     assert first["vram_planned_bytes"] == 1000 + 16 * ALIGNMENT
     assert first["vram_high_water_bytes"] == 1000 + 2 * ALIGNMENT
