@@ -65,11 +65,6 @@ def test_gpu_rows():
     assert doctor.gpu_rows("no NVIDIA driver") == [("GPU", "no NVIDIA driver")]
 
 
-def test_a_simulated_gpu_is_called_so(monkeypatch):
-    monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
-    assert doctor.advice("no driver", None) == ["CUDA is simulated (NUMBA_ENABLE_CUDASIM=1): for tests only."]
-
-
 def planned(capsys, *options: str) -> str:
     assert main(["doctor", *options]) == 0
     return " ".join(capsys.readouterr().out.split())

@@ -1,5 +1,7 @@
 """What Numba frees: in the context of its card, wherever the last that held it lets go, and never after `keep`."""
 
+import gc
+from dataclasses import dataclass, replace
 from threading import Thread
 
 import numpy as np
@@ -49,7 +51,8 @@ def test_what_is_unused_is_freed_when_asked(contexts):
     freeing.free_unused(1)
     contexts.clear()
     held.clear()
-    TWO_CARDS.free_unused()
+    for device in TWO_CARDS.devices:
+        freeing.free_unused(device)
     assert contexts == [1, 1, 1]
 
 
@@ -61,7 +64,8 @@ def test_several_threads_free_at_once(contexts):
         thread.start()
     for thread in threads:
         thread.join()
-    TWO_CARDS.free_unused()
+    for device in TWO_CARDS.devices:
+        freeing.free_unused(device)
     assert sorted(contexts) == [0] * 4 * ENOUGH + [1] * 4 * ENOUGH
 
 
@@ -93,3 +97,32 @@ def test_a_card_that_refuses_does_not_hold_up_the_end(monkeypatch):
     held.clear()
     freeing.free_unused(0)
     assert not any(len(unused) for unused in freeing._lists[0])
+
+
+def test_what_is_released_is_freed_though_others_hold_it(contexts):
+    """And not again when they let go: neither are views, nor the error whose frames hold them."""
+    with TWO_CARDS.on(1):
+        placed = TWO_CARDS.resident(Held(np.arange(5), 3, Inner(np.arange(7))))
+        inner = TWO_CARDS.resident(placed.inner)
+        placed = replace(placed, inner=inner)
+        freeing.free_unused(1)
+        view = inner.values[2:4]
+    contexts.clear()
+    TWO_CARDS.release(1, placed)
+    assert contexts == [1, 1]
+    del placed, inner, view
+    gc.collect()
+    freeing.free_unused(1)
+    assert contexts == [1, 1]
+
+
+@dataclass(frozen=True)
+class Inner:
+    values: object
+
+
+@dataclass(frozen=True)
+class Held:
+    values: object
+    number: int
+    inner: Inner

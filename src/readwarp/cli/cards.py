@@ -42,8 +42,9 @@ class Cards:
         self._free()
 
     def _free(self) -> None:
+        for device, placed in self._placed.items():
+            self.backend.release(device, placed)
         self._placed.clear()
-        self.backend.free_unused()
 
     def warm_up(self, parameters: AlignParameters) -> None:
         """Compile every kernel, and load it onto every card, before several threads need it."""

@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -84,14 +84,13 @@ class Backend:
 
         return _mapped(value, cuda.to_device)
 
-    def free_unused(self) -> None:
-        """Give back to each card what no variable holds any more; nothing on the CPU."""
+    def release(self, device: int, value: object) -> None:
+        """Give back the arrays of what `resident` gave on this device; nothing on the CPU. No thread may use them."""
         if self.name == "cpu":
             return
         from readwarp.device import freeing
 
-        for device in self.devices:
-            freeing.free_unused(device)
+        freeing.free(device, _on_card(value))
 
     def to_device(self, value: T, *names: str) -> T:
         """The same value with its arrays (those of these names; none: all) in the calling thread's workspace.
@@ -117,6 +116,19 @@ def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...
     """The value with its host arrays moved: those of these names, or all."""
     arrays = {f.name: array for f in fields(value) if isinstance(array := getattr(value, f.name), np.ndarray)}
     return replace(value, **{name: move(array) for name, array in arrays.items() if not names or name in names})
+
+
+def _on_card(value: object) -> Iterator[Any]:
+    """The arrays of a card in a value, and in those it is made of; each once."""
+    found: dict[int, Any] = {}
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if hasattr(part, "copy_to_host"):
+            found[id(part)] = part
+        elif is_dataclass(part):
+            waiting += [getattr(part, f.name) for f in fields(part)]
+    yield from found.values()
 
 
 def _downloaded(value: Any, download: Callable[..., tuple[np.ndarray, ...]]) -> Any:

@@ -5,7 +5,7 @@ in whichever thread the last one is dropped, or at the end of the process. Often
 driver refuses. Its lists are not made for several threads either.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import Any
 
@@ -43,8 +43,16 @@ def _in_context(context: Any, clear: Callable[[], None]) -> Callable[[], None]:
     return cleared
 
 
-def free_unused(device: int) -> None:
-    """Give back what is out of use. What a card that has failed says to that is dropped: why is known by then."""
+def free(device: int, arrays: Iterable[Any]) -> None:
+    """Give back these arrays, whoever still holds them or views of them, as the frames of an error do.
+
+    And all that is out of use. What a card that has failed says to that is dropped: why is known by then.
+    """
+    for array in arrays:
+        owner = array.gpu_data._mem
+        owner.refct += 1  # never 0: who lets go last does not free it again
+        with failure.dropped():
+            owner.free()
     from numba.cuda.dispatcher import CUDADispatcher
 
     CUDADispatcher.configure.cache_clear()  # holds the streams of the last launches
@@ -54,6 +62,11 @@ def free_unused(device: int) -> None:
             left = len(unused)
             with failure.dropped():
                 unused.clear()
+
+
+def free_unused(device: int) -> None:
+    """Give back what is out of use."""
+    free(device, ())
 
 
 def keep() -> None:

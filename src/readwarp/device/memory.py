@@ -81,9 +81,9 @@ class Workspace:
         self._is_stopped = True
         with failure.dropped(), cuda.gpus[self.device]:  # a card that failed; why is known by then
             self.stream.synchronize()
-        self._blocks.clear()
         del self._pinned, self.stream, self._began, self._ended
-        freeing.free_unused(self.device)
+        freeing.free(self.device, self._blocks)
+        self._blocks.clear()
 
     @property
     def allocated(self) -> int:
@@ -107,8 +107,8 @@ class Workspace:
             self._block, self._used = mark
             if self._is_separate:
                 self.stream.synchronize()
+                freeing.free(self.device, self._blocks[blocks:])
                 del self._blocks[blocks:]
-                freeing.free_unused(self.device)
             if self._depth == 0:
                 forget_shapes()
                 if self.capacity is None:
