@@ -38,7 +38,10 @@ def test_nothing_is_left_to_be_loaded(workspaces, monkeypatch):
                 one, none = np.array([read]), np.zeros(1, np.int64)
                 pairhmm.log_likelihoods(rows, warm.REFERENCE[:700], haplotype, one, none)
     assert loads == []
-    assert {n for n in pairhmm.shape_table(4).tolist() if n} == {pairhmm.shape_table(4)[n] for n in lengths.tolist()}
+    for bytes_each in (4, 8):
+        table = pairhmm.shape_table(bytes_each)
+        met = table[lengths[lengths < table.size]]
+        assert set(met % 100) | {0} == set(table % 100)  # rows of a thread, by which kernels differ
 
 
 def test_calling_is_warmed_up_on_each_card_before_the_first_window(tmp_path, monkeypatch):
