@@ -158,6 +158,17 @@ def test_facts_add_up_what_the_workspaces_did(two_cards):
     assert 0 <= first["busy_share"] <= 1
 
 
+def test_warming_up_is_not_counted():
+    workspaces = Workspaces(Backend("cuda", (0,)), 1, 8 * ALIGNMENT)
+    with workspaces.borrowed(), memory.current().frame():
+        memory.current().download(memory.current().upload(np.zeros(5, np.uint8)))
+    before = workspaces.facts()[0]
+    workspaces.start_counting()
+    after = workspaces.facts()[0]
+    assert (before["batches"], after["batches"], after["busy_seconds"]) == (1, 0, 0)
+    assert len(workspaces.of[0][0].spans) == 0
+
+
 @pytest.mark.parametrize(
     ("spans", "covered"), [([], 0), ([(1, 2), (3, 5)], 3), ([(3, 5), (1, 4), (2, 3)], 4), ([(1, 9), (2, 3)], 8)]
 )

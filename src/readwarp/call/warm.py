@@ -23,6 +23,7 @@ def warm_up(backend: Backend, workspaces: Workspaces, parameters: CallParameters
             each = np.arange(LENGTHS.size)
             haplotype = np.array([0, REFERENCE.size], np.int64)
             pairhmm.log_likelihoods(rows_of_all_lengths(), REFERENCE, haplotype, each, np.zeros_like(each))
+    workspaces.start_counting()
 
 
 def read_with_insertion() -> AlignedReads:

@@ -51,6 +51,7 @@ class Cards:
         for _ in self._placed:
             with self.borrowed() as placed:
                 pipeline.warm_up(placed, parameters, self.backend)
+        self.workspaces.start_counting()
 
     @contextmanager
     def borrowed(self) -> Iterator[pipeline.PlacedIndex]:

@@ -27,7 +27,7 @@ class Workspaces:
         self._backend, self._free = backend, SimpleQueue[tuple[int, Any] | None]()  # None: closed
         self.of: dict[int, list[Any]] = {device: [] for device in backend.devices}
         self._is_closed = False
-        self._started, self._energy = time.perf_counter(), {device: _energy(device) for device in backend.devices}
+        self.start_counting()
         if backend.name == "cpu":
             return
         try:
@@ -43,8 +43,15 @@ class Workspaces:
             for device in self._backend.devices:
                 with self._backend.on(device):
                     made = Workspace(capacity)
+                self._free.put((device, made))  # first: `close` takes as many back as are listed
                 self.of[device].append(made)
-                self._free.put((device, made))
+
+    def start_counting(self) -> None:
+        """What was done so far, to warm up, is not counted as batches, nor as time."""
+        self._started, self._energy = time.perf_counter(), {device: _energy(device) for device in self.of}
+        for workspace in (workspace for each in self.of.values() for workspace in each):
+            workspace.batches = 0
+            workspace.spans.clear()
 
     def close(self) -> None:
         """Give the memory back, when the threads that use it have stopped.
@@ -101,7 +108,7 @@ class Workspaces:
                 memory.bind(None)
 
     def facts(self, index_bytes: int = 0) -> list[dict[str, object]]:
-        """What each card is and did since the workspaces were made; index_bytes: what lies there besides them."""
+        """What each card is and did since `start_counting`; index_bytes: what lies there besides them."""
         seconds = time.perf_counter() - self._started
         return [{**identity(device), **self._done(device, index_bytes, seconds)} for device in self.of]
 
