@@ -42,3 +42,13 @@ class MemoryBudgetError(ReadwarpError):
 
 class WorkspaceFullError(Exception):
     """A batch needs more of a card's memory than was planned for it: it is done again in halves."""
+
+
+class PinnedMemoryError(ReadwarpError):
+    """The host has not the memory that copies to a card go through."""
+
+    exit_code = 5
+
+
+class StoppedError(Exception):
+    """The run has ended in another thread; what a worker still does for it is of no use."""

@@ -4,15 +4,16 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import emulated_card
 import numpy as np
 import pytest
 
 from readwarp.align import pipeline
-from readwarp.align.seed import cuda as seed
 from readwarp.call.targets import Target
-from readwarp.cli import align_job, cards, device, main
+from readwarp.cli import cards, device, main
 from readwarp.config import Resources
 from readwarp.device import backend as backends
+from readwarp.device import freeing, memory
 from readwarp.device.backend import Backend
 from readwarp.device.driver import Device
 from readwarp.device.jit import cuda
@@ -24,7 +25,7 @@ from readwarp.stream.worth import ALIGN, START_SECONDS, least_bases
 @pytest.fixture
 def align(reference, mates, tmp_path, monkeypatch):
     """Exit code, SAM and metrics of an align job on the first `pairs` pairs."""
-    monkeypatch.setattr(align_job.pipeline, "warm_up", lambda *arguments: None)
+    monkeypatch.setattr(pipeline, "warm_up", lambda *arguments: None)
 
     def run(name: str, *options: str, pairs: int = 6):
         files = []
@@ -62,12 +63,17 @@ def most_reads(monkeypatch):
 
 
 CPU = Backend("cpu")
+OUT_OF_MEMORY, ILLEGAL_ADDRESS = 2, 700  # CUresult
+
+
+def name_of(device: int) -> str:
+    return backends.described(device).name
 
 
 def test_a_full_card_halves_batches(align, most_reads):
     _, expected, _ = align("cpu", "--device", "cpu")
     most_reads(4)
-    code, found, metrics = align("cuda", "--device", "cuda")
+    code, found, metrics = align("cuda", "--device", "cuda:0")
     assert code == 0 and found == expected and expected.count(b"\n") > 12
     assert metrics["counts"]["batches_halved"] >= 2 and "reads_on_host" not in metrics["counts"]
     assert metrics["counts"]["reads"] == 12
@@ -78,7 +84,7 @@ def test_pairs_that_fit_no_card_are_aligned_on_the_host(align, monkeypatch, caps
     _, expected, _ = align("cpu", "--device", "cpu")
     planned = cards.planned_card
     monkeypatch.setattr(cards, "planned_card", lambda *a: replace(planned(*a), capacity=256))
-    code, found, metrics = align("cuda", "--device", "cuda")
+    code, found, metrics = align("cuda", "--device", "cuda:0")
     assert code == 0 and found == expected
     assert metrics["counts"]["reads_on_host"] == 12
     (gpu,) = metrics["gpu"]
@@ -86,18 +92,75 @@ def test_pairs_that_fit_no_card_are_aligned_on_the_host(align, monkeypatch, caps
     assert "12 reads were too much for the GPU's memory and were aligned on the CPU" in capsys.readouterr().err
 
 
-@cuda.jit
-def broken(values):
-    if values.size:
-        raise IndexError("illegal address")
+@pytest.fixture
+def faults():
+    """The card does wrong, as the test asks, until its end."""
+    yield
+    emulated_card.heal()
+    emulated_card.clear_findings()
 
 
-def test_a_kernel_that_fails_is_named_and_leaves_no_output(align, monkeypatch, capsys):
-    monkeypatch.setattr(seed, "find_seeds", lambda *arguments: broken[1, 1](np.zeros(1)))
-    code, found, _ = align("failed", "--device", "cuda", "-q", pairs=1)
+def test_a_kernel_that_fails_is_named_and_leaves_no_output(align, faults, capsys):
+    emulated_card.fail("launch", 1, ILLEGAL_ADDRESS)
+    code, found, _ = align("failed", "--device", "cuda:0", "-q", pairs=1)
     assert code == 1 and found is None
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("readwarp: error: a kernel failed on cuda:0 (simulated) during seed: tid=[0, 0, 0]")
+    assert line.startswith(f"readwarp: error: a kernel failed on cuda:0 ({name_of(0)}) during seed: ")
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in line
+
+
+def test_memory_that_cannot_be_pinned_is_no_reason_for_smaller_batches(align, faults, capsys):
+    emulated_card.fail("cuMemHostAlloc", 2, OUT_OF_MEMORY)
+    code, found, _ = align("unpinned", "--device", "cuda:0", "-q", pairs=1)
+    assert code == 5 and found is None
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("readwarp: error: the system has no 8388608 bytes of memory to pin")
+
+
+def free() -> list[int]:
+    """Bytes of each card."""
+    backend = Backend("cuda", (0, 1))
+    for each in backend.devices:
+        freeing.free_unused(each)
+    return [free_on(each, backend) for each in backend.devices]
+
+
+def free_on(card: int, backend: Backend) -> int:
+    with backend.on(card):
+        return cuda.current_context().get_memory_info().free
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_a_run_leaves_nothing_on_the_cards(align, failing, monkeypatch):
+    before = free()
+    if failing:
+        monkeypatch.setattr(pipeline, "align_batch", failing_on_card)
+    code, _, _ = align("left", "--device", "cuda:0,1", "--batch-bases", "1000", "-q", pairs=40)
+    assert code == (1 if failing else 0)
+    assert free() == before
+
+
+def failing_on_card(reads, index, *others):
+    """With arrays of the card in the frames that the error holds."""
+    held = memory.current().upload(reads.bases), index
+    raise ArithmeticError(len(held))
+
+
+def test_every_card_is_warmed_up_before_the_first_batch(align, most_reads, monkeypatch):
+    most_reads(1000)
+    order, trained = [], pipeline.train
+
+    def train(*arguments):
+        order.append("train")
+        return trained(*arguments)
+
+    monkeypatch.setattr(pipeline, "warm_up", lambda *arguments: order.append(cuda.get_current_device().id))
+    monkeypatch.setattr(pipeline, "train", train)
+    assert align("warm", "--device", "cuda:0,1", "-q")[0] == 0
+    assert order == [0, 1, "train"]
+    order.clear()
+    assert align("cpu", "--device", "cpu", "-q")[0] == 0
+    assert order[-1:] == ["train"]
 
 
 class LostError(RuntimeError):
@@ -112,21 +175,22 @@ def test_a_lost_card_ends_the_run(align, monkeypatch, capsys):
         raise LostError("Call to cuMemcpyHtoDAsync results in CUDA_ERROR_DEVICE_UNAVAILABLE")
 
     monkeypatch.setattr(pipeline, "align_batch", lost)
-    code, found, _ = align("lost", "--device", "cuda", "-q", "-I", "300,30", pairs=1)
+    code, found, _ = align("lost", "--device", "cuda:0", "-q", "-I", "300,30", pairs=1)
     assert code == 4 and found is None
-    assert "cuda:0 (simulated) is lost" in capsys.readouterr().err
+    assert f"cuda:0 ({name_of(0)}) is lost" in capsys.readouterr().err
 
 
 def test_metrics_and_log_say_what_the_card_did(align, most_reads, capsys):
     most_reads(1000)
-    code, _, metrics = align("said", "--device", "cuda", "--vram", "300M", "-t", "1")
+    code, _, metrics = align("said", "--device", "cuda:0", "--vram", "300M", "-t", "1")
     assert code == 0
     (gpu,) = metrics["gpu"]
-    assert (gpu["command"], gpu["device"], gpu["name"], gpu["workspaces"]) == ("align", 0, "simulated", 3)
+    assert (gpu["command"], gpu["device"], gpu["name"], gpu["workspaces"]) == ("align", 0, name_of(0), 3)
     assert gpu["batches"] >= 1 and gpu["vram_high_water_bytes"] <= gpu["vram_planned_bytes"] <= 300 << 20
     assert metrics["threads"] == 3
     said = capsys.readouterr().err
-    assert "cuda:0 (simulated, kernels int32): 3 batches of " in said and "seeding on the card" in said
+    assert f"cuda:0 ({name_of(0)}, kernels {gpu['kernel_form']}): 3 batches of " in said
+    assert "seeding on the card" in said
 
 
 def test_a_job_pays_by_its_size():
@@ -138,7 +202,6 @@ def test_a_job_pays_by_its_size():
 @pytest.fixture
 def with_card(monkeypatch):
     monkeypatch.setattr(backends, "devices", lambda: (Device("H200", (9, 0), 1 << 37, None),))
-    monkeypatch.setattr(backends, "is_simulated", lambda: False)
 
 
 def test_small_jobs_stay_on_the_cpu_and_say_so(with_card, tmp_path, caplog):
@@ -171,7 +234,8 @@ def test_calling_reckons_with_its_targets(with_card, tmp_path):
     assert device.settled_for(Resources(2, "auto"), path, reference, [Target(0, 0, 500)]).device == "cpu"
 
 
-def test_nothing_is_said_without_a_card(tmp_path, caplog):
+def test_nothing_is_said_without_a_card(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(backends, "devices", lambda: ())
     assert device.settled(Resources(2, "auto"), [tmp_path], ALIGN).device == "auto"
     assert caplog.text == ""
 

@@ -12,11 +12,6 @@ from readwarp.errors import InputError
 CARD = Device("NVIDIA H200", (9, 0), 141 << 30, 140 << 30)
 
 
-@pytest.fixture
-def real_cuda(monkeypatch):
-    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
-
-
 def test_doctor_runs_here(capsys):
     assert main(["doctor"]) == 0
     text = capsys.readouterr().out
@@ -26,7 +21,7 @@ def test_doctor_runs_here(capsys):
 
 
 @pytest.mark.parametrize(("cuda", "extra"), [((12, 4), "cuda12"), ((13, 0), "cuda13"), ((14, 1), "cuda13")])
-def test_install_line_fits_the_driver(cuda, extra, real_cuda):
+def test_install_line_fits_the_driver(cuda, extra):
     lines = doctor.advice(Driver(cuda, "580.1", (CARD,)), "No module named 'numba_cuda'")
     assert lines == [
         "readwarp runs on the CPU: No module named 'numba_cuda'.",
@@ -35,12 +30,12 @@ def test_install_line_fits_the_driver(cuda, extra, real_cuda):
     ]
 
 
-def test_old_driver(real_cuda):
+def test_old_driver():
     lines = doctor.advice(Driver((11, 8), None, (CARD,)), "too old")
     assert "CUDA 11.8 at most" in lines[1]
 
 
-def test_no_driver(real_cuda, monkeypatch):
+def test_no_driver(monkeypatch):
     monkeypatch.setattr(doctor, "has_card", lambda: False)
     assert doctor.advice("no NVIDIA driver (libcuda.so.1)", "whatever") == [
         "readwarp runs on the CPU: no NVIDIA driver (libcuda.so.1).",
@@ -50,7 +45,7 @@ def test_no_driver(real_cuda, monkeypatch):
     assert "Install NVIDIA's driver" in doctor.advice("an NVIDIA card without a driver", "whatever")[1]
 
 
-def test_usable_gpu(real_cuda):
+def test_usable_gpu():
     assert doctor.advice(Driver((13, 0), None, (CARD,)), None) == ["readwarp runs on the GPU."]
     old = Device("Tesla V100", (7, 0), 16 << 30, None)
     assert "Tesla V100 is older than compute capability 7.5" in doctor.advice(Driver((12, 8), None, (old,)), None)[1]
@@ -63,11 +58,6 @@ def test_gpu_rows():
         ("cuda:0", "NVIDIA H200, compute capability 9.0, s16x2 kernels, 141G, 140G of it free"),
     ]
     assert doctor.gpu_rows("no NVIDIA driver") == [("GPU", "no NVIDIA driver")]
-
-
-def test_a_simulated_gpu_is_called_so(monkeypatch):
-    monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
-    assert doctor.advice("no driver", None) == ["CUDA is simulated (NUMBA_ENABLE_CUDASIM=1): for tests only."]
 
 
 def planned(capsys, *options: str) -> str:

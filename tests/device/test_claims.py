@@ -71,7 +71,6 @@ def test_a_folder_that_is_not_there(tmp_path):
 def two_cards(monkeypatch, tmp_path):
     """A driver that shows two cards, and nobody who has claimed one."""
     shown = tuple(Device(f"card {uuid}", (9, 0), 1 << 36, None, uuid) for uuid in TWO)
-    monkeypatch.setattr(backends, "is_simulated", lambda: False)
     monkeypatch.setattr(backends, "devices", lambda: shown)
     monkeypatch.setattr(backends, "_claims", {})
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

@@ -1,15 +1,16 @@
 """Workspaces: what they hand out and take back, and that nothing is lost on the way through pinned memory."""
 
-import os
-import subprocess
-import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba.cuda.cudadrv.driver import CudaAPIError, memory_size_from_info
+from numba.cuda.cudadrv.dummyarray import Array
 
-from readwarp.device import memory
+from readwarp.device import failure, freeing, memory
+from readwarp.device.jit import cuda
 from readwarp.device.memory import ALIGNMENT, Workspace, rounded
-from readwarp.errors import WorkspaceFullError
+from readwarp.errors import PinnedMemoryError, StoppedError, WorkspaceFullError
 
 
 def test_frames_give_back_what_they_took():
@@ -72,28 +73,129 @@ def test_each_thread_has_its_own(monkeypatch):
     assert memory.current() is not mine and memory.current() is memory.current()
 
 
-def test_a_thread_has_one_for_each_device(monkeypatch):
-    device = type("Device", (), {"id": 0})()
-    monkeypatch.setattr(memory, "is_simulated", lambda: False)
-    monkeypatch.setattr(memory.cuda, "get_current_device", lambda: device)
-    first = memory.current()
-    device.id = 1
-    assert memory.current() is not first
-    device.id = 0
-    assert memory.current() is first
+def test_a_thread_has_one_for_each_device():
+    with cuda.gpus[0]:
+        first = memory.current()
+    with cuda.gpus[1]:
+        second = memory.current()
+        assert second is not first and second.device == 1
+    with cuda.gpus[0]:
+        assert memory.current() is first
 
 
 def test_shapes_are_forgotten():
-    """In Numba proper; the simulator remembers none."""
-    pytest.importorskip("numba_cuda")
-    script = """
-from numba.cuda.cudadrv.driver import memory_size_from_info
-from numba.cuda.cudadrv.dummyarray import Array
-from readwarp.device.memory import forget_shapes
-described = Array.from_desc(0, (5,), (4,), 4), memory_size_from_info((5,), (4,), 4)
-forget_shapes()
-print(described[1], Array.from_desc.__func__.cache_info().currsize, memory_size_from_info.cache_info().currsize)
-"""
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
-    assert done.stdout.split() == ["20", "0", "0"], done.stderr
+    described = Array.from_desc(0, (5,), (4,), 4), memory_size_from_info((5,), (4,), 4)
+    memory.forget_shapes()
+    assert described[1] == 20
+    assert Array.from_desc.__func__.cache_info().currsize == memory_size_from_info.cache_info().currsize == 0
+
+
+class Given:
+    """What it hands out in place of one of the card's functions, and how often."""
+
+    def __init__(self, error):
+        self.error, self.calls = error, 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        raise self.error
+
+
+def test_memory_that_cannot_be_pinned_is_not_a_full_card(monkeypatch):
+    given = Given(CudaAPIError(2, "Call to cuMemHostAlloc results in CUDA_ERROR_OUT_OF_MEMORY"))
+    monkeypatch.setattr(memory.cuda, "pinned_array", given)
+    with pytest.raises(PinnedMemoryError, match=r"no 4096 bytes of memory to pin.*fewer --threads") as caught:
+        Workspace(ALIGNMENT, 4096)
+    assert not failure.is_out_of_memory(caught.value) and caught.value.exit_code == 5 and given.calls == 1
+
+
+def test_what_a_failed_card_says_when_memory_is_pinned_passes(monkeypatch):
+    given = Given(CudaAPIError(999, "Call to cuMemHostAlloc results in CUDA_ERROR_UNKNOWN"))
+    monkeypatch.setattr(memory.cuda, "pinned_array", given)
+    with pytest.raises(CudaAPIError, match="UNKNOWN"):
+        Workspace(ALIGNMENT, 4096)
+
+
+def test_a_workspace_that_is_stopped_gives_and_waits_for_nothing():
+    workspace = Workspace(4 * ALIGNMENT)
+    there = workspace.empty(5, np.int32)
+    workspace.stop()
+    for step in (lambda: workspace.empty(1, np.uint8), lambda: workspace.download(there), workspace.synchronize):
+        with pytest.raises(StoppedError):
+            step()
+    workspace.close()
+    assert workspace.allocated == 0
+
+
+def test_closing_gives_the_memory_back_at_once():
+    freeing.free_unused(0)
+    free = cuda.current_context().get_memory_info().free
+    workspace = Workspace(64 << 20)
+    with workspace.frame():
+        view = workspace.upload(np.arange(5))
+    assert cuda.current_context().get_memory_info().free <= free - (64 << 20)
+    del view
+    workspace.close()
+    assert cuda.current_context().get_memory_info().free == free
+
+
+@pytest.fixture
+def separate(monkeypatch):
+    monkeypatch.setenv(memory.SEPARATE, "1")
+
+
+def test_separate_arrays_have_just_their_bytes_and_end_with_their_frame(separate):
+    workspace = Workspace(64 << 20)
+    freeing.free_unused(0)
+    free = cuda.current_context().get_memory_info().free
+    with workspace.frame():
+        outer = workspace.empty(1000, np.int64)
+        with workspace.frame():
+            inner = workspace.upload(np.arange(7))
+            assert workspace.allocated == 8000 + 56
+            assert not 0 <= inner.device_ctypes_pointer.value - outer.device_ctypes_pointer.value < 8000
+        assert workspace.allocated == 8000
+        assert workspace.download(outer)[0].size == 1000
+        del inner
+    del outer
+    freeing.free_unused(0)
+    assert (workspace.allocated, cuda.current_context().get_memory_info().free) == (0, free)
+    assert workspace.high_water == rounded(8000) + ALIGNMENT
+
+
+def test_separate_arrays_have_no_more_room_than_a_block(separate):
+    workspace = Workspace(2 * ALIGNMENT)
+    with workspace.frame():
+        workspace.empty(ALIGNMENT + 1, np.uint8)
+        with pytest.raises(WorkspaceFullError, match=f"{ALIGNMENT} bytes asked for, 0 of {2 * ALIGNMENT} left"):
+            workspace.empty(1, np.uint8)
+    with workspace.frame():
+        workspace.empty(2 * ALIGNMENT, np.uint8)
+
+
+class Clock:
+    """A card that works `seconds` between the two events, and a host that waits for it as long as it says."""
+
+    def __init__(self, monkeypatch, waits):
+        self.now, self.waits = 100.0, waits
+        monkeypatch.setattr(memory.time, "perf_counter", lambda: self.now)
+
+    def synchronize(self):
+        self.now += self.waits
+
+
+@pytest.mark.parametrize(("waits", "worked", "busy"), [(0.25, 2.0, 0.25), (0.5, 0.125, 0.125), (0.0, 3.0, 0.0)])
+def test_a_card_is_busy_while_it_is_waited_for_and_works(monkeypatch, waits, worked, busy):
+    """Neither while the host prepares its next step, nor while a thread is not woken though the card is done."""
+    workspace = Workspace(4 * ALIGNMENT)
+    clock = Clock(monkeypatch, waits)
+    with workspace.frame():
+        workspace.upload(np.zeros(5, np.int32))
+        stream, workspace.stream = workspace.stream, clock
+        monkeypatch.setattr(workspace, "_ended", SimpleNamespace(record=lambda stream: None))
+        monkeypatch.setattr(workspace, "_began", SimpleNamespace(elapsed_time=lambda ended: 1000 * worked))
+        clock.now += 7.0  # the host's own work
+        workspace.synchronize()
+        workspace.stream = stream
+    ((begin, end),) = workspace.spans
+    assert (begin, end - begin) == (107.0, pytest.approx(busy))

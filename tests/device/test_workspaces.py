@@ -1,23 +1,23 @@
 """Workspaces of several cards: lent in turn, waited for, and added up."""
 
-import threading
+import time
+from threading import Event, Thread
 
 import numpy as np
 import pytest
 
 from readwarp.device import backend as backends
-from readwarp.device import driver, memory
+from readwarp.device import driver, freeing, memory
 from readwarp.device.backend import Backend
 from readwarp.device.driver import Device
 from readwarp.device.jit import cuda
 from readwarp.device.memory import ALIGNMENT, Workspace
 from readwarp.device.workspaces import Workspaces, union
+from readwarp.errors import StoppedError, WorkspaceFullError
 
 
 @pytest.fixture
-def two_cards(monkeypatch):
-    """The simulator's one card under two numbers."""
-    monkeypatch.setattr(cuda.gpus, "lst", (cuda.gpus.lst[0],) * 2)
+def two_cards():
     return Backend("cuda", (0, 1))
 
 
@@ -26,7 +26,8 @@ def test_batches_go_round_the_cards(two_cards):
     lent = []
     for _ in range(6):
         with workspaces.borrowed() as device:
-            assert memory.current() in workspaces.of[device]
+            assert memory.current() in workspaces.of[device] and memory.current().device == device
+            assert cuda.get_current_device().id == device
             lent.append((device, workspaces.of[device].index(memory.current())))
     assert lent == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 0), (1, 0)]
     assert workspaces.allocated == 2 * 4 * ALIGNMENT
@@ -40,7 +41,7 @@ def test_a_thread_waits_until_a_workspace_is_free():
             order.append("second")
 
     with workspaces.borrowed():
-        waiting = threading.Thread(target=wait)
+        waiting = Thread(target=wait)
         waiting.start()
         waiting.join(0.1)
         order.append("first")
@@ -57,6 +58,81 @@ def test_an_error_gives_the_workspace_back():
     assert workspaces.facts()[0]["batches"] == 2
 
 
+def test_closing_waits_for_those_who_have_a_workspace():
+    """They stop at their next step on the card, and before that nothing is freed."""
+    workspaces, entered, go_on, said = Workspaces(Backend("cuda", (0,)), 1, 4 * ALIGNMENT), *(Event(), Event()), []
+
+    def work():
+        try:
+            with workspaces.borrowed(), memory.current().frame() as workspace:
+                there = workspace.upload(np.arange(9))
+                entered.set()
+                go_on.wait(5)
+                said.append(workspace.allocated)
+                workspace.download(there)
+        except StoppedError:
+            said.append("stopped")
+
+    worker, closing = Thread(target=work), Thread(target=workspaces.close)
+    worker.start()
+    entered.wait(5)
+    closing.start()
+    closing.join(0.1)
+    assert closing.is_alive()
+    go_on.set()
+    for thread in (closing, worker):
+        thread.join(5)
+        assert not thread.is_alive()
+    assert said == [4 * ALIGNMENT, "stopped"] and workspaces.allocated == 0
+
+
+def test_closing_wakes_those_who_wait_for_a_workspace():
+    workspaces, said = Workspaces(Backend("cuda", (0,)), 1, ALIGNMENT), []
+
+    def wait():
+        try:
+            with workspaces.borrowed():
+                said.append("lent")
+        except StoppedError:
+            said.append("stopped")
+
+    with workspaces.borrowed():
+        waiting, closing = [Thread(target=wait) for _ in range(3)], Thread(target=workspaces.close)
+        for thread in (*waiting, closing):
+            thread.start()
+        wait_until(lambda: workspaces._is_closed)
+    for thread in (*waiting, closing):
+        thread.join(5)
+        assert not thread.is_alive()
+    assert said == ["stopped"] * 3
+    workspaces.close()
+    with pytest.raises(StoppedError), workspaces.borrowed():
+        pass
+
+
+def wait_until(happened):
+    deadline = time.monotonic() + 5
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_workspaces_that_do_not_all_fit_leave_nothing_on_the_card(monkeypatch):
+    freeing.free_unused(0)
+    free, made = cuda.current_context().get_memory_info().free, []
+
+    def make(capacity):
+        if len(made) == 2:
+            raise WorkspaceFullError("full")
+        made.append(Workspace(capacity))
+        return made[-1]
+
+    monkeypatch.setattr(memory, "Workspace", make)
+    with pytest.raises(WorkspaceFullError):
+        Workspaces(Backend("cuda", (0,)), 3, 64 << 20)
+    assert len(made) == 2 and cuda.current_context().get_memory_info().free == free
+
+
 def test_the_cpu_has_none():
     workspaces = Workspaces(Backend("cpu"))
     with workspaces.borrowed() as device:
@@ -70,35 +146,27 @@ def test_facts_add_up_what_the_workspaces_did(two_cards):
         with workspaces.borrowed(), memory.current().frame():
             memory.current().download(memory.current().upload(np.zeros(size, np.uint8)))
     first, second = workspaces.facts(index_bytes=1000)
-    assert (first["device"], first["name"], first["batches"], second["batches"]) == (0, "simulated", 2, 1)
+    assert (first["device"], first["name"], first["batches"], second["batches"]) == (
+        0,
+        backends.described(0).name,
+        2,
+        1,
+    )
     assert (first["bytes_up"], first["bytes_down"]) == (1000 + 10 + 30, 40)
     assert first["vram_planned_bytes"] == 1000 + 16 * ALIGNMENT
     assert first["vram_high_water_bytes"] == 1000 + 2 * ALIGNMENT
-    assert first["busy_share"] == 0  # the simulator keeps no time
-    assert "energy_joules" not in first
+    assert 0 <= first["busy_share"] <= 1
 
 
-def test_when_a_card_was_busy(monkeypatch):
-    """Two events around all work between two waits."""
-    recorded = []
-
-    class Event:
-        def record(self, stream):
-            recorded.append(self)
-
-        def elapsed_time(self, end):
-            return 250.0  # ms
-
-    monkeypatch.setattr(cuda, "event", Event)
-    workspace = Workspace(4 * ALIGNMENT)
-    with workspace.frame():
-        workspace.upload(np.zeros(5, np.int32))
-        there = workspace.empty(5, np.int32)
-        workspace.download(there)
-        workspace.synchronize()
-    assert recorded == [workspace._began, workspace._ended]
-    ((begin, end),) = workspace.spans
-    assert end - begin == pytest.approx(0.25)
+def test_warming_up_is_not_counted():
+    workspaces = Workspaces(Backend("cuda", (0,)), 1, 8 * ALIGNMENT)
+    with workspaces.borrowed(), memory.current().frame():
+        memory.current().download(memory.current().upload(np.zeros(5, np.uint8)))
+    before = workspaces.facts()[0]
+    workspaces.start_counting()
+    after = workspaces.facts()[0]
+    assert (before["batches"], after["batches"], after["busy_seconds"]) == (1, 0, 0)
+    assert len(workspaces.of[0][0].spans) == 0
 
 
 @pytest.mark.parametrize(
@@ -111,18 +179,18 @@ def test_the_union_of_intervals(spans, covered):
 def test_what_the_card_lost_is_said(monkeypatch):
     card = Device("H200", (9, 0), 1 << 37, 1000, "uuid", "0000:01:00.0")
     monkeypatch.setattr("readwarp.device.workspaces.free_memory", lambda device: 300)
-    monkeypatch.setattr(backends, "SIMULATED", card)
+    monkeypatch.setattr(backends, "devices", lambda: (card,))
     assert Workspaces(Backend("cuda", (0,)), 1, ALIGNMENT).facts()[0]["vram_taken_bytes"] == 700
 
 
 def test_energy_is_what_the_counter_moved(monkeypatch):
     card, joules = Device("H200", (9, 0), 1 << 37, None, "uuid", "0000:01:00.0"), iter([100.0, 350.5])
     monkeypatch.setattr("readwarp.device.workspaces.energy", lambda device: next(joules))
-    monkeypatch.setattr(backends, "SIMULATED", card)
+    monkeypatch.setattr(backends, "devices", lambda: (card,))
     facts = Workspaces(Backend("cuda", (0,)), 1, ALIGNMENT).facts()[0]
     assert facts["energy_joules"] == 250.5 and facts["mean_watts"] > 0
     assert (facts["name"], facts["compute_capability"], facts["kernel_form"]) == ("H200", "9.0", "s16x2")
 
 
 def test_energy_without_a_card():
-    assert driver.energy(backends.SIMULATED) is None
+    assert driver.energy(backends.UNKNOWN) is None

@@ -18,6 +18,7 @@ from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.inputs import choose_samples, contig_length, match_contigs
 from readwarp.call.ploidy import Ploidies, read_ploidies, uniform
 from readwarp.call.targets import Target, merged, windows
+from readwarp.call.warm import warm_up
 from readwarp.call.window import BYTES_PER_BASE, Caller
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend, choose
@@ -116,8 +117,7 @@ def open_caller(
     reference_path: Path | None,
 ) -> Iterator[tuple[Caller, tuple[str, ...]]]:
     """What calls windows, and the names of its samples; `whole`: the whole reference will be called."""
-    reader = AlignedReader(alignments, reference_path, resources.threads)
-    try:
+    with closing(AlignedReader(alignments, reference_path, resources.threads)) as reader:
         names, groups = choose_samples(reader, samples)
         if gvcf and len(names) > 1:
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
@@ -126,17 +126,18 @@ def open_caller(
         backend = choose(resources.device)
         memory = resources.memory or free_memory() // 2
         most_bases = memory // (BYTES_PER_BASE * workers_of(resources.threads, len(backend.devices)))
-        workspaces = open_workspaces(resources, backend)
-        caller = Caller(
-            *(reference, reader, contigs, keep, parameters, backend, workspaces, metrics, most_bases),
-            samples=len(names),
-            ploidies=ploidies_of(ploidies, reference, parameters.ploidy),
-            forced=forced_alleles(alleles, reference, metrics) if alleles else None,
-            with_bands=gvcf,
-        )
-        yield caller, names
-    finally:
-        reader.close()
+        local = ploidies_of(ploidies, reference, parameters.ploidy)
+        forced = forced_alleles(alleles, reference, metrics) if alleles else None
+        with closing(open_workspaces(resources, backend)) as workspaces:
+            warm_up(backend, workspaces, parameters)
+            caller = Caller(
+                *(reference, reader, contigs, keep, parameters, backend, workspaces, metrics, most_bases),
+                samples=len(names),
+                ploidies=local,
+                forced=forced,
+                with_bands=gvcf,
+            )
+            yield caller, names
 
 
 def open_workspaces(resources: Resources, backend: Backend) -> Workspaces:
@@ -144,7 +145,7 @@ def open_workspaces(resources: Resources, backend: Backend) -> Workspaces:
     if backend.name == "cpu":
         return Workspaces(backend)
     wanted = ceil(workers_of(resources.threads, len(backend.devices)) / len(backend.devices))
-    room = resources.vram or backend.free_memory(FREE_SHARE) or wanted * USUAL_WORKSPACE
+    room = resources.vram or backend.free_memory(FREE_SHARE)
     while True:
         number, capacity = shared_out(room, wanted, USUAL_WORKSPACE, LEAST_WORKSPACE)
         try:

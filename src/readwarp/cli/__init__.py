@@ -146,8 +146,13 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
 
 
 def _leave_if_busy(code: int) -> None:
-    """End the process without waiting for threads of ours that are in a kernel, or blocked on a pipe."""
+    """End the process without waiting for threads of ours that are in a kernel, or blocked on a pipe.
+
+    What they use of a card is left to the driver.
+    """
     if any(thread.name.startswith("readwarp") for thread in threading.enumerate()):
+        if "readwarp.device.freeing" in sys.modules:
+            sys.modules["readwarp.device.freeing"].keep()
         sys.stderr.flush()
         atexit._run_exitfuncs()  # temporary folders
         os._exit(code)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import time
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,6 @@ from readwarp.cli.inputs import Inputs
 from readwarp.cli.precompile import helped
 from readwarp.cli.reporting import Progress, Reporter, consumed
 from readwarp.config import AlignParameters, Resources, SeedParameters
-from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.formats.header import header_text, part_line, program_lines
 from readwarp.formats.output import AlignmentWriter, format_of
@@ -76,19 +76,20 @@ def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None
         batches_in_flight=planned.in_flight,
         planned_bytes=planned.peak_bytes,
     )
-    if backend.name == "cpu" or not backends.is_simulated():  # the simulator compiles nothing, and is slow
-        with reporter.compiling(), helped(job.stages, job.resources.threads), cards.borrowed() as placed:
-            pipeline.warm_up(placed, job.parameters, backend)
-    metrics.lap("start")
-    started = time.perf_counter()
-    with reporter.progress("aligning", "reads") as progress, open_writer(job, index, metrics) as writer:
-        stages = Stages(job, cards, writer, metrics, progress)
-        batches = open_reads(job.inputs.inputs, planned.batch_bases)
-        items = with_models(batches, job.parameters.pair.training_pairs, parse, stages.train)
-        run_ordered(items, stages.align, stages.write, planned.workers, planned.in_flight)
-        cards.note(metrics)
-        metrics.lap("align")
-        progress.phase("sorting" if job.sort != "none" else "completing")
+    with closing(cards):
+        with reporter.compiling(), helped(job.stages, job.resources.threads):
+            cards.warm_up(job.parameters)
+        metrics.lap("start")
+        started = time.perf_counter()
+        with reporter.progress("aligning", "reads") as progress, open_writer(job, index, metrics) as writer:
+            stages = Stages(job, cards, writer, metrics, progress)
+            batches = open_reads(job.inputs.inputs, planned.batch_bases)
+            items = with_models(batches, job.parameters.pair.training_pairs, parse, stages.train)
+            run_ordered(items, stages.align, stages.write, planned.workers, planned.in_flight)
+            cards.note(metrics)
+            cards.close()
+            metrics.lap("align")
+            progress.phase("sorting" if job.sort != "none" else "completing")
     metrics.lap("sort" if job.sort != "none" else "complete")
     if job.mark_duplicates:
         metrics.count("duplicates", writer.duplicates)

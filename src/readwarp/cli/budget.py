@@ -14,7 +14,6 @@ FREE_SHARE = 0.8  # of the free memory, when no budget is given
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 512 << 20  # that CUDA and its kernels take of a card, beside --vram; about, until measured
 PINNED_BYTES = 8 << 20  # of the host, for each workspace (readwarp.device.memory)
-SIMULATED_VRAM = 1 << 30
 SHAPE = Shape(read_length=150, candidates_per_read=4, cells_per_candidate=40)
 LEAST_ENGINE = 4 << 20  # bytes of the dynamic programming of one long pair
 
@@ -45,7 +44,7 @@ def planned_card(resources: Resources, planned: Plan, index: Index, backend: Bac
     """What each card is given, by the one with the least memory; None on the CPU. Raises MemoryBudgetError."""
     if backend.name == "cpu":
         return None
-    room = resources.vram or backend.free_memory(FREE_SHARE) or SIMULATED_VRAM
+    room = resources.vram or backend.free_memory(FREE_SHARE)
     return plan_card(room, card_of(index), ceil(planned.workers / len(backend.devices)), planned.batch_bases)
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from readwarp.align import pipeline
 from readwarp.cli.budget import planned_batches, planned_card
-from readwarp.config import Resources
+from readwarp.config import AlignParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces, identity
 from readwarp.index import Index
@@ -25,10 +25,33 @@ class Cards:
         """Takes all the memory that was planned for each card."""
         self.index, self.backend, self.planned = index, backend, planned
         self._placed: dict[int, pipeline.PlacedIndex] = {}
-        for device in backend.devices or (0,):
-            with backend.on(device):
-                self._placed[device] = pipeline.place(index, backend, planned is not None and planned.seeding == "cpu")
-        self.workspaces = Workspaces(backend, planned.workspaces, planned.capacity) if planned else Workspaces(backend)
+        try:
+            for device in backend.devices or (0,):
+                with backend.on(device):
+                    on_host = planned is not None and planned.seeding == "cpu"
+                    self._placed[device] = pipeline.place(index, backend, on_host)
+            number, capacity = (planned.workspaces, planned.capacity) if planned else (0, 0)
+            self.workspaces = Workspaces(backend, number, capacity)
+        except BaseException:
+            self._free()
+            raise
+
+    def close(self) -> None:
+        """Give all memory back, when the threads that use it have stopped (`Workspaces.close`)."""
+        self.workspaces.close()
+        self._free()
+
+    def _free(self) -> None:
+        for device, placed in self._placed.items():
+            self.backend.release(device, placed)
+        self._placed.clear()
+
+    def warm_up(self, parameters: AlignParameters) -> None:
+        """Compile every kernel, and load it onto every card, before several threads need it."""
+        for _ in self._placed:
+            with self.borrowed() as placed:
+                pipeline.warm_up(placed, parameters, self.backend)
+        self.workspaces.start_counting()
 
     @contextmanager
     def borrowed(self) -> Iterator[pipeline.PlacedIndex]:

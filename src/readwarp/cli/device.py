@@ -22,7 +22,7 @@ BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illu
 
 def settled(resources: Resources, paths: Iterable[str | Path], work: Work, share: float = 1.0) -> Resources:
     """auto becomes cpu where the job is small, and says so; `share` of the bases in the files takes part."""
-    if resources.device != "auto" or not backends.devices() or backends.is_simulated():
+    if resources.device != "auto" or not backends.devices():
         return resources
     bases, least = bases_of(paths), least_bases(work, resources.threads)
     if bases is None or bases * share >= least:
@@ -45,7 +45,7 @@ def choose_backend(device: str) -> Backend:
     """The backend asked for; `auto` says so when a card is there and cannot be used."""
     backend = backends.choose(device)
     if device == "auto" and backend.name == "cpu" and has_card():
-        logger.warning("a GPU is there but %s; going on with the CPU", backends.unusable() or "is simulated")
+        logger.warning("a GPU is there but %s; going on with the CPU", backends.unusable())
     return backend
 
 

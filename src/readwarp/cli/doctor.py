@@ -127,8 +127,6 @@ def cuda_problem() -> str | None:
 
 def advice(driver: Driver | str, problem: str | None) -> list[str]:
     """Which side would be used, and the line that would change that."""
-    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
-        return ["CUDA is simulated (NUMBA_ENABLE_CUDASIM=1): for tests only."]
     if isinstance(driver, str):
         missing = "Install NVIDIA's driver, then run `readwarp doctor` again." if has_card() else "Nothing is missing."
         return [f"readwarp runs on the CPU: {driver}.", missing]

@@ -1,12 +1,10 @@
 """Arrays of other libraries, taken as they lie: on the host by DLPack, on a card by the CUDA Array Interface."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.backend import is_simulated
 from readwarp.errors import UsageError
 from readwarp.ragged import Ragged
 
@@ -15,8 +13,8 @@ ON_HOST = 1  # kDLCPU: what __dlpack_device__ says of host memory
 
 
 def is_on_card(given: Any) -> bool:
-    """Whether it is an array of a card; __cuda_ndarray__ marks Numba's, in the simulator too."""
-    return hasattr(given, "__cuda_array_interface__") or getattr(given, "__cuda_ndarray__", False)
+    """Whether it is an array of a card."""
+    return hasattr(given, "__cuda_array_interface__")
 
 
 def is_foreign(given: Any) -> bool:
@@ -37,10 +35,8 @@ def on_host(given: Any, name: str) -> ndarray:
 
 def on_card(given: Any, name: str) -> Any:
     """An array of a card as one of Numba's, without a copy. Raises UsageError for one that is not contiguous."""
-    if getattr(given, "__cuda_ndarray__", False):
+    if getattr(given, "__cuda_ndarray__", False):  # Numba's
         view = given
-    elif is_simulated():
-        view = _simulated(given)
     else:
         from readwarp.device.jit import cuda
 
@@ -48,14 +44,6 @@ def on_card(given: Any, name: str) -> Any:
     if not view.is_c_contiguous():
         raise UsageError(f"{name}: an array on a card must be contiguous")
     return view
-
-
-def _simulated(given: Any) -> Any:
-    """The simulator's twin of `as_cuda_array`: host memory stands for the card's."""
-    from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
-
-    memory = SimpleNamespace(__array_interface__={**given.__cuda_array_interface__, "version": 3}, owner=given)
-    return FakeCUDAArray(np.asarray(memory))
 
 
 def resident(array: ndarray) -> Any:

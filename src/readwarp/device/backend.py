@@ -9,7 +9,7 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,7 +24,7 @@ from readwarp.device.driver import Device, let_waiting_threads_sleep, read_drive
 from readwarp.errors import DeviceError, UsageError
 
 T = TypeVar("T")
-SIMULATED, UNKNOWN = Device("simulated", (7, 5), 0, None), Device("GPU", (0, 0), 0, None)
+UNKNOWN = Device("GPU", (0, 0), 0, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Backend:
             yield
             return
         device = self.devices[0] if device is None else device
+        from readwarp.device import freeing
         from readwarp.device.jit import cuda
 
         with failure.named(f"cuda:{device} ({described(device).name})"), cuda.gpus[device]:
+            freeing.prepare(device)
             yield
 
-    def free_memory(self, share: float) -> int | None:
-        """That share of the free bytes of the card with the least; None on the CPU and in the simulator."""
-        if self.name == "cpu" or is_simulated():
-            return None
+    def free_memory(self, share: float) -> int:
+        """That share of the free bytes of the card with the least. Not for the CPU."""
         from readwarp.device.jit import cuda
 
         free = []
@@ -84,6 +84,14 @@ class Backend:
 
         return _mapped(value, cuda.to_device)
 
+    def release(self, device: int, value: object) -> None:
+        """Give back the arrays of what `resident` gave on this device; nothing on the CPU. No thread may use them."""
+        if self.name == "cpu":
+            return
+        from readwarp.device import freeing
+
+        freeing.free(device, _on_card(value))
+
     def to_device(self, value: T, *names: str) -> T:
         """The same value with its arrays (those of these names; none: all) in the calling thread's workspace.
 
@@ -110,6 +118,19 @@ def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...
     return replace(value, **{name: move(array) for name, array in arrays.items() if not names or name in names})
 
 
+def _on_card(value: object) -> Iterator[Any]:
+    """The arrays of a card in a value, and in those it is made of; each once."""
+    found: dict[int, Any] = {}
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if hasattr(part, "copy_to_host"):
+            found[id(part)] = part
+        elif is_dataclass(part):
+            waiting += [getattr(part, f.name) for f in fields(part)]
+    yield from found.values()
+
+
 def _downloaded(value: Any, download: Callable[..., tuple[np.ndarray, ...]]) -> Any:
     there = {f.name: array for f in fields(value) if hasattr(array := getattr(value, f.name), "copy_to_host")}
     return replace(value, **dict(zip(there, download(*there.values()), strict=True)))
@@ -125,7 +146,7 @@ def choose(device: str) -> Backend:
         return Backend("cpu")
     kind, _, numbers = device.partition(":")
     if kind == "auto" and not numbers:
-        return Backend("cpu") if is_simulated() or unusable() else _cuda(device, ())
+        return Backend("cpu") if unusable() else _cuda(device, ())
     wanted = numbers.split(",") if numbers else []
     if kind != "cuda" or device.endswith(":") or not all(n.isdecimal() for n in wanted):
         raise UsageError(f"--device {device}: not one of auto, cpu, cuda, cuda:0,1")
@@ -144,9 +165,8 @@ def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
     if missing:
         raise DeviceError(f"--device {asked}: no device {missing[0]}; this machine shows {present}")
     devices = tuple(taken(device) for device in wanted) or (taken(None),)
-    if not is_simulated():
-        for device in devices:
-            let_waiting_threads_sleep(device)
+    for device in devices:
+        let_waiting_threads_sleep(device)
     return Backend("cuda", devices)
 
 
@@ -157,7 +177,7 @@ def taken(wanted: int | None) -> int:
     """The device wanted, or the one this process has, or the least used one; other processes are told by a lock."""
     if wanted in _claims or (wanted is None and _claims):
         return next(iter(_claims)) if wanted is None else wanted
-    uuids = [] if is_simulated() else [device.uuid for device in devices()]
+    uuids = [device.uuid for device in devices()]
     made = claim(uuids if wanted is None else uuids[wanted : wanted + 1])
     if wanted is None and made and made.others:
         text = "every GPU is taken: sharing cuda:%d with %d other processes"
@@ -175,13 +195,11 @@ def devices() -> tuple[Device, ...]:
 
 
 def described(device: int) -> Device:
-    if is_simulated():
-        return SIMULATED
     return devices()[device] if device < len(devices()) else UNKNOWN
 
 
 def unusable() -> str | None:
-    """Why CUDA cannot be used here, or None. Under the simulator (NUMBA_ENABLE_CUDASIM=1) it can."""
+    """Why CUDA cannot be used here, or None."""
     try:
         from readwarp.device.jit import cuda
 

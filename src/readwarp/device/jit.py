@@ -9,6 +9,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,32 @@ def cuda_kernel(function: Callable[..., Any]) -> Any:
     """
     from numba import cuda
 
+    _load_one_at_a_time()
     return cuda.jit(cache=True)(function)
+
+
+@cache
+def _load_one_at_a_time() -> None:
+    """Let one thread load a kernel onto a card while others that launch it wait: numba-cuda 0.30 has no lock there.
+
+    The lock is that of compilation, which loads too. What is loaded already is found without it.
+    """
+    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":  # loads nothing
+        return
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.cuda.codegen import CUDACodeLibrary
+    from numba.cuda.cudadrv.devices import get_context
+
+    load = CUDACodeLibrary.get_cufunc
+
+    def get_cufunc(library: Any) -> Any:
+        loaded = library._cufunc_cache.get(get_context().device.id)
+        if loaded is None:
+            with global_compiler_lock:
+                loaded = load(library)
+        return loaded
+
+    CUDACodeLibrary.get_cufunc = get_cufunc  # type: ignore[method-assign]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,10 +16,11 @@ free again when the stream has been waited for.
 A planned workspace has a fixed capacity, and raises WorkspaceFullError where a batch needs more. One without, which
 `current` makes for threads that have none (calls from Python), takes further blocks and frees them with its last frame.
 
-When the card was busy with a stream is told by two events of its own: one before the first work that a waiting stream
-is given, one behind the last. They are read where the thread waits for the stream anyhow.
+With READWARP_SEPARATE_ARRAYS=1 each array is an allocation of its own, of just its bytes, that ends with its frame:
+compute-sanitizer and the emulated card then see an access beyond it, which in a block is one to its neighbour.
 """
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -29,13 +30,14 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.backend import is_simulated
+from readwarp.device import failure, freeing
 from readwarp.device.jit import cuda
-from readwarp.errors import WorkspaceFullError
+from readwarp.errors import PinnedMemoryError, StoppedError, WorkspaceFullError
 
 ALIGNMENT = 256  # bytes: what the driver aligns allocations to, and more than any access needs
 BLOCK = 64 << 20  # bytes of a block where no capacity was planned
 PINNED = 8 << 20  # bytes that one copy goes through, unless the plan says otherwise
+SEPARATE = "READWARP_SEPARATE_ARRAYS"
 
 
 def rounded(nbytes: int) -> int:
@@ -47,20 +49,41 @@ class Workspace:
     """Device and pinned memory of one batch at a time, and the stream that works on it. For one thread at a time."""
 
     def __init__(self, capacity: int | None = None, pinned: int = PINNED) -> None:
-        """Takes the memory, on the thread's current device. capacity, pinned: bytes."""
+        """Takes the memory, on the thread's current device. capacity, pinned: bytes.
+
+        Raises PinnedMemoryError, and what the driver raises when the card has not so much.
+        """
         self.capacity = capacity
-        self.stream: Any = cuda.stream()
-        self._blocks: list[Any] = [] if capacity is None else [cuda.device_array(capacity, np.uint8)]
+        self.device: int = cuda.get_current_device().id
+        freeing.prepare(self.device)
+        self._is_separate = os.environ.get(SEPARATE) == "1"
+        takes_block = capacity is not None and not self._is_separate
+        self._blocks: list[Any] = [cuda.device_array(capacity, np.uint8)] if takes_block else []
         self._block, self._used = 0, 0  # where the next bytes are
         self._depth = 0
-        self._pinned: ndarray = cuda.pinned_array(pinned, np.uint8)
+        self._pinned: ndarray = pinned_array(pinned)
         self._staged = 0  # pinned bytes that the stream may still read
+        self.stream: Any = cuda.stream()
         self._began, self._ended = cuda.event(), cuda.event()
         self._is_at_work = False  # the stream has been given work since it was last waited for
+        self._is_stopped = False
         self.high_water = 0  # most device bytes handed out at once
         self.bytes_up = self.bytes_down = 0
         self.batches = 0  # it was lent for (readwarp.device.workspaces)
-        self.spans: list[tuple[float, float]] = []  # of time.perf_counter: when a planned workspace's stream had work
+        self.spans: list[tuple[float, float]] = []  # of time.perf_counter: see `synchronize`
+
+    def stop(self) -> None:
+        """Whichever thread works with it gets a StoppedError when it next asks for memory or waits for the card."""
+        self._is_stopped = True
+
+    def close(self) -> None:
+        """Give all memory back, when no thread works with it any more; nothing that was handed out may be used."""
+        self._is_stopped = True
+        with failure.dropped(), cuda.gpus[self.device]:  # a card that failed; why is known by then
+            self.stream.synchronize()
+        del self._pinned, self.stream, self._began, self._ended
+        freeing.free(self.device, self._blocks)
+        self._blocks.clear()
 
     @property
     def allocated(self) -> int:
@@ -75,13 +98,17 @@ class Workspace:
     @contextmanager
     def frame(self) -> Iterator["Workspace"]:
         """What is handed out inside is given back at its end."""
-        mark = self._block, self._used
+        mark, blocks = (self._block, self._used), len(self._blocks)
         self._depth += 1
         try:
             yield self
         finally:
             self._depth -= 1
             self._block, self._used = mark
+            if self._is_separate:
+                self.stream.synchronize()
+                freeing.free(self.device, self._blocks[blocks:])
+                del self._blocks[blocks:]
             if self._depth == 0:
                 forget_shapes()
                 if self.capacity is None:
@@ -93,7 +120,7 @@ class Workspace:
         """A device array, its content undefined. Raises WorkspaceFullError."""
         shape = (shape,) if isinstance(shape, int | np.integer) else shape
         nbytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-        block = self._take(rounded(nbytes))
+        block = self._take(nbytes)
         return block[:nbytes].view(dtype).reshape(shape) if nbytes else cuda.device_array(shape, dtype)
 
     def upload(self, array: ndarray) -> Any:
@@ -124,26 +151,48 @@ class Workspace:
         return tuple(out)
 
     def synchronize(self) -> None:
-        """Wait until all that was asked of the stream is done."""
+        """Wait until all that was asked of the stream is done.
+
+        Of a planned workspace, `spans` tells that the card was busy: while the thread waits here, and no longer than
+        from the first work to the last by the card's own clock. What it does before the thread waits is not counted,
+        as it may have idled in between; nor is the time in which a thread is not woken though the card is done.
+        """
+        self._go_on()
         if self._is_at_work:
             self._ended.record(self.stream)
+        began = time.perf_counter()
         self.stream.synchronize()
+        waited = time.perf_counter() - began
         self._staged = 0
         if self._is_at_work:
-            self._is_at_work, now = False, time.perf_counter()
-            busy = self._began.elapsed_time(self._ended) / 1000
-            if busy > 0 and self.capacity is not None:  # the simulator keeps no time
-                self.spans.append((now - busy, now))
+            self._is_at_work = False
+            worked = self._began.elapsed_time(self._ended) / 1000
+            if self.capacity is not None:
+                self.spans.append((began, began + min(waited, worked)))
+
+    def _go_on(self) -> None:
+        if self._is_stopped:
+            raise StoppedError("the run has ended")
 
     def _take(self, nbytes: int) -> Any:
-        """The next bytes, as a view of a block; work on them follows."""
+        """The next bytes, as a block or a view of one; work on them follows."""
+        self._go_on()
         if not self._is_at_work:
             self._began.record(self.stream)
             self._is_at_work = True
+        needed = rounded(nbytes)
+        if self.left is not None and needed > self.left:
+            raise WorkspaceFullError(f"{needed} bytes asked for, {self.left} of {self.capacity} left")
+        if self._is_separate:
+            self._blocks.append(cuda.device_array(max(1, nbytes), np.uint8))
+            self._used += needed
+            self.high_water = max(self.high_water, self._used)
+            return self._blocks[-1]
+        return self._next(needed)
+
+    def _next(self, nbytes: int) -> Any:
+        """The next bytes of the block at hand, or of a further one."""
         while self._block < len(self._blocks) and self._used + nbytes > self._blocks[self._block].size:
-            if self.capacity is not None:
-                left = self.capacity - self._used
-                raise WorkspaceFullError(f"{nbytes} bytes asked for, {left} of {self.capacity} left")
             self._block, self._used = self._block + 1, 0
         if self._block == len(self._blocks):
             self._blocks.append(cuda.device_array(max(nbytes, BLOCK), np.uint8))
@@ -175,14 +224,24 @@ class Workspace:
         waiting.clear()
 
 
+def pinned_array(nbytes: int) -> ndarray:
+    """Bytes of the host that a card copies from and to. Raises PinnedMemoryError."""
+    try:
+        return cuda.pinned_array(nbytes, np.uint8)
+    except Exception as error:
+        if not failure.is_out_of_memory(error):  # the driver has one name for both
+            raise
+        reason = f"the system has no {nbytes} bytes of memory to pin, which a copy to the card goes through"
+        raise PinnedMemoryError(f"{reason}: free memory of the host, or use fewer --threads") from error
+
+
 def forget_shapes() -> None:
     """Numba keeps a description, of a kilobyte, of each shape that an array of a card ever had; few come again."""
-    if not is_simulated():
-        from numba.cuda.cudadrv import driver, dummyarray
+    from numba.cuda.cudadrv import driver, dummyarray
 
-        remembered: tuple[Any, ...] = dummyarray.Array.from_desc, driver.memory_size_from_info
-        for function in remembered:
-            getattr(function, "__func__", function).cache_clear()
+    remembered: tuple[Any, ...] = dummyarray.Array.from_desc, driver.memory_size_from_info
+    for function in remembered:
+        getattr(function, "__func__", function).cache_clear()
 
 
 _mine = threading.local()
@@ -199,7 +258,7 @@ def current() -> Workspace:
     if workspace is not None:
         return workspace
     own: dict[int, Workspace] = _mine.__dict__.setdefault("own", {})
-    device = 0 if is_simulated() else cuda.get_current_device().id
+    device = cuda.get_current_device().id
     if device not in own:
         own[device] = Workspace()
     return own[device]

@@ -2,20 +2,21 @@
 
 They are taken at once, before the first batch, and lent in turn, so that batches go round the cards and a faster card
 gets more of them. On the CPU there are none, and borrowing costs nothing.
+
+Memory may only go when no thread uses it any more, also after an error or Ctrl-C: `close` stops those that have a
+workspace at their next step on the card, and waits for them.
 """
 
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from queue import SimpleQueue
-from threading import RLock
 from typing import Any
 
-from readwarp.device.backend import Backend, described, is_simulated
+from readwarp.device.backend import Backend, described
 from readwarp.device.driver import energy, free_memory, read_driver
 from readwarp.device.lanes import form_of
-
-_one_launch = RLock()  # of the simulator, which runs one kernel at a time
+from readwarp.errors import StoppedError
 
 
 class Workspaces:
@@ -23,19 +24,52 @@ class Workspaces:
 
     def __init__(self, backend: Backend, number: int = 0, capacity: int = 0) -> None:
         """Takes the memory. Raises what the driver raises when a card has not so much (`Backend.is_out_of_memory`)."""
-        self._backend, self._free = backend, SimpleQueue[tuple[int, Any]]()
+        self._backend, self._free = backend, SimpleQueue[tuple[int, Any] | None]()  # None: closed
         self.of: dict[int, list[Any]] = {device: [] for device in backend.devices}
-        self._started, self._energy = time.perf_counter(), {device: _energy(device) for device in backend.devices}
+        self._is_closed = False
+        self.start_counting()
         if backend.name == "cpu":
             return
+        try:
+            self._take(number, capacity)
+        except BaseException:
+            self.close()
+            raise
+
+    def _take(self, number: int, capacity: int) -> None:
         from readwarp.device.memory import Workspace
 
         for _ in range(number):
-            for device in backend.devices:
-                with backend.on(device):
+            for device in self._backend.devices:
+                with self._backend.on(device):
                     made = Workspace(capacity)
+                self._free.put((device, made))  # first: `close` takes as many back as are listed
                 self.of[device].append(made)
-                self._free.put((device, made))
+
+    def start_counting(self) -> None:
+        """What was done so far, to warm up, is not counted as batches, nor as time."""
+        self._started, self._energy = time.perf_counter(), {device: _energy(device) for device in self.of}
+        for workspace in (workspace for each in self.of.values() for workspace in each):
+            workspace.batches = 0
+            workspace.spans.clear()
+
+    def close(self) -> None:
+        """Give the memory back, when the threads that use it have stopped.
+
+        Each does so with a StoppedError at its next step on the card: what it is at, on the host or there, is waited
+        for, a second at most with batches of the usual size. Interrupted while it waits, it frees nothing.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        workspaces = [workspace for each in self.of.values() for workspace in each]
+        for workspace in workspaces:
+            workspace.stop()
+        for _ in workspaces:
+            self._free.get()
+        for workspace in workspaces:
+            workspace.close()
+        self._free.put(None)
 
     @property
     def allocated(self) -> int:
@@ -46,27 +80,35 @@ class Workspaces:
     def borrowed(self) -> Iterator[int]:
         """Inside, the calling thread works on the device given, with a workspace of its own; waits until one is free.
 
-        Not to be nested. On the CPU the device is 0.
+        Not to be nested. On the CPU the device is 0. Right after the start, as many borrowings as there are cards, one
+        behind the other, are on each card once. Raises StoppedError once the workspaces are closed.
         """
         if self._backend.name == "cpu":
             yield 0
             return
+        lent = self._free.get()
+        try:
+            if lent is None or self._is_closed:
+                raise StoppedError("the run has ended")
+            with self._lent(*lent):
+                yield lent[0]
+        finally:
+            self._free.put(lent)
+
+    @contextmanager
+    def _lent(self, device: int, workspace: Any) -> Iterator[None]:
         from readwarp.device import memory
 
-        device, workspace = self._free.get()
-        try:
-            with self._backend.on(device), _alone():
-                memory.bind(workspace)
-                workspace.batches += 1
-                try:
-                    yield device
-                finally:
-                    memory.bind(None)
-        finally:
-            self._free.put((device, workspace))
+        with self._backend.on(device):
+            memory.bind(workspace)
+            workspace.batches += 1
+            try:
+                yield
+            finally:
+                memory.bind(None)
 
     def facts(self, index_bytes: int = 0) -> list[dict[str, object]]:
-        """What each card is and did since the workspaces were made; index_bytes: what lies there besides them."""
+        """What each card is and did since `start_counting`; index_bytes: what lies there besides them."""
         seconds = time.perf_counter() - self._started
         return [{**identity(device), **self._done(device, index_bytes, seconds)} for device in self.of]
 
@@ -94,12 +136,12 @@ class Workspaces:
 
 def identity(device: int) -> dict[str, object]:
     """Number, name and driver of a device, and the form of the kernels it gets."""
-    known, driver = described(device), None if is_simulated() else read_driver()
+    known, driver = described(device), read_driver()
     major, minor = known.compute_capability
     return {
         "device": device,
         "name": known.name,
-        "driver": None if driver is None or isinstance(driver, str) else driver.version,
+        "driver": None if isinstance(driver, str) else driver.version,
         "compute_capability": f"{major}.{minor}",
         "kernel_form": form_of(known.compute_capability),
     }
@@ -112,15 +154,6 @@ def union(spans: Iterable[tuple[float, float]]) -> float:
         covered += max(0.0, end - max(begin, reached))
         reached = max(reached, end)
     return covered
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    if is_simulated():
-        with _one_launch:
-            yield
-    else:
-        yield
 
 
 def _energy(device: int) -> float | None:

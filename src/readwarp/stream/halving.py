@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Lock
 from typing import TypeVar
 
 from readwarp.batches import ReadBatch, Segment
@@ -37,8 +38,7 @@ class Halving:
     """Work on batches, in halves where one is too much for a card. One for a run, for any number of threads."""
 
     def __init__(self, is_out_of_memory: Callable[[BaseException], bool]) -> None:
-        self._is_out_of_memory = is_out_of_memory
-        self._too_many = 1 << 62  # reads that were too much once; so many are not tried again
+        self._is_out_of_memory, self._limit = is_out_of_memory, Limit()
 
     def __call__(
         self,
@@ -52,19 +52,58 @@ class Halving:
         `on_host` does what cannot be cut further; `count` is told of both: batches_halved, reads_on_host.
         """
         middle = _middle(batch)
-        if len(batch) < self._too_many or middle is None:
+        if middle is None or self._limit.allows(len(batch)):
             try:
-                return [work(batch)]
+                result = work(batch)
             except Exception as error:
                 if not self._is_out_of_memory(error):
                     raise
+            else:
+                self._limit.fitted()
+                return [result]
             if middle is None:
                 count("reads_on_host", len(batch))
                 return [on_host(batch)]
-            self._too_many = min(self._too_many, len(batch))
+            self._limit.was_full(len(batch))
         count("batches_halved", 1)
         parts = reads_between(batch, 0, middle), reads_between(batch, middle, len(batch))
         return [result for part in parts for result in self(part, work, on_host, count)]
+
+
+class Limit:
+    """How many reads are tried at once on a card that was too full for some number of them.
+
+    So many are not tried again until `patience` smaller ones have fitted; then up to twice as many are, and when as
+    many have fitted again, any number. So an outlier halves at most the batch behind it. Patience doubles with each
+    failure: where all batches are too large, every 128th is tried in vain after a while.
+    """
+
+    MOST_PATIENCE = 256
+
+    def __init__(self) -> None:
+        self._lock, self._patience = Lock(), 1
+        self._reads: int | None = None  # so many are too many; None: no number is known to be
+        self._fitted, self._is_raised = 0, False
+
+    def allows(self, reads: int) -> bool:
+        with self._lock:
+            return self._reads is None or reads < self._reads
+
+    def was_full(self, reads: int) -> None:
+        with self._lock:
+            if self._reads is None or reads < self._reads:  # else another thread has told of it
+                self._reads, self._fitted, self._is_raised = reads, 0, False
+                self._patience = min(2 * self._patience, self.MOST_PATIENCE)
+
+    def fitted(self) -> None:
+        with self._lock:
+            if self._reads is None:
+                return
+            self._fitted += 1
+            if self._fitted < self._patience:
+                return
+            self._reads, self._patience = (None, 1) if self._is_raised else (2 * self._reads, self._patience)
+            self._fitted, self._is_raised = 0, True
 
 
 def _middle(batch: ReadBatch) -> int | None:

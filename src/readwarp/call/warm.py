@@ -1,0 +1,55 @@
+"""Before several threads need them: the kernels that calling launches, compiled, and loaded onto every card in use."""
+
+import numpy as np
+
+from readwarp.batches import AlignedReads
+from readwarp.call.pairhmm import ReadRows
+from readwarp.config import CallParameters
+from readwarp.device.backend import Backend
+from readwarp.device.workspaces import Workspaces
+from readwarp.ragged import offsets_of
+
+LENGTHS = np.arange(20, 641, 20)  # of reads: PairHMM has a kernel for each of some ranges of them
+REFERENCE = np.tile(np.arange(4, dtype=np.uint8), 200)
+QUALITY, GAP_OPEN, GAP_EXTEND = 30, 45, 10  # Phred
+
+
+def warm_up(backend: Backend, workspaces: Workspaces, parameters: CallParameters) -> None:
+    """Work on next to nothing by each step, on each card in turn; nothing on the CPU, where no load is shared."""
+    for _ in backend.devices:
+        with workspaces.borrowed(), backend.frame():
+            pileup, pairhmm = (backend.step(f"readwarp.call.{name}") for name in ("pileup", "pairhmm"))
+            pileup.count_window(read_with_insertion(), REFERENCE, 0, REFERENCE.size, parameters)
+            each = np.arange(LENGTHS.size)
+            haplotype = np.array([0, REFERENCE.size], np.int64)
+            pairhmm.log_likelihoods(rows_of_all_lengths(), REFERENCE, haplotype, each, np.zeros_like(each))
+    workspaces.start_counting()
+
+
+def read_with_insertion() -> AlignedReads:
+    """One read at the begin of the reference, its sixth base inserted."""
+    one, ends = np.zeros(1, np.int64), np.array([0, 11], np.int64)
+    return AlignedReads(
+        contig=0,
+        start=0,
+        stop=REFERENCE.size,
+        position=one,
+        reference_stop=one + 10,
+        flag=np.zeros(1, np.uint16),
+        mapping_quality=np.full(1, 60, np.uint8),
+        name_hash=np.zeros(1, np.uint64),
+        sample=np.zeros(1, np.uint8),
+        cigar=np.array([5 << 4, 1 << 4 | 1, 5 << 4], np.uint32),
+        cigar_offsets=np.array([0, 3], np.int64),
+        bases=REFERENCE[:11],
+        qualities=np.full(11, QUALITY, np.uint8),
+        read_offsets=ends,
+    )
+
+
+def rows_of_all_lengths() -> ReadRows:
+    """The begin of the reference as a read of each length."""
+    offsets = offsets_of(LENGTHS)
+    bases = np.concatenate([REFERENCE[:length] for length in LENGTHS])
+    quality, gap_open, gap_extend = (np.full(bases.size, phred, np.uint8) for phred in (QUALITY, GAP_OPEN, GAP_EXTEND))
+    return ReadRows(bases, quality, gap_open, gap_extend, offsets)

@@ -1,0 +1,109 @@
+"""A kernel that many threads launch first, compiled or from disk, on one card or the next: loaded once for each."""
+
+import time
+from threading import Barrier, Thread
+
+import numpy as np
+import pytest
+from launched_first import made
+from numba.cuda.cudadrv.driver import Context
+
+from readwarp.device import memory
+from readwarp.device.backend import Backend
+
+THREADS = 8
+BOTH = Backend("cuda", (0, 1))
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """The devices that a kernel was loaded onto; each load takes its time, so that others come meanwhile."""
+    load, devices = Context.create_module_image, []
+
+    def slowly(context, *arguments):
+        time.sleep(0.05)
+        devices.append(context.device.id)
+        return load(context, *arguments)
+
+    monkeypatch.setattr(Context, "create_module_image", slowly)
+    return devices
+
+
+def launch(kernel, device: int) -> list[int]:
+    with BOTH.on(device), memory.current().frame() as workspace:
+        there = workspace.upload(np.arange(5))
+        kernel[1, 32, workspace.stream](there)
+        return workspace.download(there)[0].tolist()
+
+
+def launched_at_once(kernel, devices: list[int]) -> list[object]:
+    """What a thread for each device finds; all begin together."""
+    found, together = [], Barrier(len(devices), timeout=20)
+
+    def work(device):
+        together.wait()
+        try:
+            found.append(launch(kernel, device))
+        except BaseException as error:
+            found.append(error)
+
+    threads = [Thread(target=work, args=(device,)) for device in devices]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+EXPECTED = [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("hits", [None, 1])
+def test_by_many_threads(loads, hits):
+    """Compiled, or found on disk already by an earlier test; then found on disk for sure."""
+    kernel = made()
+    assert launched_at_once(kernel, [0] * THREADS) == [EXPECTED] * THREADS
+    assert loads == [0]
+    assert hits is None or kernel.stats.cache_hits.total() == hits
+
+
+def test_on_a_second_card(loads):
+    kernel = made()
+    assert launch(kernel, 0) == EXPECTED
+    assert launched_at_once(kernel, [1] * THREADS) == [EXPECTED] * THREADS
+    assert loads == [0, 1]
+
+
+def test_on_both_cards_at_once(loads):
+    assert launched_at_once(made(), [0, 1] * (THREADS // 2)) == [EXPECTED] * THREADS
+    assert sorted(loads) == [0, 1]
+
+
+def test_what_is_loaded_is_launched_without_a_lock(loads, monkeypatch):
+    kernel = made()
+    launch(kernel, 0)
+    with Locked():
+        found = launched_at_once(kernel, [0])
+    assert found == [EXPECTED] and loads == [0]
+
+
+class Locked:
+    """The lock of compilation is held by another thread; a thread that asks for it waits for ever."""
+
+    def __enter__(self):
+        from numba.core.compiler_lock import global_compiler_lock
+
+        held, self._let_go = Barrier(2, timeout=20), Barrier(2, timeout=20)
+
+        def hold():
+            with global_compiler_lock:
+                held.wait()
+                self._let_go.wait()
+
+        self._thread = Thread(target=hold)
+        self._thread.start()
+        held.wait()
+
+    def __exit__(self, *error):
+        self._let_go.wait()
+        self._thread.join()
