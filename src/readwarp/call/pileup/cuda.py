@@ -13,10 +13,10 @@ from readwarp.call.pileup.events import Events, assemble, new_events
 from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, rotated
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
+from readwarp.device.cuda_launch import threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 
-BLOCK = 128  # threads
 COLUMNS = ("position", "reference_stop", "flag", "cigar", "cigar_offsets", "bases", "qualities", "read_offsets")
 
 
@@ -32,7 +32,7 @@ def count_window(
         there, events = backend.to_device(reads, *COLUMNS), backend.to_device(host_events)
         counts, quality_sums = workspace.empty(shape, np.int32), workspace.empty(shape, np.int32)
         reach = workspace.upload(np.maximum.accumulate(reads.reference_stop))
-        count_bases[-(-(stop - start) // BLOCK), BLOCK, workspace.stream](
+        count_bases[threads_for(stop - start, workspace)](
             *(there.position, there.reference_stop, reach, there.flag, there.cigar, there.cigar_offsets),
             *(there.bases, there.qualities, there.read_offsets),
             *(start, stop, parameters.min_base_quality, parameters.max_depth),
@@ -40,7 +40,7 @@ def count_window(
         )
         moving = (events.position, events.length, events.query, events.shift)
         if host_events.length.size:
-            shift_events[-(-host_events.length.size // BLOCK), BLOCK, workspace.stream](
+            shift_events[threads_for(host_events.length.size, workspace)](
                 workspace.upload(reference), start, there.bases, *moving
             )
         counts, quality_sums, *moved = workspace.download(counts, quality_sums, *moving)
