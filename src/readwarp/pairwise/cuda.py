@@ -33,6 +33,7 @@ from readwarp.pairwise.scalar import (
     band_of,
     cell,
     operation,
+    push,
     state_after,
 )
 from readwarp.pairwise.trace_plan import WIDEST, is_served, most_runs
@@ -267,16 +268,6 @@ def put(directions, thread, place, answers):
     """Two cells a byte."""
     shift = (place & 1) << 2
     directions[place >> 1, thread] = (directions[place >> 1, thread] & (240 >> shift)) | (answers << shift)
-
-
-@cuda.jit(device=True)
-def push(cigar, begin, runs, taken, length):
-    """Lengthen the last run, or begin another; returns the number of runs."""
-    if runs > 0 and (cigar[begin + runs - 1] & 15) == taken:
-        cigar[begin + runs - 1] += np.uint32(length << 4)
-        return runs
-    cigar[begin + runs] = np.uint32(length << 4 | taken)
-    return runs + 1
 
 
 @cuda.jit(device=True)

@@ -38,6 +38,7 @@ from readwarp.pairwise.scalar import (
     ON_PAIR_OR_DELETION,
     UNREACHED,
     operation,
+    push,
     state_after,
 )
 from readwarp.pairwise.trace_plan import (
@@ -189,16 +190,6 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
             column, row = np.int32(column + 1), np.int32(row + 1)
 
     return fill_directions
-
-
-@cuda.jit(device=True)
-def push(runs, at, number, taken, length):
-    """Lengthen the last run, or begin another; returns the number of runs."""
-    if number > 0 and (runs[at + number - 1] & 15) == taken:
-        runs[at + number - 1] += np.uint32(length << 4)
-        return number
-    runs[at + number] = np.uint32(length << 4 | taken)
-    return np.int32(number + 1)
 
 
 @cuda_kernel

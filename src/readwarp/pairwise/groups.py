@@ -34,6 +34,7 @@ from readwarp.pairwise.scalar import (
     band_of,
     cell,
     operation,
+    push,
     state_after,
 )
 from readwarp.pairwise.transpose import rounded_up, transpose
@@ -148,16 +149,6 @@ def _answers(directions, cell, plane, lane):
 
 
 @kernel
-def _push(cigar, begin, runs, taken, length):
-    """Lengthen the last run, or begin another; returns the number of runs."""
-    if runs > 0 and (cigar[begin + runs - 1] & 15) == taken:
-        cigar[begin + runs - 1] += np.uint32(length << 4)
-        return runs
-    cigar[begin + runs] = np.uint32(length << 4 | taken)
-    return runs + 1
-
-
-@kernel
 def walk(directions, lane, plane, stride, width, origin, query, target, score, costs, matrix, mode, cigar, begin):
     """Follow the directions from the last cell of query and target; runs go to cigar[begin:], first run first.
 
@@ -187,9 +178,9 @@ def walk(directions, lane, plane, stride, width, origin, query, target, score, c
                 bit = (row * stride + j - max(0, row - width)) * 4 * plane + lane
                 if _bit(directions, bit) | _bit(directions, bit + plane):
                     break
-            runs = _push(cigar, begin, runs, MATCH, length)
+            runs = push(cigar, begin, runs, MATCH, length)
             continue
-        runs = _push(cigar, begin, runs, taken, 1)
+        runs = push(cigar, begin, runs, taken, 1)
         left, edits = left + gap_extend, edits + 1
         i -= taken == DELETION
         j -= taken == INSERTION
@@ -199,7 +190,7 @@ def walk(directions, lane, plane, stride, width, origin, query, target, score, c
         for rest, gap in ((j + 1, INSERTION), (i + 1 if mode == GLOBAL else 0, DELETION)):
             if rest > 0:
                 left += gap_open + rest * gap_extend
-                runs = _push(cigar, begin, runs, gap, rest)
+                runs = push(cigar, begin, runs, gap, rest)
                 edits += rest
                 i -= rest if gap == DELETION else 0
                 j -= rest if gap == INSERTION else 0

@@ -8,9 +8,9 @@ moves events left, one thread each.
 import numpy as np
 
 from readwarp.batches import AlignedReads, Pileup
-from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
+from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.events import Events, assemble, new_events
-from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, rotated
+from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, moved_left
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.device.cuda_launch import threads_for
@@ -114,14 +114,6 @@ def shift_events(reference, start, bases, event_position, event_length, event_qu
     event = cuda.grid(1)
     if event >= event_position.size or event_length[event] == 0:
         return
-    anchor, length, shift = event_position[event] - start, np.int64(event_length[event]), 0
-    while shift < MAX_SHIFT and anchor > 0:
-        last = 4
-        if length > 0:
-            last = bases[event_query[event] + rotated(length - 1, shift, length)]
-        elif anchor - length < reference.size:
-            last = reference[anchor - length]
-        if reference[anchor] > 3 or reference[anchor] != last:
-            break
-        anchor, shift = anchor - 1, shift + 1
-    event_position[event], event_shift[event] = anchor + start, shift
+    event_position[event], event_shift[event] = moved_left(
+        reference, start, bases, event_position[event], np.int64(event_length[event]), event_query[event]
+    )
