@@ -1,7 +1,5 @@
 """Arrays as other libraries have them: DLPack alone on the host, the CUDA Array Interface alone on a card."""
 
-import os
-
 import numpy as np
 
 
@@ -19,18 +17,14 @@ class HostArray:
 
 
 class OnCard:
-    """What an array on a card shows of itself; in the simulator its memory is the host's."""
+    """What an array on a card shows of itself."""
 
     def __init__(self, given, strides=None, shape=None):
-        given = np.ascontiguousarray(given).copy()
-        if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
-            self.memory = given
-            described = given.__array_interface__
-        else:
-            from numba import cuda
+        from readwarp.device.jit import cuda
 
-            self.memory = cuda.to_device(given)
-            described = self.memory.__cuda_array_interface__
+        given = np.ascontiguousarray(given)
+        self.memory = cuda.to_device(given)
+        described = self.memory.__cuda_array_interface__
         self.__cuda_array_interface__ = {
             **{key: described[key] for key in ("typestr", "data")},
             "shape": given.shape if shape is None else shape,
