@@ -78,11 +78,11 @@ EXTEND = [
 PAIRWISE = [
     Kernel(
         "pairwise score_threads", "pairwise.cuda", "score_threads",
-        f"{SEQUENCES} i8[] {COSTS} i4[] b1 i8 i4[,] i4[,] i4[] i4[] i4[]", 64,
+        f"{SEQUENCES} i8[] {COSTS} i4[] i8 i4[,] i4[,] i4[] i4[] i4[]", 64,
     ),
     Kernel(
         "pairwise trace_threads", "pairwise.cuda", "trace_threads",
-        f"{SEQUENCES} i8[] i4[] i4[] i4[] i8[,] {COSTS} i4[] b1 i8 i4[,] i4[,] u1[,] i8[,] u4[]", 64,
+        f"{SEQUENCES} i8[] i4[] i4[] i4[] i8[,] {COSTS} i4[] i8 i4[,] i4[,] u1[,] i8[,] u4[]", 64,
     ),
 ]  # fmt: skip
 

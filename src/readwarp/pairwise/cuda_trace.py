@@ -197,7 +197,7 @@ def walk_back(
     queries, targets, starts, geometry, warps, directions, begin, stop, group, words,
     match, mismatch, gap_open, gap_extend, mode, runs, outcome,
 ):  # fmt: skip
-    """See groups.walk: one alignment a thread. Its runs go to `runs`, last run first, the rest to `outcome`."""
+    """See band.walk: one alignment a thread. Its runs go to `runs`, last run first, the rest to `outcome`."""
     thread = np.int32(cuda.grid(1))
     slot = np.int32(begin + thread)
     if slot >= stop:
