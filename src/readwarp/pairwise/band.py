@@ -122,24 +122,26 @@ def fill_band(query, target, origin, rows, lead, width, stride, costs, matrix, m
     Row 0 is target[origin]. stride: cells from row to row; even, so that no byte is read before it is written.
     """
     match, mismatch, gap_open, gap_extend, bonus = costs
-    floor = 0 if mode == LOCAL else UNREACHED
+    opening, extending, floor = np.int32(gap_open + gap_extend), np.int32(gap_extend), np.int32(0)
+    if mode != LOCAL:
+        floor = np.int32(UNREACHED)
     for j in range(query.size):
         H[j], E[j] = (0 if mode == LOCAL else -(gap_open + (j + 1) * gap_extend)), floor
-    left = bonus if mode == LOCAL else 0
+    left = np.int32(bonus if mode == LOCAL else 0)
     for row in range(rows):
         i = origin + row
         diagonal = left
         if mode == GLOBAL:
-            left -= gap_extend if row > 0 else gap_open + gap_extend
-        F = floor if mode == LOCAL else left - gap_open - gap_extend
+            left = np.int32(left - (extending if row > 0 else opening))
+        F = floor if mode == LOCAL else np.int32(left - opening)
         low = max(0, row - width)
         if low > 0:
             diagonal, F = H[low - 1], floor
         for j in range(low, min(query.size, row + lead + 1)):
             inside = 0 <= i < target.size
-            gain = gain_of(query[j], target[i], match, mismatch, matrix) if inside else UNREACHED
-            h, d, F, answers = cell(diagonal, gain, E[j], F, gap_open + gap_extend, gap_extend, floor)
-            diagonal, H[j], E[j] = H[j], h, d
+            gain = np.int32(gain_of(query[j], target[i], match, mismatch, matrix) if inside else UNREACHED)
+            h, d, f, answers = cell(diagonal, gain, E[j], F, opening, extending, floor)
+            diagonal, H[j], E[j], F = H[j], h, d, np.int32(f)
             byte = (row * stride + j - low) >> 1
             directions[byte] = directions[byte] | (answers << 4) if (j - low) & 1 else answers
 
