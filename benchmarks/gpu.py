@@ -4,7 +4,7 @@
 
 Prints rows (subject, value, unit) as they are measured and adds them to benchmarks/results/gpu.csv with the card, its
 driver, versions, commit and date. Without a card it says so and ends with exit code 4. What the rows mean:
-docs/how-to/gpu-proof.md. --tiny exercises all of it on next to nothing in Numba's simulator, and saves nothing.
+docs/how-to/gpu-proof.md. --tiny exercises all of it on next to nothing, and saves nothing: for the emulated card.
 """
 
 import argparse
@@ -32,9 +32,9 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--pairs", type=int, default=Sizes.read_pairs, help="of reads for the whole runs [1000000]")
     parser.add_argument("--no-save", action="store_true", help="leave benchmarks/results/gpu.csv as it is")
-    parser.add_argument("--tiny", action="store_true", help="for tests: in the simulator, on next to nothing")
+    parser.add_argument("--tiny", action="store_true", help="for tests: on next to nothing, nothing saved")
     options = parser.parse_args()
-    reason = missing(options.tiny)
+    reason = backend.unusable()
     if reason:
         print(f"no card to measure: {reason}", file=sys.stderr)
         return DeviceError.exit_code
@@ -48,24 +48,15 @@ def main() -> int:
     return 0
 
 
-def missing(tiny: bool) -> str | None:
-    """Why nothing can be measured."""
-    if backend.is_simulated() and not tiny:
-        return "CUDA is simulated (NUMBA_ENABLE_CUDASIM=1)"
-    if tiny and not backend.is_simulated():
-        return "--tiny is for the simulator (NUMBA_ENABLE_CUDASIM=1)"
-    return backend.unusable()
-
-
 def facts() -> Row:
     """Where and with what it is measured."""
     today, commit, machine = circumstances()
-    driver, device = read_driver(), "simulator"
-    if not isinstance(driver, str) and driver.devices:
-        device = driver.devices[0].name
+    driver = read_driver()
+    if isinstance(driver, str):
+        raise DeviceError(driver)
     return {
-        "date": today, "commit": commit, "device": f"{device}, {machine}",
-        "driver": driver if isinstance(driver, str) else f"{driver.version} CUDA {driver.cuda[0]}.{driver.cuda[1]}",
+        "date": today, "commit": commit, "device": f"{driver.devices[0].name}, {machine}",
+        "driver": f"{driver.version} CUDA {driver.cuda[0]}.{driver.cuda[1]}",
         "versions": " ".join(f"{name} {found}" for name in PACKAGES if (found := installed(name))),
     }  # fmt: skip
 

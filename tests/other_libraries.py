@@ -20,9 +20,9 @@ class OnCard:
     """What an array on a card shows of itself."""
 
     def __init__(self, given, strides=None, shape=None):
-        given = np.ascontiguousarray(given).copy()
-        from numba import cuda
+        from readwarp.device.jit import cuda
 
+        given = np.ascontiguousarray(given)
         self.memory = cuda.to_device(given)
         described = self.memory.__cuda_array_interface__
         self.__cuda_array_interface__ = {

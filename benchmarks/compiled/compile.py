@@ -90,10 +90,9 @@ def kept(capability: int) -> Path:
 
 
 def _build(capability: int, folder: Path, kernels: Sequence[Kernel]) -> None:
-    without_simulator = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
     path = os.pathsep.join(filter(None, (str(BENCHMARKS), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "compiled.compile", str(capability), str(folder), *(k.name for k in kernels)]
-    _run(command, {**without_simulator, "PYTHONPATH": path})
+    _run(command, {**os.environ, "PYTHONPATH": path})
     for kernel in kernels:
         source, cubin = _file(folder, kernel, "ptx"), _file(folder, kernel, "cubin")
         limit = re.search(rf"^{LIMIT}(\d+)", source.read_text(), re.MULTILINE)

@@ -78,11 +78,11 @@ EXTEND = [
 PAIRWISE = [
     Kernel(
         "pairwise score_threads", "pairwise.cuda", "score_threads",
-        f"{SEQUENCES} i8[] {COSTS} i4[] b1 i8 i4[,] i4[,] i4[] i4[] i4[]", 64,
+        f"{SEQUENCES} i8[] {COSTS} i4[] i8 i4[,] i4[,] i4[] i4[] i4[]", 64,
     ),
     Kernel(
         "pairwise trace_threads", "pairwise.cuda", "trace_threads",
-        f"{SEQUENCES} i8[] i4[] i4[] i4[] i8[,] {COSTS} i4[] b1 i8 i4[,] i4[,] u1[,] i8[,] u4[]", 64,
+        f"{SEQUENCES} i8[] i4[] i4[] i4[] i8[,] {COSTS} i4[] i8 i4[,] i4[,] u1[,] i8[,] u4[]", 64,
     ),
 ]  # fmt: skip
 
@@ -104,20 +104,20 @@ FORMS = {  # capabilities that get a form first, whose shapes are all looked at;
 }
 TILES = [
     *(score_tiles(form, columns) for form in FORMS for columns in (4, 6, 8, 10, 12, 14, 16, 20, 24)),
-    Kernel("pairwise lay_rows", "pairwise.cuda_tiles", "lay_rows", "u1[] i8[] i4[] u1[] i8[] i4 i4 i4", 128),
+    Kernel("pairwise lay_rows", "pairwise.cuda_tiles", "lay_rows", "u1[] i8[] i4[] u1[] i8[] i4 i4", 128),
 ]
 SLOTS = "u1[] u1[] i8[,] i4[,] i8[,]"
 TRACE = [
     *(
         Kernel(
             f"pairwise trace x {8 * words}", "pairwise.cuda_trace", "trace_kernel",
-            f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4 i4[]", 128, (words, 0, 1), Loop("IDP", "SHFL", 2, 8 * words),
+            f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4[]", 128, (words, 0, 1), Loop("IDP", "SHFL", 2, 8 * words),
         )
         for words in (1, 2, 4)
     ),
     Kernel(
         "pairwise walk_back", "pairwise.cuda_trace", "walk_back",
-        f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4 i4 i4 i4 i4 u4[] i4[,]", 64,
+        f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4 i4 i4 i4 u4[] i4[,]", 64,
     ),
     Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", "i4[,] i8[,] i8[] u4[] u4[]", 128),
 ]  # fmt: skip

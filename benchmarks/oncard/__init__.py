@@ -11,15 +11,19 @@ Figures = Iterator[Figure]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much is measured; `TINY` is for the simulator, where figures mean nothing."""
+    """How much is measured; `TINY` is for the emulated card, whose figures mean nothing."""
 
     copied: int = 1 << 28  # bytes
     threads: int = 1 << 20  # of the issue kernels
     rounds: int = 4096
     cells: int = 40_000_000_000  # of a batch of pairs, about
-    scale: int = 1  # lengths are divided by it
+    reference: int = 0  # bases of a random one; 0: chromosome 20 where it is at hand, else 10 million
     read_pairs: int = 1_000_000
+    limits: tuple[str, ...] = ("256M", "512M", "1G", "2G", "4G", "8G")  # of VRAM
     repeats: int = 5
 
 
-TINY = Sizes(copied=1 << 12, threads=4, rounds=2, cells=600, scale=16, read_pairs=2, repeats=1)
+TINY = Sizes(
+    copied=1 << 16, threads=512, rounds=2, cells=2_000_000, repeats=1,
+    reference=20_000, read_pairs=300, limits=("512M",),
+)  # fmt: skip

@@ -8,7 +8,6 @@ import numpy as np
 
 from oncard import Figures, Sizes
 from oncard.timing import seconds
-from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda
 
 CHAINS, UNROLLED = 8, 16  # independent values of a thread; instructions of each in the loop
@@ -31,7 +30,7 @@ def copies(sizes: Sizes) -> Figures:
 
 def issue_rates(sizes: Sizes) -> Figures:
     """Instructions that threads execute per second; one warp's instruction counts 32."""
-    capability = (9, 0) if is_simulated() else tuple(cuda.get_current_device().compute_capability)
+    capability = tuple(cuda.get_current_device().compute_capability)
     block = min(BLOCK, sizes.threads)
     steps = sizes.threads * sizes.rounds * CHAINS * UNROLLED
     for name, made in INSTRUCTIONS.items():
@@ -72,9 +71,6 @@ def operation(made: Instruction) -> Any:
 
 
 def _fused() -> Any:
-    if is_simulated():
-        return lambda a, x, y: a * x + y
-
     @cuda.jit(device=True)
     def fused(a, x, y):
         return cuda.fma(a, x, y)

@@ -8,10 +8,8 @@ from oncard import Figures, Sizes
 from oncard.reads import write_reads, write_reference
 from oncard.timing import Watch, launches
 from readwarp.cli import main
-from readwarp.device.backend import is_simulated
 
 CHR20 = Path(__file__).parent.parent / "data" / "sim_chr20" / "grch38.chr20_10M.fa.gz"
-LIMITS = ("256M", "512M", "1G", "2G", "4G", "8G")
 TOO_SMALL = 5  # exit code
 FACTS = {  # of `gpu` in metrics.json
     "busy_share": "of 1", "batches": "", "vram_high_water_bytes": "bytes", "bytes_up": "bytes", "bytes_down": "bytes",
@@ -22,8 +20,8 @@ FACTS = {  # of `gpu` in metrics.json
 def prepared(folder: Path, sizes: Sizes) -> tuple[Path, list[str]]:
     """Reference with its index, and reads."""
     reference = folder / "ref.fa.gz"
-    if is_simulated() or not CHR20.exists():
-        reference = write_reference(folder / "ref.fa", 3000 if is_simulated() else 10_000_000)
+    if sizes.reference or not CHR20.exists():
+        reference = write_reference(folder / "ref.fa", sizes.reference or 10_000_000)
     else:
         reference.symlink_to(CHR20)
     reads = write_reads(reference, sizes.read_pairs, folder)
@@ -61,7 +59,7 @@ def whole(folder: Path, sizes: Sizes) -> Figures:
             yield from figures(f"align, {device}", metrics)
             if device == "cuda":
                 yield from busy(f"align, {device}", watch, found.seconds(), metrics)
-    for device in () if is_simulated() else ("cuda", "cpu"):
+    for device in ("cuda", "cpu"):
         with Watch() as watch, launches() as found:
             metrics = run(f"run, {device}", folder, [*calls, "--device", device])
         if metrics:
@@ -70,7 +68,7 @@ def whole(folder: Path, sizes: Sizes) -> Figures:
                 yield f"run, {device}, phase {phase}", spent, "s"
             if device == "cuda":
                 yield from busy(f"run, {device}", watch, found.seconds(), metrics)
-    for limit in LIMITS[1:2] if is_simulated() else LIMITS:
+    for limit in sizes.limits:
         metrics = run(f"align, --vram {limit}", folder, [*align, "--device", "cuda", "--vram", limit])
         if metrics:
             yield f"align, cuda, --vram {limit}", metrics["reads_per_second"], "reads/s"

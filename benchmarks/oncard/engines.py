@@ -14,7 +14,6 @@ import numpy as np
 from oncard import Figures, Sizes
 from oncard.timing import launches
 from readwarp.call.pairhmm import ReadRows
-from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda
 from readwarp.pairwise import cpu
 from readwarp.pairwise.pairs import Pairs
@@ -60,7 +59,7 @@ def pair_hmm_batch(number: int, length: int, size: int) -> tuple:
 
 def forms() -> list[str]:
     """The forms of lanes that the card can run, fastest expected first."""
-    capability = (9, 0) if is_simulated() else tuple(cuda.get_current_device().compute_capability)
+    capability = tuple(cuda.get_current_device().compute_capability)
     return [form for form, oldest in (("s16x2", (9, 0)), ("half2", (8, 0)), ("int32", (0, 0))) if capability >= oldest]
 
 
@@ -95,7 +94,7 @@ def alignments(sizes: Sizes) -> Figures:
     """Scores in each form that the card can run, then tracebacks in the form it gets."""
     from readwarp.pairwise import cuda as engine
 
-    for length, room in ((a // sizes.scale, b // sizes.scale) for a, b in SHAPES):
+    for length, room in SHAPES:
         number = max(2, sizes.cells // (length * room))
         pairs, shape = simulated(number, length, room), f"{length} x {room}"
         cells = number * length * room / 1e9
@@ -114,24 +113,22 @@ def alignments(sizes: Sizes) -> Figures:
 def likelihoods(sizes: Sizes) -> Figures:
     from readwarp.call.pairhmm import cuda as engine
 
-    length, size = READ // sizes.scale, HAPLOTYPE // sizes.scale
-    number = max(2, sizes.cells // 4 // (length * size))
-    batch, cells = pair_hmm_batch(number, length, size), number * length * size / 1e9
+    number = max(2, sizes.cells // 4 // (READ * HAPLOTYPE))
+    batch, cells = pair_hmm_batch(number, READ, HAPLOTYPE), number * READ * HAPLOTYPE / 1e9
     inside, wall = measured(lambda: engine.log_likelihoods(*batch), sizes.repeats)
-    yield f"PairHMM, {length} x {size}, kernels", cells / inside, "10^9 cells/s"
-    yield f"PairHMM, {length} x {size}, with host and copies", cells / wall, "10^9 cells/s"
+    yield f"PairHMM, {READ} x {HAPLOTYPE}, kernels", cells / inside, "10^9 cells/s"
+    yield f"PairHMM, {READ} x {HAPLOTYPE}, with host and copies", cells / wall, "10^9 cells/s"
 
 
 def on_the_cpu(sizes: Sizes) -> Figures:
     """The same on one thread of this machine's processor."""
     from readwarp.call.pairhmm import cpu as pair_hmm
 
-    length, room = (n // sizes.scale for n in SHAPES[0])
+    length, room = SHAPES[0]
     pairs = simulated(max(2, min(ON_CPU, sizes.cells) // (length * room)), length, room)
     ends = cpu.score_pairs(pairs, COSTS, LOCAL)
-    size, read = HAPLOTYPE // sizes.scale, READ // sizes.scale
-    number = max(2, min(ON_CPU, sizes.cells) // (read * size))
-    batch = pair_hmm_batch(number, read, size)
+    number = max(2, min(ON_CPU, sizes.cells) // (READ * HAPLOTYPE))
+    batch = pair_hmm_batch(number, READ, HAPLOTYPE)
     for name, work, cells in (
         (f"score, {length} x {room}", lambda: cpu.score_pairs(pairs, COSTS, LOCAL), len(pairs) * length * room),
         (
@@ -139,7 +136,7 @@ def on_the_cpu(sizes: Sizes) -> Figures:
             lambda: cpu.trace_pairs(pairs, COSTS, LOCAL, ends),
             len(pairs) * length * room,
         ),
-        (f"PairHMM, {read} x {size}", lambda: pair_hmm.log_likelihoods(*batch), number * read * size),
+        (f"PairHMM, {READ} x {HAPLOTYPE}", lambda: pair_hmm.log_likelihoods(*batch), number * READ * HAPLOTYPE),
     ):
         work()
         started = time.perf_counter()

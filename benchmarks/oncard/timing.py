@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
-from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda
 
 SAMPLE = 0.02  # seconds between two looks at the card
@@ -25,7 +24,7 @@ def seconds(work: Callable[[], object], repeats: int) -> float:
         work()
         end.record()
         end.synchronize()
-        spans.append(abs(begin.elapsed_time(end)) / 1000)
+        spans.append(begin.elapsed_time(end) / 1000)
     return median(spans)
 
 
@@ -44,7 +43,7 @@ class Launches:
         cuda.synchronize()
         spent: dict[str, float] = {}
         for name, begin, end in self._spans:
-            spent[name] = spent.get(name, 0.0) + abs(begin.elapsed_time(end)) / 1000
+            spent[name] = spent.get(name, 0.0) + begin.elapsed_time(end) / 1000
         return spent
 
 
@@ -52,42 +51,24 @@ class Launches:
 def launches() -> Iterator[Launches]:
     """While the block runs, every kernel that any thread launches is timed on its stream."""
     found = Launches()
-    owner, name_of = _launcher()
-    launch = owner.__call__
+    from numba.cuda.dispatcher import _LaunchConfiguration
+
+    launch = _LaunchConfiguration.__call__
 
     def timed(self: Any, *arguments: Any) -> Any:
-        name = name_of(self)
-        if name is None:
-            return launch(self, *arguments)
         begin, end = cuda.event(), cuda.event()
-        stream = _recordable(self.stream)
+        stream = self.stream if int(self.stream.handle) else 0  # events are not recorded on a default stream of its own
         begin.record(stream)
         result = launch(self, *arguments)
         end.record(stream)
-        found.add(name, begin, end)
+        found.add(self.dispatcher.py_func.__name__, begin, end)
         return result
 
-    owner.__call__ = timed
+    _LaunchConfiguration.__call__ = timed
     try:
         yield found
     finally:
-        owner.__call__ = launch
-
-
-def _launcher() -> tuple[Any, Callable[[Any], str | None]]:
-    """The class whose call launches a kernel, and the name of the kernel, None where it is a call within one."""
-    if is_simulated():
-        from numba.cuda.simulator import kernel
-
-        return kernel.FakeCUDAKernel, lambda made: None if made._device or kernel._kernel_context else made.fn.__name__
-    from numba.cuda import dispatcher
-
-    return dispatcher._LaunchConfiguration, lambda made: made.dispatcher.py_func.__name__
-
-
-def _recordable(stream: Any) -> Any:
-    """What an event can be recorded on; the default stream has no handle."""
-    return stream if is_simulated() or int(getattr(stream, "handle", 0) or 0) else 0
+        _LaunchConfiguration.__call__ = launch
 
 
 class Watch:

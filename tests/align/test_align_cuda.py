@@ -11,7 +11,7 @@ from readwarp.align.aligner import _batch
 from readwarp.align.pair import given
 from readwarp.config import AlignParameters
 from readwarp.device import memory
-from readwarp.device.backend import Backend, is_simulated
+from readwarp.device.backend import Backend
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from seeding import planned
@@ -83,28 +83,23 @@ def test_seeding_takes_the_bytes_it_says(reads, index):
     assert workspace.high_water == uploaded + seeding + chain.device_bytes(n, anchors, chains.score.size)
 
 
-@pytest.mark.skipif(not is_simulated(), reason="looks into the simulator")
 def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, monkeypatch):
     """Once an index is placed, nothing is allocated, and no kernel copies an array of the host by itself."""
-    from numba.cuda.simulator.kernel import FakeCUDAKernel
+    from numba.cuda.dispatcher import _LaunchConfiguration
 
     from readwarp.device.jit import cuda
 
     placed = pipeline.place(index, CARD)
-    launched, launch, configure = set(), FakeCUDAKernel.__call__, FakeCUDAKernel.__getitem__
+    launched, launch = set(), _LaunchConfiguration.__call__
 
-    def checked(kernel, *arguments):
-        if not kernel._device:
-            launched.add(f"{kernel.__module__.split('.')[-2]} {kernel.__name__}")
-            assert not any(isinstance(argument, np.ndarray) for argument in arguments), kernel.__name__
-        return launch(kernel, *arguments)
+    def checked(configured, *arguments):
+        kernel = configured.dispatcher.py_func
+        launched.add(f"{kernel.__module__.split('.')[-2]} {kernel.__name__}")
+        assert not any(isinstance(argument, np.ndarray) for argument in arguments), kernel.__name__
+        assert int(configured.stream.handle) == int(memory.current().stream.handle), kernel.__name__
+        return launch(configured, *arguments)
 
-    def configured(kernel, configuration):
-        assert configuration[2] is memory.current().stream, kernel.__name__
-        return configure(kernel, configuration)
-
-    monkeypatch.setattr(FakeCUDAKernel, "__call__", checked)
-    monkeypatch.setattr(FakeCUDAKernel, "__getitem__", configured)
+    monkeypatch.setattr(_LaunchConfiguration, "__call__", checked)
     monkeypatch.setattr(cuda, "to_device", None)
     with planned(8 << 20):
         rows = pipeline.align_batch(reads, placed, given(130, 10), AlignParameters(), CARD, Metrics())

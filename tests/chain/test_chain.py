@@ -173,8 +173,8 @@ def assert_same_on_card(reads: list[list[Anchor]], p: ChainParameters) -> Chains
     return here
 
 
-@settings(max_examples=6, deadline=None)
-@given(st.lists(anchor_lists, max_size=3), st.sampled_from([2, 64]))
+@settings(max_examples=30, deadline=None)
+@given(st.lists(anchor_lists, max_size=30), st.sampled_from([2, 64]))
 def test_cuda_gives_the_same_bytes(reads, max_chains):
     assert_same_on_card(reads, ChainParameters(max_chains=max_chains, drop=0.3))
 

@@ -40,8 +40,8 @@ NAMES = (
 
 
 def test_the_next_process_compiles_nothing(tmp_path):
-    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
-    environment |= {"READWARP_CACHE": str(tmp_path), "PYTHONPATH": f"{BENCHMARKS}:{os.environ.get('PYTHONPATH', '')}"}
+    path = f"{BENCHMARKS}:{os.environ.get('PYTHONPATH', '')}"
+    environment = {**os.environ, "READWARP_CACHE": str(tmp_path), "PYTHONPATH": path}
     for hits in (0, 1):
         command = [sys.executable, "-c", COMPILE, *NAMES]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)

@@ -198,8 +198,8 @@ def test_proven_gap():
 
 @pytest.mark.parametrize("scoring", SCORINGS[:3], ids=str)
 def test_cuda_gives_the_same_bytes(scoring):
-    reference, _, reads, windows = simulated(np.random.default_rng(5), 16, 24, padding=6, size=300)
-    bases, chosen = packed(reference), np.array([3, 1, 15, 3, 8])
+    reference, _, reads, windows = simulated(np.random.default_rng(5), 1500, 150)
+    bases, chosen = packed(reference), np.array([3, 1, 15, 3, 8, *range(100, 1400)])
     ours, theirs = (score(side, reads, windows, bases, scoring) for side in (cpu, cuda))
     assert [getattr(ours, f.name).tobytes() for f in fields(ours)] == [
         getattr(theirs, f.name).tobytes() for f in fields(ours)

@@ -1,4 +1,4 @@
-"""Pairs on CUDA: the bytes of the CPU lanes under the simulator."""
+"""Pairs on CUDA: the bytes of the CPU lanes."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from alignment_oracle import packed, random_costs, random_pairs
 
 from readwarp.pairwise import cpu, cuda, pairwise
 from readwarp.pairwise.pairs import arrays
-from readwarp.pairwise.scalar import GLOBAL, LOCAL, SEMIGLOBAL
+from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, UNREACHED
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL])
@@ -14,12 +14,24 @@ from readwarp.pairwise.scalar import GLOBAL, LOCAL, SEMIGLOBAL
 def test_same_bytes_as_the_lanes(mode, seed, monkeypatch):
     rng = np.random.default_rng(seed)
     if seed == 2:
-        monkeypatch.setattr(cuda, "ROOM", 500)  # several launches
-    pairs, costs = packed(*random_pairs(rng, 20, 20, 3)), random_costs(rng, mode)
-    ends = cpu.score_pairs(pairs, costs, mode)
-    there = cuda.score_pairs(pairs, costs, mode)
+        monkeypatch.setattr(cuda, "ROOM", 100_000)  # several launches
+    check(packed(*random_pairs(rng, 1500, 120, 3)), random_costs(rng, mode), mode)
+
+
+@pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL])
+def test_substitution_matrices(mode):
+    rng = np.random.default_rng(mode)
+    matrix = np.full((ALPHABET, ALPHABET), UNREACHED, np.int32)
+    matrix[:20, :20] = rng.integers(-5, 4, (20, 20))
+    np.fill_diagonal(matrix[:20, :20], 9)
+    check(packed(*random_pairs(rng, 300, 90, 20)), (9, 5, 8, 1, 0), mode, matrix=matrix.ravel())
+
+
+def check(pairs, costs, mode, **options):
+    ends = cpu.score_pairs(pairs, costs, mode, **options)
+    there = cuda.score_pairs(pairs, costs, mode, **options)
     assert [a.tobytes() for a in arrays(there)] == [a.tobytes() for a in arrays(ends)]
-    expected, found = cpu.trace_pairs(pairs, costs, mode, ends), cuda.trace_pairs(pairs, costs, mode, ends)
+    expected, found = (side.trace_pairs(pairs, costs, mode, ends, **options) for side in (cpu, cuda))
     assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)]
 
 

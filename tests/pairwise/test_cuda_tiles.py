@@ -1,13 +1,14 @@
-"""Packed lanes against NumPy; the tile kernel in each form, under the simulator, against the CPU lanes."""
+"""Packed lanes, each operation on the card, against NumPy; the tile kernel in each form against the CPU lanes."""
 
-import os
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 from alignment_oracle import packed, random_pairs, related
 
 from readwarp.device import lanes
+from readwarp.device.jit import cuda as card
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise import cpu, cuda
 from readwarp.pairwise.cuda_local import (
@@ -19,86 +20,127 @@ from readwarp.pairwise.cuda_local import (
     shape_table,
     stream_starts,
 )
-from readwarp.pairwise.cuda_tiles import AHEAD, COLUMNS, GROUPS, LONGEST, OUTSIDE, UNKNOWN, lay_rows
+from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, OUTSIDE, UNKNOWN, lay_rows
 from readwarp.pairwise.pairs import Ends, arrays
 from readwarp.pairwise.scalar import LOCAL, OVERFLOWN
 
-simulated = pytest.mark.skipif(os.environ.get("NUMBA_ENABLE_CUDASIM") != "1", reason="looks at the simulator's twins")
 DEFAULT = (1, 4, 6, 1, 5)
 NUMBER = {"s16x2": np.int16, "half2": np.float16, "int32": np.int32}
+OLDEST = {"s16x2": (9, 0), "half2": (8, 0), "int32": (0, 0)}  # compute capabilities that have the instructions
+ONE = 1  # the factor that keeps a sum from the ALU
 
 
-def words(rng, form, low, high, count=200):
+@pytest.fixture(params=lanes.FORMS)
+def form(request):
+    if tuple(card.get_current_device().compute_capability) < OLDEST[request.param]:
+        pytest.skip(f"this card has no {request.param}")
+    return request.param
+
+
+@cache
+def kernel_of(form, name, operands):
+    """A kernel that applies an operation to each element of three arrays, or of the first of them."""
+    operation = getattr(lanes.lanes_of(form), name)
+
+    @card.jit
+    def of_one(a, b, c, out):
+        k = card.grid(1)
+        if k < out.size:
+            out[k] = operation(a[k])
+
+    @card.jit
+    def of_two(a, b, c, out):
+        k = card.grid(1)
+        if k < out.size:
+            out[k] = operation(a[k], b[k])
+
+    @card.jit
+    def of_three(a, b, c, out):
+        k = card.grid(1)
+        if k < out.size:
+            out[k] = operation(a[k], b[k], c[k])
+
+    return (of_one, of_two, of_three)[operands - 1]
+
+
+def applied(form, name, *operands):
+    """What the card makes of the operands, arrays of 32-bit lanes or one value for all; as lanes (uint32)."""
+    size = max(np.size(operand) for operand in operands)
+    columns = [np.broadcast_to(np.asarray(x).astype(np.uint32), size) for x in (*operands, 0, 0)[:3]]
+    workspace = current()
+    with workspace.frame():
+        out = workspace.empty(size, np.uint32)
+        there = [workspace.upload(column) for column in columns]
+        kernel_of(form, name, len(operands))[-(-size // 64), 64, workspace.stream](*there, out)
+        return workspace.download(out)[0]
+
+
+def words(rng, form, low, high, count=2000):
     """(numbers [count, numbers of a lane], lanes [count])."""
     numbers = rng.integers(low, high, (count, lanes.pairs_of(form))).astype(NUMBER[form])
     return numbers, numbers.view(np.uint32)[:, 0]
 
 
 def numbers_of(form, values):
-    return np.array(values, np.uint32).view(NUMBER[form]).reshape(len(values), -1)
+    return values.view(NUMBER[form]).reshape(len(values), -1)
 
 
-@pytest.mark.parametrize("form", lanes.FORMS)
 def test_arithmetic_of_lanes(form):
-    rng, twins = np.random.default_rng(1), lanes.twins_of(form)
-    low, high = {"s16x2": (-(2**15), 2**15), "half2": (-1024, 1024), "int32": (-(2**30), 2**30)}[form]
+    rng = np.random.default_rng(1)
+    low, high = {"s16x2": (-(2**15), 2**15), "half2": (-1024, 1024), "int32": (-(2**31), 2**31)}[form]
     (x, a), (y, b), (z, c) = (words(rng, form, low, high) for _ in range(3))
     zero = x.dtype.type(0)
     for name, expected in {
-        "gained": np.maximum(x + y, z),  # wraps around, as the card does
+        "gained": np.maximum(x + y, z),  # wraps around
         "extended": np.maximum(np.maximum(x + y, zero) if form == "half2" else x + y, z),
         "highest": np.maximum(x, y) if form == "half2" else np.maximum(np.maximum(x, y), z),
         "maximum3": np.maximum(np.maximum(x, y), z),
     }.items():
-        found = [getattr(twins, name)(*values) for values in zip(a, b, c, strict=True)]
-        assert (numbers_of(form, found) == expected).all(), name
-    assert (numbers_of(form, [twins.maximum(*v) for v in zip(a, b, strict=True)]) == np.maximum(x, y)).all()
-    assert [twins.first(v) for v in a] == x[:, 0].tolist()
-    assert [twins.second(v) for v in a] == x[:, -1].tolist()
-    assert [twins.packed(*(int(n) for n in (row[0], row[-1]))) for row in x] == a.tolist()
+        assert (numbers_of(form, applied(form, name, a, b, c)) == expected).all(), name
+    assert (numbers_of(form, applied(form, "maximum", a, b)) == np.maximum(x, y)).all()
+    assert (applied(form, "first", a).view(np.int32) == x[:, 0]).all()
+    assert (applied(form, "second", a).view(np.int32) == x[:, -1]).all()
+    whole = x.astype(np.int32)
+    assert (applied(form, "packed", whole[:, 0], whole[:, -1]) == a).all()
+    assert [lanes.packed(form, int(row[0]), int(row[-1])) for row in whole] == a.tolist()  # on the host
 
 
-@pytest.mark.parametrize("form", lanes.FORMS)
 def test_sums_off_the_alu(form):
     """Sums of 32 bits are sums of the halves, as long as no half leaves its range."""
-    rng, twins = np.random.default_rng(2), lanes.twins_of(form)
+    rng = np.random.default_rng(2)
     (x, a), (y, b) = words(rng, form, 500, 1000), words(rng, form, 0, 500)
-    assert (numbers_of(form, [twins.plus(*v, 1) for v in zip(a, b, strict=True)]) == x + y).all()
+    assert (numbers_of(form, applied(form, "plus", a, b, ONE)) == x + y).all()
     if form != "half2":
-        less = [twins.plus(v, (-int(w)) & 0xFFFFFFFF, 1) for v, w in zip(a, b, strict=True)]
-        assert (numbers_of(form, less) == x - y).all()
-    assert [twins.scaled(v, 0, w) for v, w in zip(a, b, strict=True)] == b.tolist()
-    assert [twins.scaled(v, 1, 0) for v in a] == a.tolist()
-    factor = twins.packed(4, 4) if form == "half2" else 4
-    assert (numbers_of(form, [twins.keyed(v, factor, w) for v, w in zip(b, a, strict=True)]) == 4 * y + x).all()
+        assert (numbers_of(form, applied(form, "plus", a, -b, ONE)) == x - y).all()
+    assert (applied(form, "scaled", a, 0, b) == b).all() and (applied(form, "scaled", a, 1, 0) == a).all()
+    factor = lanes.packed(form, 4, 4) if form == "half2" else 4
+    assert (numbers_of(form, applied(form, "keyed", b, factor, a)) == 4 * y + x).all()
 
 
-@pytest.mark.parametrize("form", lanes.FORMS)
 def test_only_a_greater_score_replaces_the_best(form):
     """All scores and keys that a lane holds: equal scores stay, whatever their keys."""
-    twins, keys = lanes.twins_of(form), lanes.keys_of(form)
-    least = lanes.LEAST_HALF if form == "half2" else 0
+    keys, least = lanes.keys_of(form), lanes.LEAST_HALF if form == "half2" else 0
     rng = np.random.default_rng(3)
-    scores = rng.integers(1, 500, (300, 2, 2))
-    scores[::3, 1] = scores[::3, 0]
-    numbers = (scores * keys + rng.integers(0, lanes.cells_of(form), scores.shape) + least)[
-        :, :, : lanes.pairs_of(form)
-    ]
-    values = np.ascontiguousarray(numbers.astype(NUMBER[form])).view(np.uint32)[:, :, 0]
-    wide = 0xFFFFFFFF if form == "int32" else 0xFFFF
-    for (score, best), (x, y) in zip(scores, values, strict=True):
-        mask = int(twins.rises(twins.leveled(x), twins.leveled(y), 1))
-        halves = [mask] if form == "int32" else [mask & 0xFFFF, mask >> 16]
-        assert halves == [wide * int(score[h] > best[h]) for h in range(len(halves))]
-        assert twins.where(mask, x, y) == (int(x) & mask) | (int(y) & ~mask)
+    scores = rng.integers(1, 500, (2, 3000, lanes.pairs_of(form)))
+    scores[1, ::3] = scores[0, ::3]
+    numbers = scores * keys + rng.integers(0, lanes.cells_of(form), scores.shape) + least
+    x, y = np.ascontiguousarray(numbers.astype(NUMBER[form])).view(np.uint32)[:, :, 0]
+    mask = applied(form, "rises", applied(form, "leveled", x), applied(form, "leveled", y), ONE)
+    wide = mask.view(np.uint32 if form == "int32" else np.uint16).reshape(len(mask), -1)
+    assert (wide == np.where(scores[0] > scores[1], np.iinfo(wide.dtype).max, 0)).all()
+    assert (applied(form, "where", mask, x, y) == (x & mask | y & ~mask)).all()
 
 
-def test_bytes_are_picked_by_digits():
-    pick = lanes.twins_of("s16x2").pick
-    assert pick(0x03827F01, 0xFF000511, 0x3210) == 0x03827F01
-    assert pick(0x03827F01, 0xFF000511, 0x7654) == 0xFF000511
-    assert pick(0x03827F01, 0xFF000511, 0xC4A2) == 0x0011FF82  # 8 more: the sign of the byte
-    assert pick(0x03827F01, 0xFF000511, 0xF798) == 0xFFFF0000
+def test_what_is_alike_in_a_warp_stays(form):
+    assert (applied(form, "uniform", np.full(64, 12345)) == 12345).all()
+
+
+@pytest.mark.parametrize(
+    ("selector", "chosen"),
+    [(0x3210, 0x03827F01), (0x7654, 0xFF000511), (0xC4A2, 0x0011FF82), (0xF798, 0xFFFF0000)],  # 8 more: the sign alone
+)
+def test_bytes_are_picked_by_digits(selector, chosen, form):
+    assert applied(form, "pick", 0x03827F01, 0xFF000511, selector).tolist() == [chosen]
 
 
 def test_form_by_capability():
@@ -141,20 +183,18 @@ def some_pairs(rng, lengths, letters):
     return queries, targets
 
 
-@pytest.mark.parametrize("form", lanes.FORMS)
 @pytest.mark.parametrize("costs", [DEFAULT, (2, 3, 2, 1, 0), (1, 0, 1, 1, 2)], ids=str)
 def test_as_the_cpu_around_the_edges_of_threads(form, costs):
     """Queries end on both sides of every thread's last column; few letters make ties."""
     rng = np.random.default_rng(4)
-    for letters, lengths in ((2, [1, 3, 4, 5, 8]), (3, [7, 12, 13, 15, 16])):
-        check(*some_pairs(rng, lengths, letters), costs, form)
+    for letters in (2, 3):
+        check(*some_pairs(rng, rng.integers(1, 25, 700), letters), costs, form)
 
 
-@pytest.mark.parametrize("form", lanes.FORMS)
 def test_odd_numbers_and_unequal_targets(form):
     """The halves of a tile and the tiles of a launch have rows of their own; the last tile has one pair."""
     rng = np.random.default_rng(5)
-    queries, targets = random_pairs(rng, 12, 20, 4)
+    queries, targets = random_pairs(rng, 1200, 20, 4)
     filled = [(query, target) for query, target in zip(queries, targets, strict=True) if query and target]
     query = rng.integers(0, 4, 9).tolist()
     filled += [(query, query[:k]) for k in (1, 9)] + [(query, [3] * 30 + query)]
@@ -162,7 +202,6 @@ def test_odd_numbers_and_unequal_targets(form):
     assert check(*map(list, zip(*filled, strict=True)), DEFAULT, form) < len(filled) / 2
 
 
-@pytest.mark.parametrize("form", lanes.FORMS)
 def test_more_columns_than_keys(form):
     """20 columns per thread; the same base over and over: the first of many equal scores counts."""
     rng = np.random.default_rng(6)
@@ -172,7 +211,6 @@ def test_more_columns_than_keys(form):
     check(queries, targets, (2, 3, 2, 1, 0), form)
 
 
-@pytest.mark.parametrize("form", lanes.FORMS)
 def test_other_codes_match_themselves_alone(form):
     query = [0, 1, 2, 3, 0, 1, 2, 3, 3]
     with_4, with_5 = ([*query[:4], code, *query[5:]] for code in (4, 5))
@@ -181,16 +219,16 @@ def test_other_codes_match_themselves_alone(form):
     assert check(queries, targets, (2, 1, 3, 1, 0), form) == (1 if form == "int32" else 3)
 
 
-def test_nothing_beside_a_pair_wins():
+@pytest.mark.parametrize("form", ["s16x2", "int32"], indirect=True)
+def test_nothing_beside_a_pair_wins(form):
     """Columns behind a query and rows behind a target, where leaving one costs nothing and the bonus is high."""
     costs = (1, 0, 7, 1, 8)
-    for form in ("s16x2", "int32"):
-        queries = [[0, 0, 0], [0, 0, 0, 0, 0, 0, 0], [1, 0, 1], [0]]
-        targets = [[1, 0, 0], [0, 0], [0] * 9, [1, 1, 1, 0]]
-        check(queries, targets, costs, form)
+    queries = [[0, 0, 0], [0, 0, 0, 0, 0, 0, 0], [1, 0, 1], [0]]
+    targets = [[1, 0, 0], [0, 0], [0] * 9, [1, 1, 1, 0]]
+    check(queries, targets, costs, form)
 
 
-@pytest.mark.parametrize("form", lanes.FORMS[:2])
+@pytest.mark.parametrize("form", lanes.FORMS[:2], indirect=True)
 def test_overflow_is_found_and_leaves_the_other_half_alone(form):
     rng = np.random.default_rng(7)
     costs = (7, 0, 870, 1, 0) if form == "s16x2" else (25, 7, 7, 0, 0)
@@ -203,7 +241,9 @@ def test_overflow_is_found_and_leaves_the_other_half_alone(form):
 
 def test_costs_that_a_form_does_not_hold():
     assert [form for form, _ in engines((128, 4, 6, 1, 0))] == []  # match is no signed byte
-    assert [form for form, _ in engines((2, 8, 12, 2, 10))] == ["s16x2", "int32"]  # minimap2 for short reads
+    forms = lanes.forms_of(tuple(card.get_current_device().compute_capability))
+    held = [form for form in forms if form != "half2"]
+    assert [form for form, _ in engines((2, 8, 12, 2, 10))] == held  # minimap2 for short reads
     assert constants_of("s16x2", (1, 4, 2, 1, 4)) is None  # a gap would be worth the bonus
     assert constants_of("half2", (1, 8, 6, 1, 0)) is None  # a gain below zero
     assert constants_of("half2", (2, 8, 12, 2, 0)) is not None
@@ -221,18 +261,21 @@ def test_shapes_hold_their_queries():
     assert max(COLUMNS) * 2 <= 100
 
 
-@simulated
 def test_rows_of_tiles_lie_apart():
     rng = np.random.default_rng(8)
-    lengths, group = np.array([9, 9, 7, 4, 1]), 4
+    lengths, group = np.sort(rng.integers(1, 300, 601))[::-1], 4
     targets = rng.integers(0, 6, lengths.sum()).astype(np.uint8)
     begins = np.cumsum(lengths) - lengths
     starts = stream_starts(lengths, "s16x2", group)
-    stream = np.full(starts[-1], 255, np.uint8)
-    lay_rows[3, 4](targets, begins, lengths.astype(np.int32), stream, starts, group, 2, 4)
-    for tile in range(3):
+    tiles, workspace = starts.size - 1, current()
+    with workspace.frame():
+        there = [workspace.upload(x) for x in (targets, begins, lengths.astype(np.int32))]
+        laid, places = workspace.upload(np.full(starts[-1], 255, np.uint8)), workspace.upload(starts)
+        lay_rows[-(-tiles * 32 // BLOCK), BLOCK, workspace.stream](*there, laid, places, np.int32(group), np.int32(2))
+        (stream,) = workspace.download(laid)
+    for tile in range(tiles):
         for half in range(2):
-            pair = min(2 * tile + half, 4)
+            pair = min(2 * tile + half, lengths.size - 1)
             codes = stream[starts[tile] - group : starts[tile + 1]] >> 3 * half & 7
             inside = slice(group, group + lengths[pair])
             assert codes[inside].tolist() == np.minimum(targets[begins[pair] :][: lengths[pair]], UNKNOWN).tolist()
@@ -241,7 +284,7 @@ def test_rows_of_tiles_lie_apart():
 
 def test_bytes_of_the_workspace():
     rng = np.random.default_rng(10)
-    for lengths in ([1], [3, 5, 7, 2, 9]):
+    for lengths in ([1], rng.integers(1, 300, 500)):
         queries, targets = some_pairs(rng, lengths, 4)
         pairs, workspace = packed(queries, targets), Workspace()
         found = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
@@ -252,11 +295,10 @@ def test_bytes_of_the_workspace():
         assert 0 < workspace.high_water <= device_bytes(len(pairs), int(pairs.target_lengths.max()))
 
 
-@simulated
 def test_whatever_tiles_leave_is_scored_all_the_same():
     """Unknown bases, scores not above the bonus, queries too long for tiles, none at all: the ends of the CPU."""
     rng = np.random.default_rng(9)
-    queries, targets = some_pairs(rng, [5, 9, 14], 4)
+    queries, targets = some_pairs(rng, [5, 9, 140], 4)
     queries, targets = [*queries, [0, 4, 2, 3], [1], [2] * 520, []], [*targets, [0, 4, 2, 3], [0, 1], [2, 2, 1], [1]]
     pairs = packed(queries, targets)
     fits = fits_tiles(pairs, np.arange(7), "s16x2", constants_of("s16x2", DEFAULT))

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.device.backend import is_simulated
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace
 
-BLOCK = 8 if is_simulated() else 256
-MOST_BLOCKS = 4 if is_simulated() else 2048
+BLOCK = 256
+MOST_BLOCKS = 2048
 
 
 def _grid(size: int) -> int:

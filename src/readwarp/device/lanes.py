@@ -6,8 +6,7 @@
     int32   1 int32   older ones        and what overflows the others
 
 A kernel that is written over these operations is compiled for any of the forms. Values are uint32; the first number of
-a pair lies in the low half. Each operation is one line of PTX; in the simulator, which has none, it is a function of
-Python over the numbers, rounded or wrapped as the card does, so that the kernel's own source is what runs there.
+a pair lies in the low half. Each operation is one line of PTX.
 """
 
 from collections.abc import Callable
@@ -16,16 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.device.backend import is_simulated
-
 FORMS = ("s16x2", "half2", "int32")
-ALL = 0xFFFFFFFF
 LEAST_HALF = -2043  # score 0 with the least key in half2: so scores up to 510 times 8 are integers up to 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The operations of a form; those of Python, and under the simulator those of kernels too."""
+    """The operations of a form, as device functions."""
 
     pick: Callable[..., Any]  # (a, b, selector): each byte of a (0 to 3) or b (4 to 7) by a digit; + 8: its sign alone
     gained: Callable[..., Any]  # (x, gain, y): max(x + gain, y)
@@ -72,12 +68,12 @@ def cells_of(form: str) -> int:
     return 7 if form == "half2" else 32
 
 
-def lanes_of(form: str) -> Lanes:
-    """The operations for kernels: PTX on a card, twins under the simulator."""
-    return twins_of(form) if is_simulated() else _instructions(form)
+def packed(form: str, first: int, second: int) -> int:
+    """The lanes that hold two numbers, made on the host; int32 holds the first alone. OverflowError beyond int16."""
+    number = {"s16x2": np.int16, "half2": np.float16, "int32": np.int32}[form]
+    return int(np.array([first, second], number).view(np.uint32)[0])
 
 
-_SUM = "add.{0} t, $1, $2;"
 _SAME = {  # operations that are alike in all forms
     "pick": ("prmt.b32 $0, $1, $2, $3;", 3),
     "scaled": ("mad.lo.s32 $0, $1, $2, $3;", 3),
@@ -137,111 +133,15 @@ _PTX: dict[str, dict[str, tuple[str, int]]] = {
 }
 
 
-def _instructions(form: str) -> Lanes:
-    common = _SAME if form == "half2" else _SAME | _INTEGERS
-    return Lanes(**{name: _intrinsic(f"{form} {name}", *ptx) for name, ptx in (common | _PTX[form]).items()})
-
-
-def _intrinsic(name: str, ptx: str, arguments: int) -> Any:
-    """A function of that many uint32 that is these instructions; t, u, l and h are registers of their own."""
-    from llvmlite import ir
+def lanes_of(form: str) -> Lanes:
+    """The operations for kernels. t, u, l and h are registers of their own."""
     from numba.core import types
-    from numba.cuda.extending import intrinsic
 
-    text = f"{{ .reg .b32 t, u; .reg .b16 l, h; {ptx} }}"
-    result = types.int32 if name.endswith((" first", " second")) else types.uint32
+    from readwarp.device.instructions import instruction
 
-    def codegen(context, builder, signature, values):
-        word = ir.IntType(32)
-        asm = ir.InlineAsm(ir.FunctionType(word, [word] * arguments), text, "=r" + ",r" * arguments)
-        return builder.call(asm, values)
+    def made(name: str, ptx: str, operands: int) -> Any:
+        result = types.int32 if name in ("first", "second") else types.uint32
+        return instruction(f"{{ .reg .b32 t, u; .reg .b16 l, h; {ptx} }}", operands, types.uint32, result)
 
-    def of_one(typing, a):
-        return result(types.uint32), codegen
-
-    def of_two(typing, a, b):
-        return result(*[types.uint32] * 2), codegen
-
-    def of_three(typing, a, b, c):
-        return result(*[types.uint32] * 3), codegen
-
-    made = intrinsic((of_one, of_two, of_three)[arguments - 1])
-    made._set_uuid(f"readwarp {name}: {ptx}")  # one by chance would hide the kernels that hold it from their disk cache
-    return made
-
-
-def twins_of(form: str) -> Lanes:
-    """The operations as functions of Python, one value at a time."""
-    split, joined, limited = _NUMBERS[form]
-
-    def each(function: Callable[..., Any]) -> Callable[..., np.uint32]:
-        return lambda *values: joined(function(*numbers) for numbers in zip(*map(split, values), strict=True))
-
-    def sum_of(x: Any, y: Any) -> Any:
-        return limited(x + y)
-
-    def leveled(x: Any) -> np.uint32:
-        return joined(8 * ((int(number) + 3) // 8) for number in split(x)) if is_half else x
-
-    def rises(x: Any, best: Any, one: Any) -> np.uint32:
-        above = [a > (b if is_half else int(b) | 31) for a, b in zip(split(x), split(best), strict=True)]
-        return np.uint32(ALL * above[0] if form == "int32" else 0xFFFF * above[0] | 0xFFFF0000 * above[1])
-
-    def scaled(x: Any, factor: Any, y: Any) -> np.uint32:
-        return np.uint32((int(x) * int(factor) + int(y)) & ALL)
-
-    is_half = form == "half2"
-    return Lanes(
-        pick=_pick,
-        gained=each(lambda x, gain, y: max(sum_of(x, gain), y)),
-        extended=each(lambda gap, cost, y: max(sum_of(gap, cost), 0, y) if is_half else max(sum_of(gap, cost), y)),
-        highest=each(lambda x, y, floor: max(x, y) if is_half else max(x, y, floor)),
-        plus=(lambda x, y, one: each(sum_of)(x, y)) if is_half else lambda x, y, one: scaled(x, one, y),
-        scaled=scaled,
-        keyed=each(lambda x, keys, key: limited(x * keys + key)) if is_half else scaled,
-        maximum=each(max),
-        maximum3=each(max),
-        leveled=leveled,
-        rises=rises,
-        where=lambda mask, x, y: np.uint32(int(x) & int(mask) | int(y) & ~int(mask)),
-        uniform=lambda x: x,
-        packed=lambda x, y: joined(map(limited, (int(x), int(y)))) if form != "int32" else joined((int(x),)),
-        first=lambda x: np.int32(split(x)[0]),
-        second=lambda x: np.int32(split(x)[-1]),
-    )
-
-
-def _pick(a: Any, b: Any, selector: Any) -> np.uint32:
-    source = int(a).to_bytes(4, "little") + int(b).to_bytes(4, "little")
-    digits = [int(selector) >> 4 * place & 15 for place in range(4)]
-    chosen = [source[d] if d < 8 else 255 * (source[d - 8] >> 7) for d in digits]
-    return np.uint32(int.from_bytes(chosen, "little"))
-
-
-def _signed(number: int, bits: int) -> int:
-    return (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
-
-
-def _halves(value: Any) -> tuple[int, int]:
-    return _signed(int(value), 16), _signed(int(value) >> 16, 16)
-
-
-def _from_halves(numbers: Any) -> np.uint32:
-    low, high = numbers
-    return np.uint32(low & 0xFFFF | (high & 0xFFFF) << 16)
-
-
-def _floats(value: Any) -> tuple[float, float]:
-    low, high = np.array([value], np.uint32).view(np.float16).tolist()
-    return low, high
-
-
-_NUMBERS: dict[str, tuple[Callable[..., Any], Callable[..., np.uint32], Callable[..., Any]]] = {
-    "s16x2": (_halves, _from_halves, lambda x: _signed(x, 16)),
-    "half2": (_floats, lambda numbers: np.array(list(numbers), np.float16).view(np.uint32)[0], np.float16),
-    "int32": (
-        lambda value: (_signed(int(value), 32),),
-        lambda numbers: np.uint32(next(iter(numbers)) & ALL),
-        lambda x: _signed(x, 32),
-    ),
-}
+    common = _SAME if form == "half2" else _SAME | _INTEGERS
+    return Lanes(**{name: made(name, *line) for name, line in (common | _PTX[form]).items()})

@@ -13,28 +13,12 @@ from numpy import ndarray
 
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
+from readwarp.pairwise.band import gain_of, trace_pair
 from readwarp.pairwise.cpu import NO_MATRIX, checked, finished, score_empty, strays_of, trace_empty, without_end_bonus
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
 from readwarp.pairwise.cuda_trace import trace
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, arrays, merged, some_of
-from readwarp.pairwise.scalar import (
-    ALPHABET,
-    DELETION,
-    GLOBAL,
-    INSERTION,
-    LOCAL,
-    MATCH,
-    ON_BEST,
-    ON_PAIR,
-    ON_PAIR_OR_DELETION,
-    OVERFLOWN,
-    SEMIGLOBAL,
-    UNREACHED,
-    band_of,
-    cell,
-    operation,
-    state_after,
-)
+from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL, UNREACHED, cell
 from readwarp.pairwise.trace_plan import WIDEST, is_served, most_runs
 
 ROOM = 1 << 28  # bytes of working memory of one launch
@@ -73,13 +57,13 @@ def score_by_threads(
     with workspace.frame():
         there = [workspace.upload(x) if isinstance(x, ndarray) else x for x in arrays(pairs)]
         found = [workspace.empty(len(pairs), np.int32) for _ in range(3)]
-        table = workspace.upload(matrix if matrix.size else np.zeros(1, np.int32))
+        table = workspace.upload(matrix)
         for part in _parts(order, 8 * pairs.query_lengths[order]):
             columns, threads = int(pairs.query_lengths[part].max()), part.size
             with workspace.frame():
                 rows = [workspace.empty((columns, threads), np.int32) for _ in range(2)]
                 score_threads[_grid(threads), THREADS, workspace.stream](
-                    *there, workspace.upload(part), *costs, table, matrix.size > 0, mode, *rows, *found
+                    *there, workspace.upload(part), *costs, table, mode, *rows, *found
                 )
         for column, values in zip(arrays(ends), workspace.download(*found), strict=True):
             column[order] = values[order]
@@ -119,13 +103,13 @@ def trace_by_threads(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: 
     order = np.lexsort((ends.query_stop, widths))
     order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
     traced[order, 4] = used + np.cumsum(runs[order]) - runs[order]
-    bytes_of = (ends.query_stop + widths) * np.minimum(ends.query_stop, widths) // 2 + 1
+    bytes_of = (ends.query_stop + widths) * ((np.minimum(ends.query_stop, widths) + 1) // 2)
     with current().frame() as workspace:
         there, found = (
             [workspace.upload(x) if isinstance(x, ndarray) else x for x in values]
             for values in (arrays(pairs), (reached, ends.query_stop, ends.target_stop, strays))
         )
-        table = workspace.upload(matrix if matrix.size else np.zeros(1, np.int32))
+        table = workspace.upload(matrix)
         runs_there = workspace.upload(np.concatenate((cigar[:used], np.zeros(runs[order].sum(), np.uint32))))
         traced_there = workspace.upload(traced)
         for part in _parts(order, bytes_of[order] + 8 * ends.query_stop[order]):
@@ -134,7 +118,7 @@ def trace_by_threads(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: 
                 rows = [workspace.empty((columns, threads), np.int32) for _ in range(2)]
                 directions = workspace.empty((int(bytes_of[part].max()), threads), np.uint8)
                 trace_threads[_grid(threads), THREADS, workspace.stream](
-                    *there, workspace.upload(part), *found, *costs, table, matrix.size > 0, mode, *rows, directions,
+                    *there, workspace.upload(part), *found, *costs, table, mode, *rows, directions,
                     traced_there, runs_there,
                 )  # fmt: skip
         traced, cigar = workspace.download(traced_there, runs_there)
@@ -169,17 +153,10 @@ def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
         begin = stop
 
 
-@cuda.jit(device=True)
-def gain_of(query_code, target_code, match, mismatch, matrix, tabular):
-    if tabular:
-        return matrix[np.int32(query_code) * np.int32(ALPHABET) + np.int32(target_code)]
-    return np.int32(match) if query_code == target_code else np.int32(-mismatch)
-
-
 @cuda_kernel
 def score_threads(
     queries, query_starts, query_lengths, targets, target_starts, target_lengths, order,
-    match, mismatch, gap_open, gap_extend, bonus, matrix, tabular, mode, H, E, score, query_stop, target_stop,
+    match, mismatch, gap_open, gap_extend, bonus, matrix, mode, H, E, score, query_stop, target_stop,
 ):  # fmt: skip
     """Best score and ends of one pair: the best cell, ties to the first row, then the first column."""
     thread = cuda.grid(1)
@@ -203,7 +180,7 @@ def score_threads(
             left -= opening if i == 0 else extending
         F = floor if mode == LOCAL else np.int32(left - opening)
         for j in range(columns):
-            gain = gain_of(queries[query_at + j], base, match, mismatch, matrix, tabular)
+            gain = np.int32(gain_of(queries[query_at + j], base, match, mismatch, matrix))
             h, e, F, _ = cell(diagonal, gain, E[j, thread], F, opening, extending, floor)
             end = h
             if mode == LOCAL and j == columns - 1:
@@ -219,103 +196,13 @@ def score_threads(
 def trace_threads(
     queries, query_starts, query_lengths, targets, target_starts, target_lengths, order,
     reached, query_stop, target_stop, strays,
-    match, mismatch, gap_open, gap_extend, bonus, matrix, tabular, mode, H, E, directions, traced, cigar,
+    match, mismatch, gap_open, gap_extend, bonus, matrix, mode, H, E, directions, traced, cigar,
 ):  # fmt: skip
-    """Directions of one pair in its band, half a byte per cell, then the walk back."""
+    """The alignment of one pair, from its known end."""
     thread = cuda.grid(1)
     if thread >= order.size:
         return
-    pair = order[thread]
-    query_at, target_at = query_starts[pair], target_starts[pair]
-    columns, stop = np.int32(query_stop[pair]), np.int32(target_stop[pair])
-    deletions, insertions = np.int32(strays[pair, 0]), np.int32(strays[pair, 1])
-    before, lead, width, rows = band_of(stop - columns, deletions, insertions, columns, stop, mode)
-    origin = np.int32(0) if mode == GLOBAL else np.int32(stop - columns - before)
-    stride = np.int32(min(columns, lead + width + 1))
-    opening, extending = np.int32(gap_open + gap_extend), np.int32(gap_extend)
-    floor = np.int32(0) if mode == LOCAL else np.int32(UNREACHED)
-    for j in range(columns):
-        H[j, thread] = floor if mode == LOCAL else np.int32(-gap_open - (j + 1) * gap_extend)
-        E[j, thread] = floor
-    left = np.int32(bonus) if mode == LOCAL else np.int32(0)
-    for row in range(rows):
-        i = origin + row
-        base = targets[target_at + i] if 0 <= i < stop else np.uint8(0)
-        diagonal = left
-        if mode == GLOBAL:
-            left -= opening if row == 0 else extending
-        F = floor if mode == LOCAL else np.int32(left - opening)
-        low = max(0, row - width)
-        if low > 0:
-            diagonal, F = H[low - 1, thread], floor
-        for j in range(low, min(columns, row + lead + 1)):
-            gain = np.int32(UNREACHED)
-            if 0 <= i < stop:
-                gain = gain_of(queries[query_at + j], base, match, mismatch, matrix, tabular)
-            h, e, F, answers = cell(diagonal, gain, E[j, thread], F, opening, extending, floor)
-            diagonal = H[j, thread]
-            H[j, thread], E[j, thread] = h, e
-            put(directions, thread, row * stride + j - low, answers)
-    walk(
-        queries, query_at, columns, targets, target_at, stop, directions, thread, stride, width, origin,
-        np.int32(reached[pair]), match, mismatch, gap_open, gap_extend, matrix, tabular, mode, traced, cigar, pair,
-    )  # fmt: skip
-
-
-@cuda.jit(device=True)
-def put(directions, thread, place, answers):
-    """Two cells a byte."""
-    shift = (place & 1) << 2
-    directions[place >> 1, thread] = (directions[place >> 1, thread] & (240 >> shift)) | (answers << shift)
-
-
-@cuda.jit(device=True)
-def push(cigar, begin, runs, taken, length):
-    """Lengthen the last run, or begin another; returns the number of runs."""
-    if runs > 0 and (cigar[begin + runs - 1] & 15) == taken:
-        cigar[begin + runs - 1] += np.uint32(length << 4)
-        return runs
-    cigar[begin + runs] = np.uint32(length << 4 | taken)
-    return runs + 1
-
-
-@cuda.jit(device=True)
-def walk(
-    queries, query_at, columns, targets, target_at, stop, directions, thread, stride, width, origin,
-    left, match, mismatch, gap_open, gap_extend, matrix, tabular, mode, traced, cigar, pair,
-):  # fmt: skip
-    """See groups.walk; writes the pair's row of `traced`, whose column 4 says where its runs begin."""
-    begin = traced[pair, 4]
-    i, j, edits, runs = stop - 1, columns - 1, 0, 0
-    taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST
-    while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and runs > 0):
-        row = i - origin
-        place = row * stride + j - max(0, row - width)
-        answers = (directions[place >> 1, thread] >> ((place & 1) << 2)) & 15
-        if runs > 0:
-            state = state_after(taken, answers)
-        if state == ON_PAIR_OR_DELETION:
-            left += gap_open
-        taken = operation(state, answers)
-        runs = push(cigar, begin, runs, taken, 1)
-        if taken == MATCH:
-            left -= gain_of(queries[query_at + j], targets[target_at + i], match, mismatch, matrix, tabular)
-            edits += 0 if queries[query_at + j] == targets[target_at + i] else 1
-        else:
-            left += gap_extend
-            edits += 1
-        i -= 1 if taken != INSERTION else 0
-        j -= 1 if taken != DELETION else 0
-    if taken != MATCH:
-        left += gap_open
-    if mode != LOCAL and j >= 0:
-        left += gap_open + (j + 1) * gap_extend
-        runs, edits, j = push(cigar, begin, runs, INSERTION, j + 1), edits + j + 1, -1
-    if mode == GLOBAL and i >= 0:
-        left += gap_open + (i + 1) * gap_extend
-        runs, edits, i = push(cigar, begin, runs, DELETION, i + 1), edits + i + 1, -1
-    for k in range(runs // 2):
-        a, b = begin + k, begin + runs - 1 - k
-        cigar[a], cigar[b] = cigar[b], cigar[a]
-    traced[pair, 0], traced[pair, 1], traced[pair, 2] = j + 1, i + 1, edits
-    traced[pair, 3], traced[pair, 5] = left, runs
+    pairs = queries, query_starts, query_lengths, targets, target_starts, target_lengths
+    costs, ends = (match, mismatch, gap_open, gap_extend, bonus), (reached, query_stop, target_stop)
+    rows = H[:, thread], E[:, thread]
+    trace_pair(pairs, order[thread], ends, strays, costs, matrix, mode, *rows, directions[:, thread], traced, cigar)

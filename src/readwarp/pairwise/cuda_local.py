@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.backend import is_simulated
+from readwarp.device.cuda_launch import WARP
 from readwarp.device.jit import cuda
-from readwarp.device.lanes import LEAST_HALF, forms_of, keys_of, pairs_of, twins_of
+from readwarp.device.lanes import LEAST_HALF, forms_of, keys_of, packed, pairs_of
 from readwarp.device.memory import Workspace, rounded
-from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, WARP, lay_rows, score_kernel
+from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 
 ROOM = 1 << 26  # bytes of rows that are laid out at a time
@@ -33,9 +33,9 @@ class Constants:
 
 
 def engines(costs: Costs) -> list[tuple[str, Constants]]:
-    """The forms of the current device that hold these costs, fastest first; the simulator shows those of an H100."""
-    capability = (9, 0) if is_simulated() else cuda.get_current_device().compute_capability
-    held = ((form, constants_of(form, costs)) for form in forms_of(tuple(capability)))
+    """The forms of the current device that hold these costs, fastest first."""
+    capability = tuple(cuda.get_current_device().compute_capability)
+    held = ((form, constants_of(form, costs)) for form in forms_of(capability))
     return [(form, constants) for form, constants in held if constants is not None]
 
 
@@ -47,7 +47,7 @@ def constants_of(form: str, costs: Costs) -> Constants | None:
     lies below the cell that the gap began at, or comes after it.
     """
     match, mismatch, gap_open, gap_extend, bonus = costs
-    opening, keys, lanes = gap_open + gap_extend, keys_of(form), twins_of(form)
+    opening, keys = gap_open + gap_extend, keys_of(form)
     if bonus > opening or opening < 1:
         return None
     if form == "half2":
@@ -77,10 +77,10 @@ def constants_of(form: str, costs: Costs) -> Constants | None:
     match_code, mismatch_code, least_code = codes
     rows = [[match_code if base == code else mismatch_code for base in range(4)] for code in range(5)]
     tables = [int.from_bytes(bytes(row), "little") for row in (*rows, [least_code] * 4)]
-    both = [int(lanes.packed(x, x)) for x in (floor, -opening, -gap_extend, border, threshold)]
+    both = [packed(form, x, x) for x in (floor, -opening, -gap_extend, border, threshold)]
     if form == "s16x2":
         both[1] = -(opening * 0x10001) & 0xFFFFFFFF  # for a sum of 32 bits
-    factor = int(lanes.packed(keys, keys)) if form == "half2" else keys
+    factor = packed(form, keys, keys) if form == "half2" else keys
     numbers = np.array([*tables, *both, 1, factor], np.uint32)
     return Constants(limit, most_bases, numbers, np.array([zero, limit, keys * bonus], np.int32))
 
@@ -124,17 +124,15 @@ def score_on_tiles(
         for begin, stop, shape in _runs(shapes, pairs.target_lengths[order], form):
             part = [column[begin:stop] for column in there]
             group, columns = divmod(shape, 100)
-            block = group if is_simulated() else BLOCK
             starts = stream_starts(pairs.target_lengths[order[begin:stop]], form, group)
             with workspace.frame():
                 stream = workspace.empty(int(starts[-1]), np.uint8)
                 places = workspace.upload(starts)
-                tiles, threads = starts.size - 1, 4 if is_simulated() else WARP
-                lay_rows[-(-tiles * threads // block), block, workspace.stream](
-                    pairs.targets, part[2], part[3], stream, places, np.int32(group), np.int32(pairs_of(form)),
-                    np.int32(threads),
-                )  # fmt: skip
-                score_kernel(form, columns)[-(-tiles * group // block), block, workspace.stream](
+                tiles = starts.size - 1
+                lay_rows[-(-tiles * WARP // BLOCK), BLOCK, workspace.stream](
+                    pairs.targets, part[2], part[3], stream, places, np.int32(group), np.int32(pairs_of(form))
+                )
+                score_kernel(form, columns)[-(-tiles * group // BLOCK), BLOCK, workspace.stream](
                     pairs.queries, part[0], part[1], stream, places, part[3], numbers, bounds, np.int32(group),
                     found[begin:stop],
                 )  # fmt: skip
@@ -156,7 +154,7 @@ def stream_starts(target_lengths: ndarray, form: str, group: int) -> ndarray:
     target_lengths: falling. Behind the rows of a tile lie `group` + AHEAD that are outside, before the next one's.
     """
     tiles = -(-target_lengths.size // pairs_of(form))
-    tiles_each = 1 if is_simulated() else BLOCK // group
+    tiles_each = BLOCK // group
     longest = target_lengths[np.arange(tiles) // tiles_each * tiles_each * pairs_of(form)]
     starts = np.full(tiles + 1, group, np.int64)
     starts[1:] += np.cumsum(longest + group + AHEAD)

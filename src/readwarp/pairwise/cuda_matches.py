@@ -5,12 +5,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.backend import is_simulated
+from readwarp.device.cuda_launch import threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.ragged import offsets_of
-
-THREADS = 4 if is_simulated() else 128
 
 
 def split_matches(
@@ -23,11 +21,11 @@ def split_matches(
     with current().frame() as workspace:
         given = (queries, query_starts, targets, target_starts, cigar, offsets)
         there = [workspace.upload(x) if isinstance(x, ndarray) else x for x in given]
-        runs, grid = workspace.empty(pairs, np.int64), -(-pairs // THREADS)
-        split_runs[grid, THREADS, workspace.stream](*there, runs, runs, workspace.empty(1, np.uint32), False)
+        runs, layout = workspace.empty(pairs, np.int64), threads_for(pairs, workspace)
+        split_runs[layout](*there, runs, runs, workspace.empty(1, np.uint32), False)
         out_offsets = offsets_of(workspace.download(runs)[0])
         out = workspace.empty(int(out_offsets[-1]), np.uint32)
-        split_runs[grid, THREADS, workspace.stream](*there, runs, workspace.upload(out_offsets), out, True)
+        split_runs[layout](*there, runs, workspace.upload(out_offsets), out, True)
         return workspace.download(out)[0], out_offsets
 
 

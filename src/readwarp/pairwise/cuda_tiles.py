@@ -3,8 +3,6 @@
 Thread r of a group holds columns r * K to r * K + K - 1 of two pairs, one in each half of its registers (`lanes`), and
 works on row i one step after thread r - 1 did, which hands its last H and its F on. docs/methods/pairwise.md has the
 layout, the scores with row and column as a key in the low bits, and why nothing beside a pair ever wins.
-
-The simulator has no shuffles: there a group is a block, and what is handed on goes through shared memory.
 """
 
 from functools import lru_cache
@@ -12,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.device.backend import is_simulated
+from readwarp.device.cuda_launch import WARP
+from readwarp.device.instructions import handed
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.lanes import LEAST_HALF, cells_of, keys_of, lanes_of, pairs_of
 from readwarp.pairwise.scalar import OVERFLOWN
@@ -22,64 +21,33 @@ COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # of the query per thread; not more
 LONGEST = 512  # bases of a query
 ROWS = 4  # per step of the loop
 AHEAD = ROWS + 2  # rows that a thread may read beyond its last
-WARP = 32
-BLOCK = 128  # threads; one group in the simulator
+BLOCK = 128  # threads
 UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: none of 0 to 3; before or behind the target
 CODES = 64  # of a row of two targets: first | second << 3
 
-inlined = cuda.jit(device=True, **({} if is_simulated() else {"forceinline": True}))
+inlined = cuda.jit(device=True, forceinline=True)
 
-if is_simulated():
 
-    @cuda.jit(device=True)
-    def handed(a, b):
-        """Both values of the thread before."""
-        shared = cuda.shared.array((2, WARP), np.uint32)
-        cuda.syncthreads()
-        shared[0, cuda.threadIdx.x], shared[1, cuda.threadIdx.x] = a, b
-        cuda.syncthreads()
-        before = max(cuda.threadIdx.x, 1) - 1
-        return shared[0, before], shared[1, before]
-
-    @cuda.jit(device=True)
-    def across(value, distance):
-        """The value of the thread whose number differs in that bit."""
-        shared = cuda.shared.array(WARP, np.int32)
-        cuda.syncthreads()
-        shared[cuda.threadIdx.x] = value
-        cuda.syncthreads()
-        return shared[cuda.threadIdx.x ^ distance]
-
-else:
-
-    @cuda.jit(device=True)
-    def handed(a, b):
-        """Both values of the thread before."""
-        return (
-            np.uint32(cuda.shfl_up_sync(0xFFFFFFFF, np.int32(a), 1)),
-            np.uint32(cuda.shfl_up_sync(0xFFFFFFFF, np.int32(b), 1)),
-        )
-
-    @cuda.jit(device=True)
-    def across(value, distance):
-        """The value of the thread whose number differs in that bit."""
-        return cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
+@cuda.jit(device=True)
+def across(value, distance):
+    """The value of the thread whose number differs in that bit."""
+    return cuda.shfl_xor_sync(0xFFFFFFFF, value, distance)
 
 
 @cuda_kernel
-def lay_rows(targets, starts, lengths, stream, stream_starts, margin, pairs, threads):
-    """Codes of each tile's rows, first | second << 3, OUTSIDE beside, `margin` rows before; so many threads each.
+def lay_rows(targets, starts, lengths, stream, stream_starts, margin, pairs):
+    """Codes of each tile's rows, first | second << 3, OUTSIDE beside, `margin` rows before; a warp each.
 
     What lies before a tile's rows is the end of the tile before, which lays it; so no two blocks write to one place.
     """
     thread = cuda.grid(1)
-    tile = thread // threads
+    tile = thread // WARP
     if tile >= stream_starts.size - 1:
         return
     a = tile * pairs
     b = min(a + 1, starts.size - 1)
     begin, before = stream_starts[tile], margin if tile == 0 else 0
-    for row in range(thread % threads - before, stream_starts[tile + 1] - begin, threads):
+    for row in range(thread % WARP - before, stream_starts[tile + 1] - begin, WARP):
         first = min(targets[starts[a] + row], UNKNOWN) if 0 <= row < lengths[a] else OUTSIDE
         if pairs == 1:  # the other register has the gains of a query's code 4, at the place of code 0
             second = OUTSIDE if first == OUTSIDE else 0 if targets[starts[a] + row] == UNKNOWN else UNKNOWN
@@ -142,7 +110,7 @@ def _row(form: str, columns: int, is_first: bool) -> Any:
     def do_row(state, gain, kept):
         border, F, corner, best, best_step, step = state
         D, E, peak, _, selector, key, (is_handed, left_H, left_F), (floor, opening, extending), (one, keys) = kept
-        border, F = handed(border, F)
+        border, F = np.uint32(handed(np.int32(border))), np.uint32(handed(np.int32(F)))
         border, F = scaled(border, is_handed, left_H), scaled(F, is_handed, left_F)
         first, second = np.uint32(gain), np.uint32(gain >> np.uint64(32))
         for k in range(columns - 1, -1, -1):  # from the right: the M of a column takes the register of its D
@@ -260,7 +228,7 @@ def score_kernel(form: str, columns: int) -> Any:
     """The kernel of that many columns per thread, K.
 
     Its arguments are of the types u1[] i8[] i4[] u1[] i8[] i4[] u4[] i4[] i4 i4[,].
-    Pairs are sorted by falling target length; a block has BLOCK threads, or one group in the simulator.
+    Pairs are sorted by falling target length; a block has BLOCK threads.
     """
     lanes, pairs, sums = lanes_of(form), np.int32(pairs_of(form)), -(-columns // cells_of(form))
     set_columns, do_rows, report = _setting(form, columns), _rows(form, columns), _report(form, columns)

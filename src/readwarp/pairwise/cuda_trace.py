@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from readwarp.device.backend import is_simulated
+from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.cuda_scan import exclusive_scan
-from readwarp.device.instructions import dotted, nibble_pushed, permuted, scaled
+from readwarp.device.instructions import dotted, handed, nibble_pushed, permuted, scaled
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
@@ -38,6 +38,7 @@ from readwarp.pairwise.scalar import (
     ON_PAIR_OR_DELETION,
     UNREACHED,
     operation,
+    push,
     state_after,
 )
 from readwarp.pairwise.trace_plan import (
@@ -52,49 +53,18 @@ from readwarp.pairwise.trace_plan import (
     RUNS_AT,
     SHIFT,
     TARGET_AT,
-    WARP,
     Launch,
     gains_of,
     planned,
 )
 
 QUERY_START, TARGET_START, EDITS, LEFT, RUNS = range(5)  # rows of `outcome`, which has a column for each pair
-THREADS = 128
 
 # Two signs become the lowest bytes (0 or -1), which these factors turn into bits of a byte: that of two cells.
 SIGNS = 0xFB
 FIRST_GAPS, FIRST_BEST = 0x80 | 0xC0 << 8, 0xE0 | 0xF0 << 8  # 128, 64; 32, 16
 SECOND_GAPS, SECOND_BEST = 0xF8 | 0xFC << 8, 0xFE | 0xFF << 8  # 8, 4; 2, 1
 WALKERS = 64
-
-if is_simulated():
-
-    @cuda.jit(device=True)
-    def of_thread(value, step):
-        shared = cuda.shared.array(WARP, np.int32)
-        cuda.syncthreads()
-        shared[cuda.threadIdx.x] = value
-        cuda.syncthreads()
-        return shared[min(max(cuda.threadIdx.x + step, 0), cuda.blockDim.x - 1)]
-
-    @cuda.jit(device=True)
-    def of_last(value):
-        return of_thread(value, -1)
-
-    @cuda.jit(device=True)
-    def of_next(value):
-        return of_thread(value, 1)
-
-else:
-
-    @cuda.jit(device=True)
-    def of_last(value):
-        """The value of the thread before."""
-        return cuda.shfl_up_sync(0xFFFFFFFF, value, 1)
-
-    @cuda.jit(device=True)
-    def of_next(value):
-        return cuda.shfl_down_sync(0xFFFFFFFF, value, 1)
 
 
 @cuda.jit(device=True)
@@ -130,9 +100,9 @@ def code_of(codes, place, length, otherwise):
 
 
 @cuda.jit(device=True)
-def slot_of(geometry, begin, stop, number, lane, group, warp):
+def slot_of(geometry, begin, stop, number, lane, group):
     """(slot, rows) of a lane of that warp; lanes without a slot take another's and have no rows."""
-    each = np.int32(warp // group)
+    each = np.int32(WARP // group)
     slot = np.int32(begin + number * each + lane // group)
     if lane < each * group and slot < stop:
         return slot, geometry[ROWS, slot]
@@ -155,25 +125,25 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
 
     queries, targets: uint8; starts: int64 [3, slots]; geometry: int32 [6, slots]; warps: int64 [warps, 2], where a
     warp's directions begin and its steps; gains: int32 [16], see `trace_plan.gains_of`; slots begin to stop; group:
-    threads per alignment; warp: threads per warp (of the simulator: per group); directions: int32.
+    threads per alignment; directions: int32.
     """
     cells, halves = 8 * words, 2 * words
     none, e, is_local = np.int32(UNREACHED), np.int32(gap_extend), mode == LOCAL
 
     @cuda_kernel
     def fill_directions(
-        queries, targets, starts, geometry, warps, gains, begin, stop, group, warp, gap_open, bonus, directions
+        queries, targets, starts, geometry, warps, gains, begin, stop, group, gap_open, bonus, directions
     ):
         profile = cuda.shared.array(16, np.int32)  # gains of the query's codes 0 to 7, by the target's code
         for k in range(cuda.threadIdx.x, 16, cuda.blockDim.x):
             profile[k] = gains[k]
         cuda.syncthreads()
         thread = np.int32(cuda.grid(1))
-        number, lane = np.int32(thread // warp), np.int32(thread % warp)
+        number, lane = np.int32(thread // WARP), np.int32(thread % WARP)
         if number >= warps.shape[0]:
             return
         rank, last = np.int32(lane % group), np.int32(group - 1)
-        slot, rows = slot_of(geometry, begin, stop, number, lane, group, warp)
+        slot, rows = slot_of(geometry, begin, stop, number, lane, group)
         first, columns = geometry[FIRST, slot], geometry[COLUMNS, slot]
         query = queries[starts[QUERY_AT, slot] :]
         target = targets[starts[TARGET_AT, slot] + first :]
@@ -190,7 +160,7 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         one = np.int32(group > 0)  # which the compiler does not know, so that the product is made on the FMA pipe
         F, base, column = none, code_of(target, row, rows, OUTSIDE), np.int32(left + row + cells)
         while row < behind:
-            F = of_last(F)
+            F = handed(F)
             if rank == 0:
                 F = none
             low, high = profile[2 * base], profile[2 * base + 1]
@@ -203,7 +173,7 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
                 x[2 * w + 1] = permuted(low, high, np.int32(window[w] >> 16))
                 answers[w] = np.int32(0)
             H[0], E[0], F, answers[0] = cell(H[0], x[0], 0, E[1], F, opening, one, floor, is_local, answers[0])
-            from_right = of_next(E[0])
+            from_right = cuda.shfl_down_sync(0xFFFFFFFF, E[0], 1)
             if rank == last:
                 from_right = none
             for n in range(1, cells):
@@ -213,31 +183,21 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
                 )
             if np.uint32(row) < np.uint32(rows):
                 for w in range(words):
-                    directions[place + np.uint64(w * warp)] = answers[w]
+                    directions[place + np.uint64(w * WARP)] = answers[w]
             for w in range(words):
                 window[w] = nibble_pushed(window[w], window[w + 1] if w + 1 < words else following)
-            place, floor = place + np.uint64(words * warp), np.int32(floor + 2 * e)
+            place, floor = place + np.uint64(words * WARP), np.int32(floor + 2 * e)
             column, row = np.int32(column + 1), np.int32(row + 1)
 
     return fill_directions
 
 
-@cuda.jit(device=True)
-def push(runs, at, number, taken, length):
-    """Lengthen the last run, or begin another; returns the number of runs."""
-    if number > 0 and (runs[at + number - 1] & 15) == taken:
-        runs[at + number - 1] += np.uint32(length << 4)
-        return number
-    runs[at + number] = np.uint32(length << 4 | taken)
-    return np.int32(number + 1)
-
-
 @cuda_kernel
 def walk_back(
-    queries, targets, starts, geometry, warps, directions, begin, stop, group, warp, words,
+    queries, targets, starts, geometry, warps, directions, begin, stop, group, words,
     match, mismatch, gap_open, gap_extend, mode, runs, outcome,
 ):  # fmt: skip
-    """See groups.walk: one alignment a thread. Its runs go to `runs`, last run first, the rest to `outcome`."""
+    """See band.walk: one alignment a thread. Its runs go to `runs`, last run first, the rest to `outcome`."""
     thread = np.int32(cuda.grid(1))
     slot = np.int32(begin + thread)
     if slot >= stop:
@@ -246,14 +206,14 @@ def walk_back(
     query_at, target_at, at = starts[QUERY_AT, slot], starts[TARGET_AT, slot], starts[RUNS_AT, slot]
     i, j = np.int32(first + geometry[ROWS, slot] - 1), np.int32(geometry[COLUMNS, slot] - 1)
     left, edits, number = geometry[REACHED, slot], np.int32(0), np.int32(0)
-    each, stride, cells = np.int32(warp // group), np.int32(words * warp), np.int32(8 * words)
+    each, stride, cells = np.int32(WARP // group), np.int32(words * WARP), np.int32(8 * words)
     base = warps[thread // each, 0] + thread % each * group
     taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST  # a local alignment ends with an aligned pair
     while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and number > 0):
         d = np.int32(j - i + shift)
         rank = np.int32(d // cells)
         d = np.int32(d - rank * cells)
-        place = base + np.int64(i - first + rank) * stride + (d >> 3) * warp + rank
+        place = base + np.int64(i - first + rank) * stride + (d >> 3) * WARP + rank
         d = np.int32(28 - ((d & 7) << 2))
         answers = (directions[place] >> d) & 15
         if number > 0:
@@ -304,8 +264,7 @@ def trace(
     pairs: Pairs, costs: Costs, mode: int, ends: Ends, reached: ndarray, strays: ndarray, room: int
 ) -> tuple[ndarray, ndarray, ndarray]:
     """(outcome int32 [5, p], offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
-    simulated, workspace = is_simulated(), current()
-    plan = planned(pairs, costs, mode, ends, reached, strays, room, simulated)
+    workspace, plan = current(), planned(pairs, costs, mode, ends, reached, strays, room)
     with workspace.frame():
         queries, targets = (
             workspace.upload(s) if isinstance(s, ndarray) else s for s in (pairs.queries, pairs.targets)
@@ -321,7 +280,7 @@ def trace(
         offsets = workspace.empty(len(pairs) + 1, np.int64)
         exclusive_scan(outcome[RUNS], offsets, workspace)
         cigar = workspace.empty(plan.runs, np.uint32)
-        copy_runs[-(-len(pairs) // THREADS), THREADS, workspace.stream](geometry, starts, offsets, runs, cigar)
+        copy_runs[threads_for(len(pairs), workspace)](geometry, starts, offsets, runs, cigar)
         outcome, offsets = workspace.download(outcome, offsets)
         (cigar,) = workspace.download(cigar[: offsets[-1]])
     return outcome, offsets, cigar
@@ -332,13 +291,11 @@ def _launch(
 ) -> None:
     """Directions of the launch's slots, and their walks back."""
     match, mismatch, gap_open, gap_extend, bonus = map(np.int32, costs)
-    workspace, simulated = current(), is_simulated()
-    warp, block = (launch.group, launch.group) if simulated else (WARP, THREADS)
-    threads, pairs = (launch.last - launch.first) * warp, launch.stop - launch.begin
+    workspace, pairs = current(), launch.stop - launch.begin
     some = warps[launch.first : launch.last]
     directions = workspace.empty(launch.directions, np.int32)
-    sizes = (*map(np.int32, (launch.begin, launch.stop, launch.group, warp)),)
-    trace_kernel(launch.words, mode, int(gap_extend))[-(-threads // block), block, workspace.stream](
+    sizes = (*map(np.int32, (launch.begin, launch.stop, launch.group)),)
+    trace_kernel(launch.words, mode, int(gap_extend))[threads_for(WARP * (launch.last - launch.first), workspace)](
         *slots, some, gains, *sizes, gap_open, bonus, directions
     )
     walk_back[-(-pairs // WALKERS), WALKERS, workspace.stream](

@@ -7,6 +7,7 @@ target lengths. `costs`: match, mismatch, gap open, gap extension, bonus. `like`
 import numpy as np
 
 from readwarp.device.jit import kernel
+from readwarp.pairwise.band import trace_pair, walk_pair
 from readwarp.pairwise.lanes import (
     BLOCK,
     COLUMN,
@@ -17,25 +18,7 @@ from readwarp.pairwise.lanes import (
     score_group,
     trace_group,
 )
-from readwarp.pairwise.scalar import (
-    ALPHABET,
-    DELETION,
-    GLOBAL,
-    INSERTION,
-    LOCAL,
-    MATCH,
-    ON_BEST,
-    ON_PAIR,
-    ON_PAIR_OR_DELETION,
-    OUTSIDE,
-    OVERFLOWN,
-    PAD,
-    UNREACHED,
-    band_of,
-    cell,
-    operation,
-    state_after,
-)
+from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, OVERFLOWN, PAD, UNREACHED
 from readwarp.pairwise.transpose import rounded_up, transpose
 
 
@@ -50,14 +33,6 @@ def _table(matrix, like, columns):
     for k in range(table.size):
         table[k] = max(matrix[k], least)
     return table, np.empty((columns + letters) * like.size if letters > 0 else 0, like.dtype)
-
-
-@kernel
-def gain_of(query_code, target_code, match, mismatch, matrix):
-    """Score of an aligned pair."""
-    if matrix.size > 0:
-        return np.int64(matrix[np.int64(query_code) * ALPHABET + target_code])
-    return match if query_code == target_code else -mismatch
 
 
 @kernel
@@ -134,80 +109,6 @@ def score_sorted(pairs, order, costs, matrix, mode, like, score, query_stop, tar
 
 
 @kernel
-def _bit(directions, bit):
-    return (directions[bit >> 3] >> np.uint8(bit & 7)) & 1
-
-
-@kernel
-def _answers(directions, cell, plane, lane):
-    """The four answers of a cell in one lane as one number; `plane` is the number of bits per question."""
-    answers = 0
-    for question in range(4):
-        answers |= _bit(directions, (cell * 4 + question) * plane + lane) << question
-    return answers
-
-
-@kernel
-def _push(cigar, begin, runs, taken, length):
-    """Lengthen the last run, or begin another; returns the number of runs."""
-    if runs > 0 and (cigar[begin + runs - 1] & 15) == taken:
-        cigar[begin + runs - 1] += np.uint32(length << 4)
-        return runs
-    cigar[begin + runs] = np.uint32(length << 4 | taken)
-    return runs + 1
-
-
-@kernel
-def walk(directions, lane, plane, stride, width, origin, query, target, score, costs, matrix, mode, cigar, begin):
-    """Follow the directions from the last cell of query and target; runs go to cigar[begin:], first run first.
-
-    Row 0 of the directions is target position `origin`. Returns (query start, target start, edit distance, score that
-    is left, runs): what is left is the bonus where the query's first base is aligned, 0 elsewhere.
-    """
-    match, mismatch, gap_open, gap_extend, _ = costs
-    i, j, left, edits, runs = target.size - 1, query.size - 1, score, 0, 0
-    taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST  # a local alignment ends with an aligned pair
-    while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and runs > 0):
-        row = i - origin
-        answers = _answers(directions, row * stride + j - max(0, row - width), plane, lane)
-        if runs > 0:
-            state = state_after(taken, answers)
-        if state == ON_PAIR_OR_DELETION:
-            left += gap_open
-        taken = operation(state, answers)
-        if taken == MATCH:  # and all pairs before it where no gap is better
-            length = 0
-            while True:
-                left -= gain_of(query[j], target[i], match, mismatch, matrix)
-                edits += query[j] != target[i]
-                i, j, length = i - 1, j - 1, length + 1
-                if i < 0 or j < 0 or (mode == LOCAL and left == 0):
-                    break
-                row = i - origin
-                bit = (row * stride + j - max(0, row - width)) * 4 * plane + lane
-                if _bit(directions, bit) | _bit(directions, bit + plane):
-                    break
-            runs = _push(cigar, begin, runs, MATCH, length)
-            continue
-        runs = _push(cigar, begin, runs, taken, 1)
-        left, edits = left + gap_extend, edits + 1
-        i -= taken == DELETION
-        j -= taken == INSERTION
-    if taken != MATCH:
-        left += gap_open
-    if mode != LOCAL:
-        for rest, gap in ((j + 1, INSERTION), (i + 1 if mode == GLOBAL else 0, DELETION)):
-            if rest > 0:
-                left += gap_open + rest * gap_extend
-                runs = _push(cigar, begin, runs, gap, rest)
-                edits += rest
-                i -= rest if gap == DELETION else 0
-                j -= rest if gap == INSERTION else 0
-    cigar[begin : begin + runs] = cigar[begin : begin + runs][::-1].copy()
-    return j + 1, i + 1, edits, left, runs
-
-
-@kernel
 def band_of_group(group, query_stop, target_stop, strays, mode):
     """(rows before the end's diagonal, lead, width, rows) of the band that holds every lane's path.
 
@@ -224,35 +125,9 @@ def band_of_group(group, query_stop, target_stop, strays, mode):
 
 
 @kernel
-def _walk_pair(pairs, pair, ends, directions, lane, plane, band, costs, matrix, mode, traced, cigar, used):
-    """Walk one pair back and note what was found. Returns (runs of all pairs, number of runs)."""
-    queries, query_starts, _, targets, target_starts, _ = pairs
-    reached, query_stop, target_stop = ends
-    stride, width, origin = band
-    most = query_stop[pair] + target_stop[pair]
-    if used + most > cigar.size:
-        cigar = np.concatenate((cigar[:used], np.empty(used + most, np.uint32)))
-    query = queries[query_starts[pair] :][: query_stop[pair]]
-    target = targets[target_starts[pair] :][: target_stop[pair]]
-    start, place, edits, left, runs = walk(
-        directions,
-        lane,
-        plane,
-        stride,
-        width,
-        origin,
-        query,
-        target,
-        np.int64(reached[pair]),
-        costs,
-        matrix,
-        mode,
-        cigar,
-        used,
-    )
-    traced[pair, 0], traced[pair, 1], traced[pair, 2] = start, place, edits
-    traced[pair, 3], traced[pair, 4], traced[pair, 5] = left, used, runs
-    return cigar, used + runs
+def with_room(cigar, used, runs):
+    """The runs with room for so many more."""
+    return cigar if used + runs <= cigar.size else np.concatenate((cigar[:used], np.empty(used + runs, np.uint32)))
 
 
 @kernel
@@ -296,58 +171,24 @@ def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, us
         _top_row(none, count, columns, costs, mode, H, E)
         trace_group(query, target, columns, rows, lead, width, H, E, costs, table, gains, mode, directions)
         for lane in range(group.size):
-            band = stride, width, origins[lane]
-            ends = reached, query_stop, target_stop
-            cigar, used = _walk_pair(
-                pairs, group[lane], ends, directions, lane, plane, band, costs, matrix, mode, traced, cigar, used
-            )
+            pair, band, ends = group[lane], (stride, width, origins[lane]), (reached, query_stop, target_stop)
+            cigar, traced[pair, 4] = with_room(cigar, used, query_stop[pair] + target_stop[pair]), used
+            walk_pair(pairs, pair, ends, directions, lane, plane, band, costs, matrix, mode, traced, cigar)
+            used += traced[pair, 5]
     return cigar, used
 
 
 @kernel
 def trace_single(work, order, costs, matrix, mode, traced, cigar, used):
-    """As `trace_sorted`, one pair at a time in 32-bit scalars, half a byte per cell."""
+    """As `trace_sorted`, one pair at a time in plain integers (`band`)."""
     pairs, reached, query_stop, target_stop, strays = work
-    queries, query_starts, _, targets, target_starts, _ = pairs
     for pair in order:
-        columns, diagonal = np.int64(query_stop[pair]), np.int64(target_stop[pair] - query_stop[pair])
-        stop = np.int64(target_stop[pair])
-        before, lead, width, rows = band_of(diagonal, strays[pair, 0], strays[pair, 1], columns, stop, mode)
-        stride = min(columns, lead + width + 1)
-        origin = (diagonal - before) * (mode != GLOBAL)
-        directions = np.zeros((rows * stride + 1) // 2, np.uint8)
+        columns = np.int64(query_stop[pair])
+        widest = strays[pair, 0] + strays[pair, 1] + 1
+        directions = np.empty((columns + widest) * ((min(columns, widest) + 1) // 2), np.uint8)
         H, E = np.empty(columns, np.int32), np.empty(columns, np.int32)
-        query = queries[query_starts[pair] :][:columns]
-        target = targets[target_starts[pair] :][: target_stop[pair]]
-        fill_band(query, target, origin, rows, lead, width, costs, matrix, mode, H, E, directions)
-        band = stride, width, origin
+        cigar, traced[pair, 4] = with_room(cigar, used, columns + target_stop[pair]), used
         ends = reached, query_stop, target_stop
-        cigar, used = _walk_pair(pairs, pair, ends, directions, 0, 1, band, costs, matrix, mode, traced, cigar, used)
+        trace_pair(pairs, pair, ends, strays, costs, matrix, mode, H, E, directions, traced, cigar)
+        used += traced[pair, 5]
     return cigar, used
-
-
-@kernel
-def fill_band(query, target, origin, rows, lead, width, costs, matrix, mode, H, E, directions):
-    """The directions of one pair, as `lanes.trace_group` makes them with planes of one bit. Row 0 is target[origin]."""
-    match, mismatch, gap_open, gap_extend, bonus = costs
-    stride = min(query.size, lead + width + 1)
-    floor = 0 if mode == LOCAL else UNREACHED
-    for j in range(query.size):
-        H[j], E[j] = (0 if mode == LOCAL else -(gap_open + (j + 1) * gap_extend)), floor
-    left = bonus if mode == LOCAL else 0
-    for row in range(rows):
-        i = origin + row
-        diagonal = left
-        if mode == GLOBAL:
-            left -= gap_extend if row > 0 else gap_open + gap_extend
-        F = floor if mode == LOCAL else left - gap_open - gap_extend
-        low = max(0, row - width)
-        if low > 0:
-            diagonal, F = H[low - 1], floor
-        for j in range(low, min(query.size, row + lead + 1)):
-            inside = 0 <= i < target.size
-            gain = gain_of(query[j], target[i], match, mismatch, matrix) if inside else UNREACHED
-            h, d, F, answers = cell(diagonal, gain, E[j], F, gap_open + gap_extend, gap_extend, floor)
-            diagonal, H[j], E[j] = H[j], h, d
-            place = row * stride + j - low
-            directions[place >> 1] |= np.uint8(answers << ((place & 1) << 2))

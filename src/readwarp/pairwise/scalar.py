@@ -3,6 +3,8 @@
 Scores are plain integers here; the lanes of `lanes.py` and the threads of `cuda.py` follow the same recurrence.
 """
 
+import numpy as np
+
 from readwarp.device.jit import scalar
 
 LOCAL, GLOBAL, SEMIGLOBAL = 0, 1, 2
@@ -94,3 +96,13 @@ def state_after(taken, directions):
     if taken == INSERTION:
         return ON_PAIR_OR_DELETION if directions & INSERTION_OPENS else IN_INSERTION
     return ON_PAIR_OR_DELETION if directions & DELETION_OPENS else IN_DELETION
+
+
+@scalar
+def push(runs, begin, number, taken, length):
+    """Lengthen the last of so many runs from `begin` on, or add another; returns how many there are then."""
+    if number > 0 and (runs[begin + number - 1] & 15) == taken:
+        runs[begin + number - 1] += np.uint32(length << 4)
+        return number
+    runs[begin + number] = np.uint32(length << 4 | taken)
+    return number + 1

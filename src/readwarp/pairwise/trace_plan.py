@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from numpy import ndarray
 
+from readwarp.device.cuda_launch import WARP
 from readwarp.device.cuda_scan import device_bytes as scan_bytes
 from readwarp.device.memory import rounded
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
@@ -19,7 +20,6 @@ from readwarp.pairwise.scalar import LOCAL
 PAD, OUTSIDE = 6, 7  # codes: a column that the query does not have, a row that the target does not have
 LETTERS = 6  # codes 0 to 5: A C G T, N, and the N of the reference
 
-WARP = 32
 GROUPS = (1, 2, 3, 4, 5, 6, 8, 10, 16, 32)  # threads per pair
 STEP = {1: 169, 2: 303, 4: 568}  # by words of eight diagonals per thread: instructions of a step on sm_90
 FULL = 1024  # warps that keep a large card busy: fewer take as long
@@ -95,13 +95,11 @@ def shape_table(pairs: int) -> ndarray:
     return table
 
 
-def planned(
-    pairs: Pairs, costs: Costs, mode: int, ends: Ends, reached: ndarray, strays: ndarray, room: int, simulated: bool
-) -> Plan:
+def planned(pairs: Pairs, costs: Costs, mode: int, ends: Ends, reached: ndarray, strays: ndarray, room: int) -> Plan:
     """How to trace pairs whose bands are at most WIDEST wide.
 
     reached: scores without the bonus for the query's end; strays: int64 [p, 2], see `cpu.strays_of`. Directions of a
-    launch take `room` bytes or one warp. In the simulator a group is a warp.
+    launch take `room` bytes or one warp.
     """
     columns, target_stop = ends.query_stop.astype(np.int64), ends.target_stop.astype(np.int64)
     first = np.maximum(target_stop - columns - strays[:, 0], 0)
@@ -120,7 +118,7 @@ def planned(
             reached[slots],
         )
     )
-    warps, launches = _launches(shapes[slots], rows[slots], room, simulated)
+    warps, launches = _launches(shapes[slots], rows[slots], room)
     return Plan(starts, geometry.astype(np.int32), warps, launches, max(1, int(most.sum())))
 
 
@@ -132,15 +130,14 @@ def most_runs(columns: ndarray, target_stop: ndarray, reached: ndarray, costs: C
     return np.minimum(2 * gaps + 1, columns + target_stop)
 
 
-def _launches(shapes: ndarray, rows: ndarray, room: int, simulated: bool) -> tuple[ndarray, tuple[Launch, ...]]:
+def _launches(shapes: ndarray, rows: ndarray, room: int) -> tuple[ndarray, tuple[Launch, ...]]:
     """(warps, launches) of slots with these shapes and rows."""
     warps, launches = [np.zeros((0, 2), np.int64)], []
     number = 0
     for shape in np.unique(shapes).tolist():
         words, group = divmod(shape, 100)
         begin, stop = np.searchsorted(shapes, (shape, shape + 1)).tolist()
-        each = 1 if simulated else WARP // group
-        stride = words * (group if simulated else WARP)
+        each, stride = WARP // group, words * WARP
         steps = np.maximum.reduceat(rows[begin:stop], np.arange(0, stop - begin, each)) + group - 1
         for low, high in _cuts(steps * stride, room // 4):
             sizes = steps[low:high] * stride

@@ -20,12 +20,14 @@ from readwarp.align.chain.scalar import (
     START,
     STOP,
     STRAND,
-    is_before,
-    is_kept,
+    contig_end,
+    insert,
+    keep,
     link,
     query_of,
     reference_of,
     strand_of,
+    trace_back,
 )
 from readwarp.batches import Chains, ReadBatch, SeedHits
 from readwarp.config import ChainParameters, SeedParameters
@@ -85,19 +87,6 @@ def chain_reads(
     )  # fmt: skip
     if lane == 0:
         found[read] = keep(best, number, length, drop)
-
-
-@cuda.jit(device=True)
-def contig_end(contig_offsets, reference):
-    """The end of the contig that holds a reference position."""
-    low, high = 0, contig_offsets.size - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if contig_offsets[middle] <= reference:
-            low = middle + 1
-        else:
-            high = middle
-    return contig_offsets[low]
 
 
 @cuda.jit(device=True)
@@ -166,16 +155,7 @@ def trace_chains(anchors, k, scores, parents, best, found, lane, cells):
             break
         cuda.syncthreads()
         if lane == 0:
-            first, size, score = last, 1, scores[last]
-            scores[last] = -score
-            while parents[first] >= 0 and scores[parents[first]] > 0:
-                first = parents[first]
-                scores[first] = -scores[first]
-                size += 1
-            if parents[first] >= 0:
-                score += scores[parents[first]]  # what the chain it branches off had there
-            if score >= k:
-                found = insert(best, found, score, anchors[first], anchors[last], size, k)
+            found = trace_back(anchors, k, scores, parents, best, found, last)
         cuda.syncthreads()
     cuda.syncthreads()
     return found
@@ -197,46 +177,6 @@ def best_end(scores, size, lane, cells):
         cuda.atomic.min(cells, 1, at)
     cuda.syncthreads()
     return cells[1]
-
-
-@cuda.jit(device=True)
-def insert(best, found, score, first, last, size, k):
-    """The chain from anchor `first` to anchor `last` into its place among the best; returns how many there are."""
-    strand, start, query = strand_of(first), reference_of(first), query_of(first)
-    row = found
-    while row > 0 and is_before(
-        score, strand, start, query,
-        best[row - 1, SCORE], best[row - 1, STRAND], best[row - 1, START], best[row - 1, QUERY_START],
-    ):  # fmt: skip
-        row -= 1
-    if row == best.shape[0]:
-        return found
-    for other in range(min(found, best.shape[0] - 1), row, -1):
-        copy_row(best, other - 1, other)
-    best[row, SCORE], best[row, STRAND], best[row, ANCHORS] = score, strand, size
-    best[row, START], best[row, STOP] = start, reference_of(last) + k
-    best[row, QUERY_START], best[row, QUERY_STOP] = query, query_of(last) + k
-    return min(found + 1, best.shape[0])
-
-
-@cuda.jit(device=True)
-def keep(best, found, length, drop):
-    """Leave out chains far below the best one that share its part of the read; returns how many remain."""
-    kept = min(found, 1)
-    for row in range(1, found):
-        if is_kept(
-            best[row, SCORE], best[row, STRAND], best[row, QUERY_START], best[row, QUERY_STOP],
-            best[0, SCORE], best[0, STRAND], best[0, QUERY_START], best[0, QUERY_STOP], length, drop,
-        ):  # fmt: skip
-            copy_row(best, row, kept)
-            kept += 1
-    return kept
-
-
-@cuda.jit(device=True)
-def copy_row(rows, source, target):
-    for column in range(COLUMNS):
-        rows[target, column] = rows[source, column]
 
 
 @cuda_kernel

@@ -26,13 +26,12 @@ log10 P = 0; a haplotype without bases is a ValueError.
 
 What is promised: a value has the same bits for any set and order of pairs, any vector width, any number of threads, on
 CPU and CUDA. Each cell's five fma are IEEE operations in one order (`lanes`), the last row is summed from column 1 on,
-float64 begins by one rule on either side (`scalar.is_enough`), and logarithms are the host's. The CPU's own promise is
-tested bit for bit; CUDA against CPU bit for bit on a card, and to 1e-5 in the simulator, which has no fma.
+float64 begins by one rule on either side (`scalar.is_enough`), and logarithms are the host's.
 
 Status: OK; TOO_LONG where CUDA has no shape for the pair, and the host computed it; OVERFLOW where the value was made
 in logarithms, on either side. Each comes with a value as good as the others.
 
-    scalar.py  rules     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py, cuda_sums.py, cuda_twins.py  CUDA
+    scalar.py  rules     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py, cuda_sums.py  CUDA
     pairs.py   what is computed, in which precision     logarithms.py  the last resort
     penalties.py  gaps by context     api.py  pair_hmm()
 """

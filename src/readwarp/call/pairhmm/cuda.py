@@ -16,7 +16,6 @@ from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows, cpu
 from readwarp.call.pairhmm.cuda_sums import BLOCK, fill_tables, find_small, sum_kernel
-from readwarp.call.pairhmm.cuda_twins import WARP
 from readwarp.call.pairhmm.pairs import (
     PROBABILITY,
     Pass,
@@ -30,7 +29,7 @@ from readwarp.call.pairhmm.pairs import (
 )
 from readwarp.call.pairhmm.scalar import COLUMNS
 from readwarp.device.arrays import is_on_card
-from readwarp.device.backend import is_simulated
+from readwarp.device.cuda_launch import WARP
 from readwarp.device.memory import Workspace, current
 from readwarp.ragged import offsets_of, ranges
 
@@ -140,8 +139,7 @@ def run(
     if not launches.shapes:
         return np.zeros(len(places))
     narrow, wide = (workspace.empty((rows[0].size, COLUMNS), dtype) for dtype in (np.float32, np.float64))
-    threads = 8 if is_simulated() else WARP
-    fill_tables[row_offsets.size - 1, threads, workspace.stream](
+    fill_tables[row_offsets.size - 1, WARP, workspace.stream](
         *rows, workspace.upload(row_offsets), workspace.upload(PROBABILITY), narrow, wide
     )
     work = [workspace.upload(x) for x in (places.astype(np.int32), launches.segments, launches.chosen)]
@@ -158,8 +156,7 @@ def run(
 
 
 def launch_sums(stream: Any, launch: int, shape: Shape, bases: Any, tables: Any, haplotypes: Any, work: Any) -> None:
-    block = WARP if is_simulated() else BLOCK
-    sum_kernel(shape.rows, shape.bytes_each)[-(-shape.room * shape.group // block), block, stream](
+    sum_kernel(shape.rows, shape.bytes_each)[-(-shape.room * shape.group // BLOCK), BLOCK, stream](
         bases, tables, haplotypes, np.int32(launch), np.int32(shape.group), *work
     )
 

@@ -15,11 +15,9 @@ from readwarp.call.pairhmm.cuda import MARGIN, launches_of, run, with_host
 from readwarp.call.pairhmm.pairs import Items, Sums, by_logarithms, solve
 from readwarp.call.pairhmm.scalar import UNKNOWN
 from readwarp.device.arrays import is_on_card
-from readwarp.device.backend import is_simulated
+from readwarp.device.cuda_launch import THREADS, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
-
-THREADS = 8 if is_simulated() else 128
 
 
 def log_likelihoods_given(
@@ -60,8 +58,7 @@ def with_margins(bases: Any, offsets: ndarray, workspace: Workspace) -> tuple[An
     number, widest = offsets.size - 1, int(np.diff(offsets).max(initial=0))
     out = workspace.empty(2 * MARGIN + widest + bases.size, np.uint8)
     known = workspace.upload(np.ones(number, np.uint8))
-    blocks = max(1, -(-out.size // THREADS))
-    copy_between[blocks, THREADS, workspace.stream](bases, MARGIN, out)
+    copy_between[threads_for(out.size, workspace)](bases, MARGIN, out)
     if number and bases.size:
         find_unknown[number, THREADS, workspace.stream](bases, workspace.upload(offsets), known)
     return out, workspace.download(known)[0].astype(bool)

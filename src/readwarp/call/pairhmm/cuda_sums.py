@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.call.pairhmm.cuda_twins import ALIGNMENT, WARP, fused, handed
 from readwarp.call.pairhmm.scalar import (
     DELETED,
     DELETION_STAYS,
@@ -39,6 +38,8 @@ from readwarp.call.pairhmm.scalar import (
     is_enough,
     row_constants,
 )
+from readwarp.device.cuda_launch import WARP
+from readwarp.device.instructions import handed
 from readwarp.device.jit import cuda, cuda_kernel
 
 READ, LENGTH, HAPLOTYPE, SIZE, AGAIN = range(5)  # columns of places
@@ -107,7 +108,7 @@ def sum_kernel(rows: int, bytes_each: int) -> Any:
         pair = chosen[begin + min(slot, np.int32(count - 1))]
         size, read, haplotype = places[pair, SIZE], places[pair, READ], np.uint32(places[pair, HAPLOTYPE])
         first, zero, one = number(scale / size), number(0), number(1)
-        profile = cuda.shared.array(room, number, alignment=ALIGNMENT)
+        profile = cuda.shared.array(room, number, alignment=16)
         inserted, deleted = cuda.local.array(rows, number), cuda.local.array(rows, number)
         x_stays, y_stays = cuda.local.array(rows, number), cuda.local.array(rows, number)
         floor, before = cuda.local.array(rows, number), cuda.local.array(rows, number)
@@ -141,12 +142,12 @@ def sum_kernel(rows: int, bytes_each: int) -> Any:
                 at = symbol * np.uint32(symbol_step) + own * np.uint32(width)
                 for k in range(rows):  # all of M before any T: the registers of `before` are then free for T
                     emission = profile[at + np.uint32(k // width * row_step + k % width)]
-                    M[k] = fused(emission, before[k], floor[k])
+                    M[k] = cuda.fma(emission, before[k], floor[k])
                 for k in range(rows):
                     before[k] = T
-                    T = fused(Y[k], deleted[k], fused(X, inserted[k], M[k]))
-                    X = fused(X, x_stays[k], M[k])
-                    Y[k] = fused(Y[k], y_stays[k], M[k])
+                    T = cuda.fma(Y[k], deleted[k], cuda.fma(X, inserted[k], M[k]))
+                    X = cuda.fma(X, x_stays[k], M[k])
+                    Y[k] = cuda.fma(Y[k], y_stays[k], M[k])
                 if place < behind:
                     total += T
             symbol, place = following, np.uint32(place + np.uint32(1))

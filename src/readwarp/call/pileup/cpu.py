@@ -3,9 +3,9 @@
 import numpy as np
 
 from readwarp.batches import AlignedReads, Pileup
-from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
+from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.events import assemble, new_events
-from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, rotated
+from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, moved_left
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 
@@ -77,15 +77,8 @@ def count_bases(
 def shift_events(reference, start, bases, event_position, event_length, event_query, event_shift):
     """Move each event left while the base before it equals its last base."""
     for event in range(event_position.size):
-        anchor, length, shift = event_position[event] - start, np.int64(event_length[event]), 0
-        if length == 0:
-            continue
-        while shift < MAX_SHIFT and anchor > 0:
-            if length < 0:
-                last = reference[anchor - length] if anchor - length < reference.size else 4
-            else:
-                last = bases[event_query[event] + rotated(length - 1, shift, length)]
-            if reference[anchor] > 3 or reference[anchor] != last:
-                break
-            anchor, shift = anchor - 1, shift + 1
-        event_position[event], event_shift[event] = anchor + start, shift
+        length = np.int64(event_length[event])
+        if length != 0:
+            event_position[event], event_shift[event] = moved_left(
+                reference, start, bases, event_position[event], length, event_query[event]
+            )

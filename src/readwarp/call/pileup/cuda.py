@@ -8,15 +8,15 @@ moves events left, one thread each.
 import numpy as np
 
 from readwarp.batches import AlignedReads, Pileup
-from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
+from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.events import Events, assemble, new_events
-from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, rotated
+from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, moved_left
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
+from readwarp.device.cuda_launch import threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 
-BLOCK = 128  # threads
 COLUMNS = ("position", "reference_stop", "flag", "cigar", "cigar_offsets", "bases", "qualities", "read_offsets")
 
 
@@ -32,7 +32,7 @@ def count_window(
         there, events = backend.to_device(reads, *COLUMNS), backend.to_device(host_events)
         counts, quality_sums = workspace.empty(shape, np.int32), workspace.empty(shape, np.int32)
         reach = workspace.upload(np.maximum.accumulate(reads.reference_stop))
-        count_bases[-(-(stop - start) // BLOCK), BLOCK, workspace.stream](
+        count_bases[threads_for(stop - start, workspace)](
             *(there.position, there.reference_stop, reach, there.flag, there.cigar, there.cigar_offsets),
             *(there.bases, there.qualities, there.read_offsets),
             *(start, stop, parameters.min_base_quality, parameters.max_depth),
@@ -40,7 +40,7 @@ def count_window(
         )
         moving = (events.position, events.length, events.query, events.shift)
         if host_events.length.size:
-            shift_events[-(-host_events.length.size // BLOCK), BLOCK, workspace.stream](
+            shift_events[threads_for(host_events.length.size, workspace)](
                 workspace.upload(reference), start, there.bases, *moving
             )
         counts, quality_sums, *moved = workspace.download(counts, quality_sums, *moving)
@@ -114,14 +114,6 @@ def shift_events(reference, start, bases, event_position, event_length, event_qu
     event = cuda.grid(1)
     if event >= event_position.size or event_length[event] == 0:
         return
-    anchor, length, shift = event_position[event] - start, np.int64(event_length[event]), 0
-    while shift < MAX_SHIFT and anchor > 0:
-        last = 4
-        if length > 0:
-            last = bases[event_query[event] + rotated(length - 1, shift, length)]
-        elif anchor - length < reference.size:
-            last = reference[anchor - length]
-        if reference[anchor] > 3 or reference[anchor] != last:
-            break
-        anchor, shift = anchor - 1, shift + 1
-    event_position[event], event_shift[event] = anchor + start, shift
+    event_position[event], event_shift[event] = moved_left(
+        reference, start, bases, event_position[event], np.int64(event_length[event]), event_query[event]
+    )
