@@ -153,7 +153,7 @@ def test_deep_windows_are_cut(made, tmp_path):
 
 
 def test_cuda_gives_the_same_bytes(tmp_path):
-    """Pileup and PairHMM; as little as has a deletion in a region and a substitution outside, for the simulator."""
+    """Pileup and PairHMM on as little as has a deletion in a region and a substitution outside."""
     sequence = random_sequence(110, seed=5)
     variants = [(30, sequence[30:33], sequence[30]), (80, sequence[80], "ACGT"["ACGT".index(sequence[80]) - 1])]
     reads = tiled([variants], sequence, step=9, length=32)
