@@ -97,9 +97,9 @@ def _build(capability: int, folder: Path, kernels: Sequence[Kernel]) -> None:
         source, cubin = _file(folder, kernel, "ptx"), _file(folder, kernel, "cubin")
         limit = re.search(rf"^{LIMIT}(\d+)", source.read_text(), re.MULTILINE)
         options = ["-v", f"-arch=sm_{capability}", *([f"-maxrregcount={limit[1]}"] if limit else [])]
-        _file(folder, kernel, "txt").write_text(_run([_tool("ptxas"), *options, str(source), "-o", str(cubin)]).stderr)
+        _file(folder, kernel, "txt").write_text(run_tool("ptxas", *options, str(source), "-o", str(cubin)).stderr)
         unfinished = _file(folder, kernel, "part")
-        unfinished.write_text(_run([_tool("nvdisasm"), "-c", str(cubin)]).stdout)
+        unfinished.write_text(run_tool("nvdisasm", "-c", str(cubin)).stdout)
         unfinished.replace(_file(folder, kernel, "sass"))
 
 
@@ -154,6 +154,11 @@ def types_of(arguments: str) -> tuple[Any, ...]:
         element = numba.from_dtype(np.dtype(code))
         found.append(numba.types.Array(element, axes.count(",") + 1, "C") if bracket else element)
     return tuple(found)
+
+
+def run_tool(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """ptxas or nvdisasm. Ends the program when it fails."""
+    return _run([_tool(name), *arguments])
 
 
 def _tool(name: str) -> str:

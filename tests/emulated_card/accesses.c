@@ -9,12 +9,12 @@ halves or quarters of a warp (CUDA C++ Programming Guide, "Shared Memory" of eac
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SECTOR = 32, BANKS = 32, BANK = 4 };
+enum { SECTOR = 32, LINE = 128, BANKS = 32, BANK = 4 };
 
 /* Global memory by kind (READ, WRITE, ATOMIC); Python's twin is in counted.py. */
 typedef struct {
   uint64_t requests, threads; /* accesses of warps, and of their threads */
-  uint64_t sectors;
+  uint64_t lines, sectors;      /* of 128 and 32 bytes, summed over requests */
   uint64_t of_blocks, of_launch; /* sectors that the block, the launch touches for the first time */
 } Traffic;
 
@@ -63,17 +63,20 @@ static uint32_t with(uint64_t *list, uint32_t known, uint64_t number) {
 
 static void count_global(const Warp *w, const Launch *l, const uint64_t *address, uint32_t mask, uint32_t kind) {
   Traffic *traffic = &now.global[kind];
-  uint64_t touched[WARP];
-  uint32_t sectors = 0, block = 1 + w->block_index[0] + l->grid[0] * (w->block_index[1] + l->grid[1] * w->block_index[2]);
+  uint64_t touched[WARP], lines_touched[WARP];
+  uint32_t sectors = 0, lines = 0, block = 1 + w->block_index[0] + l->grid[0] * (w->block_index[1] + l->grid[1] * w->block_index[2]);
   for (int lane = 0; lane < WARP; lane++)
-    if (mask >> lane & 1) sectors = with(touched, sectors, address[lane] / SECTOR); /* aligned: never in two */
+    if (mask >> lane & 1) { /* aligned: never in two */
+      sectors = with(touched, sectors, address[lane] / SECTOR);
+      lines = with(lines_touched, lines, address[lane] / LINE);
+    }
   for (uint32_t i = 0; i < sectors; i++) {
     SectorShadow *s = sector_shadow(l->card, touched[i] * SECTOR);
     traffic->of_launch += s->launch != (uint32_t)l->number;
     traffic->of_blocks += s->launch != (uint32_t)l->number || s->block != block;
     *s = (SectorShadow){(uint32_t)l->number, block};
   }
-  traffic->requests++, traffic->threads += (uint32_t)__builtin_popcount(mask), traffic->sectors += sectors;
+  traffic->requests++, traffic->threads += (uint32_t)__builtin_popcount(mask), traffic->lines += lines, traffic->sectors += sectors;
 }
 
 /* Passes of some threads: different words in the fullest bank; atomics at one word wait for each other too. */

@@ -14,11 +14,12 @@ MOST = 256  # taken at once
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Accesses to global memory of one kind; sectors have 32 bytes."""
+    """Accesses to global memory of one kind."""
 
     requests: int  # by warps
     threads: int
-    sectors: int
+    lines: int  # of 128 bytes, summed over requests
+    sectors: int  # of 32 bytes, likewise
     of_blocks: int  # sectors that a block touches for the first time, summed
     of_launch: int  # sectors that the launch touches for the first time
 

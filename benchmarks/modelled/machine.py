@@ -1,0 +1,156 @@
+"""Machine code of a PTX text whose instructions know their line of PTX, as blocks without jumps.
+
+ptxas keeps the lines that `.loc` names (-lineinfo) and makes the same code with them as without (a test holds it to
+that); nvdisasm -g prints them between the instructions.
+"""
+
+import hashlib
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compiled.compile import run_tool
+from compiled.listing import INSTRUCTION, JUMP, Instruction
+
+LINE = re.compile(r'\s*//## File "[^"]*", line (\d+)')
+LABEL = re.compile(r"(\.L_x?_?\d+|\$__internal\S+):")
+CALLED = re.compile(r"`\((\$__internal[^)]*)\)")
+ENDS = ("BRA", "EXIT", "RET", "CALL")
+UNKNOWN = ("BRX", "JMX", "JMP")
+
+
+@dataclass(slots=True)
+class Block:
+    """Instructions of which all run when the first does."""
+
+    instructions: list[tuple[Instruction, int]] = field(default_factory=list)  # and its line of the PTX, 0: none
+    following: list[int] = field(default_factory=list)  # blocks
+    ends: bool = False  # threads may end here, or return from what was called
+    calls: int = -1  # block that is called, and returns
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    registers: int
+    shared: int  # bytes per block of threads, without what a launch adds
+    blocks: list[Block]  # the first is where a kernel begins
+
+
+def assembled(ptx: str, folder: Path) -> Machine:
+    """The machine code of a PTX text with one kernel, for the card that it names; kept in the folder."""
+    key = hashlib.sha256(ptx.encode()).hexdigest()[:24]
+    listing, said = folder / f"{key}.sass", folder / f"{key}.txt"
+    if not listing.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        text, messages = disassembled(with_lines(ptx), "-lineinfo")
+        said.write_text(messages)
+        listing.write_text(text)
+    facts = said.read_text()
+    registers, shared = re.search(r"Used (\d+) registers", facts), re.search(r"(\d+) bytes smem", facts)
+    if not registers:
+        raise LookupError(f"ptxas says no registers: {facts}")
+    return Machine(int(registers[1]), int(shared[1]) if shared else 0, read(listing.read_text()))
+
+
+def disassembled(ptx: str, *options: str) -> tuple[str, str]:
+    """The listing, and what ptxas says of registers and memory."""
+    target = re.search(r"^\.target\s+(sm_\w+)", ptx, re.MULTILINE)
+    if not target:
+        raise LookupError("PTX without a target")
+    with tempfile.TemporaryDirectory() as scratch:
+        source, cubin = Path(scratch) / "kernel.ptx", Path(scratch) / "kernel.cubin"
+        source.write_text(ptx)
+        messages = run_tool("ptxas", "-v", f"-arch={target[1]}", *options, str(source), "-o", str(cubin)).stderr
+        return run_tool("nvdisasm", "-c", "-g", str(cubin)).stdout, messages
+
+
+def with_lines(ptx: str) -> str:
+    """The text with a `.loc` before each instruction of its kernel, which names the line that it had."""
+    made, is_body, has_begun = [], False, False
+    for number, line in enumerate(ptx.split("\n"), 1):
+        text = line.strip()
+        has_begun |= re.match(r"(\.visible\s+)?\.entry\b", text) is not None
+        if is_body and text == "}":
+            is_body = has_begun = False
+        if is_body and text and (text[0] == "@" or text[0].isalpha() or text.startswith("{ ")):
+            made.append(f".loc 1 {number} 0")
+        made.append(line)
+        is_body |= has_begun and text == "{"
+        if text.startswith(".address_size"):
+            made.append('.file 1 "kernel.ptx"')
+    return "\n".join(made)
+
+
+def read(text: str) -> list[Block]:
+    """Blocks of a listing with lines. Raises LookupError for jumps whose aim it does not show."""
+    blocks, begins, jumps, line = [Block()], {}, [], 0
+    for row in text.splitlines():
+        if label := LABEL.match(row):
+            if blocks[-1].instructions:
+                _begin(blocks)
+            begins[label[1]] = len(blocks) - 1
+            line = 0 if label[1].startswith("$") else line
+        elif here := LINE.match(row):
+            line = int(here[1])
+        elif code := INSTRUCTION.match(row):
+            instruction = Instruction(*(part or "" for part in code.groups()))
+            blocks[-1].instructions.append((instruction, line))
+            if instruction.opcode in UNKNOWN:
+                raise LookupError(f"a jump that is not known: {row.strip()}")
+            if instruction.opcode in ENDS and not _is_rare(instruction):
+                jumps.append((len(blocks) - 1, instruction))
+                _begin(blocks, follows=_may_pass(instruction))
+    for number, instruction in jumps:
+        _add_jump(blocks[number], instruction, begins)
+    return _reached(blocks)
+
+
+def _begin(blocks: list[Block], follows: bool = True) -> None:
+    if follows:
+        blocks[-1].following.append(len(blocks))
+    blocks.append(Block())
+
+
+def _is_rare(instruction: Instruction) -> bool:
+    """Out of the way to shuffles for threads that have parted: these have not, or the result would be undefined."""
+    return instruction.opcode == "BRA" and instruction.modifiers.startswith((".DIV", ".CONV"))
+
+
+def _may_pass(instruction: Instruction) -> bool:
+    """Some thread may go on behind it."""
+    is_conditional = bool(instruction.predicate) or (
+        instruction.opcode == "BRA" and not instruction.operands.startswith("`")
+    )
+    return is_conditional or instruction.opcode == "CALL"
+
+
+def _add_jump(block: Block, instruction: Instruction, begins: dict[str, int]) -> None:
+    if instruction.opcode in ("EXIT", "RET"):
+        block.ends = True
+    elif instruction.opcode == "CALL":
+        called = CALLED.search(instruction.operands)
+        if not called or instruction.predicate:
+            raise LookupError(f"a call that is not known: {instruction}")
+        block.calls = begins[called[1]]
+    else:
+        aim = JUMP.search(instruction.operands)
+        if not aim:
+            raise LookupError(f"a jump that is not known: {instruction}")
+        block.following.append(begins[aim[1]])
+
+
+def _reached(blocks: list[Block]) -> list[Block]:
+    """Those that the first leads to, with their numbers made anew."""
+    found, new = [0], {0: 0}
+    for number in found:
+        block = blocks[number]
+        for aim in (*block.following, *([block.calls] if block.calls >= 0 else [])):
+            if aim not in new:
+                new[aim] = len(found)
+                found.append(aim)
+    kept = [blocks[number] for number in found]
+    for block in kept:
+        block.following = [new[aim] for aim in block.following]
+        block.calls = new.get(block.calls, -1)
+    return kept
