@@ -16,7 +16,8 @@ from inline_ptx import ALL, Operation, differences
 pytestmark = pytest.mark.gpu
 SPREAD = 512  # random values beside the edges
 EDGES = [0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 255, 256, ALL, ALL - 1, 0x8000, 0x7FFF, 0x80008000,
-         0x80000000, 0x7FFFFFFF, 1 << 63, (1 << 63) - 1, 0xFFFF, 0xFFFFFFFF, 0x5555555555555555, 0xFEDCBA9876543210]  # fmt: skip
+         0x80000000, 0x7FFFFFFF, 1 << 63, (1 << 63) - 1, 0xFFFF, 0xFFFFFFFF, 0x5555555555555555,
+         0xFEDCBA9876543210]  # fmt: skip
 COMPARISONS = {
     "eq": int.__eq__,
     "ne": int.__ne__,

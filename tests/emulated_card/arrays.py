@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from emulated_card.ptx import Instruction, KernelText, UnknownPtx
 
 DATA, SHAPE = 4, 5  # parameters of an array, from its first on
-CARRIES = {"add": (1, 2), "sub": (1,), "mov": (1,), "cvta": (1,), "selp": (1, 2), "mad": (3,), "max": (1, 2), "min": (1, 2)}
+CARRIES = {  # operands whose origin the result has; `or` adds to what is aligned
+    "add": (1, 2), "or": (1, 2), "sub": (1,), "mov": (1,), "cvt": (1,), "cvta": (1,), "selp": (1, 2), "mad": (3,),
+    "max": (1, 2), "min": (1, 2),
+}  # fmt: skip
 Origins = frozenset[int | str]  # numbers of arrays, symbols of shared and local memory
 
 

@@ -27,6 +27,7 @@ struct Warp {
 static_assert(offsetof(Warp, alive) == 24 && offsetof(Warp, block_index) == 28, "layout.py");
 static_assert(offsetof(Warp, frame) == 40 && offsetof(Warp, counts) == 64 && offsetof(Warp, shared_size) == 72, "layout.py");
 static_assert(offsetof(Launch, grid) == 8 && offsetof(Launch, parameters) == 48, "layout.py");
+static_assert(offsetof(Launch, block) == 20 && offsetof(Launch, dynamic_shared) == 32, "layout.py");
 static_assert(offsetof(Launch, low) == 56 && offsetof(Launch, high) == 568 && offsetof(Launch, flags) == 1080, "layout.py");
 
 enum { SHARED_BASE = 256, THREAD_INDEX = 384 /* bytes of a frame before its registers */ };

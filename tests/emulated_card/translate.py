@@ -6,6 +6,8 @@ threads alone. Where threads part at a branch, or have to wait for others, the f
 execute.c, which lets the threads at the lowest block go on, so that they meet again where paths join.
 """
 
+import re
+
 from emulated_card import layout
 from emulated_card.arrays import ArrayParameter, Origins, array_parameters, origins, parameter_of
 from emulated_card.operations import OPERATIONS, Source
@@ -15,9 +17,23 @@ from emulated_card.writer import FULL, INDEX, WARP, Writer, bits_of, splat, vect
 ATOMICS = {"add": 0, "max": 1, "min": 2, "exch": 3, "cas": 4, "and": 5, "or": 6, "xor": 7}
 SHUFFLES = {"up": 0, "down": 1, "bfly": 2, "idx": 3}
 REDUCTIONS = {"add": 0, "max": 1, "min": 2, "and": 5, "or": 6, "xor": 7}
-VOTES = {"all": 0, "any": 1, "ballot": 2, "uni": 3}
 READ, WRITE, ATOMIC = range(3)
+FORMS = {  # those that are known of the instructions that are done here, by their base name
+    "mov": r"mov\.([busf](16|32|64)|pred)",
+    "cvta": r"cvta(\.to)?\.(global|shared|local)\.u64",
+    "ld": r"ld(\.[\w:]+)*\.[busf](8|16|32|64)",
+    "st": r"st(\.[\w:]+)*\.[busf](8|16|32|64)",
+    **{name: rf"{name}(\.[\w:]+)*\.({'|'.join(ATOMICS)})\.[bus](32|64)" for name in ("atom", "red")},
+    "shfl": rf"shfl\.sync\.({'|'.join(SHUFFLES)})\.b32",
+    "redux": r"redux\.sync\.((add|max|min)\.[us]32|(and|or|xor)\.b32)",
+    "vote": r"vote\.sync\.((all|any|uni)\.pred|ballot\.b32)",
+    "activemask": r"activemask\.b32",
+    "bar": r"bar\.warp\.sync",
+    "membar": r"membar\.\w+",
+    "fence": r"fence(\.\w+)+",
+}
 LINE_BITS = 24  # of what tells an access: its line, above it the kind, then the bytes
+SPACES = ("global", "shared", "local")
 BUFFERS = 4  # vectors of 64 bits that are handed to execute.c
 
 
@@ -82,7 +98,7 @@ class Translation:
 
     def _is_end(self, instruction: Instruction, block: Block) -> bool:
         """Writes the end of the block where the instruction is one."""
-        w, following = self.writer, block.number + 1
+        following = block.number + 1
         if instruction.base == "bra":
             target = self.kernel.labels[instruction.operands[0]]
             if instruction.guard:
@@ -222,6 +238,8 @@ class Translation:
             return w.made(f"load {vector('i32')}, ptr {place}, align 64")
         if name == "%laneid":
             return INDEX
+        if name == "%dynamic_smem_size":
+            return w.spread("i32", w.field("%launch", layout.DYNAMIC_SHARED, "i32"))
         scalars = {"%ctaid": ("%warp", layout.BLOCK_INDEX), "%nctaid": ("%launch", layout.GRID)}
         scalars["%ntid"] = ("%launch", layout.BLOCK)
         if register in scalars and number >= 0:
@@ -244,14 +262,22 @@ class Translation:
     # Instructions.
 
     def _instruction(self, instruction: Instruction) -> None:
+        try:
+            self._written_out(instruction)
+        except UnknownPtx as error:
+            is_told = str(error).startswith("line ")
+            told = str(error) if is_told else f"line {instruction.line}: {instruction.name}: {error}"
+            raise UnknownPtx(told) from None
+
+    def _written_out(self, instruction: Instruction) -> None:
         base = instruction.base
         if base in OPERATIONS:
             source = Source(instruction, self.writer, self._value)
             value = OPERATIONS[base](source)
             is_signed = base == "cvt" and instruction.parts[-2][0] == "s"  # a register that has more bits gets the sign
             self._set(instruction.operands[0], value, _result_kind(instruction, source), instruction.guard, is_signed)
-        elif handler := getattr(self, f"_do_{base}", None):
-            handler(instruction)
+        elif base in FORMS and re.fullmatch(FORMS[base], instruction.name):
+            getattr(self, f"_do_{base}")(instruction)
         else:
             raise UnknownPtx(f"line {instruction.line}: {instruction.name} is not known to the emulated card")
 
@@ -274,8 +300,7 @@ class Translation:
             self._set(first, self._value(second, kind), kind, i.guard)
 
     def _do_cvta(self, i: Instruction) -> None:
-        if any(space in i.parts for space in ("shared", "local", "const")):
-            raise UnknownPtx(f"line {i.line}: a generic address of {i.parts[-2]} memory")
+        """Generic addresses are those of their space: `origins` tells which that is."""
         self._set(i.operands[0], self._value(i.operands[1], "i64"), "i64", i.guard)
 
     def _do_ld(self, i: Instruction) -> None:
@@ -309,28 +334,25 @@ class Translation:
 
     def _atomic(self, i: Instruction, result: str, operands: tuple[str, ...]) -> None:
         """Done by execute.c, a thread after the other."""
-        name = next((part for part in i.parts if part in ATOMICS), None)
-        if name is None or i.parts[-1].startswith("f"):
-            raise UnknownPtx(f"line {i.line}: {i.name} is not known to the emulated card")
-        w, bits = self.writer, BITS[i.parts[-1]]
+        w, name, bits = self.writer, i.parts[-2], BITS[i.parts[-1]]
         mask, kind = self._access(i, operands[0], ATOMIC, 1), f"i{bits}"
         for number, operand in enumerate(operands[1:], 1):
             wide = w.resized(self._value(operand, kind), kind, "i64", i.parts[-1].startswith("s"))
             w.put(f"store {vector('i64')} {wide}, ptr %buffer{number}, align 64")
         code = ATOMICS[name] | (16 if i.parts[-1].startswith("s") else 0)
         buffers = [("ptr", f"%buffer{number}") for number in range(BUFFERS)]
-        w.called("card_atomic", "void", ("ptr", "%launch"), ("i32", mask), ("i32", str(code)), ("i32", str(bits)), *buffers)
+        what = ("i32", mask), ("i32", str(code)), ("i32", str(bits))
+        w.called("card_atomic", "void", ("ptr", "%launch"), *what, *buffers)
         value = w.made(f"load {vector('i64')}, ptr %buffer3, align 64")
         self._set(result, value, "i64", i.guard)
 
     def _access(self, i: Instruction, operand: str, kind: int, width: int) -> str:
         """Host addresses into buffer 0; the mask of threads whose access is allowed."""
         w, size = self.writer, BITS[i.parts[-1]] // 8
-        space = next((part for part in i.parts if part in ("global", "shared", "local")), "generic")
         mask, address = self.mask, self._address(operand)
         if i.guard:
             mask = w.made(f"and i32 {mask}, {w.mask_bits(self._predicate(i.guard))}")
-        low, high, host, array = self._bounds(operand, space, kind)
+        low, high, host, array, space = self._bounds(operand, kind)
         end = w.two("add", "i64", address, splat("i64", size * width))
         wrong = w.two("or", "i1", w.compare("ult", "i64", address, low), w.compare("ugt", "i64", end, high))
         if size * width > 1:
@@ -338,9 +360,9 @@ class Translation:
             wrong = w.two("or", "i1", wrong, w.compare("ne", "i64", odd, splat("i64", 0)))
         bad = w.made(f"and i32 {w.mask_bits(wrong)}, {mask}")
         w.put(f"store {vector('i64')} {w.two('add', 'i64', address, host)}, ptr %buffer0, align 64")
-        return self._checked(i, mask, bad, array, (kind, size * width, space))
+        return self._checked(i, mask, bad, array, (kind, size * width, SPACES.index(space)))
 
-    def _checked(self, i: Instruction, mask: str, bad: str, array: int, what: tuple[int, int, str]) -> str:
+    def _checked(self, i: Instruction, mask: str, bad: str, array: int, what: tuple[int, int, int]) -> str:
         """Where something is wrong, or checks are on, checks.c says who may go on."""
         w, (kind, size, space) = self.writer, what
         slow, done = w.name()[1:], w.name()[1:]
@@ -350,10 +372,9 @@ class Translation:
         w.branch(w.made(f"icmp eq i32 {w.made(f'or i32 {bad}, %flags')}, 0"), done, slow)
         w.label(slow)
         told = i.line | kind << LINE_BITS | size << (LINE_BITS + 2)
-        spaces = {"global": 0, "shared": 1, "local": 2}
         allowed = w.called(
-            "card_access", "i32", ("ptr", "%warp"), ("ptr", "%launch"), ("ptr", "%buffer0"), ("i32", mask), ("i32", bad),
-            ("i32", str(told)), ("i32", str(array)), ("i32", str(spaces[space])),
+            "card_access", "i32", ("ptr", "%warp"), ("ptr", "%launch"), ("ptr", "%buffer0"), ("i32", mask),
+            ("i32", bad), ("i32", str(told)), ("i32", str(array)), ("i32", str(space)),
         )  # fmt: skip
         w.put(f"br label %{done}")
         w.label(done)
@@ -362,11 +383,11 @@ class Translation:
     def _address(self, operand: str) -> str:
         base, _, offset = operand.strip("[]").partition("+")
         w = self.writer
-        address = self._value(base, "i64") if base in self.kernel.registers else self._value(base, "i64")
+        address = self._value(base, "i64")
         return w.two("add", "i64", address, splat("i64", int(offset))) if offset else address
 
-    def _bounds(self, operand: str, space: str, kind: int) -> tuple[str, str, str, int]:
-        """(low, high, what makes a host address of an address, array or -1) of what an operand may point into."""
+    def _bounds(self, operand: str, kind: int) -> tuple[str, str, str, int, str]:
+        """Of what an operand may point into: low, high, what makes a host address of it, array or -1, space."""
         w, base = self.writer, operand.strip("[]").partition("+")[0]
         symbols = self.kernel.shared | self.kernel.local
         found: Origins = frozenset([base]) if base in symbols else self.origins.get(base, frozenset())
@@ -378,18 +399,20 @@ class Translation:
                 self.read.add(origin)
             if kind != READ:
                 self.written.add(origin)
-            low, high = (w.spread("i64", w.field("%launch", offset + 8 * origin, "i64")) for offset in (layout.LOW, layout.HIGH))
-            return low, high, splat("i64", 0), origin
+            places = (offset + 8 * origin for offset in (layout.LOW, layout.HIGH))
+            low, high = (w.spread("i64", w.field("%launch", place, "i64")) for place in places)
+            return low, high, splat("i64", 0), origin, "global"
         place, size = symbols[origin]
         high = splat("i64", place + size)
         if size < 0:
             high = w.spread("i64", w.field("%warp", layout.SHARED_SIZE, "i64"))
+        space = "shared" if origin in self.kernel.shared else "local"
         start = w.made(f"ptrtoint ptr %{space} to i64")
         host = w.spread("i64", start)
         if space == "local":
             each = w.two("mul", "i64", w.cast("zext", "i32", INDEX, "i64"), splat("i64", self.kernel.local_bytes))
             host = w.two("add", "i64", host, each)
-        return splat("i64", place), high, host, -1
+        return splat("i64", place), high, host, -1, space
 
     def _pointers(self, number: int, kind: str) -> str:
         w = self.writer
@@ -419,28 +442,36 @@ class Translation:
             w.put(f"store {vector('i64')} {value}, ptr %buffer{number}, align 64")
         buffers = [("ptr", f"%buffer{number}") for number in range(BUFFERS)]
         mode = ("i32", str(SHUFFLES[i.parts[2]] | i.line << 2))
-        is_within = w.called("card_shuffle", "i32", ("ptr", "%warp"), ("ptr", "%launch"), ("i32", self.mask), mode, *buffers)
+        here = ("ptr", "%warp"), ("ptr", "%launch"), ("i32", self.mask)
+        is_within = w.called("card_shuffle", "i32", *here, mode, *buffers)
         value = w.made(f"load {vector('i64')}, ptr %buffer3, align 64")
         self._set(result, value, "i64", i.guard)
         if flag:
             self._set(flag, w.mask_vector(is_within), "i1", i.guard)
 
+    def _own_members(self, i: Instruction) -> str:
+        """For each thread the mask that it names: several groups of a warp may come to one instruction."""
+        return self._value(i.operands[-1], "i32")
+
     def _do_redux(self, i: Instruction) -> None:
-        w, value = self.writer, self._value(i.operands[1], "i32")
-        w.put(f"store {vector('i64')} {w.resized(value, 'i32', 'i64', i.parts[-1] == 's32')}, ptr %buffer0, align 64")
-        made = w.called("card_reduce", "i32", ("i32", self.mask), ("i32", str(REDUCTIONS[i.parts[2]])), ("ptr", "%buffer0"))
-        self._set(i.operands[0], w.spread("i32", made), "i32", i.guard)
+        w, value, wide = self.writer, self._value(i.operands[1], "i32"), vector("i64")
+        w.put(f"store {wide} {w.resized(value, 'i32', 'i64', i.parts[-1] == 's32')}, ptr %buffer0, align 64")
+        w.put(f"store {wide} {w.resized(self._own_members(i), 'i32', 'i64')}, ptr %buffer1, align 64")
+        code = ("i32", str(REDUCTIONS[i.parts[2]]))
+        w.called("card_reduce", "void", ("i32", self.mask), code, *(("ptr", f"%buffer{n}") for n in (0, 1, 3)))
+        self._set(i.operands[0], w.made(f"load {wide}, ptr %buffer3, align 64"), "i64", i.guard)
 
     def _do_vote(self, i: Instruction) -> None:
-        w = self.writer
+        w, members = self.writer, self._own_members(i)
         given = self._predicate(i.operands[1]) if i.operands[1].lstrip("!").startswith("%") else splat("i1", 1)
-        votes = w.made(f"and i32 {w.mask_bits(given)}, {self.mask}")
+        votes = w.spread("i32", w.made(f"and i32 {w.mask_bits(given)}, {self.mask}"))
+        votes, voters = (w.two("and", "i32", members, each) for each in (votes, w.spread("i32", self.mask)))
         if i.parts[2] == "ballot":
-            self._set(i.operands[0], w.spread("i32", votes), "i32", i.guard)
+            self._set(i.operands[0], votes, "i32", i.guard)
             return
-        every, none = w.made(f"icmp eq i32 {votes}, {self.mask}"), w.made(f"icmp eq i32 {votes}, 0")
-        made = {"all": every, "any": w.made(f"xor i1 {none}, true"), "uni": w.made(f"or i1 {every}, {none}")}[i.parts[2]]
-        self._set(i.operands[0], w.spread("i1", made), "i1", i.guard)
+        every, none = w.compare("eq", "i32", votes, voters), w.compare("eq", "i32", votes, splat("i32", 0))
+        made = {"all": every, "any": w.two("xor", "i1", none, splat("i1", 1)), "uni": w.two("or", "i1", every, none)}
+        self._set(i.operands[0], made[i.parts[2]], "i1", i.guard)
 
     def _do_activemask(self, i: Instruction) -> None:
         self._set(i.operands[0], self.writer.spread("i32", self.mask), "i32", i.guard)
@@ -485,7 +516,9 @@ def _registers(instruction: Instruction, kernel: KernelText) -> tuple[set[str], 
         parts = text.strip("{}[]!").replace("|", ",").partition("+")[0].split(",")
         return {part.strip().lstrip("!") for part in parts} & kernel.registers.keys()
 
-    writes = set() if instruction.base in ("st", "bra", "red", "bar") else named(instruction.operands[0]) if instruction.operands else set()
+    writes = named(instruction.operands[0]) if instruction.operands else set[str]()
+    if instruction.base in ("st", "bra", "red", "bar"):
+        writes = set()
     first = 0 if instruction.base in ("st", "red", "bar") else 1
     reads = set[str]().union(*(named(operand) for operand in instruction.operands[first:]))
     if instruction.guard:

@@ -39,16 +39,16 @@ static int64_t combined(uint32_t code, int64_t a, int64_t b) {
   }
 }
 
-/* redux.sync over the threads of the mask; values are extended to 64 bits as their type says. */
-uint32_t card_reduce(uint32_t mask, uint32_t code, const uint64_t *value) {
-  int64_t made = 0;
-  int is_first = 1;
+/* redux.sync: for each thread over those of its own mask; values are extended to 64 bits as their type says. */
+void card_reduce(uint32_t mask, uint32_t code, const uint64_t *value, const uint64_t *members, uint64_t *out) {
   for (int lane = 0; lane < WARP; lane++) {
-    if (!(mask >> lane & 1)) continue;
-    made = is_first ? (int64_t)value[lane] : combined(code | SIGNED, made, (int64_t)value[lane]);
-    is_first = 0;
+    uint32_t others = mask & (uint32_t)members[lane];
+    int first = others ? __builtin_ctz(others) : lane;
+    int64_t made = (int64_t)value[first];
+    for (int other = first + 1; other < WARP; other++)
+      if (others >> other & 1) made = combined(code | SIGNED, made, (int64_t)value[other]);
+    out[lane] = (uint64_t)made;
   }
-  return (uint32_t)made;
 }
 
 #define ATOMIC_ON(type, wide)                                                                                  \
