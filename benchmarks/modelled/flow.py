@@ -25,7 +25,9 @@ def threads_of(blocks: list[Block], ran: Mapping[int, float], launched: float) -
 
     ran: threads that ran a line of PTX. launched: threads of all launches.
     """
-    edges = [(here, aim) for here, block in enumerate(blocks) for aim in (*block.following, *([-1] if block.ends else []))]
+    edges = [
+        (here, aim) for here, block in enumerate(blocks) for aim in (*block.following, *([-1] if block.ends else []))
+    ]
     leaving = np.zeros((len(blocks), len(edges)))
     entering = np.zeros_like(leaving)
     for number, (here, aim) in enumerate(edges):
@@ -43,7 +45,9 @@ def threads_of(blocks: list[Block], ran: Mapping[int, float], launched: float) -
     scale = guess + 0.1 * max(launched, 1.0)
     ways = leaving.sum(1)
     tail = [edge[0] for edge in edges]
-    most = np.maximum(executed, lines @ highest) + 1  # no line is more wrong than by 1, so that none outweighs the others
+    most = (
+        np.maximum(executed, lines @ highest) + 1
+    )  # no line is more wrong than by 1, so that none outweighs the others
     matrix = np.vstack([flow / scale[:, None], lines @ leaving / most[:, None], np.diag(1 / scale[tail])])
     wanted = np.concatenate([entry / scale, executed / most, (guess / np.maximum(ways, 1) / scale)[tail]])
     strength = np.concatenate([np.full(len(blocks), OF_FLOW), weights, np.full(len(edges), OF_GUESS)])

@@ -1,0 +1,147 @@
+"""Commands on an emulated card, with what their launches asked of it.
+
+    python -m modelled.workloads CAPABILITY NAME FOLDER      runs one and writes FOLDER/NAME.CAPABILITY.launches
+
+runs in a process of its own: a process has one set of cards.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from emulated_card.counted import Launched
+
+BENCHMARKS = Path(__file__).parent.parent
+TEST_DATA = BENCHMARKS.parent / "test_data" / "na12878_chr21"
+CHR20 = BENCHMARKS / "data" / "sim_chr20" / "grch38.chr20_10M.fa.gz"
+PAIRS = 12_000  # of reads: a batch
+MEMORY = "16G"  # of the emulated card
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a workload asked of the card."""
+
+    name: str
+    capability: int
+    items: int
+    unit: str  # what the items are
+    launches: list[Launched]
+
+
+def counted(name: str, capability: int, folder: Path) -> Counted:
+    """Runs the workload, unless the folder has what it asked of the card. Ends the program when it fails."""
+    path = folder / f"{name}.{capability}.launches"
+    if not path.exists():
+        folders = (str(BENCHMARKS), str(BENCHMARKS.parent / "tests"), os.environ.get("PYTHONPATH"))
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, folders))}
+        command = [sys.executable, "-m", "modelled.workloads", str(capability), name, str(folder)]
+        if subprocess.run(command, env=environment, stdout=sys.stderr).returncode:
+            sys.exit(f"failed: {' '.join(command[1:])}")
+    return pickle.loads(path.read_bytes())
+
+
+def align_real(folder: Path) -> tuple[int, str]:
+    """A batch of real reads, against the region that they come from."""
+    reference = linked(TEST_DATA / "ref.fa", folder)
+    reads = [some_of(TEST_DATA / f"reads_{mate}.fq.gz", folder / f"reads_{mate}.fq", PAIRS) for mate in (1, 2)]
+    aligned(reference, reads, folder / "out.bam")
+    return 2 * PAIRS, "reads"
+
+
+def align_simulated(folder: Path) -> tuple[int, str]:
+    """A batch of simulated reads, against 10 Mb of chromosome 20."""
+    from oncard.reads import write_reads
+
+    reference = linked(CHR20, folder)
+    aligned(reference, list(write_reads(reference, PAIRS, folder)), folder / "out.bam")
+    return 2 * PAIRS, "reads"
+
+
+def call_real(folder: Path) -> tuple[int, str]:
+    """All windows of 200 kb at 36x."""
+    from emulated_card.counted import take_launches
+    from readwarp.call import pipeline
+
+    reference, alignments = linked(TEST_DATA / "ref.fa", folder), folder / "all.bam"
+    reads = [TEST_DATA / f"reads_{mate}.fq.gz" for mate in (1, 2)]
+    aligned(reference, reads, alignments, "--sort", "coordinate", "--write-index")
+    take_launches()
+    pipeline.warm_up = not_counted(pipeline.warm_up)
+    completed("call", reference, alignments, "-o", folder / "out.vcf", "--device", "cuda:0")
+    return 0, "windows"
+
+
+WORKLOADS = {"align-real": align_real, "align-simulated": align_simulated, "call-real": call_real}
+
+
+def aligned(reference: Path, reads: list[Path], out: Path, *options: str) -> None:
+    """Counted are the batches alone: neither what warms up nor what trains the insert sizes."""
+    from readwarp.align import pipeline
+
+    pipeline.warm_up, pipeline.train = not_counted(pipeline.warm_up), not_counted(pipeline.train)
+    completed("align", reference, *reads, "-o", out, "--device", "cuda:0", *options)
+
+
+def not_counted(work: Callable) -> Callable:
+    """What it launches is not counted; it waits for its results, so that all has ended when it has."""
+
+    def done(*arguments):
+        from emulated_card.counted import take_launches
+
+        result = work(*arguments)
+        take_launches()
+        return result
+
+    return done
+
+
+def completed(*arguments: object) -> None:
+    from readwarp.cli import main
+
+    if code := main([*map(str, arguments), "-q", "--force"]):
+        sys.exit(code)
+
+
+def linked(path: Path, folder: Path) -> Path:
+    """The file in the folder, so that what is made beside it is made there."""
+    there = folder / path.name
+    there.symlink_to(path)
+    return there
+
+
+def some_of(path: Path, out: Path, records: int) -> Path:
+    import gzip
+
+    with gzip.open(path, "rb") as source, out.open("wb") as target:
+        target.writelines(islice(source, 4 * records))
+    return out
+
+
+def _main(capability: int, name: str, folder: Path) -> None:
+    import tempfile
+
+    import emulated_card
+
+    emulated_card.activate(f"{capability // 10}.{capability % 10}:{MEMORY}", checks="accesses")
+    from emulated_card.counted import take_launches
+    from modelled.kernels import short
+
+    with tempfile.TemporaryDirectory() as scratch:
+        items, unit = WORKLOADS[name](Path(scratch))
+    launches = take_launches()
+    items = items or sum(short(each.kernel) == "count_bases" for each in launches)  # one in each window
+    folder.mkdir(parents=True, exist_ok=True)
+    made = Counted(name, capability, items, unit, launches)
+    (folder / f"{name}.{capability}.launches").write_bytes(pickle.dumps(made))
+
+
+if __name__ == "__main__":
+    from modelled.workloads import _main as main  # so that what is pickled has this module's name
+
+    main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
