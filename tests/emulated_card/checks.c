@@ -71,7 +71,7 @@ static int check_shared(const Access *a, int lane, uint64_t address) {
   for (uint32_t i = 0; i < a->bytes; i++) {
     SharedShadow *s = &shared_shadow[address - (uint64_t)a->warp->shared + i];
     int is_read = s->read_epoch == block_epoch && s->reader, is_written = s->write_epoch == block_epoch && s->writer;
-    int is_atomic = a->kind == ATOMIC && s->writer & 0x80000000u;
+    int is_atomic = a->kind == ATOMIC && (!is_written || s->writer & 0x80000000u);
     if (is_written && !is_atomic && !is_own(a, s->writer & 0x7FFFFFFF, s->write_warp_epoch, thread)) other = s->writer & 0x7FFFFFFF;
     if (a->kind != READ && is_read && !is_own(a, s->reader, s->read_warp_epoch, thread)) other = s->reader;
     if (a->kind == READ) {
@@ -81,7 +81,7 @@ static int check_shared(const Access *a, int lane, uint64_t address) {
       s->reader = is_same ? thread + 1 : is_near ? many : MANY;
       s->read_epoch = block_epoch, s->read_warp_epoch = a->warp->barriers;
     } else {
-      s->writer = (thread + 1) | (a->kind == ATOMIC ? 0x80000000u : 0);
+      s->writer = (thread + 1) | (is_atomic ? 0x80000000u : 0);
       s->write_epoch = block_epoch, s->write_warp_epoch = a->warp->barriers;
     }
   }
@@ -127,11 +127,11 @@ static int check_blocks(const Access *a, int lane, uint64_t address) {
   for (uint32_t i = 0; i < a->bytes; i++) {
     GlobalShadow *s = global_shadow(a->launch->card, address + i - (uint64_t)memory_of[a->launch->card].base);
     uint64_t writer = of_this_launch(s->writer, launch), reader = of_this_launch(s->reader, launch);
-    int is_atomic = a->kind == ATOMIC && s->writer & ATOMICALLY;
+    int is_atomic = a->kind == ATOMIC && (!writer || s->writer & ATOMICALLY);
     if (writer && writer != mine && !is_atomic) other = writer;
     if (a->kind != READ && reader && reader != mine) other = reader;
     if (a->kind == READ) s->reader = stamp | (reader && reader != mine ? ANY_BLOCK : mine);
-    else s->writer = stamp | (writer && writer != mine ? ANY_BLOCK : mine) | (a->kind == ATOMIC ? ATOMICALLY : 0);
+    else s->writer = stamp | (writer && writer != mine ? ANY_BLOCK : mine) | (is_atomic ? ATOMICALLY : 0);
   }
   if (!other) return 1;
   wrong(a->launch, "race", "%s of byte %lld of array %d by thread %u of block %llu meets block %lld of the same launch, line %u of the PTX",
@@ -140,12 +140,52 @@ static int check_blocks(const Access *a, int lane, uint64_t address) {
   return 0;
 }
 
+static uint64_t field(const Launch *l, uint32_t parameter) { return *(const uint64_t *)l->parameters[parameter]; }
+
+/* Whether a byte of an array, from its lowest, lies in one of its items: the longest strides are taken off first. */
+static int is_in_item(const Launch *l, int32_t array, uint64_t offset) {
+  const Array *a = &l->kernel->array[array];
+  uint64_t before = UINT64_MAX;
+  for (uint32_t done = 0; done < a->axes; done++) {
+    uint64_t longest = 0, length = 1;
+    for (uint32_t axis = 0; axis < a->axes; axis++) {
+      int64_t stride = (int64_t)field(l, a->first + 5 + a->axes + axis);
+      uint64_t size = (uint64_t)(stride < 0 ? -stride : stride);
+      uint64_t items = field(l, a->first + 5 + axis);
+      if (size < before && (size > longest || (size == longest && items > length))) longest = size, length = items;
+    }
+    if (!longest) break;
+    uint64_t steps = offset / longest;
+    offset -= (steps < length ? steps : length - 1) * longest, before = longest;
+  }
+  return offset < field(l, a->first + 3);
+}
+
+static int is_in_items(const Access *a, uint64_t address) {
+  for (uint32_t i = 0; i < a->bytes; i++)
+    if (!is_in_item(a->launch, a->array, address + i - a->launch->low[a->array])) return 0;
+  return 1;
+}
+
+/* Of the threads that write to one place at once a random one wins: the mask without the others. */
+static uint32_t winners(const uint64_t *address, uint32_t mask) {
+  uint32_t first = (uint32_t)random_below(&chance, WARP), kept = 0;
+  for (uint32_t i = 0; i < WARP; i++) {
+    uint32_t lane = (first + i) % WARP, is_taken = 0;
+    if (!(mask >> lane & 1)) continue;
+    for (uint32_t other = 0; other < WARP; other++) is_taken |= (kept >> other & 1) && address[other] == address[lane];
+    kept |= (uint32_t)!is_taken << lane;
+  }
+  return kept;
+}
+
 /* An access that is odd, or any while checks are on. told: line, kind and bytes. Returns the threads that may go on. */
 uint32_t card_access(Warp *w, Launch *l, const uint64_t *address, uint32_t mask, uint32_t bad, uint32_t told, int32_t array,
                      uint32_t space) {
   Access a = {w, l, told & ((1u << LINE_BITS) - 1), told >> LINE_BITS & 3, told >> (LINE_BITS + 2), space, array};
   uint32_t allowed = mask & ~bad;
   for (int lane = 0; lane < WARP; lane++) {
+    if (array >= 0 && l->flags & HAS_GAPS && allowed >> lane & 1 && !is_in_items(&a, address[lane])) bad |= 1u << lane, allowed &= ~bad;
     if (bad >> lane & 1) tell_place(&a, lane, address[lane]);
     if (!(allowed >> lane & 1)) continue;
     if (space == GLOBAL && l->flags & CHECK_WRITTEN) check_written(&a, lane, address[lane]);
@@ -153,5 +193,5 @@ uint32_t card_access(Warp *w, Launch *l, const uint64_t *address, uint32_t mask,
     if (space == SHARED && l->flags & CHECK_RACES) check_shared(&a, lane, address[lane]);
   }
   if (l->flags & COUNT_ACCESSES) count_access(w, l, address, allowed, a.bytes, a.kind, space);
-  return allowed;
+  return l->flags & ANY_WINS && a.kind == WRITE ? winners(address, allowed) : allowed;
 }

@@ -30,6 +30,8 @@ static_assert(offsetof(Launch, grid) == 8 && offsetof(Launch, parameters) == 48,
 static_assert(offsetof(Launch, block) == 20 && offsetof(Launch, dynamic_shared) == 32, "layout.py");
 static_assert(offsetof(Launch, low) == 56 && offsetof(Launch, high) == 568 && offsetof(Launch, flags) == 1080, "layout.py");
 
+/* Flags of a launch beside CHECK_: an array with gaps between its items; one of the threads that write at once wins by chance. */
+enum { HAS_GAPS = 1 << 16, ANY_WINS = 1 << 17 };
 enum { SHARED_BASE = 256, THREAD_INDEX = 384 /* bytes of a frame before its registers */ };
 
 /* Shadow of a byte of shared memory: who wrote and read it last, and behind which barriers. */
@@ -41,6 +43,7 @@ typedef struct {
 /* Of the block that the calling thread runs. */
 extern _Thread_local SharedShadow *shared_shadow;
 extern _Thread_local uint32_t block_epoch;
+extern _Thread_local uint64_t chance; /* for threads of a warp; begins with the launch's seed */
 
 uint64_t random_below(uint64_t *state, uint64_t limit);
 /* While COUNT_ACCESSES is on (accesses.c). */

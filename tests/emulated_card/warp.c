@@ -64,8 +64,7 @@ void card_reduce(uint32_t mask, uint32_t code, const uint64_t *value, const uint
 /* atom and red, a thread after the other; in a random order they begin with any of them. */
 void card_atomic(Launch *l, uint32_t mask, uint32_t code, uint32_t bits, const uint64_t *address, const uint64_t *operand,
                  const uint64_t *other, uint64_t *out) {
-  static _Thread_local uint64_t random;
-  int first = l->seed ? (int)random_below(&random, WARP) : 0;
+  int first = l->seed ? (int)random_below(&chance, WARP) : 0;
   for (int i = 0; i < WARP; i++) {
     int lane = (first + i) % WARP;
     if (!(mask >> lane & 1)) continue;
