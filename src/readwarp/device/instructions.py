@@ -11,16 +11,16 @@ from readwarp.device.jit import cuda
 
 def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any = types.int32) -> Any:
     """A device function of two or three 32-bit operands $1, $2, ... (or of one) of a type, which gives $0."""
-    word, signature = ir.IntType(32), result(*[given] * operands)
-    assembly = ir.InlineAsm(ir.FunctionType(word, [word] * operands), ptx, "=r" + ",r" * operands)
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        assembly = ir.InlineAsm(ir.FunctionType(word, [word] * operands), ptx, "=r" + ",r" * operands)
         return builder.call(assembly, arguments)
 
     typings = (
-        lambda typing, a: (signature, code),
-        lambda typing, a, b: (signature, code),
-        lambda typing, a, b, c: (signature, code),
+        lambda typing, a: (result(given), code),
+        lambda typing, a, b: (result(given, given), code),
+        lambda typing, a, b, c: (result(given, given, given), code),
     )
     made = intrinsic(typings[operands - 1])
     made._set_uuid(

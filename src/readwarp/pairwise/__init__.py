@@ -21,7 +21,7 @@ Lanes hold 8, 16 or 32 bits: local scores overflow from one to the next, the oth
 trace keeps four bits per cell in a band around the diagonal of the end, as wide on either side as `scalar.longest_gaps`
 says, which no path of the known score can leave.
 
-    scalar.py  rules     pairs.py  types     lanes.py, groups.py, cpu.py  CPU lanes     cuda*.py     api.py  pairwise()
+    scalar.py, band.py  rules     pairs.py  types     lanes.py, groups.py, cpu.py  CPU lanes     cuda*.py     api.py
 
 The module can be called: `readwarp.pairwise(...)` is `readwarp.pairwise.pairwise(...)`, whichever was imported first.
 """
