@@ -15,6 +15,9 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
+
 from compiled.cards import Card, cards
 from compiled.compile import kept
 from compiled.kernels import CAPABILITIES
@@ -24,8 +27,6 @@ from measure import Row, append, circumstances
 from modelled.bounds import BOUNDS, Times, times
 from modelled.kernels import Kernel, kernels_of
 from modelled.workloads import WORKLOADS, Counted, counted
-from rich.console import Console
-from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results" / "model.csv"
 MEMORY = ("requests", "lines", "sectors", "of_blocks", "of_launch")
@@ -43,14 +44,14 @@ def main() -> None:
     parser.add_argument("--workload", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
     parser.add_argument("--capability", type=int, nargs="+", choices=CAPABILITIES, default=[90])
     parser.add_argument("--only", default="", help="kernels whose name has this in it")
-    parser.add_argument("--again", action="store_true", help="run the commands even if their counts are there")
+    parser.add_argument("--kept", action="store_true", help="take the counts of the last run, where there was one")
     parser.add_argument("--save", action="store_true", help="add rows to benchmarks/results/model.csv")
     options = parser.parse_args()
     console = Console() if Console().is_terminal else Console(width=160)
     for capability in options.capability:
         for name in options.workload:
             folder = kept(capability).parent / "counted"
-            if options.again:
+            if not options.kept:
                 (folder / f"{name}.{capability}.launches").unlink(missing_ok=True)
             done = counted(name, capability, folder)
             found = [each for each in kernels_of(done.launches, folder) if options.only in each.name]

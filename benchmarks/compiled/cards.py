@@ -1,12 +1,14 @@
 """Named cards as data, and the cells per second that their pipes allow a loop.
 
-cards.csv: multiprocessors, boost clock and memory. lanes.csv: threads whose instruction a multiprocessor's pipe takes per
-clock, from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming Guide (results per clock; a half2
-instruction gives two). latencies.csv: clocks until a result can be used, of shared memory, and of global memory by the
-level that has it. Each row names its source; it was written from memory of these documents, none of which could be
-opened where this was made, so a figure that matters is to be looked up. What they do not say is called assumed. alu is 32-bit compare, minimum, maximum and logic; imad 32-bit multiply-add,
-on one half of the FMA pipe; half_is_fma: whether half2 takes the FMA pipe too (Nsight Compute's metrics guide: it has
-a pipe of its own up to 8.0). Memory is shuffles and shared memory; issue is four schedulers with 32 lanes.
+cards.csv: multiprocessors, boost clock and memory. lanes.csv: threads whose instruction a multiprocessor's pipe takes
+per clock, from "Throughput of Native Arithmetic Instructions" in the CUDA C++ Programming Guide (results per clock; a
+half2 instruction gives two). alu is 32-bit compare, minimum, maximum and logic; imad 32-bit multiply-add, on one half
+of the FMA pipe; half_is_fma: whether half2 takes the FMA pipe too (Nsight Compute's metrics guide: it has a pipe of its
+own up to 8.0). Memory is shuffles and shared memory; issue is four schedulers with 32 lanes. latencies.csv: clocks
+until a result can be used, of shared memory, and of global memory by the level that has it.
+
+Each row names its source. None of these documents could be opened where the rows were written, so a figure that
+matters is to be looked up; what they do not say is called assumed.
 """
 
 import csv

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+
 from compiled.cards import ALONE, Card, lanes, latencies
 from compiled.listing import PIPES
 from compiled.occupancy import warps_held

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from compiled.listing import PIPES, pipe_of
 from emulated_card.counted import Launched
 from emulated_card.ptx import read

@@ -33,9 +33,16 @@ NOTHING = (
     "WARPSYNC",
 )
 WIDE = re.compile(r"\.(64|WIDE|128|F64)")
-LOADS = {"LDG": "global", "LD": "global", "ATOM": "second_level", "ATOMG": "second_level", "LDS": "shared", "LDSM": "shared",
-         "ATOMS": "shared", "SHFL": "shuffle", "LDC": "shared", "ULDC": "shuffle", "LDCU": "shuffle", "LDL": "first_level",
-         "S2R": "special", "S2UR": "special", "MATCH": "special", "VOTE": "arithmetic"}  # fmt: skip
+LATENCY = {  # of opcodes, where it is not that of their pipe
+    "global": "LDG LD",
+    "first_level": "LDL",
+    "second_level": "ATOM ATOMG",
+    "shared": "LDS LDSM LDC ATOMS",
+    "shuffle": "SHFL ULDC LDCU",
+    "special": "S2R S2UR MATCH",
+    "arithmetic": "VOTE",
+}
+LOADS = {opcode: kind for kind, opcodes in LATENCY.items() for opcode in opcodes.split()}
 
 
 def clocks_of(block: Block, number: int, latency: Mapping[str, float]) -> float:
@@ -43,9 +50,9 @@ def clocks_of(block: Block, number: int, latency: Mapping[str, float]) -> float:
     ready: dict[str, float] = {}
     clock = began = 0.0
     is_loop = number in block.following
-    for turn in range(2 if is_loop else 1):
+    for _ in range(2 if is_loop else 1):
         began = clock
-        for instruction, _ in block.instructions:
+        for instruction, _line in block.instructions:
             written, read = registers_of(instruction)
             start = max([clock, *(ready.get(each, 0.0) for each in (*read, *written))])
             for each in written:
@@ -74,7 +81,7 @@ def registers_of(instruction: Instruction) -> tuple[set[str], set[str]]:
     width = 4 if ".128" in instruction.modifiers else 2 if WIDE.search(instruction.modifiers) else 1
     written = {name for each in operands[:first] for name in _named(each, width)}
     read = {name for each in operands[first:] for name in _named(each, 1)}
-    read |= {name for name in _named(instruction.predicate.lstrip("@!").strip(), 1)}
+    read |= set(_named(instruction.predicate.lstrip("@!").strip(), 1))
     return written, read
 
 

@@ -78,7 +78,8 @@ def _launched(one: _Counted) -> Launched:
     return Launched(
         kernel.name.decode(), texts[ctypes.addressof(kernel)], tuple(one.grid), tuple(one.block), one.dynamic_shared,
         one.number, {kind: Traffic(*(getattr(each, name) for name in Traffic.__slots__)) for kind, each in kinds},
-        *(getattr(one, name) for name in memory), _copied(one.counts, kernel.blocks), _copied(one.slowest, kernel.blocks),
+        *(getattr(one, name) for name in memory),
+        *(_copied(counts, kernel.blocks) for counts in (one.counts, one.slowest)),
     )  # fmt: skip
 
 
