@@ -53,7 +53,7 @@ def test_align_real_reads(name, inputs, aligned):
     files, options = inputs(name)
     expected, _ = aligned("cpu", *files, *options)
     found, metrics = aligned("cuda", *files, *options)
-    assert found == expected and records(found) > 100
+    assert found == expected and records(found) >= 100
     assert metrics["device"].startswith("cuda")
 
 

@@ -41,7 +41,8 @@ def align(made_reads, few, tmp_path, capability):
     def start(*options, cards=f"{capability}:8G", **behaviour):
         out = tmp_path / "out.sam"
         command = [sys.executable, "-m", "readwarp", "align", made_reads.reference, *few, "-o", out, "-q", "--no-pg"]
-        environment = emulated_card.environment(cards, **{"checks": "", **behaviour})
+        (tmp_path / "tmp").mkdir(exist_ok=True)  # of its own: cards that other tests have taken are not these
+        environment = emulated_card.environment(cards, **{"checks": "", **behaviour}) | {"TMPDIR": str(tmp_path / "tmp")}
         process = subprocess.Popen(
             [*map(str, command), *options], env=environment, stderr=subprocess.PIPE, text=True
         )
@@ -124,6 +125,7 @@ def test_interrupted_at_any_moment(number, align, capability):
     time.sleep(rng.uniform(0.5, 8))
     sent = time.monotonic()
     process.send_signal(which)
-    found = finished(process, out)
-    assert found[0] in (code, 0) and (found[0] == 0) == (found[2] is not None), found
+    ended, _, sam = finished(process, out)
     assert time.monotonic() - sent < 60
+    # A signal that comes before or behind the command's own work ends Python as it ends any program.
+    assert (ended == code and sam is None) or (ended == 0 and sam is not None) or ended == -which

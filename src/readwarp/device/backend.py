@@ -6,7 +6,6 @@ A step without a `cuda.py` runs on the host on either side.
 """
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -206,8 +205,3 @@ def unusable() -> str | None:
         return None if cuda.is_available() else "no CUDA driver or no device was found (see `readwarp doctor`)"
     except Exception as error:  # a broken driver raises many kinds
         return f"CUDA cannot be loaded ({error})"
-
-
-def is_simulated() -> bool:
-    """Whether Numba's CUDA simulator stands in for a card; `auto` never takes it."""
-    return os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
