@@ -1,70 +1,27 @@
-"""Each check of the emulated card: a right kernel passes it under all seeds, a wrong one is found, and told by its place."""
-
-from collections.abc import Callable
+"""Checks of single accesses on the emulated card: a right kernel passes, a wrong one is told by its place."""
 
 import numpy as np
 import pytest
+from checked_launches import found_by, moved
 from inline_ptx import raw
 
 import emulated_card
 from cards import CAPABILITIES, HAS_GPU
-from emulated_card.options import CHECKS
 from readwarp.device.jit import cuda
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(HAS_GPU, reason="about the emulated card")]
-FULL = 0xFFFFFFFF
-SEEDS = (0, 1, 2, 3, 4, 5)
-
-
-@pytest.fixture
-def checked():
-    """checked(names of checks, seed) turns these on; a launch that they find something in goes on to the next."""
-
-    def turn_on(*names: str, seed: int = 0) -> None:
-        emulated_card.clear_findings()
-        emulated_card.set_checks(sum(CHECKS[name] for name in names), seed, fails_on_finding=False)
-
-    yield turn_on
-    emulated_card.set_checks(0)
-    emulated_card.clear_findings()
-
-
-def found_by(kernel, grid, block, *arrays, shared: int = 0) -> list[str]:
-    """What the checks say of this launch."""
-    there = [cuda.to_device(array) if isinstance(array, np.ndarray) else array for array in arrays]
-    kernel[grid, block, 0, shared](*there)
-    cuda.synchronize()
-    return emulated_card.findings()
-
-
-def is_clean(checked: Callable, names: tuple[str, ...], kernel, grid, block, *arrays) -> bool:
-    """Under all seeds, and with the same results."""
-    results = []
-    for seed in SEEDS:
-        checked(*names, seed=seed)
-        there = [cuda.to_device(array) for array in arrays]
-        kernel[grid, block](*there)
-        results.append([array.copy_to_host().tolist() for array in there])
-        assert emulated_card.findings() == [], seed
-    return all(result == results[0] for result in results)
 
 
 # Bounds.
-
-
-@cuda.jit
-def _moved(values, out, by):
-    i = cuda.grid(1)
-    out[i] = values[i + by]
 
 
 def test_bounds_of_reads(checked):
     checked()
     values, out = np.arange(64), np.zeros(32, np.int64)
     for by in (0, 32):
-        assert found_by(_moved, 1, 32, values, out, by) == []
-    (told, *_) = found_by(_moved, 1, 32, values, out, 33)
-    assert told.startswith("bounds: ") and "_moved" in told
+        assert found_by(moved, 1, 32, values, out, by) == []
+    (told, *_) = found_by(moved, 1, 32, values, out, 33)
+    assert told.startswith("bounds: ") and "moved" in told
     assert "read of 8 bytes at byte 512 of array 0, which has 512, by thread 31 of block 0" in told
 
 
@@ -163,7 +120,7 @@ def test_bounds_of_dynamic_shared_memory(checked):
 def test_never_written_memory(checked):
     def told(values, out) -> list[str]:
         checked("written")
-        return found_by(_moved, 1, 32, values, out, 0)
+        return found_by(moved, 1, 32, values, out, 0)
 
     fresh = cuda.device_array(64, np.int64)
     out = cuda.device_array(32, np.int64)
@@ -183,190 +140,7 @@ def test_never_written_memory(checked):
 
 def test_never_written_memory_is_not_looked_for_unasked(checked):
     checked("races")
-    assert found_by(_moved, 1, 32, cuda.device_array(32, np.int64), np.zeros(32, np.int64), 0) == []
-
-
-# Races.
-
-
-def reversed_by(meet) -> Callable:
-    """A block turns its values around in shared memory; the threads meet as told between writing and reading."""
-
-    @cuda.jit
-    def kernel(values, out):
-        shared = cuda.shared.array(64, np.int64)
-        t, n = cuda.threadIdx.x, cuda.blockDim.x
-        shared[t] = values[cuda.grid(1)]
-        meet()
-        out[cuda.grid(1)] = shared[n - 1 - t]
-
-    return kernel
-
-
-_by_block = reversed_by(cuda.jit(device=True)(lambda: cuda.syncthreads()))
-_by_warp = reversed_by(cuda.jit(device=True)(lambda: cuda.syncwarp()))
-_not_at_all = reversed_by(cuda.jit(device=True)(lambda: None))
-
-
-def test_races_in_shared_memory(checked):
-    values = np.arange(128)
-    assert is_clean(checked, ("races",), _by_block, 2, 64, values, np.zeros_like(values))
-    assert is_clean(checked, ("races",), _by_warp, 4, 32, values, np.zeros_like(values))
-    for kernel, threads in ((_by_warp, 64), (_not_at_all, 64), (_not_at_all, 32)):
-        for seed in SEEDS:
-            checked("races", seed=seed)
-            (told, *_) = found_by(kernel, 128 // threads, threads, values, np.zeros_like(values))
-            assert told.startswith("race: ") and "of shared byte" in told and "with no barrier between them" in told
-
-
-def test_a_race_of_two_writers_and_of_a_reader_that_comes_first(checked):
-    @cuda.jit
-    def written_twice(out, apart):
-        shared = cuda.shared.array(64, np.int32)
-        t = cuda.threadIdx.x
-        shared[t if apart else t & 31] = t
-        cuda.syncthreads()
-        out[t] = shared[t & 31]
-
-    @cuda.jit
-    def written_over(out, meets):
-        shared = cuda.shared.array(64, np.int32)
-        t = cuda.threadIdx.x
-        shared[t] = t
-        cuda.syncthreads()
-        seen = shared[63 - t]
-        if meets:
-            cuda.syncthreads()
-        shared[t] = seen
-        cuda.syncthreads()
-        out[t] = shared[t]
-
-    for kernel in (written_twice, written_over):
-        for seed in SEEDS:
-            checked("races", seed=seed)
-            assert found_by(kernel, 1, 64, np.zeros(64, np.int64), True) == []
-            (told, *_) = found_by(kernel, 1, 64, np.zeros(64, np.int64), False)
-            assert told.startswith("race: ") and "of shared byte" in told  # in either order
-
-
-@cuda.jit
-def _summed(values, out):
-    shared = cuda.shared.array(1, np.int64)
-    if cuda.threadIdx.x == 0:
-        shared[0] = 0
-    cuda.syncthreads()
-    cuda.atomic.add(shared, 0, values[cuda.grid(1)])
-    cuda.syncthreads()
-    if cuda.threadIdx.x == 0:
-        cuda.atomic.add(out, 0, shared[0])
-
-
-def test_atomics_are_no_race(checked):
-    values = np.arange(192)
-    assert is_clean(checked, ("races", "written"), _summed, 3, 64, values, np.zeros(1, np.int64))
-
-
-def test_races_between_blocks(checked):
-    @cuda.jit
-    def plain(out, place):
-        out[cuda.blockIdx.x * place] = 1  # by one thread
-
-    @cuda.jit
-    def read(values, out):
-        i = cuda.grid(1)
-        out[i] = values[0]
-        if i == values[1]:
-            values[0] = 7
-
-    @cuda.jit
-    def set_first(out):
-        if cuda.grid(1) == 0:
-            out[0] = 0  # another block may have added already
-        cuda.atomic.add(out, 0, 1)
-
-    for seed in SEEDS:
-        checked("races", seed=seed)
-        assert found_by(plain, 4, 1, np.zeros(4, np.int64), 1) == []
-        (told, *_) = found_by(plain, 4, 1, np.zeros(4, np.int64), 0)
-        assert told.startswith("race: ") and "write of byte 0 of array 0 by thread 0 of block" in told
-        checked("races", seed=seed)
-        assert found_by(read, 4, 32, np.array([1, 1000]), np.zeros(128, np.int64)) == []
-        (told, *_) = found_by(read, 4, 32, np.array([1, 50]), np.zeros(128, np.int64))
-        assert told.startswith("race: ") and "of the same launch" in told
-        checked("races", seed=seed)
-        assert found_by(set_first, 1, 1, np.zeros(1, np.int64)) == []
-        (told, *_) = found_by(set_first, 4, 1, np.zeros(1, np.int64))
-        assert told.startswith("race: ")
-
-
-def test_two_launches_are_no_race(checked):
-    checked("races")
-    values, out = cuda.to_device(np.arange(64)), cuda.to_device(np.zeros(64, np.int64))
-    assert found_by(_moved, 2, 32, values, out, 0) == []
-    assert found_by(_moved, 1, 64, out, values, 0) == []
-
-
-# Barriers and shuffles.
-
-
-def test_barriers_that_not_all_come_to(checked):
-    @cuda.jit
-    def left(out, most):
-        t = cuda.threadIdx.x
-        if t >= most:
-            return
-        cuda.syncthreads()
-        out[t] = t
-
-    @cuda.jit
-    def parted(out, half):
-        t = cuda.threadIdx.x
-        if t < half:
-            out[t] = 1
-            cuda.syncthreads()
-            out[t] += 1
-        else:
-            cuda.syncthreads()
-            out[t] = 3
-
-    for kernel, right, wrong in ((left, 64, 63), (left, 64, 32), (parted, 64, 32), (parted, 64, 7)):
-        for seed in SEEDS:
-            checked(seed=seed)
-            assert found_by(kernel, 1, 64, np.zeros(64, np.int64), right) == []
-            (told, *_) = found_by(kernel, 1, 64, np.zeros(64, np.int64), wrong)
-            assert told.startswith("barrier: ") and "block 0" in told
-
-
-def test_shuffles_that_not_all_come_to(checked):
-    @cuda.jit
-    def kernel(out, most):
-        t = cuda.threadIdx.x
-        if t < most:
-            out[t] = cuda.shfl_xor_sync(FULL, t, 1)
-        else:
-            out[t] = cuda.shfl_xor_sync(FULL, t, 2)
-
-    for seed in SEEDS:
-        checked(seed=seed)
-        assert found_by(kernel, 1, 32, np.zeros(32, np.int64), 32) == []
-        (told, *_) = found_by(kernel, 1, 32, np.zeros(32, np.int64), 20)
-        assert told.startswith("divergent: ") and "of warp 0 in block 0 wait for others of their warp" in told
-
-
-def test_a_shuffle_from_a_thread_that_is_gone(checked):
-    @cuda.jit
-    def kernel(out, most, by):
-        t = cuda.threadIdx.x
-        if t >= most:
-            return
-        out[t] = cuda.shfl_down_sync((1 << most) - 1, t, by)
-
-    checked()
-    assert found_by(kernel, 1, 32, np.zeros(32, np.int64), 24, 0) == []
-    (told, *_) = found_by(kernel, 1, 32, np.zeros(32, np.int64), 24, 8)
-    assert (
-        told.startswith("shuffle: ") and "thread 16 in block 0 takes the value of thread 24, which is not there" in told
-    )
+    assert found_by(moved, 1, 32, cuda.device_array(32, np.int64), np.zeros(32, np.int64), 0) == []
 
 
 # Alignment.
@@ -407,44 +181,6 @@ def test_misaligned_scalars_and_vectors(checked):
         assert told.startswith("misaligned: ") and f"read of {size} bytes at byte {wrong} of array 0" in told
 
 
-# The order of blocks, warps and threads.
-
-
-@pytest.mark.parametrize(
-    ("grid", "block", "unit"), [(8, 1, 1), (1, 256, 32), (1, 32, 1)], ids=["blocks", "warps", "threads"]
-)
-def test_what_depends_on_the_order_differs_by_seed(checked, grid, block, unit):
-    @cuda.jit
-    def last(out):
-        out[0] = cuda.grid(1) // unit
-
-    def winner(seed: int) -> int:
-        checked(seed=seed)
-        out = cuda.to_device(np.zeros(1, np.int64))
-        last[grid, block](out)
-        return int(out.copy_to_host()[0])
-
-    assert winner(0) == winner(0) == grid * block // unit - 1  # as they come
-    assert len({winner(seed) for seed in range(1, 40)}) > 3
-
-
-def test_branches_are_taken_in_either_order(checked):
-    @cuda.jit
-    def kernel(out):
-        if cuda.threadIdx.x & 1:
-            out[0] = 1
-        else:
-            out[0] = 2
-
-    def winner(seed: int) -> int:
-        checked(seed=seed)
-        out = cuda.to_device(np.zeros(1, np.int64))
-        kernel[1, 2](out)
-        return int(out.copy_to_host()[0])
-
-    assert {winner(seed) for seed in range(1, 20)} == {1, 2}
-
-
 # Whose memory it is.
 
 
@@ -454,11 +190,11 @@ def test_an_array_of_another_card(checked):
         there = cuda.to_device(np.arange(32))
     with cuda.gpus[0]:
         here = cuda.to_device(np.zeros(32, np.int64))
-        _moved[1, 32](here, here, 0)
+        moved[1, 32](here, here, 0)
         with pytest.raises(Exception, match="INVALID_VALUE"):
-            _moved[1, 32](there, here, 0)
+            moved[1, 32](there, here, 0)
     (told,) = emulated_card.findings()
-    assert told.startswith("other card: ") and "_moved" in told and "which lies on card 1" in told
+    assert told.startswith("other card: ") and "moved" in told and "which lies on card 1" in told
     assert len(CAPABILITIES) > 1
 
 
@@ -468,11 +204,11 @@ def test_memory_that_another_stream_works_on(checked):
         first, last, ready = cuda.stream(), cuda.stream(), cuda.event()
         values, out = cuda.to_device(np.arange(64)), cuda.to_device(np.zeros(64, np.int64))
         cuda.synchronize()
-        _moved[2, 32, first](values, out, 0)
+        moved[2, 32, first](values, out, 0)
         ready.record(first)
         if waits:
             ready.wait(last)
-        _moved[2, 32, last](out, values, 0)
+        moved[2, 32, last](out, values, 0)
         cuda.synchronize()
         return emulated_card.findings()
 
@@ -488,11 +224,11 @@ def test_a_launch_that_is_found_wrong_fails_as_on_a_card(checked):
     checked()
     emulated_card.set_checks(0)
     values, out = cuda.to_device(np.arange(64)), cuda.to_device(np.zeros(32, np.int64))
-    _moved[1, 32](values, out, 33)
+    moved[1, 32](values, out, 33)
     with pytest.raises(Exception, match="LAUNCH_FAILED"):
         cuda.synchronize()
     with pytest.raises(Exception, match="LAUNCH_FAILED"):
         out.copy_to_host()  # nothing works any more
     emulated_card.heal()
-    _moved[1, 32](values, out, 32)
+    moved[1, 32](values, out, 32)
     assert out.copy_to_host().tolist() == list(range(32, 64))
