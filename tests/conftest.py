@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import emulated_card
 import pytest
+
+import emulated_card
 from cards import HAS_GPU, take_cards
 
 TEST_DATA = Path(__file__).resolve().parent.parent / "test_data"
@@ -16,7 +17,7 @@ def pytest_addoption(parser):
     parser.addoption(
         "--capabilities",
         default="9.0,8.0",
-        help="compute capabilities of the emulated cards that the gpu tests run on, each in turn (where there is no GPU)",
+        help="compute capabilities of the emulated cards that the gpu tests run on, each in turn (without a GPU)",
     )
 
 
@@ -55,4 +56,3 @@ def nothing_found():
     emulated_card.clear_findings()
     yield
     assert emulated_card.findings() == []
-

@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import emulated_card
 import numpy as np
 import pytest
 
+import emulated_card
 from readwarp.align import pipeline
 from readwarp.call.targets import Target
 from readwarp.cli import cards, device, main

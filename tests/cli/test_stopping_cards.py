@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from emulated_card import environment
 
 SCRIPT = """

@@ -12,7 +12,7 @@ from numba import uint64
 
 from cards import HAS_GPU
 from emulated_card.kernels import load_ptx
-from emulated_card.ptx import UnknownPtx
+from emulated_card.ptx import UnknownPtxError
 from readwarp.device.jit import cuda
 
 pytestmark = pytest.mark.gpu
@@ -227,7 +227,7 @@ def test_an_unknown_instruction_is_named_with_its_line(ptx):
 
     text, _ = cuda.compile_ptx(kernel, (uint64[::1],))
     (line,) = (number for number, line in enumerate(text.split("\n"), 1) if name in line)
-    with pytest.raises(UnknownPtx, match=rf"kernel.*: line {line}: {re.escape(name)}"):
+    with pytest.raises(UnknownPtxError, match=rf"kernel.*: line {line}: {re.escape(name)}"):
         load_ptx(text)
 
 

@@ -34,8 +34,6 @@ def use(options: Options) -> None:
         return
     if _active:
         raise RuntimeError(f"the cards are {_active[0]} already")
-    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
-        raise RuntimeError("NUMBA_ENABLE_CUDASIM is set: Numba would not ask the driver")
     set_up(options)
     hook.install()
     _active.append(options)
@@ -43,6 +41,5 @@ def use(options: Options) -> None:
 
 def environment(cards: str = USUAL_CARDS, **options: Any) -> dict[str, str]:
     """The environment of this process, and in it what gives a child process of Python's these cards."""
-    inherited = {name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"}
-    folders = [str(SITE), *filter(None, [inherited.get("PYTHONPATH")])]
-    return inherited | {"PYTHONPATH": os.pathsep.join(folders), VARIABLE: str(Options(cards, **options))}
+    folders = [str(SITE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(folders), VARIABLE: str(Options(cards, **options))}

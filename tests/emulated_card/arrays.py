@@ -8,7 +8,7 @@ registers, so that each access is held against the array that it was computed fr
 import re
 from dataclasses import dataclass
 
-from emulated_card.ptx import Instruction, KernelText, UnknownPtx
+from emulated_card.ptx import Instruction, KernelText, UnknownPtxError
 
 DATA, SHAPE = 4, 5  # parameters of an array, from its first on
 CARRIES = {  # operands whose origin the result has; `or` adds to what is aligned
@@ -25,12 +25,12 @@ class ArrayParameter:
 
 
 def array_parameters(kernel: KernelText) -> list[ArrayParameter]:
-    """The arrays among a kernel's parameters, in their order. Raises UnknownPtx where the name does not tell them."""
+    """The arrays among a kernel's parameters, in their order. Raises UnknownPtxError where the name does not tell them."""
     found, first = [], 0
     for kind in argument_types(kernel.name):
         first = _add(found, kind, first)
     if first != len(kernel.parameters):
-        raise UnknownPtx(f"{kernel.name}: its name tells of {first} parameters, it has {len(kernel.parameters)}")
+        raise UnknownPtxError(f"{kernel.name}: its name tells of {first} parameters, it has {len(kernel.parameters)}")
     return found
 
 
@@ -75,13 +75,13 @@ class _Reader:
 
     def expect(self, letters: str) -> None:
         if not self.taken(letters):
-            raise UnknownPtx(f"{self.text}: not a mangled name at {self.place}")
+            raise UnknownPtxError(f"{self.text}: not a mangled name at {self.place}")
 
     def identifier(self) -> str:
         """<length><letters>, and the tags B<length><letters> behind it."""
         number = re.compile(r"\d+").match(self.text, self.place)
         if not number:
-            raise UnknownPtx(f"{self.text}: not a mangled name at {self.place}")
+            raise UnknownPtxError(f"{self.text}: not a mangled name at {self.place}")
         name = self.text[number.end() : number.end() + int(number[0])]
         self.place = number.end() + int(number[0])
         while self.taken("B"):
@@ -96,7 +96,7 @@ class _Reader:
         if self.taken("L"):  # a literal: its type's letter and its value
             value = re.compile(r"[a-z](n?\d+)E").match(self.text, self.place)
             if not value:
-                raise UnknownPtx(f"{self.text}: not a mangled name at {self.place}")
+                raise UnknownPtxError(f"{self.text}: not a mangled name at {self.place}")
             self.place = value.end()
             return value[1].replace("n", "-")
         if not self.text[self.place].isdigit():
@@ -143,5 +143,5 @@ def parameter_of(instruction: Instruction) -> int:
     """The number of the parameter that ld.param takes."""
     number = re.search(r"_param_(\d+)\]$", instruction.operands[1])
     if not number:
-        raise UnknownPtx(f"line {instruction.line}: {instruction.operands[1]}: not a parameter")
+        raise UnknownPtxError(f"line {instruction.line}: {instruction.operands[1]}: not a parameter")
     return int(number[1])

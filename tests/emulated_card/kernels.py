@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 
 from emulated_card.build import cache_folder
 from emulated_card.control import driver
-from emulated_card.ptx import KernelText, UnknownPtx, read
+from emulated_card.ptx import KernelText, UnknownPtxError, read
 from emulated_card.translate import Translation
 
 CALLED = ("card_access", "card_atomic", "card_reduce", "card_shuffle", "card_warp_barrier")  # by translated kernels
@@ -48,7 +48,7 @@ class Kernel(ctypes.Structure):
 
 
 def load_ptx(text: str) -> list[tuple[str, int]]:
-    """(name, address of a `Kernel`) of each kernel of the PTX. Raises UnknownPtx."""
+    """(name, address of a `Kernel`) of each kernel of the PTX. Raises UnknownPtxError."""
     key = hashlib.sha256(f"{_made_by()}{text}".encode()).hexdigest()[:24]
     with _lock:
         if key not in _loaded:
@@ -93,8 +93,8 @@ def _translated(kernel: KernelText) -> tuple[dict, bytes]:
     try:
         module = llvm.parse_assembly(translation.text())
         module.verify()
-    except UnknownPtx as error:
-        raise UnknownPtx(f"{kernel.name}: {error}") from None
+    except UnknownPtxError as error:
+        raise UnknownPtxError(f"{kernel.name}: {error}") from None
     sizes = [{"pred": 1}.get(kind) or int(kind[1:]) // 8 for kind in kernel.parameters]
     arrays = [
         (array.first, array.axes, int(number in translation.read), int(number in translation.written))

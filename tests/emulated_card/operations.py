@@ -8,7 +8,7 @@ control is in translate.py.
 import re
 from collections.abc import Callable
 
-from emulated_card.ptx import BITS, Instruction, UnknownPtx
+from emulated_card.ptx import BITS, Instruction, UnknownPtxError
 from emulated_card.writer import WARP, Writer, bits_of, splat, vector
 
 COMPARISONS = {"lo": "ult", "ls": "ule", "hi": "ugt", "hs": "uge"}
@@ -63,8 +63,10 @@ class Source:
         if not re.fullmatch(FORMS[instruction.base], instruction.name):
             raise self.unknown()
 
-    def unknown(self) -> UnknownPtx:
-        return UnknownPtx(f"line {self.instruction.line}: {self.instruction.name} is not known to the emulated card")
+    def unknown(self) -> UnknownPtxError:
+        return UnknownPtxError(
+            f"line {self.instruction.line}: {self.instruction.name} is not known to the emulated card"
+        )
 
     @property
     def kind(self) -> str:
@@ -97,7 +99,7 @@ class Source:
 
 def kind_of(ptx_type: str) -> str:
     if ptx_type not in BITS:
-        raise UnknownPtx(f"the type .{ptx_type} is not known to the emulated card")
+        raise UnknownPtxError(f"the type .{ptx_type} is not known to the emulated card")
     return f"f{BITS[ptx_type]}" if ptx_type[0] == "f" else f"i{BITS[ptx_type]}"
 
 

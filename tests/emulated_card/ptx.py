@@ -11,7 +11,7 @@ Scope = tuple[str, set[str]]  # what stands before the names of its registers, a
 BITS = {f"{kind}{bits}": bits for kind in "busf" for bits in (8, 16, 32, 64)} | {"pred": 1}
 
 
-class UnknownPtx(Exception):
+class UnknownPtxError(Exception):
     """Something that the emulated card cannot do; says what and where."""
 
 
@@ -63,7 +63,7 @@ def read(text: str) -> list[KernelText]:
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m[0].count("\n"), text, flags=re.DOTALL)
     text = re.sub(r"//[^\n]*", "", text)
     if functions := re.search(r"^\s*(?:\.visible |\.weak )?\.func\b[^;{]*\{", text, re.MULTILINE):
-        raise UnknownPtx(f"line {_line(text, functions.start())}: a function that kernels call")
+        raise UnknownPtxError(f"line {_line(text, functions.start())}: a function that kernels call")
     outer = _symbols(text, "shared", SHARED_BASE)
     entry = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\)(.*?)^\}", re.DOTALL | re.MULTILINE)
     return [_kernel(text, match, outer) for match in entry.finditer(text)]

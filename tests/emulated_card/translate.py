@@ -11,7 +11,7 @@ import re
 from emulated_card import layout
 from emulated_card.arrays import ArrayParameter, Origins, array_parameters, origins, parameter_of
 from emulated_card.operations import OPERATIONS, Source
-from emulated_card.ptx import BITS, CONVERGENT, Block, Instruction, KernelText, UnknownPtx
+from emulated_card.ptx import BITS, CONVERGENT, Block, Instruction, KernelText, UnknownPtxError
 from emulated_card.writer import FULL, INDEX, WARP, Writer, bits_of, splat, vector
 
 ATOMICS = {"add": 0, "max": 1, "min": 2, "exch": 3, "cas": 4, "and": 5, "or": 6, "xor": 7}
@@ -107,14 +107,14 @@ class Translation:
                 self._go(target)
         elif instruction.base in ("ret", "exit"):
             if instruction.guard:
-                raise UnknownPtx(f"line {instruction.line}: a return for some threads")
+                raise UnknownPtxError(f"line {instruction.line}: a return for some threads")
             self._leave(layout.ENDED, block.number)
         elif instruction.name in ("bar.sync", "barrier.sync", "barrier.sync.aligned", "bar.cta.sync"):
             if instruction.guard or instruction.operands != ("0",):
-                raise UnknownPtx(f"line {instruction.line}: a barrier other than that of the whole block")
+                raise UnknownPtxError(f"line {instruction.line}: a barrier other than that of the whole block")
             self._leave(layout.AT_BARRIER, following)
         elif instruction.base in ("bar", "barrier") and not instruction.name.startswith("bar.warp"):
-            raise UnknownPtx(f"line {instruction.line}: {instruction.name} is not known to the emulated card")
+            raise UnknownPtxError(f"line {instruction.line}: {instruction.name} is not known to the emulated card")
         else:
             return False
         return True
@@ -228,7 +228,7 @@ class Translation:
         try:
             return splat(kind, int(operand.rstrip("U"), 0))
         except ValueError:
-            raise UnknownPtx(f"the operand {operand} is not known to the emulated card") from None
+            raise UnknownPtxError(f"the operand {operand} is not known to the emulated card") from None
 
     def _special(self, name: str) -> str:
         w, (register, _, axis) = self.writer, name.partition(".")
@@ -245,7 +245,7 @@ class Translation:
         if register in scalars and number >= 0:
             base, offset = scalars[register]
             return w.spread("i32", w.field(base, offset + 4 * number, "i32"))
-        raise UnknownPtx(f"the register {name} is not known to the emulated card")
+        raise UnknownPtxError(f"the register {name} is not known to the emulated card")
 
     def _set(self, register: str, value: str, kind: str, guard: str, is_signed: bool = False) -> None:
         """The register's new value, for all threads; those beyond the mask are left out at the end of the block."""
@@ -264,10 +264,10 @@ class Translation:
     def _instruction(self, instruction: Instruction) -> None:
         try:
             self._written_out(instruction)
-        except UnknownPtx as error:
+        except UnknownPtxError as error:
             is_told = str(error).startswith("line ")
             told = str(error) if is_told else f"line {instruction.line}: {instruction.name}: {error}"
-            raise UnknownPtx(told) from None
+            raise UnknownPtxError(told) from None
 
     def _written_out(self, instruction: Instruction) -> None:
         base = instruction.base
@@ -279,7 +279,7 @@ class Translation:
         elif base in FORMS and re.fullmatch(FORMS[base], instruction.name):
             getattr(self, f"_do_{base}")(instruction)
         else:
-            raise UnknownPtx(f"line {instruction.line}: {instruction.name} is not known to the emulated card")
+            raise UnknownPtxError(f"line {instruction.line}: {instruction.name} is not known to the emulated card")
 
     def _do_mov(self, i: Instruction) -> None:
         kind = "i1" if i.name == "mov.pred" else f"i{BITS[i.parts[-1]]}"
@@ -392,7 +392,7 @@ class Translation:
         symbols = self.kernel.shared | self.kernel.local
         found: Origins = frozenset([base]) if base in symbols else self.origins.get(base, frozenset())
         if len(found) != 1:
-            raise UnknownPtx(f"{operand}: an address that may lie in {sorted(map(str, found)) or 'anything'}")
+            raise UnknownPtxError(f"{operand}: an address that may lie in {sorted(map(str, found)) or 'anything'}")
         (origin,) = found
         if isinstance(origin, int):
             if kind != WRITE:

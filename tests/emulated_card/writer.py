@@ -1,7 +1,7 @@
 """LLVM IR over the 32 threads of a warp: every value is a vector of WARP elements, one for each thread.
 
-Kinds name the element: i1, i8 ... i64 of integers, f16, f32 and f64 of numbers. PTX registers are untyped bits, so values
-rest as integers and are looked at as numbers where an instruction says so.
+Kinds name the element: i1, i8 ... i64 of integers, f16, f32 and f64 of numbers. PTX registers are untyped bits, so
+values rest as integers and are looked at as numbers where an instruction says so.
 """
 
 from dataclasses import dataclass, field

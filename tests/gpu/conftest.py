@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import emulated_card
 import pytest
+
+import emulated_card
 from cards import CAPABILITIES, HAS_GPU
 
 COMPLEMENT = str.maketrans("ACGTN", "TGCAN")

@@ -6,8 +6,9 @@ import subprocess
 import sys
 import time
 
-import emulated_card
 import pytest
+
+import emulated_card
 from cards import HAS_GPU
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(HAS_GPU, reason="a real card has no faults on demand")]
@@ -30,7 +31,8 @@ def few(made_reads, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(made_reads, few):
-    command = [sys.executable, "-m", "readwarp", "align", made_reads.reference, *few, "-q", "--no-pg", "--device", "cpu"]
+    options = "-q", "--no-pg", "--device", "cpu"
+    command = [sys.executable, "-m", "readwarp", "align", made_reads.reference, *few, *options]
     return subprocess.run(list(map(str, command)), check=True, capture_output=True).stdout
 
 
@@ -42,10 +44,9 @@ def align(made_reads, few, tmp_path, capability):
         out = tmp_path / "out.sam"
         command = [sys.executable, "-m", "readwarp", "align", made_reads.reference, *few, "-o", out, "-q", "--no-pg"]
         (tmp_path / "tmp").mkdir(exist_ok=True)  # of its own: cards that other tests have taken are not these
-        environment = emulated_card.environment(cards, **{"checks": "", **behaviour}) | {"TMPDIR": str(tmp_path / "tmp")}
-        process = subprocess.Popen(
-            [*map(str, command), *options], env=environment, stderr=subprocess.PIPE, text=True
-        )
+        environment = emulated_card.environment(cards, **{"checks": "", **behaviour})
+        environment["TMPDIR"] = str(tmp_path / "tmp")
+        process = subprocess.Popen([*map(str, command), *options], env=environment, stderr=subprocess.PIPE, text=True)
         return process, out
 
     return start
@@ -110,9 +111,9 @@ def test_a_kernel_that_fails(launch, align):
 
 
 def test_one_of_two_cards_is_lost(align, capability):
-    code, said, sam = finished(
-        *align("--device", "cuda:0,1", "--batch-bases", "9000", cards=f"{capability}:8G,{capability}:8G", lose=f"1:30:{LOST}")
-    )
+    cards = f"{capability}:8G,{capability}:8G"
+    started = align("--device", "cuda:0,1", "--batch-bases", "9000", cards=cards, lose=f"1:30:{LOST}")
+    code, said, sam = finished(*started)
     assert code == 4 and sam is None and len(said) == 1 and "cuda:1" in said[0]
 
 
@@ -121,7 +122,8 @@ def test_interrupted_at_any_moment(number, align, capability):
     """Ctrl-C or TERM while cards work: the exit code that says so, no output, no crash, and no long wait."""
     rng = random.Random(f"{capability} {number}")
     which, code = ((signal.SIGINT, 130), (signal.SIGTERM, 143))[number % 2]
-    process, out = align("--device", "cuda", "-t", "4", "--batch-bases", "9000", launch_us=3000, copy_us=3000, seed=number)
+    slow = {"launch_us": 3000, "copy_us": 3000, "seed": number}
+    process, out = align("--device", "cuda", "-t", "4", "--batch-bases", "9000", **slow)
     time.sleep(rng.uniform(0.5, 8))
     sent = time.monotonic()
     process.send_signal(which)

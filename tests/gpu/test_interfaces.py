@@ -7,8 +7,8 @@ import readwarp
 from other_libraries import OnCard
 from readwarp import Ragged
 from readwarp.device import memory
-from readwarp.device.backend import Backend
 from readwarp.device.arrays import is_on_card, on_card, on_host
+from readwarp.device.backend import Backend
 from readwarp.pairwise.pairs import arrays
 
 pytestmark = pytest.mark.gpu

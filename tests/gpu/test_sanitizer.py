@@ -7,9 +7,9 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-import emulated_card
 import pytest
 
+import emulated_card
 from readwarp.device.memory import SEPARATE
 
 pytestmark = pytest.mark.gpu

@@ -5,8 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import emulated_card
 import pytest
+
+import emulated_card
 
 pytestmark = pytest.mark.gpu
 

@@ -71,7 +71,6 @@ def pauses(tmp_path, monkeypatch) -> None:
     (tmp_path / "pause" / "sitecustomize.py").write_text(SLOWED)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "pause"))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
 
 
 @pytest.mark.usefixtures("slurm", "pauses")

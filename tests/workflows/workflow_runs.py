@@ -23,8 +23,7 @@ def snakemake(
 ) -> "subprocess.CompletedProcess[str]":
     """Run Snakemake there; what it says is in stdout."""
     workflow = "--snakefile", folder / "workflow" / "Snakefile"
-    surroundings = {k: v for k, v in os.environ.items() if k != "NUMBA_ENABLE_CUDASIM"}
-    surroundings["PATH"] = f"{Path(sys.executable).parent}:{surroundings['PATH']}"
+    surroundings = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(
         [sys.executable, "-m", "snakemake", "--directory", folder, *workflow, *map(str, options)],
         cwd=folder,

@@ -75,8 +75,6 @@ def _load_one_at_a_time() -> None:
 
     The lock is that of compilation, which loads too. What is loaded already is found without it.
     """
-    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":  # loads nothing
-        return
     from numba.core.compiler_lock import global_compiler_lock
     from numba.cuda.codegen import CUDACodeLibrary
     from numba.cuda.cudadrv.devices import get_context
