@@ -1,4 +1,4 @@
-"""What kernels compute on the card, against plain Python: memory, flow of control, shapes of grids; what is not known."""
+"""What kernels compute on the card, against plain Python: memory, control flow, grids; and what is not known."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What goes wrong between threads: a right kernel is clean on the emulated card under all seeds, a wrong one is told."""
+"""What goes wrong between threads: a right kernel is clean under all seeds, a wrong one is found and told."""
 
 from collections.abc import Callable
 
