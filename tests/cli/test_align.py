@@ -14,6 +14,7 @@ import pytest
 from command_samples import CONTIGS, fasta, letters, pairs, record, reverse_complement, run_main, sam_lines
 
 from readwarp.device import backend as backends
+from readwarp.device.memory import SEPARATE
 
 
 @pytest.fixture
@@ -257,8 +258,12 @@ def test_force(reference, mates, tmp_path, capsys):
     assert out.read_text().startswith("@HD")
 
 
-@pytest.mark.parametrize("device", ["cuda:0", "cuda:1", "cuda:0,1"])
-def test_cuda_gives_the_same_bytes(reference, mates, tmp_path, device):
+@pytest.mark.parametrize(
+    ("device", "separate"), [("cuda:0", "0"), ("cuda:1", "0"), ("cuda:0,1", "0"), ("cuda:0,1", "1")]
+)
+def test_cuda_gives_the_same_bytes(reference, mates, tmp_path, monkeypatch, device, separate):
+    """With arrays in one block, and each by itself, where an access beyond one is found."""
+    monkeypatch.setenv(SEPARATE, separate)
     found = []
     for number, each in enumerate(("cpu", device)):
         out = tmp_path / f"{number}.sam"

@@ -44,9 +44,9 @@ def _in_context(context: Any, clear: Callable[[], None]) -> Callable[[], None]:
 
 
 def free(device: int, arrays: Iterable[Any]) -> None:
-    """Give back these arrays, whoever still holds them or views of them, as the frames of an error do.
+    """Give back these arrays, whoever still holds them or views of them (the frames of an error do), and all unused.
 
-    And all that is out of use. What a card that has failed says to that is dropped: why is known by then.
+    What a card that has failed says to that is dropped: why is known by then.
     """
     for array in arrays:
         owner = array.gpu_data._mem
@@ -58,7 +58,7 @@ def free(device: int, arrays: Iterable[Any]) -> None:
     CUDADispatcher.configure.cache_clear()  # holds the streams of the last launches
     for unused in _lists.get(device, ()):
         left = -1
-        while len(unused) not in (0, left):  # each that is refused is off the list all the same
+        while len(unused) not in (0, left):  # one that is refused is off the list, and ends the round
             left = len(unused)
             with failure.dropped():
                 unused.clear()
