@@ -25,7 +25,7 @@ class ArrayParameter:
 
 
 def array_parameters(kernel: KernelText) -> list[ArrayParameter]:
-    """The arrays among a kernel's parameters, in their order. Raises UnknownPtxError where the name does not tell them."""
+    """The arrays among a kernel's parameters, in order. Raises UnknownPtxError where the name does not tell them."""
     found, first = [], 0
     for kind in argument_types(kernel.name):
         first = _add(found, kind, first)
