@@ -76,6 +76,26 @@ def test_a_race_of_two_writers_and_of_a_reader_that_comes_first(checked):
             assert told.startswith("race: ") and "of shared byte" in told  # in either order
 
 
+def test_a_write_to_what_others_have_read(checked):
+    @cuda.jit
+    def kernel(out, by):
+        shared = cuda.shared.array(64, np.int32)
+        t = cuda.threadIdx.x
+        shared[t] = t
+        cuda.syncthreads()
+        if t < 32:
+            out[t] = shared[t + by]
+        else:
+            shared[t] = 7
+
+    for seed in SEEDS:
+        checked("races", seed=seed)
+        assert found_by(kernel, 1, 64, np.zeros(64, np.int64), 0) == []
+    checked("races")  # the reading warp comes first
+    (told, *_) = found_by(kernel, 1, 64, np.zeros(64, np.int64), 32)
+    assert told.startswith("race: ") and "write of shared byte 384 by thread 32 of block 0 meets thread 0" in told
+
+
 @cuda.jit
 def _summed(values, out):
     shared = cuda.shared.array(1, np.int64)
@@ -120,6 +140,7 @@ def test_races_between_blocks(checked):
         assert found_by(read, 4, 32, np.array([1, 1000]), np.zeros(128, np.int64)) == []
         (told, *_) = found_by(read, 4, 32, np.array([1, 50]), np.zeros(128, np.int64))
         assert told.startswith("race: ") and "of the same launch" in told
+        assert seed or "write of byte 0 of array 0 by thread 18 of block 1 meets" in told
         checked("races", seed=seed)
         assert found_by(set_first, 1, 1, np.zeros(1, np.int64)) == []
         (told, *_) = found_by(set_first, 4, 1, np.zeros(1, np.int64))
@@ -156,7 +177,16 @@ def test_barriers_that_not_all_come_to(checked):
             cuda.syncthreads()
             out[t] = 3
 
-    for kernel, right, wrong in ((left, 64, 63), (left, 64, 32), (parted, 64, 32), (parted, 64, 7)):
+    @cuda.jit
+    def skipped(out, most):
+        t = cuda.threadIdx.x
+        out[t] = 1
+        if t < most:
+            cuda.syncthreads()
+        out[t] += 1
+
+    cases = (left, 64, 63), (left, 64, 32), (parted, 64, 32), (parted, 64, 7), (skipped, 64, 32), (skipped, 64, 20)
+    for kernel, right, wrong in cases:
         for seed in SEEDS:
             checked(seed=seed)
             assert found_by(kernel, 1, 64, np.zeros(64, np.int64), right) == []
