@@ -18,7 +18,10 @@ from emulated_card.ptx import KernelText, UnknownPtxError, read
 from emulated_card.translate import Translation
 
 CALLED = ("card_access", "card_atomic", "card_reduce", "card_shuffle", "card_warp_barrier")  # by translated kernels
-SOURCES = ("ptx.py", "arrays.py", "layout.py", "operations.py", "translate.py", "writer.py", "kernels.py")
+SOURCES = (
+    "ptx.py", "arrays.py", "layout.py", "operations.py", "translate.py", "writer.py", "kernels.py",
+    "frames.py", "flow.py", "memory_access.py",
+)  # fmt: skip
 THREADS = 1024  # of a block, at most
 _lock = threading.Lock()
 _loaded: dict[str, list[tuple[str, int]]] = {}  # by hash of the PTX
