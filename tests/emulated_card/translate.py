@@ -10,8 +10,9 @@ import re
 
 from emulated_card.flow import BUFFERS
 from emulated_card.memory_access import ATOMICS, MemoryAccess
-from emulated_card.operations import OPERATIONS, Source
+from emulated_card.operations import OPERATIONS
 from emulated_card.ptx import BITS, Instruction, UnknownPtxError
+from emulated_card.source import Source
 from emulated_card.writer import bits_of, splat, vector
 
 SHUFFLES = {"up": 0, "down": 1, "bfly": 2, "idx": 3}
