@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from compiled.compile import run_tool
-from compiled.listing import INSTRUCTION, JUMP, Instruction
+from compiled.listing import INSTRUCTION, Instruction
 
 LINE = re.compile(r'\s*//## File "[^"]*", line (\d+)')
 LABEL = re.compile(r"(\.L_x?_?\d+|\$__internal\S+):")
-CALLED = re.compile(r"`\((\$__internal[^)]*)\)")
+JUMP = re.compile(r"(\.L_x?_?\d+|\$__internal[^)\s]+)")
+CALLED = re.compile(r"\bCALL\S*\s+`\(([^)\s]+)\s*\)")
 ENDS = ("BRA", "EXIT", "RET", "CALL")
 UNKNOWN = ("BRX", "JMX", "JMP")
 
@@ -84,13 +85,13 @@ def with_lines(ptx: str) -> str:
 
 def read(text: str) -> list[Block]:
     """Blocks of a listing with lines. Raises LookupError for jumps whose aim it does not show."""
-    blocks, begins, jumps, line = [Block()], {}, [], 0
+    blocks, begins, jumps, line, called = [Block()], {}, [], 0, set(CALLED.findall(text))
     for row in text.splitlines():
         if label := LABEL.match(row):
             if blocks[-1].instructions:
                 _begin(blocks)
             begins[label[1]] = len(blocks) - 1
-            line = 0 if label[1].startswith("$") else line
+            line = 0 if label[1] in called else line
         elif here := LINE.match(row):
             line = int(here[1])
         elif code := INSTRUCTION.match(row):
@@ -102,7 +103,7 @@ def read(text: str) -> list[Block]:
                 jumps.append((len(blocks) - 1, instruction))
                 _begin(blocks, follows=_may_pass(instruction))
     for number, instruction in jumps:
-        _add_jump(blocks[number], instruction, begins)
+        _add_jump(blocks, number, instruction, begins)
     return _reached(blocks)
 
 
@@ -125,19 +126,19 @@ def _may_pass(instruction: Instruction) -> bool:
     return is_conditional or instruction.opcode == "CALL"
 
 
-def _add_jump(block: Block, instruction: Instruction, begins: dict[str, int]) -> None:
+def _add_jump(blocks: list[Block], number: int, instruction: Instruction, begins: dict[str, int]) -> None:
+    block, aim = blocks[number], JUMP.search(instruction.operands)
     if instruction.opcode in ("EXIT", "RET"):
         block.ends = True
-    elif instruction.opcode == "CALL":
-        called = CALLED.search(instruction.operands)
-        if not called or instruction.predicate:
-            raise LookupError(f"a call that is not known: {instruction}")
-        block.calls = begins[called[1]]
-    else:
-        aim = JUMP.search(instruction.operands)
-        if not aim:
-            raise LookupError(f"a jump that is not known: {instruction}")
+    elif aim is None or aim[1] not in begins:
+        raise LookupError(f"a jump that is not known: {instruction}")
+    elif instruction.opcode == "BRA":
         block.following.append(begins[aim[1]])
+    elif not instruction.predicate:
+        block.calls = begins[aim[1]]
+    else:  # some threads call: they go through a block of no instructions
+        blocks.append(Block(following=list(block.following), calls=begins[aim[1]]))
+        block.following.append(len(blocks) - 1)
 
 
 def _reached(blocks: list[Block]) -> list[Block]:
