@@ -18,7 +18,6 @@ from emulated_card.ptx import KernelText, UnknownPtxError, read
 from emulated_card.translate import Translation
 
 CALLED = ("card_access", "card_atomic", "card_reduce", "card_shuffle", "card_warp_barrier")  # by translated kernels
-SOURCES = ("ptx.py", "arrays.py", "layout.py", "operations.py", "translate.py", "writer.py", "kernels.py")
 THREADS = 1024  # of a block, at most
 _lock = threading.Lock()
 _loaded: dict[str, list[tuple[str, int]]] = {}  # by hash of the PTX
@@ -62,7 +61,7 @@ def load_ptx(text: str) -> list[tuple[str, int]]:
 @cache
 def _made_by() -> str:
     """What a compiled kernel depends on besides its PTX."""
-    sources = b"".join((Path(__file__).parent / name).read_bytes() for name in SOURCES)
+    sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     return f"{hashlib.sha256(sources).hexdigest()} {llvmlite.__version__} {llvm.get_host_cpu_name()}"
 
 
