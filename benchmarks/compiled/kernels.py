@@ -111,13 +111,13 @@ TRACE = [
     *(
         Kernel(
             f"pairwise trace x {8 * words}", "pairwise.cuda_trace", "trace_kernel",
-            f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4[]", 128, (words, 0, 1), Loop("IDP", "SHFL", 2, 8 * words),
+            f"{SLOTS} i4[] i4 i4 i4[]", 128, (words, 0, 1), Loop("IDP", "SHFL", 2, 8 * words),
         )
         for words in (1, 2, 4)
     ),
     Kernel(
         "pairwise walk_back", "pairwise.cuda_trace", "walk_back",
-        f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4 i4 i4 i4 u4[] i4[,]", 64,
+        f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4 i4 u4[] i4[,]", 64,
     ),
     Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", "i4[,] i8[,] i8[] u4[] u4[]", 128),
 ]  # fmt: skip

@@ -132,8 +132,7 @@ def test_what_is_planned_is_what_is_allocated(room):
     finally:
         memory.bind(None)
     assert workspace.high_water == workspace.capacity
-    shapes = {(launch.words, launch.group) for launch in plan.launches}
-    assert (len(plan.launches) > len(shapes)) == (room == 2_000)
+    assert (len(plan.rounds) > 1) == (room == 2_000)
 
 
 def test_launches_stay_within_the_room():
@@ -146,15 +145,30 @@ def test_launches_stay_within_the_room():
     strays = cpu.strays_of(score, ends.query_stop, ends.target_stop, READS, LOCAL)
     plan = trace_plan.planned(pairs, READS, LOCAL, ends, score, strays, 100_000)
     assert sorted(plan.geometry[trace_plan.PAIR]) == list(range(number))
-    assert plan.launches[0].begin == 0 and plan.launches[-1].stop == number
-    for launch in plan.launches:
-        each = 32 // launch.group
-        rows = plan.geometry[trace_plan.ROWS, launch.begin : launch.stop]
-        warps = plan.warps[launch.first : launch.last]
-        assert len(warps) == -(-rows.size // each) and (len(warps) == 1 or 4 * launch.directions <= 100_000)
-        assert (np.repeat(warps[:, 1], each)[: rows.size] >= rows + launch.group - 1).all()
-        sizes = warps[:, 1] * 32 * launch.words
-        assert warps[:, 0].tolist() == (np.cumsum(sizes) - sizes).tolist() and launch.directions == sizes.sum()
+    assert plan.rounds[0].begin == 0 and plan.rounds[-1].stop == number
+    stops = [each.stop for each in plan.rounds]
+    assert [each.begin for each in plan.rounds[1:]] == stops[:-1]
+    sizes = plan.warps[:, trace_plan.STEPS] * plan.warps[:, trace_plan.WORDS] * 32
+    for each in plan.rounds:
+        first, last = each.words[0][1], each.words[-1][2]
+        assert last - first == 1 or 4 * each.directions <= 100_000
+        assert each.directions == sizes[first:last].sum()
+        ends = np.cumsum(sizes[first:last])
+        assert plan.warps[first:last, trace_plan.DIRECTIONS_AT].tolist() == (ends - sizes[first:last]).tolist()
+        for words, low, high in each.words:
+            assert (plan.warps[low:high, trace_plan.WORDS] == words).all() and low < high
+
+
+def test_warps_hold_their_slots():
+    shapes = np.sort(np.random.default_rng(4).choice([101, 104, 205, 432], 1000))
+    rows = np.random.default_rng(5).integers(1, 200, 1000)
+    warps = trace_plan._warps(shapes, rows)
+    groups, words = warps[:, trace_plan.GROUP], warps[:, trace_plan.WORDS]
+    slots = warps[:, trace_plan.SLOTS]
+    assert (slots * groups <= 32).all() and slots.sum() == 1000
+    assert warps[:, trace_plan.SLOT].tolist() == (np.cumsum(slots) - slots).tolist()
+    assert np.repeat(100 * words + groups, slots).tolist() == shapes.tolist()
+    assert (np.repeat(warps[:, trace_plan.STEPS] - groups + 1, slots) >= rows).all()
 
 
 @settings(max_examples=200, deadline=None)

@@ -43,7 +43,9 @@ from readwarp.pairwise.scalar import (
 )
 from readwarp.pairwise.trace_plan import (
     COLUMNS,
+    DIRECTIONS_AT,
     FIRST,
+    GROUP,
     OUTSIDE,
     PAD,
     PAIR,
@@ -52,8 +54,13 @@ from readwarp.pairwise.trace_plan import (
     ROWS,
     RUNS_AT,
     SHIFT,
+    SLOT,
+    SLOTS,
+    STEPS,
     TARGET_AT,
-    Launch,
+    WARP_OF,
+    WORDS,
+    Round,
     gains_of,
     planned,
 )
@@ -100,13 +107,12 @@ def code_of(codes, place, length, otherwise):
 
 
 @cuda.jit(device=True)
-def slot_of(geometry, begin, stop, number, lane, group):
+def slot_of(geometry, warps, number, lane, group):
     """(slot, rows) of a lane of that warp; lanes without a slot take another's and have no rows."""
-    each = np.int32(WARP // group)
-    slot = np.int32(begin + number * each + lane // group)
-    if lane < each * group and slot < stop:
-        return slot, geometry[ROWS, slot]
-    return np.int32(stop - 1), np.int32(0)
+    first, which = np.int32(warps[number, SLOT]), np.int32(lane // group)
+    if which < warps[number, SLOTS]:
+        return np.int32(first + which), geometry[ROWS, first + which]
+    return first, np.int32(0)
 
 
 @cuda.jit(device=True)
@@ -123,17 +129,14 @@ def set_borders(H, E, window, query, row, left, first, columns, floor, gap_open,
 def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     """The kernel whose threads have 8 * words diagonals each.
 
-    queries, targets: uint8; starts: int64 [3, slots]; geometry: int32 [6, slots]; warps: int64 [warps, 2], where a
-    warp's directions begin and its steps; gains: int32 [16], see `trace_plan.gains_of`; slots begin to stop; group:
-    threads per alignment; directions: int32.
+    queries, targets: uint8; starts, geometry, warps: see `trace_plan.Plan`, a warp of threads for each of `warps`;
+    gains: int32 [16], see `trace_plan.gains_of`; directions: int32.
     """
     cells, halves = 8 * words, 2 * words
     none, e, is_local = np.int32(UNREACHED), np.int32(gap_extend), mode == LOCAL
 
     @cuda_kernel
-    def fill_directions(
-        queries, targets, starts, geometry, warps, gains, begin, stop, group, gap_open, bonus, directions
-    ):
+    def fill_directions(queries, targets, starts, geometry, warps, gains, gap_open, bonus, directions):
         profile = cuda.shared.array(16, np.int32)  # gains of the query's codes 0 to 7, by the target's code
         for k in range(cuda.threadIdx.x, 16, cuda.blockDim.x):
             profile[k] = gains[k]
@@ -142,12 +145,13 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         number, lane = np.int32(thread // WARP), np.int32(thread % WARP)
         if number >= warps.shape[0]:
             return
+        group = np.int32(warps[number, GROUP])
         rank, last = np.int32(lane % group), np.int32(group - 1)
-        slot, rows = slot_of(geometry, begin, stop, number, lane, group)
+        slot, rows = slot_of(geometry, warps, number, lane, group)
         first, columns = geometry[FIRST, slot], geometry[COLUMNS, slot]
         query = queries[starts[QUERY_AT, slot] :]
         target = targets[starts[TARGET_AT, slot] + first :]
-        place, behind = np.uint64(warps[number, 0] + lane), np.int32(warps[number, 1] - rank)
+        place, behind = np.uint64(warps[number, DIRECTIONS_AT] + lane), np.int32(warps[number, STEPS] - rank)
         H = cuda.local.array(cells, np.int32)
         E = cuda.local.array(cells, np.int32)
         x = cuda.local.array(halves, np.int32)
@@ -194,20 +198,21 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
 
 @cuda_kernel
 def walk_back(
-    queries, targets, starts, geometry, warps, directions, begin, stop, group, words,
+    queries, targets, starts, geometry, warps, directions, begin, stop,
     match, mismatch, gap_open, gap_extend, mode, runs, outcome,
 ):  # fmt: skip
     """See band.walk: one alignment a thread. Its runs go to `runs`, last run first, the rest to `outcome`."""
-    thread = np.int32(cuda.grid(1))
-    slot = np.int32(begin + thread)
+    slot = np.int32(begin + cuda.grid(1))
     if slot >= stop:
         return
     pair, first, shift = geometry[PAIR, slot], geometry[FIRST, slot], geometry[SHIFT, slot]
     query_at, target_at, at = starts[QUERY_AT, slot], starts[TARGET_AT, slot], starts[RUNS_AT, slot]
     i, j = np.int32(first + geometry[ROWS, slot] - 1), np.int32(geometry[COLUMNS, slot] - 1)
     left, edits, number = geometry[REACHED, slot], np.int32(0), np.int32(0)
-    each, stride, cells = np.int32(WARP // group), np.int32(words * WARP), np.int32(8 * words)
-    base = warps[thread // each, 0] + thread % each * group
+    warp = geometry[WARP_OF, slot]
+    words = np.int32(warps[warp, WORDS])
+    stride, cells = np.int32(words * WARP), np.int32(8 * words)
+    base = warps[warp, DIRECTIONS_AT] + (slot - warps[warp, SLOT]) * warps[warp, GROUP]
     taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST  # a local alignment ends with an aligned pair
     while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and number > 0):
         d = np.int32(j - i + shift)
@@ -274,9 +279,9 @@ def trace(
         )
         outcome = workspace.empty((5, len(pairs)), np.int32)
         runs = workspace.empty(plan.runs, np.uint32)
-        for launch in plan.launches:
+        for each in plan.rounds:
             with workspace.frame():
-                _launch(launch, (queries, targets, starts, geometry), warps, gains, costs, mode, runs, outcome)
+                _launch(each, (queries, targets, starts, geometry), warps, gains, costs, mode, runs, outcome)
         offsets = workspace.empty(len(pairs) + 1, np.int64)
         exclusive_scan(outcome[RUNS], offsets, workspace)
         cigar = workspace.empty(plan.runs, np.uint32)
@@ -287,18 +292,17 @@ def trace(
 
 
 def _launch(
-    launch: Launch, slots: tuple[Any, ...], warps: Any, gains: Any, costs: Costs, mode: int, runs: Any, outcome: Any
+    some: Round, slots: tuple[Any, ...], warps: Any, gains: Any, costs: Costs, mode: int, runs: Any, outcome: Any
 ) -> None:
-    """Directions of the launch's slots, and their walks back."""
+    """Directions of the round's slots, and their walks back."""
     match, mismatch, gap_open, gap_extend, bonus = map(np.int32, costs)
-    workspace, pairs = current(), launch.stop - launch.begin
-    some = warps[launch.first : launch.last]
-    directions = workspace.empty(launch.directions, np.int32)
-    sizes = (*map(np.int32, (launch.begin, launch.stop, launch.group)),)
-    trace_kernel(launch.words, mode, int(gap_extend))[threads_for(WARP * (launch.last - launch.first), workspace)](
-        *slots, some, gains, *sizes, gap_open, bonus, directions
-    )
+    workspace, pairs = current(), some.stop - some.begin
+    directions = workspace.empty(some.directions, np.int32)
+    for words, first, last in some.words:
+        trace_kernel(words, mode, int(gap_extend))[threads_for(WARP * (last - first), workspace)](
+            *slots, warps[first:last], gains, gap_open, bonus, directions
+        )
     walk_back[-(-pairs // WALKERS), WALKERS, workspace.stream](
-        *slots, some, directions, *sizes, np.int32(launch.words), match, mismatch, gap_open, gap_extend,
+        *slots, warps, directions, np.int32(some.begin), np.int32(some.stop), match, mismatch, gap_open, gap_extend,
         np.int32(mode), runs, outcome,
     )  # fmt: skip

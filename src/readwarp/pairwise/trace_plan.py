@@ -7,6 +7,7 @@ that the groups of a warp end together.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy import ndarray
@@ -26,37 +27,38 @@ FULL = 1024  # warps that keep a large card busy: fewer take as long
 WIDEST = 8 * max(STEP) * max(GROUPS)  # diagonals
 LARGEST = 1 << 28  # a score beyond it might meet UNREACHED
 
-# Rows of Plan.starts and Plan.geometry.
+# Rows of Plan.starts and Plan.geometry, columns of Plan.warps.
 QUERY_AT, TARGET_AT, RUNS_AT = range(3)
-PAIR, FIRST, ROWS, COLUMNS, SHIFT, REACHED = range(6)
+PAIR, FIRST, ROWS, COLUMNS, SHIFT, REACHED, WARP_OF = range(7)
+DIRECTIONS_AT, STEPS, SLOT, SLOTS, GROUP, WORDS = range(6)
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
-    """Slots begin to stop, each a group of threads with 8 * words diagonals each, in warps first to last."""
+class Round:
+    """Slots begin to stop, whose directions are in memory together: a launch for each of `words`, one walks back.
+
+    words: (words, first warp, last) of warps whose threads have 8 * words diagonals each.
+    """
 
     begin: int
     stop: int
-    words: int
-    group: int
-    first: int
-    last: int
+    words: tuple[tuple[int, int, int], ...]
     directions: int  # int32 values
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     starts: ndarray  # int64 [3, slots]: of the query, of the target, of the runs
-    geometry: ndarray  # int32 [6, slots]: pair, first target base, number of them, columns, shift, score without bonus
-    warps: ndarray  # int64 [warps, 2]: where a warp's directions begin, steps
-    launches: tuple[Launch, ...]
+    geometry: ndarray  # int32 [7, slots]: pair, first target base, number, columns, shift, score without bonus, warp
+    warps: ndarray  # int64 [warps, 6]: where its directions begin, steps, first slot, slots, threads of each, words
+    rounds: tuple[Round, ...]
     runs: int  # most runs of all pairs together
 
     def device_bytes(self, sequences: int = 0) -> int:
         """Of the workspace at most, besides sequences that are there; what comes with it: `sequences` bytes."""
         pairs = self.geometry.shape[1]
         arrays = (self.starts.nbytes, self.geometry.nbytes, self.warps.nbytes, 64, 20 * pairs, 4 * self.runs)
-        filling = max((rounded(4 * launch.directions) for launch in self.launches), default=0)
+        filling = max((rounded(4 * each.directions) for each in self.rounds), default=0)
         compact = rounded(8 * (pairs + 1)) + max(rounded(4 * self.runs), scan_bytes(pairs))
         return sequences + sum(map(rounded, arrays)) + max(filling, compact)
 
@@ -99,7 +101,7 @@ def planned(pairs: Pairs, costs: Costs, mode: int, ends: Ends, reached: ndarray,
     """How to trace pairs whose bands are at most WIDEST wide.
 
     reached: scores without the bonus for the query's end; strays: int64 [p, 2], see `cpu.strays_of`. Directions of a
-    launch take `room` bytes or one warp.
+    round take `room` bytes or one warp.
     """
     columns, target_stop = ends.query_stop.astype(np.int64), ends.target_stop.astype(np.int64)
     first = np.maximum(target_stop - columns - strays[:, 0], 0)
@@ -108,18 +110,12 @@ def planned(pairs: Pairs, costs: Costs, mode: int, ends: Ends, reached: ndarray,
     slots = np.lexsort((-rows, shapes))
     most = most_runs(columns, target_stop, reached, costs, mode)[slots]
     starts = np.stack((pairs.query_starts[slots], pairs.target_starts[slots], np.cumsum(most) - most))
-    geometry = np.stack(
-        (
-            slots,
-            first[slots],
-            rows[slots],
-            columns[slots],
-            (target_stop - columns + strays[:, 1])[slots],
-            reached[slots],
-        )
-    )
-    warps, launches = _launches(shapes[slots], rows[slots], room)
-    return Plan(starts, geometry.astype(np.int32), warps, launches, max(1, int(most.sum())))
+    shift = target_stop - columns + strays[:, 1]
+    warps = _warps(shapes[slots], rows[slots])
+    each = np.repeat(np.arange(len(warps)), warps[:, SLOTS])
+    geometry = np.stack((slots, *(row[slots] for row in (first, rows, columns, shift, reached)), each))
+    rounds = tuple(_round(warps, *cut) for cut in _cuts(_sizes(warps), room // 4))
+    return Plan(starts, geometry.astype(np.int32), warps, rounds, max(1, int(most.sum())))
 
 
 def most_runs(columns: ndarray, target_stop: ndarray, reached: ndarray, costs: Costs, mode: int) -> ndarray:
@@ -130,33 +126,33 @@ def most_runs(columns: ndarray, target_stop: ndarray, reached: ndarray, costs: C
     return np.minimum(2 * gaps + 1, columns + target_stop)
 
 
-def _launches(shapes: ndarray, rows: ndarray, room: int) -> tuple[ndarray, tuple[Launch, ...]]:
-    """(warps, launches) of slots with these shapes and rows."""
-    warps, launches = [np.zeros((0, 2), np.int64)], []
-    number = 0
+def _warps(shapes: ndarray, rows: ndarray) -> ndarray:
+    """Plan.warps of slots with these shapes, which ascend, and rows; directions do not have their place yet."""
+    warps = [np.zeros((0, 6), np.int64)]
     for shape in np.unique(shapes).tolist():
         words, group = divmod(shape, 100)
         begin, stop = np.searchsorted(shapes, (shape, shape + 1)).tolist()
-        each, stride = WARP // group, words * WARP
-        steps = np.maximum.reduceat(rows[begin:stop], np.arange(0, stop - begin, each)) + group - 1
-        for low, high in _cuts(steps * stride, room // 4):
-            sizes = steps[low:high] * stride
-            ends = np.cumsum(sizes)
-            warps.append(np.stack((ends - sizes, steps[low:high]), axis=1))
-            last = number + high - low
-            launches.append(
-                Launch(
-                    begin + low * each,
-                    min(begin + high * each, stop),
-                    words,
-                    group,
-                    number,
-                    last,
-                    int(ends[-1]),
-                )
-            )
-            number = last
-    return np.concatenate(warps), tuple(launches)
+        first = np.arange(begin, stop, WARP // group)
+        some = np.zeros((first.size, 6), np.int64)
+        some[:, STEPS] = np.maximum.reduceat(rows[begin:stop], first - begin) + group - 1
+        some[:, SLOT], some[:, SLOTS] = first, np.minimum(stop - first, WARP // group)
+        some[:, GROUP], some[:, WORDS] = group, words
+        warps.append(some)
+    return np.concatenate(warps)
+
+
+def _sizes(warps: ndarray) -> ndarray:
+    """Directions of each warp, int32 values."""
+    return warps[:, STEPS] * warps[:, WORDS] * WARP
+
+
+def _round(warps: ndarray, low: int, high: int) -> Round:
+    """Of these warps, whose directions get their places."""
+    some, sizes = warps[low:high], _sizes(warps[low:high])
+    some[:, DIRECTIONS_AT] = np.cumsum(sizes) - sizes
+    ends = [low, *(low + 1 + np.flatnonzero(np.diff(some[:, WORDS]))).tolist(), high]
+    words = ((int(warps[first, WORDS]), first, last) for first, last in pairwise(ends))
+    return Round(int(some[0, SLOT]), int(some[-1, SLOT] + some[-1, SLOTS]), tuple(words), int(sizes.sum()))
 
 
 def _cuts(sizes: ndarray, room: int) -> Iterator[tuple[int, int]]:
