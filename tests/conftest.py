@@ -41,6 +41,7 @@ def auto_is_the_cpu():
         return
     from readwarp.device import backend
 
+    backend._claims.setdefault(0, None)  # cuda is the first card, whichever other processes have taken
     on_cards = backend._cuda
     backend._cuda = lambda asked, wanted: backend.Backend("cpu") if asked == "auto" else on_cards(asked, wanted)
     yield

@@ -1,14 +1,12 @@
 """Whole runs of genotype: reads of a trio to gVCFs to one VCF, and what must not change it."""
 
-import os
 import random
-import subprocess
 
 import pysam
 import pytest
 from making import Read, random_sequence, tiled, write_bam, write_fasta
 from test_forced import other
-from vcf_checks import check_vcf
+from vcf_checks import bcftools, check_vcf
 
 from readwarp.call.joint.pipeline import allow_files, genotype_cohort, window_size
 from readwarp.call.pipeline import call_variants
@@ -109,9 +107,7 @@ def test_a_sample_alone_has_the_calls_of_its_vcf(trio, tmp_path, name):
 
 def test_a_trio(trio, tmp_path):
     output, metrics = genotype(trio, tmp_path / "trio.vcf.gz")
-    subprocess.run(
-        ["bcftools", "norm", "--check-ref", "e", "-f", trio[0] / "ref.fa", "-o", os.devnull, output], check=True
-    )
+    bcftools("norm", "--check-ref", "e", "-f", str(trio[0] / "ref.fa"), str(output))
     assert len(body(output)) == metrics.counts["variants"]
     assert (tmp_path / "trio.vcf.gz.tbi").exists()
     with pysam.VariantFile(str(output)) as file:
@@ -163,7 +159,7 @@ def test_threads_windows_parts_and_kinds_of_files_do_not_matter(trio, tmp_path):
     folder, reference, made = trio
     for name, path in made.items():
         (tmp_path / f"{name}.vcf").write_bytes(pysam.BGZFile(str(path)).read())
-        subprocess.run(["bcftools", "view", "-Ob", "-o", tmp_path / f"{name}.bcf", path], check=True)
+        bcftools("view", "-Ob", "-o", str(tmp_path / f"{name}.bcf"), str(path))
     for ending in ("vcf", "bcf"):
         inputs = [tmp_path / f"{name}.{ending}" for name in made]
         genotype_cohort(reference, inputs, tmp_path / "again.vcf", Resources(2), Metrics(), command="x")

@@ -3,7 +3,21 @@
 import pytest
 
 import emulated_card
+from cards import HAS_GPU
 from emulated_card.options import CHECKS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def frees_in_context():
+    """Arrays that tests make of Numba's are freed in the context of their card, whichever is current then."""
+    if HAS_GPU:
+        return
+    from readwarp.device import freeing
+    from readwarp.device.jit import cuda
+
+    for device in range(len(cuda.gpus)):
+        with cuda.gpus[device]:
+            freeing.prepare(device)
 
 
 @pytest.fixture

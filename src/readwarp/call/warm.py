@@ -17,7 +17,7 @@ QUALITY, GAP_OPEN, GAP_EXTEND = 30, 45, 10  # Phred
 def warm_up(backend: Backend, workspaces: Workspaces, parameters: CallParameters) -> None:
     """Work on next to nothing by each step, on each card in turn; nothing on the CPU, where no load is shared."""
     for _ in backend.devices:
-        with workspaces.borrowed(), backend.frame():
+        with workspaces.borrowed(), backend.frame(), backend.as_far_as_it_fits():
             pileup, pairhmm = (backend.step(f"readwarp.call.{name}") for name in ("pileup", "pairhmm"))
             pileup.count_window(read_with_insertion(), REFERENCE, 0, REFERENCE.size, parameters)
             each = np.arange(LENGTHS.size)

@@ -49,7 +49,7 @@ class Cards:
     def warm_up(self, parameters: AlignParameters) -> None:
         """Compile every kernel, and load it onto every card, before several threads need it."""
         for _ in self._placed:
-            with self.borrowed() as placed:
+            with self.borrowed() as placed, self.backend.as_far_as_it_fits():
                 pipeline.warm_up(placed, parameters, self.backend)
         self.workspaces.start_counting()
 

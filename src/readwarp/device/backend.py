@@ -67,6 +67,15 @@ class Backend:
         """Whether the error says that the card is full, so that half a batch may still fit."""
         return self.name == "cuda" and failure.is_out_of_memory(error)
 
+    @contextmanager
+    def as_far_as_it_fits(self) -> Iterator[None]:
+        """What is inside ends where the card is full: work that may be left undone."""
+        try:
+            yield
+        except Exception as error:
+            if not self.is_out_of_memory(error):
+                raise
+
     def frame(self) -> AbstractContextManager[object]:
         """Device memory that the calling thread takes inside is given back at the end; nothing on the CPU."""
         if self.name == "cpu":
