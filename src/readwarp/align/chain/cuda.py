@@ -75,7 +75,7 @@ def chain_reads(
     read_offsets, anchors, anchor_offsets, contig_offsets, k, max_gap, max_chains, drop, scores, parents, rows, found
 ):  # fmt: skip
     """The best chains of each read, in the read's part of rows, and how many they are."""
-    cells = cuda.shared.array(3, np.int32)
+    cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= found.size:
         return
@@ -109,7 +109,7 @@ def chain_read(anchors, contig_offsets, length, k, max_gap, scores, parents, bes
             reference, query = reference + step, query + query_step
             stop += 1
         if not on_one_diagonal:
-            link_anchors(anchors[start:stop], k, max_gap, scores, parents, lane, cells)
+            link_anchors(anchors[start:stop], k, max_gap, scores, parents, lane)
             found = trace_chains(anchors[start:stop], k, scores, parents, best, found, lane, cells)
         elif lane == 0:
             found = insert(best, found, covered, anchors[start], anchors[stop - 1], stop - start, k)
@@ -117,33 +117,44 @@ def chain_read(anchors, contig_offsets, length, k, max_gap, scores, parents, bes
 
 
 @cuda.jit(device=True)
-def link_anchors(anchors, k, max_gap, scores, parents, lane, cells):
+def link_anchors(anchors, k, max_gap, scores, parents, lane):
     """Score of the best chain that ends in each anchor, and the anchor before it there; the nearer one wins a tie.
 
-    The threads share the anchors before i and raise cell i % 3 to the best rank; the cell of i + 1 is cleared
-    meanwhile, which was read last before the barrier of i - 1. All write what came out, so each sees it afterwards.
+    Thread j % WARP keeps anchors j and j - WARP of the last LOOKBACK with their scores (0: there is none), so that
+    nothing is read again; the best rank goes around the warp.
     """
-    if lane < 3:
-        cells[lane] = 0
-    cuda.syncthreads()
+    near_reference = far_reference = np.int64(0)
+    near_query = far_query = np.int64(0)
+    near_score = far_score = np.int32(0)
     for i in range(anchors.size):
         reference, query = reference_of(anchors[i]), query_of(anchors[i])
-        cell, score, nearness = i % 3, k, 0
-        for j in range(i - 1 - lane, max(i - LOOKBACK, 0) - 1, -WARP):
-            if scores[j] + k > score:
-                gain = link(query - query_of(anchors[j]), reference - reference_of(anchors[j]), k, max_gap)
-                if scores[j] + gain > score:
-                    score, nearness = scores[j] + gain, LOOKBACK - (i - j)
-        if score > k:
-            cuda.atomic.max(cells, cell, np.int32(score << NEARNESS_BITS | nearness))
+        nearest = np.int32(LOOKBACK - 1 - ((i - 1 - lane) & (WARP - 1)))
+        score, nearness = np.int32(k), np.int32(0)
+        if near_score > 0:
+            gained = np.int32(near_score + link(query - near_query, reference - near_reference, k, max_gap))
+            if gained > score:
+                score, nearness = gained, nearest
+        if far_score + k > score:
+            gained = np.int32(far_score + link(query - far_query, reference - far_reference, k, max_gap))
+            if gained > score:
+                score, nearness = gained, np.int32(nearest - WARP)
+        rank = best_of(np.int32(score << NEARNESS_BITS | nearness if score > k else 0))
+        score = np.int32(rank >> NEARNESS_BITS if rank > 0 else k)
+        if lane == i % WARP:
+            far_reference, far_query, far_score = near_reference, near_query, near_score
+            near_reference, near_query, near_score = np.int64(reference), np.int64(query), score
         if lane == 0:
-            cells[(i + 1) % 3] = 0
-        cuda.syncthreads()
-        rank = cells[cell]
-        nearness = rank & ((1 << NEARNESS_BITS) - 1)
-        scores[i] = rank >> NEARNESS_BITS if rank > 0 else k
-        parents[i] = i - LOOKBACK + nearness if rank > 0 else -1
+            scores[i] = score
+            parents[i] = i - LOOKBACK + (rank & ((1 << NEARNESS_BITS) - 1)) if rank > 0 else -1
     cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def best_of(rank):
+    """The highest of the warp's."""
+    for distance in (16, 8, 4, 2, 1):
+        rank = max(rank, cuda.shfl_xor_sync(0xFFFFFFFF, rank, distance))
+    return rank
 
 
 @cuda.jit(device=True)

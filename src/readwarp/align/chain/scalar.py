@@ -81,8 +81,13 @@ def contig_end(contig_offsets, reference):
 
 @scalar
 def copy_row(rows, source, target):
-    for column in range(COLUMNS):
-        rows[target, column] = rows[source, column]
+    """All is read before anything is written: a card then waits for its memory once."""
+    score, strand = rows[source, SCORE], rows[source, STRAND]
+    start, stop = rows[source, START], rows[source, STOP]
+    query_start, query_stop, anchors = rows[source, QUERY_START], rows[source, QUERY_STOP], rows[source, ANCHORS]
+    rows[target, SCORE], rows[target, STRAND], rows[target, ANCHORS] = score, strand, anchors
+    rows[target, START], rows[target, STOP] = start, stop
+    rows[target, QUERY_START], rows[target, QUERY_STOP] = query_start, query_stop
 
 
 @scalar
