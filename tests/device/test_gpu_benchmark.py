@@ -1,13 +1,15 @@
 """benchmarks/gpu.py where there is no card: it says so; on next to nothing all of its parts run."""
 
 import csv
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+import emulated_card
+from cards import HAS_GPU, without_cards
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 import gpu
@@ -25,18 +27,17 @@ SUBJECTS = {
 SLOW = ("kernels", "commands")
 
 
-@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="there is a card")
-def test_no_card_is_said_in_one_line():
-    of_emulator = (
-        "LD_LIBRARY_PATH",
-        "LD_PRELOAD",
-        "NUMBA_CUDA_DRIVER",
-    )  # which a session may have in place of a driver
-    environment = {name: value for name, value in os.environ.items() if name not in of_emulator}
+@pytest.mark.skipif(HAS_GPU, reason="there is a card")
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [(without_cards(), "no CUDA driver"), (emulated_card.environment("9.0:1G"), "the cards are emulated")],
+    ids=["none", "emulated"],
+)
+def test_no_card_is_said_in_one_line(environment, reason):
     command = [sys.executable, str(BENCHMARKS / "gpu.py"), "--no-save"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (4, "")
-    assert done.stderr.startswith("no card to measure: no CUDA driver") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"no card to measure: {reason}") and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("section", [pytest.param(s, marks=pytest.mark.slow) if s in SLOW else s for s in SUBJECTS])
