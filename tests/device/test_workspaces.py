@@ -6,6 +6,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
+from cards import two_cards
 from readwarp.device import backend as backends
 from readwarp.device import driver, freeing, memory
 from readwarp.device.backend import Backend
@@ -14,6 +15,8 @@ from readwarp.device.jit import cuda
 from readwarp.device.memory import ALIGNMENT, Workspace
 from readwarp.device.workspaces import Workspaces, union
 from readwarp.errors import StoppedError, WorkspaceFullError
+
+pytestmark = two_cards
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from emulated_card.ptx import Instruction, KernelText, UnknownPtxError
 
+MOST_ARRAYS = 64  # of card.h
 DATA, SHAPE = 4, 5  # parameters of an array, from its first on
 CARRIES = {  # operands whose origin the result has; `or` adds to what is aligned
     "add": (1, 2), "or": (1, 2), "sub": (1,), "mov": (1,), "cvt": (1,), "cvta": (1,), "selp": (1, 2), "mad": (3,),
@@ -29,6 +30,8 @@ def array_parameters(kernel: KernelText) -> list[ArrayParameter]:
     found, first = [], 0
     for kind in argument_types(kernel.name):
         first = _add(found, kind, first)
+    if len(found) > MOST_ARRAYS:
+        raise UnknownPtxError(f"{kernel.name}: {len(found)} arrays; the emulated card takes {MOST_ARRAYS}")
     if first != len(kernel.parameters):
         raise UnknownPtxError(f"{kernel.name}: its name tells of {first} parameters, it has {len(kernel.parameters)}")
     return found

@@ -1,4 +1,4 @@
-/* What the parts of the emulated card share: driver.c and its kin stand for libcuda, execute.c and checks.c for the card. */
+/* What the parts of the emulated card share: the files of driver.h stand for libcuda, execute.c and checks.c for the card. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -57,7 +57,7 @@ typedef struct {
 } Memory;
 extern Memory memory_of[MOST_CARDS];
 
-/* Adds a line to what was found wrong (thread-safe); `kind` is one of the names in findings.py. */
+/* Adds a line to what was found wrong (thread-safe); `kind` is its first word or two. */
 void finding(const char *kind, const char *format, ...);
 /* Marks bytes of a card as written, or as never written (also by the host: copies, memset, new allocations). */
 void mark_written(uint64_t address, uint64_t bytes, int is_written);

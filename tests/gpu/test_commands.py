@@ -2,6 +2,7 @@
 
 import json
 
+import pysam
 import pytest
 
 pytestmark = pytest.mark.gpu
@@ -104,7 +105,10 @@ def test_call_and_run(inputs, readwarp, tmp_path):
         assert cpu == cuda and len(cpu) > 300
     vcfs = [next(folder.glob("*.vcf.gz")) for folder in folders.values()]
     cpu, cuda = (readwarp_lines(vcf) for vcf in vcfs)
-    assert cpu == cuda
+    assert cpu == cuda and len(cpu) > 300
+    bams = [next(folder.glob("*.bam")) for folder in folders.values()]
+    cpu, cuda = (pysam.samtools.view("--no-header", str(bam)) for bam in bams)
+    assert cpu == cuda and cpu.count("\n") > 40_000
 
 
 def readwarp_lines(vcf):

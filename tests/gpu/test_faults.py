@@ -15,6 +15,8 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(HAS_GPU, reason="a real card h
 
 PAIRS = 600
 SLOW = {"load_us": 3000, "launch_us": 300, "copy_us": 300}
+MANY_BATCHES = ("--batch-bases", "9000")
+LAUNCHES = [1, 60, 200, 400]  # while kernels are warmed up, and while workers are at it
 LOST, FAILED, FULL = 999, 719, 2  # CUDA_ERROR_UNKNOWN, _LAUNCH_FAILED, _OUT_OF_MEMORY
 
 
@@ -65,7 +67,7 @@ def finished(process, out):
     ("options", "behaviour"),
     [
         (("--device", "cuda:0,1", "-t", "8"), {"seed": 3, **SLOW}),
-        (("--device", "cuda:0,1", "-t", "8", "--batch-bases", "9000"), {"load_us": 20000}),
+        (("--device", "cuda:0,1", "-t", "8", *MANY_BATCHES), {"load_us": 20000}),
         (("--device", "cuda:1"), {"seed": 4}),
         (("--device", "cuda:0", "-t", "16", "--batch-bases", "20000"), {"seed": 5, **SLOW}),
     ],
@@ -80,7 +82,7 @@ def test_the_bytes_of_the_cpu(options, behaviour, align, expected, capability):
 def test_a_second_run_takes_kernels_from_the_disk(align, expected):
     """Many threads launch first what an earlier process compiled."""
     for _ in range(2):
-        process, out = align("--device", "cuda", "-t", "8", "--batch-bases", "9000", load_us=20000)
+        process, out = align("--device", "cuda", "-t", "8", *MANY_BATCHES, load_us=20000)
         assert finished(process, out) == (0, [], expected)
         out.unlink()
 
@@ -89,30 +91,34 @@ def test_a_card_with_little_memory(align, expected, capability):
     assert finished(*align("--device", "cuda", cards=f"{capability}:400M")) == (0, [], expected)
 
 
-@pytest.mark.parametrize("call", [1, 3, 6, 9])
+@pytest.mark.parametrize("call", [1, 3, 6])
 def test_a_card_that_is_full(call, align, expected):
-    """At whichever allocation: the work is done in smaller parts or on the host, or one line says what was missing."""
-    code, said, sam = finished(*align("--device", "cuda", fail=f"cuMemAlloc:{call}:{FULL}"))
+    """At whichever allocation: the work is done in smaller parts or on the host, or one line says what was missing.
+
+    Numba asks twice.
+    """
+    full = ",".join(f"cuMemAlloc:{number}:{FULL}" for number in (call, call + 1))
+    code, said, sam = finished(*align("--device", "cuda", fail=full))
     assert (code == 0 and sam == expected) or (code == 5 and sam is None and len(said) == 1), (code, said)
 
 
-@pytest.mark.parametrize("launch", [1, 30, 60])
+@pytest.mark.parametrize("launch", LAUNCHES)
 def test_a_card_that_is_lost(launch, align):
-    code, said, sam = finished(*align("--device", "cuda", lose=f"0:{launch}:{LOST}"))
+    code, said, sam = finished(*align("--device", "cuda", *MANY_BATCHES, lose=f"0:{launch}:{LOST}"))
     assert code == 4 and sam is None and len(said) == 1
     assert said[0].startswith("readwarp: error: cuda:0 (Emulated card")
 
 
-@pytest.mark.parametrize("launch", [1, 30, 60])
+@pytest.mark.parametrize("launch", LAUNCHES)
 def test_a_kernel_that_fails(launch, align):
-    code, said, sam = finished(*align("--device", "cuda", fail=f"launch:{launch}:{FAILED}"))
+    code, said, sam = finished(*align("--device", "cuda", *MANY_BATCHES, fail=f"launch:{launch}:{FAILED}"))
     assert code == 1 and sam is None and len(said) == 1
     assert said[0].startswith("readwarp: error: a kernel failed on cuda:0")
 
 
 def test_one_of_two_cards_is_lost(align, capability):
     cards = f"{capability}:8G,{capability}:8G"
-    started = align("--device", "cuda:0,1", "--batch-bases", "9000", cards=cards, lose=f"1:30:{LOST}")
+    started = align("--device", "cuda:0,1", *MANY_BATCHES, cards=cards, lose=f"1:150:{LOST}")
     code, said, sam = finished(*started)
     assert code == 4 and sam is None and len(said) == 1 and "cuda:1" in said[0]
 
@@ -123,7 +129,7 @@ def test_interrupted_at_any_moment(number, align, capability):
     rng = random.Random(f"{capability} {number}")
     which, code = ((signal.SIGINT, 130), (signal.SIGTERM, 143))[number % 2]
     slow = {"launch_us": 3000, "copy_us": 3000, "seed": number}
-    process, out = align("--device", "cuda", "-t", "4", "--batch-bases", "9000", **slow)
+    process, out = align("--device", "cuda", "-t", "4", *MANY_BATCHES, **slow)
     time.sleep(rng.uniform(0.5, 8))
     sent = time.monotonic()
     process.send_signal(which)

@@ -9,7 +9,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
 from readwarp.ragged import offsets_of
 
-LENGTHS = np.arange(20, 641, 20)  # of reads: PairHMM has a kernel for each of some ranges of them
+LENGTHS = np.arange(20, 641, 20)  # of reads: PairHMM has a kernel for each range of lengths
 REFERENCE = np.tile(np.arange(4, dtype=np.uint8), 200)
 QUALITY, GAP_OPEN, GAP_EXTEND = 30, 45, 10  # Phred
 
@@ -27,7 +27,7 @@ def warm_up(backend: Backend, workspaces: Workspaces, parameters: CallParameters
 
 
 def read_with_insertion() -> AlignedReads:
-    """One read at the begin of the reference, its sixth base inserted."""
+    """One read at the beginning of the reference, its sixth base inserted."""
     one, ends = np.zeros(1, np.int64), np.array([0, 11], np.int64)
     return AlignedReads(
         contig=0,
@@ -48,7 +48,7 @@ def read_with_insertion() -> AlignedReads:
 
 
 def rows_of_all_lengths() -> ReadRows:
-    """The begin of the reference as a read of each length."""
+    """The beginning of the reference as a read of each length."""
     offsets = offsets_of(LENGTHS)
     bases = np.concatenate([REFERENCE[:length] for length in LENGTHS])
     quality, gap_open, gap_extend = (np.full(bases.size, phred, np.uint8) for phred in (QUALITY, GAP_OPEN, GAP_EXTEND))

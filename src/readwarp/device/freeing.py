@@ -49,6 +49,8 @@ def free(device: int, arrays: Iterable[Any]) -> None:
     What a card that has failed says to that is dropped: why is known by then.
     """
     for array in arrays:
+        if not array.size:  # nothing was taken for it
+            continue
         owner = array.gpu_data._mem
         owner.refct += 1  # never 0: who lets go last does not free it again
         with failure.dropped():

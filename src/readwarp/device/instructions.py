@@ -10,7 +10,7 @@ from readwarp.device.jit import cuda
 
 
 def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any = types.int32) -> Any:
-    """A device function of two or three 32-bit operands $1, $2, ... (or of one) of a type, which gives $0."""
+    """A device function of one to three 32-bit operands $1, $2, $3 of one type, whose result is $0."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(32)
@@ -23,9 +23,8 @@ def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any =
         lambda typing, a, b, c: (result(given, given, given), code),
     )
     made = intrinsic(typings[operands - 1])
-    made._set_uuid(
-        f"readwarp {result}: {ptx}"
-    )  # one by chance would hide the kernels that hold it from their disk cache
+    # A random one would hide the kernels that hold it from their disk cache.
+    made._set_uuid(f"readwarp {result}: {ptx}")
     return made
 
 

@@ -1,8 +1,8 @@
 """The only place with Numba options, and the only import of numba.cuda.
 
-`kernel` compiles a loop over arrays for the CPU, `cuda_kernel` a kernel for cards; `scalar` compiles a rule of scalars
-in, scalars out that kernels of both sides call. Compiled code is cached on disk in a folder named after the version, a
-hash of all sources of the package, and the Numba version: Numba itself does not notice an edit in an imported module.
+`kernel` compiles a loop over arrays for the CPU, `cuda_kernel` a kernel for cards; `scalar` compiles a rule, of scalars
+or arrays, that kernels of both sides call. Compiled code is cached on disk in a folder named after the version, a hash
+of all sources of the package, and the Numba version: Numba itself does not notice an edit in an imported module.
 """
 
 import hashlib
@@ -54,14 +54,14 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def scalar(function: Callable[..., Any]) -> Any:
-    """A rule of scalars, compiled into the kernels that call it, CPU or CUDA."""
+    """A rule, compiled into the kernels that call it, CPU or CUDA."""
     return numba.njit(inline="never", **OPTIONS)(function)
 
 
 def cuda_kernel(function: Callable[..., Any]) -> Any:
     """A kernel for cards. Its machine code is kept on disk too, for each compute capability and version of CUDA.
 
-    Functions that kernels call are `cuda.jit(device=True)`: they are compiled into them.
+    Functions that kernels call are `scalar`, or `cuda.jit(device=True)` where only a card has them.
     """
     from numba import cuda
 

@@ -57,7 +57,7 @@ class Workspaces:
         """Give the memory back, when the threads that use it have stopped.
 
         Each does so with a StoppedError at its next step on the card: what it is at, on the host or there, is waited
-        for, a second at most with batches of the usual size. Interrupted while it waits, it frees nothing.
+        for. Interrupted while it waits, it frees nothing.
         """
         if self._is_closed:
             return

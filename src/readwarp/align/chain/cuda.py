@@ -151,7 +151,7 @@ def link_anchors(anchors, k, max_gap, scores, parents, lane):
 
 @cuda.jit(device=True)
 def best_of(rank):
-    """The highest of the warp's."""
+    """The highest rank of the warp."""
     for distance in (16, 8, 4, 2, 1):
         rank = max(rank, cuda.shfl_xor_sync(0xFFFFFFFF, rank, distance))
     return rank
