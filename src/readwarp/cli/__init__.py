@@ -84,6 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BaseException as error:
         code = explain(stopping.why(error), verbose=_is_verbose(arguments))
         if argv is None:
+            sys.unraisablehook = lambda _: None  # libraries that are left in the middle of their work complain of it
             _leave_if_busy(code)
         return code
 
