@@ -150,7 +150,7 @@ def tiled(haplotypes: list[list[tuple[int, str, str]]], reference: str, step: in
 def _spelled(cells: list[tuple[str, str]], start: int, length: int, name: str, flag: int) -> Read:
     while cells[start][0] == "D":
         start += 1
-    end = start + length
+    end = min(start + length, len(cells))
     while cells[end - 1][0] != "M":
         end -= 1
     operations: list[list] = []

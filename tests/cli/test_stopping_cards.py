@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
+from cards import two_cards
 from emulated_card import environment
+
+pytestmark = two_cards
 
 SCRIPT = """
 import os, signal, sys, threading, time
@@ -16,8 +19,6 @@ from readwarp.device import memory
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
 from readwarp.stream.runner import run_ordered
-
-pytestmark = two_cards
 
 VALUES = np.zeros(1 << 22, np.uint8)
 began = threading.Event()

@@ -87,8 +87,8 @@ class Workspace:
 
     @property
     def allocated(self) -> int:
-        """Device bytes taken from the card, or planned."""
-        return self.capacity if self.capacity is not None else sum(block.size for block in self._blocks)
+        """Device bytes taken from the card."""
+        return sum(block.size for block in self._blocks)
 
     @property
     def left(self) -> int | None:
