@@ -144,16 +144,22 @@ def _ptx(kernel: Kernel, cc: tuple[int, int]) -> str:
 
 
 def types_of(arguments: str) -> tuple[Any, ...]:
-    """Numba's types of `u1[] i8 f4[,]`."""
+    """Numba's types of `u1[] i8 (f4[,] i4)`."""
     import numba
     import numpy as np
 
-    found = []
-    for each in arguments.split():
-        code, bracket, axes = each.partition("[")
-        element = numba.from_dtype(np.dtype(code))
-        found.append(numba.types.Array(element, axes.count(",") + 1, "C") if bracket else element)
-    return tuple(found)
+    found: list[list[Any]] = [[]]  # of the tuple that is open, and of those around it
+    for each in re.findall(r"[()]|[^\s()]+", arguments):
+        if each == "(":
+            found.append([])
+        elif each == ")":
+            members = found.pop()
+            found[-1].append(numba.types.BaseTuple.from_types(members))
+        else:
+            code, bracket, axes = each.partition("[")
+            element = numba.from_dtype(np.dtype(code))
+            found[-1].append(numba.types.Array(element, axes.count(",") + 1, "C") if bracket else element)
+    return tuple(found[0])
 
 
 def run_tool(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:

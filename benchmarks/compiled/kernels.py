@@ -1,6 +1,7 @@
 """All CUDA kernels of the package with the types they are launched with; what their hot loops compute.
 
-Types are NumPy's codes, `u1[]` an array of one axis, `f4[,]` of two; integers of Python are i8, floats f8.
+Types are NumPy's codes, `u1[]` an array of one axis, `f4[,]` of two, `(u1[] f4)` a tuple; integers of Python are i8,
+floats f8.
 """
 
 from dataclasses import dataclass
@@ -121,33 +122,34 @@ TRACE = [
     ),
     Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", "i4[,] i8[,] i8[] u4[] u4[]", 128),
 ]  # fmt: skip
+READS = "(i8[] i8[] u2[] u4[] i8[] u1[] u1[] i8[])"
 PILEUP = [
     Kernel(f"pileup {name}", "call.pileup.cuda", name, arguments, 128)
     for name, arguments in (
-        ("count_bases", "i8[] i8[] i8[] u2[] u4[] i8[] u1[] u1[] i8[] i8 i8 i8 i8 i4[,,] i4[,,] i8[] i8[] i4[] i8[]"),
+        ("count_bases", f"{READS} i8[] (i8 i8 i4 i4) i4[,,] i4[,,] (i8[] i8[] i4[] i8[])"),
         ("shift_events", "u1[] i8 u1[] i8[] i4[] i8[] i4[]"),
     )
 ]
 
 
 PLACES = "i4[,] i4[,] i4[] f8[]"
+PHREDS = "(u1[] u1[] u1[] u1[] f8[])"
 
 
 def pair_hmm(rows: int, width: int) -> Kernel:
     """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
-    arguments = f"u1[] f{width}[,] u1[] i4 i4 {PLACES}"
+    arguments = f"{'(u1[] f4[,])' if width == 4 else PHREDS} u1[] i4[,] {PLACES}"
     loop = Loop("FFMA" if width == 4 else "DFMA", "SHFL", width // 2, rows)
     name = f"pairhmm float{8 * width} x {rows}"
-    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 64, (rows, width), loop)
+    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, width), loop)
 
 
 PAIR_HMM = [
     *(pair_hmm(rows, 4) for rows in (8, 12, 16, 20)),
     *(pair_hmm(rows, 8) for rows in (8, 10)),
-    Kernel("pairhmm fill_tables", "call.pairhmm.cuda_sums", "fill_tables",
-           "u1[] u1[] u1[] u1[] i8[] f8[] f4[,] f8[,]", 32),
+    Kernel("pairhmm fill_table", "call.pairhmm.cuda_sums", "fill_table", f"{PHREDS} i8[] f4[,]", 32),
     Kernel("pairhmm find_small", "call.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
-]  # fmt: skip
+]
 
 CEILINGS = {  # of benchmarks/gpu.py: a loop full of one kind of instruction, and its name
     Kernel(f"issue {name}", "oncard.ceilings", "issue_kernel", f"i4 {number}[] {number}[]", 256, (name,),

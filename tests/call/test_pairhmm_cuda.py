@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import readwarp
 from readwarp.batches import Status
 from readwarp.call.pairhmm import cpu
+from readwarp.device.cuda_launch import WARP
 
 
 def test_the_bits_of_the_cpu():
@@ -92,28 +93,36 @@ def test_shapes_hold_their_reads(length):
     from readwarp.call.pairhmm import cuda
 
     shape = int(cuda.shape_table(4)[length])
-    group, rows = divmod(shape, 100)
+    rows, group = divmod(shape, 100)
     assert group in cuda.GROUPS and rows in cuda.ROWS[4] and length <= group * rows <= max(32, 1.35 * length)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_every_pair_has_its_place(data):
-    """In one list to begin with, and room in the list of its float64 shape."""
+    """In one segment to begin with, and room in the segment of its float64 shape; and a warp comes to each."""
     from readwarp.call.pairhmm import cuda
 
     lengths = np.array(data.draw(st.lists(st.integers(1, 700), min_size=1, max_size=30)))
     is_narrow = np.array(data.draw(st.lists(st.booleans(), min_size=lengths.size, max_size=lengths.size)))
-    launches, begun, used = cuda.launches_of(lengths, is_narrow), [], 0
-    assert [shape.bytes_each for shape in launches.shapes] == sorted(shape.bytes_each for shape in launches.shapes)
-    for number, (shape, (begin, count)) in enumerate(zip(launches.shapes, launches.segments.tolist(), strict=True)):
-        here = launches.chosen[begin : begin + count].tolist()
-        assert begin == used and count <= shape.room and here == sorted(here)
-        assert all(lengths[pair] <= shape.group * shape.rows for pair in here)
-        assert all(is_narrow[pair] == (shape.bytes_each == 4) for pair in here)
-        again = np.flatnonzero((launches.again == number) & is_narrow & launches.on_card)
-        assert count + again.size == shape.room and (lengths[again] <= shape.group * shape.rows).all()
-        begun, used = begun + here, used + shape.room
-    assert used == launches.chosen.size
-    assert sorted(begun) == np.flatnonzero(launches.on_card).tolist()
-    assert (launches.on_card == (lengths <= np.where(is_narrow, 640, 320))).all()
+    plan, begun, reached = cuda.planned(lengths, is_narrow), [], []
+    launches = [(bytes_each, *each) for bytes_each in (4, 8) for each in plan.launches[bytes_each]]
+    assert [first for *_, first, _ in launches] == [0, *(last for *_, last in launches)][: len(launches)]
+    assert len(plan.warps) == max((last for *_, last in launches), default=0)
+    for bytes_each, rows, first, last in launches:
+        for segment, ahead in plan.warps[first:last].tolist():
+            begin, count, group = plan.segments[segment].tolist()
+            reached += range(begin + ahead, begin + ahead + WARP // group)
+            here = plan.chosen[begin : begin + count][ahead : ahead + WARP // group].tolist()
+            assert all(lengths[pair] <= group * rows for pair in here)
+            assert all(is_narrow[pair] == (bytes_each == 4) for pair in here)
+            begun += here
+    stops = [*plan.segments[:, 0].tolist(), plan.chosen.size][1:]
+    for segment, ((begin, count, _), stop) in enumerate(zip(plan.segments.tolist(), stops, strict=True)):
+        here = plan.chosen[begin : begin + count].tolist()
+        again = np.flatnonzero((plan.again == segment) & is_narrow & plan.on_card)
+        assert here == sorted(here) and begin + count + again.size == stop
+    assert set(range(plan.chosen.size)) <= set(reached)
+    assert plan.narrow == (is_narrow & plan.on_card).sum()
+    assert sorted(begun) == np.flatnonzero(plan.on_card).tolist()
+    assert (plan.on_card == (lengths <= np.where(is_narrow, 640, 320))).all()

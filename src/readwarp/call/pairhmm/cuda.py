@@ -1,21 +1,23 @@
 """PairHMM on CUDA: a group of 4 to 32 threads per pair, each with several rows of the read in registers.
 
-Group and rows of a thread follow from the read's length, once, on the host. Reads, haplotypes and pairs go up once, and
-one sum per pair comes down. Between the two the card is on its own: float32 launches, one for each shape; one that
-finds the sums which are too small and appends those pairs to the lists of float64 launches; these, whose grids are as
-large as their lists may become. Pairs that no shape holds (reads of more than 640 bases, 320 in float64) are computed
-on the host, and so are all logarithms: those of a card have other bits.
+Rows of a thread and threads of a group, a shape, follow from the read's length, once, on the host. Pairs of a shape are
+a segment, and segments of as many rows share a launch. Reads, haplotypes and pairs go up once, and one sum per pair
+comes down. Between the two the card is on its own: launches of float32; one that finds the sums which are too small and
+appends those pairs to the segments of float64; launches of these, with as many warps as they may come to need. Pairs
+that no shape holds (reads of more than 640 bases, 320 in float64) are computed on the host, and so are all logarithms:
+those of a card have other bits.
 """
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows, cpu
-from readwarp.call.pairhmm.cuda_sums import BLOCK, fill_tables, find_small, sum_kernel
+from readwarp.call.pairhmm.cuda_sums import fill_table, find_small, sum_kernel
 from readwarp.call.pairhmm.pairs import (
     PROBABILITY,
     Pass,
@@ -29,7 +31,7 @@ from readwarp.call.pairhmm.pairs import (
 )
 from readwarp.call.pairhmm.scalar import COLUMNS
 from readwarp.device.arrays import is_on_card
-from readwarp.device.cuda_launch import WARP
+from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.memory import Workspace, current
 from readwarp.ragged import offsets_of, ranges
 
@@ -41,23 +43,15 @@ MOST_BASES = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """One launch of pairs."""
+class Plan:
+    """What is launched for p pairs. For warps and segments see `cuda_sums`."""
 
-    bytes_each: int  # of a number
-    group: int  # threads per pair
-    rows: int  # of a thread
-    room: int  # the most pairs that it may have
-
-
-@dataclass(frozen=True, slots=True)
-class Launches:
-    """What is launched for p pairs, float32 first."""
-
-    shapes: list[Shape]
-    segments: ndarray  # int32 [launches, 2], where its pairs begin in `chosen`, how many there are at first
-    chosen: ndarray  # int32, pairs, with room for those that float64 does again
-    again: ndarray  # int32 [p], the float64 launch that would do the pair again, -1 none
+    launches: dict[int, list[tuple[int, int, int]]]  # by bytes of a number: (rows of a thread, first warp, last)
+    warps: ndarray  # int32 [warps, 2]
+    segments: ndarray  # int32 [segments, 3], float32 first, with those pairs that there are at first
+    chosen: ndarray  # int32, pairs by segment, with room for those that float64 does again
+    narrow: int  # how many of them float32 does
+    again: ndarray  # int32 [p], the segment that would do the pair again in float64, -1 none
     on_card: ndarray  # bool [p]
 
 
@@ -76,14 +70,14 @@ def log_likelihoods(
         lengths, sizes = items.lengths[read], items.sizes[haplotype]
         row_offsets, row_starts, rows = kept(reads.offsets, read)
         _, starts, columns = kept(haplotype_offsets, haplotype)
-        launches = launches_of(lengths, is_narrow)
+        plan = planned(lengths, is_narrow)
         with current().frame() as workspace:
             contents = (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend)
             there = [workspace.upload(column[rows]) for column in contents]
             padded = workspace.upload(np.pad(haplotypes[columns], (MARGIN, MARGIN + int(sizes.max()))))
-            places = np.stack((row_starts, lengths, starts + MARGIN, sizes, launches.again), axis=1)
-            found = run(workspace, there, row_offsets, padded, places, launches)
-        return with_host(found, launches.on_card, read, haplotype, is_narrow, lengths * sizes, once)
+            places = np.stack((row_starts, lengths, starts + MARGIN, sizes, plan.again), axis=1)
+            found = run(workspace, there, row_offsets, padded, places, plan)
+        return with_host(found, plan.on_card, read, haplotype, is_narrow, lengths * sizes, once)
 
     return solve(items, pair_read, pair_haplotype, engine, by_logarithms(reads, haplotypes, haplotype_offsets))
 
@@ -97,37 +91,43 @@ def kept(offsets: ndarray, chosen: ndarray) -> tuple[ndarray, ndarray, ndarray]:
 
 @lru_cache
 def shape_table(bytes_each: int) -> ndarray:
-    """By read length: 100 * threads + rows of each, the fewest instructions for a pair; 0 behind the longest."""
-    shapes = [(group, rows) for rows in ROWS[bytes_each] for group in GROUPS]
-    table = np.zeros(max(group * rows for group, rows in shapes) + 2, np.int64)
+    """By read length: 100 * rows + threads, the shape with the fewest instructions for a pair; 0 behind the longest."""
+    shapes = [(rows, group) for group in GROUPS for rows in ROWS[bytes_each]]
+    table = np.zeros(max(rows * group for rows, group in shapes) + 2, np.int64)
     for length in range(1, table.size - 1):
-        costs = [(g * (OF_ROW * k + OF_STEP) * (TYPICAL + g - 1), g, k) for g, k in shapes if g * k >= length]
-        table[length] = 100 * min(costs)[1] + min(costs)[2]
+        costs = [(g * (OF_ROW * k + OF_STEP) * (TYPICAL + g - 1), 100 * k + g) for k, g in shapes if k * g >= length]
+        table[length] = min(costs)[1]
     return table
 
 
-def launches_of(lengths: ndarray, is_narrow: ndarray) -> Launches:
-    """Pairs by the lengths of their reads and by whether float32 comes first, their order kept within a launch."""
+def planned(lengths: ndarray, is_narrow: ndarray) -> Plan:
+    """Pairs by the lengths of their reads and by whether float32 comes first, their order kept within a segment."""
     narrow, wide = (shape_table(n)[np.minimum(lengths, shape_table(n).size - 1)] for n in (4, 8))
     on_card = np.where(is_narrow, narrow, wide) > 0
     again, chosen = np.full(lengths.size, -1, np.int32), np.zeros(2 * lengths.size, np.int32)
-    shapes: list[Shape] = []
-    segments, used = [], 0
+    launches: dict[int, list[tuple[int, int, int]]] = {4: [], 8: []}
+    segments: list[tuple[int, int, int]] = []
+    warps, used, held = [np.zeros((0, 2), np.int64)], 0, 0
     for bytes_each, shape, begins, may_come in ((4, narrow, is_narrow, is_narrow), (8, wide, ~is_narrow, on_card)):
-        for each in np.unique(shape[may_come & (shape > 0)]).tolist():
-            is_each = shape == each
-            first, room = np.flatnonzero(begins & is_each), int((may_come & is_each).sum())
-            if bytes_each == 8:
-                again[is_each] = len(shapes)
-            shapes.append(Shape(bytes_each, each // 100, each % 100, room))
-            segments.append((used, first.size))
-            chosen[used : used + first.size] = first
-            used += room
-    return Launches(shapes, np.array(segments, np.int32).reshape(-1, 2), chosen[:used], again, on_card)
+        for rows, several in groupby(np.unique(shape[may_come & (shape > 0)]).tolist(), lambda each: each // 100):
+            before = held
+            for each in several:
+                is_each, group = shape == each, each % 100
+                first, room = np.flatnonzero(begins & is_each), int((may_come & is_each).sum())
+                if bytes_each == 8:
+                    again[is_each] = len(segments)
+                ahead = np.arange(0, room, WARP // group)
+                warps.append(np.stack((np.full_like(ahead, len(segments)), ahead), axis=1))
+                segments.append((used, first.size, group))
+                chosen[used : used + first.size] = first
+                used, held = used + room, held + ahead.size
+            launches[bytes_each].append((rows, before, held))
+    table, in_narrow = np.array(segments, np.int32).reshape(-1, 3), int((is_narrow & on_card).sum())
+    return Plan(launches, np.concatenate(warps).astype(np.int32), table, chosen[:used], in_narrow, again, on_card)
 
 
 def run(
-    workspace: Workspace, rows: list[Any], row_offsets: ndarray, haplotypes: Any, places: ndarray, launches: Launches
+    workspace: Workspace, rows: list[Any], row_offsets: ndarray, haplotypes: Any, places: ndarray, plan: Plan
 ) -> ndarray:
     """Sums of pairs (float64, those made in float64 negative); undefined for those that no launch has.
 
@@ -136,29 +136,24 @@ def run(
     """
     if max(row_offsets[-1], haplotypes.size) > MOST_BASES:
         raise ValueError(f"more than {MOST_BASES} bases in one call")
-    if not launches.shapes:
+    if not plan.warps.size:
         return np.zeros(len(places))
-    narrow, wide = (workspace.empty((rows[0].size, COLUMNS), dtype) for dtype in (np.float32, np.float64))
-    fill_tables[row_offsets.size - 1, WARP, workspace.stream](
-        *rows, workspace.upload(row_offsets), workspace.upload(PROBABILITY), narrow, wide
-    )
-    work = [workspace.upload(x) for x in (places.astype(np.int32), launches.segments, launches.chosen)]
+    phreds, warps = (*rows, workspace.upload(PROBABILITY)), workspace.upload(plan.warps)
+    work = [workspace.upload(x) for x in (places.astype(np.int32), plan.segments, plan.chosen)]
     work.append(workspace.empty(len(places), np.float64))
-    in_narrow = sum(shape.room for shape in launches.shapes if shape.bytes_each == 4)
-    is_looked = in_narrow == 0
-    for launch, shape in enumerate(launches.shapes):
-        if shape.bytes_each == 8 and not is_looked:
-            blocks, is_looked = -(-in_narrow // BLOCK), True
-            find_small[blocks, BLOCK, workspace.stream](in_narrow, bits_of(np.float32)[1], *work)
-        tables = narrow if shape.bytes_each == 4 else wide
-        launch_sums(workspace.stream, launch, shape, rows[0], tables, haplotypes, work)
+
+    def launch(bytes_each: int, reads: tuple[Any, ...]) -> None:
+        for rows_each, first, last in plan.launches[bytes_each]:
+            kernel = sum_kernel(rows_each, bytes_each)
+            kernel[last - first, WARP, workspace.stream](reads, haplotypes, warps[first:last], *work)
+
+    if plan.narrow:
+        table = workspace.empty((rows[0].size, COLUMNS), np.float32)
+        fill_table[row_offsets.size - 1, WARP, workspace.stream](phreds, workspace.upload(row_offsets), table)
+        launch(4, (rows[0], table))
+        find_small[threads_for(plan.narrow, workspace)](plan.narrow, bits_of(np.float32)[1], *work)
+    launch(8, phreds)
     return workspace.download(work[-1])[0]
-
-
-def launch_sums(stream: Any, launch: int, shape: Shape, bases: Any, tables: Any, haplotypes: Any, work: Any) -> None:
-    sum_kernel(shape.rows, shape.bytes_each)[-(-shape.room * shape.group // BLOCK), BLOCK, stream](
-        bases, tables, haplotypes, np.int32(launch), np.int32(shape.group), *work
-    )
 
 
 def with_host(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows, cpu
-from readwarp.call.pairhmm.cuda import MARGIN, launches_of, run, with_host
+from readwarp.call.pairhmm.cuda import MARGIN, planned, run, with_host
 from readwarp.call.pairhmm.pairs import Items, Sums, by_logarithms, solve
 from readwarp.call.pairhmm.scalar import UNKNOWN
 from readwarp.device.arrays import is_on_card
@@ -41,11 +41,11 @@ def log_likelihoods_given(
 
         def engine(read: ndarray, haplotype: ndarray, is_narrow: ndarray) -> Sums:
             lengths, own = items.lengths[read], sizes[haplotype]
-            launches, starts = launches_of(lengths, is_narrow), haplotype_offsets[haplotype] + MARGIN
-            places = np.stack((reads.offsets[read], lengths, starts, own, launches.again), axis=1)
+            plan, starts = planned(lengths, is_narrow), haplotype_offsets[haplotype] + MARGIN
+            places = np.stack((reads.offsets[read], lengths, starts, own, plan.again), axis=1)
             with workspace.frame():
-                found = run(workspace, rows, reads.offsets, padded, places, launches)
-            return with_host(found, launches.on_card, read, haplotype, is_narrow, lengths * own, once)
+                found = run(workspace, rows, reads.offsets, padded, places, plan)
+            return with_host(found, plan.on_card, read, haplotype, is_narrow, lengths * own, once)
 
         def last_resort(read: ndarray, haplotype: ndarray) -> ndarray:
             return by_logarithms(*host())(read, haplotype)

@@ -6,14 +6,18 @@ order of sums are those of the CPU lanes.
 
 Emissions are not chosen but looked up: shared memory holds, for each base that a haplotype may have, those of a
 thread's rows, 16 bytes of a thread beside those of its neighbours. So one load serves four rows (two in float64), and
-no two threads meet in a bank, whatever their bases are.
+no two threads meet in a bank, whatever their bases are. Those of the next column are on their way while a column's rows
+wait for one another.
+
+float32 takes its constants from a table that each read has once; float64, which few pairs need, makes its own.
 
 Arrays that the kernels share, of p pairs:
 
-    places    int32 [p, 5]: where the read begins, its length, where the haplotype begins, its size, the launch that
+    warps     int32 [warps, 2]: the segment that a warp works on, how many of its pairs other warps have before it
+    places    int32 [p, 5]: where the read begins, its length, where the haplotype begins, its size, the segment that
               would do the pair again in float64 (-1 none)
-    segments  int32 [launches, 2]: where the launch's pairs begin in `chosen`, how many there are
-    chosen    int32, pairs by launch
+    segments  int32 [segments, 3]: where its pairs begin in `chosen`, how many there are, threads of each
+    chosen    int32, pairs by segment
     sums      float64 [p]: of M + X over the last row; those made in float64 are negative
 """
 
@@ -27,7 +31,6 @@ from readwarp.call.pairhmm.scalar import (
     DELETION_STAYS,
     FLOOR,
     FLOOR_BITS,
-    FROM_N,
     INSERTED,
     INSERTION_STAYS,
     LEAST_OPEN,
@@ -43,28 +46,36 @@ from readwarp.device.instructions import handed
 from readwarp.device.jit import cuda, cuda_kernel
 
 READ, LENGTH, HAPLOTYPE, SIZE, AGAIN = range(5)  # columns of places
-BLOCK = 64  # threads
+BEGIN, COUNT, GROUP = range(3)  # columns of segments
+SEGMENT, AHEAD = range(2)  # columns of warps
 SYMBOLS = {4: 4, 8: 5}  # bases of a haplotype, by the bytes of a number; only float64 knows unknown ones
 
 
+@cuda.jit(device=True)
+def constants_at(phreds, i, begin, stop):
+    """See `row_constants`: of base i, of the read [begin, stop). phreds: the reads' arrays, P of an error by Phred."""
+    bases, qualities, gap_open, gap_extend, probability = phreds
+    opening = probability[max(gap_open[i], LEAST_OPEN)]
+    opening_before = probability[max(gap_open[max(i - 1, begin)], LEAST_OPEN)]
+    return row_constants(
+        probability[qualities[i]], qualities[i], bases[i],
+        opening, probability[gap_extend[i]], opening_before, i == begin, i + 1 == stop,
+    )  # fmt: skip
+
+
 @cuda_kernel
-def fill_tables(bases, qualities, gap_open, gap_extend, offsets, probability, narrow, wide):
-    """Constants of a read's rows, in float32 and float64 [bases, COLUMNS]; a block per read."""
+def fill_table(phreds, offsets, table):
+    """Constants of reads' rows in float32 [bases, COLUMNS]; a block per read."""
     begin, stop = offsets[cuda.blockIdx.x], offsets[cuda.blockIdx.x + 1]
     for i in range(begin + cuda.threadIdx.x, stop, cuda.blockDim.x):
-        opening = probability[max(gap_open[i], LEAST_OPEN)]
-        opening_before = probability[max(gap_open[max(i - 1, begin)], LEAST_OPEN)]
-        constants = row_constants(
-            probability[qualities[i]], qualities[i], bases[i],
-            opening, probability[gap_extend[i]], opening_before, i == begin, i + 1 == stop,
-        )  # fmt: skip
+        constants = constants_at(phreds, i, begin, stop)
         for column in range(FLOOR):
-            narrow[i, column] = wide[i, column] = constants[column]
+            table[i, column] = constants[column]
 
 
 @cuda_kernel
 def find_small(number, least, places, segments, chosen, sums):
-    """Append the pairs whose sum is too small for float32 to the launch that does them again, if there is one.
+    """Append the pairs whose sum is too small for float32 to the segment that does them again, if there is one.
 
     One thread for each of the first `number` of `chosen`. least: what a sum must reach for each of its cells.
     """
@@ -72,86 +83,117 @@ def find_small(number, least, places, segments, chosen, sums):
     if thread >= number:
         return
     pair = chosen[thread]
-    launch = places[pair, AGAIN]
+    segment = places[pair, AGAIN]
     cells = np.float64(places[pair, LENGTH]) * np.float64(places[pair, SIZE])
-    if launch >= 0 and not is_enough(sums[pair], cells, least):
-        chosen[segments[launch, 0] + cuda.atomic.add(segments, (launch, 1), 1)] = pair
+    if segment >= 0 and not is_enough(sums[pair], cells, least):
+        chosen[segments[segment, BEGIN] + cuda.atomic.add(segments, (segment, COUNT), 1)] = pair
 
 
 @cuda.jit(device=True)
-def widest_of(places, chosen, first, behind):
-    """The size of the longest haplotype among chosen[first : behind]."""
-    widest = np.int32(0)
-    for each in range(first, behind):
-        widest = max(widest, places[chosen[each], SIZE])
-    return widest
+def largest_of_warp(value):
+    """The largest of the values that the threads of a warp, all of which take part, have."""
+    for distance in (16, 8, 4, 2, 1):
+        value = max(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, distance))
+    return value
 
 
 @lru_cache
 def sum_kernel(rows: int, bytes_each: int) -> Any:
-    """The kernel of that many rows per thread, in numbers of that many bytes."""
+    """The kernel of that many rows per thread, in numbers of that many bytes; a warp per block.
+
+    reads: in float32 (bases, table), in float64 what `constants_at` takes.
+    """
     number, symbols = (np.float32 if bytes_each == 4 else np.float64), SYMBOLS[bytes_each]
     width = next(n for n in (16 // bytes_each, 2) if rows % n == 0)  # numbers that are loaded at once
-    room, symbol_step, row_step = symbols * rows * BLOCK, rows * BLOCK, width * BLOCK
-    least_normal, scale = 2.0 ** FLOOR_BITS[bytes_each], 2.0 ** SCALE_BITS[bytes_each]
+    room, symbol_step, row_step = symbols * rows * WARP, rows * WARP, width * WARP
+    floor, scale = number(2.0 ** FLOOR_BITS[bytes_each]), 2.0 ** SCALE_BITS[bytes_each]
     mask, sign = (3, 1.0) if bytes_each == 4 else (255, -1.0)
 
+    @cuda.jit(device=True)
+    def from_table(reads, i, begin, stop):
+        table = reads[1]
+        return (
+            table[i, SAME], table[i, OTHER], number(0),
+            table[i, INSERTED], table[i, DELETED], table[i, INSERTION_STAYS], table[i, DELETION_STAYS],
+        )  # fmt: skip
+
+    constants_of = from_table if bytes_each == 4 else constants_at
+
+    @cuda.jit(device=True)
+    def look_up(profile, own, symbol, emission):
+        """Emissions of the thread's rows, which begin at `own`, in a column with that base."""
+        at = symbol * np.uint32(symbol_step) + own
+        for k in range(rows):
+            emission[k] = profile[at + np.uint32(k // width * row_step + k % width)]
+
+    @cuda.jit(device=True)
+    def go_down(T, X, constants, emission, M, Y):
+        """(T, X) below the thread's rows in a column. emission, M: of the next column; M first of this one."""
+        inserted, deleted, x_stays, y_stays = constants
+        for k in range(rows):
+            above = T
+            T = cuda.fma(Y[k], deleted[k], cuda.fma(X, inserted[k], M[k]))
+            X = cuda.fma(X, x_stays[k], M[k])
+            Y[k] = cuda.fma(Y[k], y_stays[k], M[k])
+            M[k] = cuda.fma(emission[k], above, floor)
+        return T, X
+
     @cuda_kernel
-    def sum_pairs(bases, tables, haplotypes, launch, group, places, segments, chosen, sums):
-        """Sum of M + X over the last row of each pair of one launch, a group of threads for each."""
-        thread, own = np.int32(cuda.grid(1)), np.uint32(cuda.threadIdx.x)
-        rank, slot, begin, count = thread % group, thread // group, segments[launch, 0], segments[launch, 1]
-        ahead = np.int32((thread - thread % np.int32(WARP)) // group)
+    def sum_pairs(reads, haplotypes, warps, places, segments, chosen, sums):
+        """Sum of M + X over the last row of each pair, a group of threads for each."""
+        warp, lane = cuda.blockIdx.x, np.int32(cuda.threadIdx.x)
+        segment, ahead = warps[warp, SEGMENT], warps[warp, AHEAD]
+        begin, count, group = segments[segment, BEGIN], segments[segment, COUNT], segments[segment, GROUP]
         if ahead >= count:
             return
-        widest = widest_of(places, chosen, begin + ahead, begin + min(ahead + np.int32(WARP) // group, count))
+        own = np.uint32(lane * np.int32(width))
+        rank, slot = np.int32(lane & (group - 1)), np.int32(ahead + np.int32(np.uint32(lane) // np.uint32(group)))
         pair = chosen[begin + min(slot, np.int32(count - 1))]
         size, read, haplotype = places[pair, SIZE], places[pair, READ], np.uint32(places[pair, HAPLOTYPE])
+        behind = read + places[pair, LENGTH]
+        widest = largest_of_warp(size)
         first, zero, one = number(scale / size), number(0), number(1)
         profile = cuda.shared.array(room, number, alignment=16)
         inserted, deleted = cuda.local.array(rows, number), cuda.local.array(rows, number)
         x_stays, y_stays = cuda.local.array(rows, number), cuda.local.array(rows, number)
-        floor, before = cuda.local.array(rows, number), cuda.local.array(rows, number)
-        M, Y = cuda.local.array(rows, number), cuda.local.array(rows, number)
-        top = np.int32(rank * np.int32(rows) - (group * np.int32(rows) - places[pair, LENGTH]))
+        emission, M, Y = cuda.local.array(rows, number), cuda.local.array(rows, number), cuda.local.array(rows, number)
+        constants = inserted, deleted, x_stays, y_stays
+        top = np.int32(behind - (group - rank) * np.int32(rows))
         for k in range(rows):
             i, base = top + np.int32(k), np.int32(UNKNOWN)
             same = other = from_n = zero
-            before[k] = first if i <= 0 else zero
-            inserted[k] = x_stays[k] = floor[k] = zero
+            M[k] = first if i <= read else zero
+            inserted[k] = x_stays[k] = zero
             deleted[k] = y_stays[k] = one
-            Y[k] = first if i < 0 else zero
-            if i >= 0:
-                i += read
-                base, same, other, from_n = np.int32(bases[i]), tables[i, SAME], tables[i, OTHER], tables[i, FROM_N]
-                inserted[k], deleted[k] = tables[i, INSERTED], tables[i, DELETED]
-                x_stays[k], y_stays[k] = tables[i, INSERTION_STAYS], tables[i, DELETION_STAYS]
-                floor[k] = number(least_normal)
+            Y[k] = first if i < read else zero
+            if i >= read:
+                base = np.int32(reads[0][i])
+                same, other, from_n, inserted[k], deleted[k], x_stays[k], y_stays[k] = constants_of(
+                    reads, i, read, behind
+                )
             for code in range(symbols):
-                at = np.uint32(code * symbol_step + k // width * row_step + k % width) + own * np.uint32(width)
+                at = np.uint32(code * symbol_step + k // width * row_step + k % width) + own
                 profile[at] = from_n if code == UNKNOWN else same if code == base else other
+        look_up(profile, own, np.uint32(haplotypes[haplotype] & mask), emission)
+        for k in range(rows):
+            M[k] = cuda.fma(emission[k], M[k], floor)
         T = X = total = zero
-        place, stop = np.uint32(haplotype - rank), np.uint32(haplotype - rank + widest + group - 1)
-        behind, symbol = np.uint32(haplotype + size), np.uint32(haplotypes[place] & mask)
+        place, end = np.uint32(haplotype - np.uint32(rank)), np.uint32(haplotype + size)
+        stop = np.uint32(place + np.uint32(widest + group - 1))
+        symbol = np.uint32(haplotypes[haplotype + np.uint32(1)] & mask)
         while place != stop:
             T, X = handed(T), handed(X)
             if rank == 0:
                 T, X = first, zero
-            following = np.uint32(haplotypes[place + np.uint32(1)] & mask)
-            if place >= haplotype:
-                at = symbol * np.uint32(symbol_step) + own * np.uint32(width)
-                for k in range(rows):  # all of M before any T: the registers of `before` are then free for T
-                    emission = profile[at + np.uint32(k // width * row_step + k % width)]
-                    M[k] = cuda.fma(emission, before[k], floor[k])
-                for k in range(rows):
-                    before[k] = T
-                    T = cuda.fma(Y[k], deleted[k], cuda.fma(X, inserted[k], M[k]))
-                    X = cuda.fma(X, x_stays[k], M[k])
-                    Y[k] = cuda.fma(Y[k], y_stays[k], M[k])
-                if place < behind:
+            if place >= haplotype:  # threads begin one after the other
+                following = np.uint32(haplotypes[place + np.uint32(2)] & mask)
+                look_up(profile, own, symbol, emission)
+                T, X = go_down(T, X, constants, emission, M, Y)
+                if place < end:
                     total += T
-            symbol, place = following, np.uint32(place + np.uint32(1))
-        if rank == group - 1 and slot < count:
+                symbol = following
+            place = np.uint32(place + np.uint32(1))
+        if rank == np.int32(group - 1) and slot < count:
             sums[pair] = sign * total
 
     return sum_pairs

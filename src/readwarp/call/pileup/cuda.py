@@ -1,8 +1,9 @@
 """Pileup on CUDA: one thread per reference position, so that no two write to one place.
 
-A thread walks the CIGARs of the reads across its position, in file order; it finds the first of them by bisection in
-the running maximum of the reads' stops. It writes the events that have the position as their anchor. A second kernel
-moves events left, one thread each.
+The threads of a warp go through the reads across their positions together, in file order, from the first that reaches
+beyond the warp's first position: it is found by bisection in the running maximum of the reads' stops. So they read
+neighbouring bases of one read at a time, and what is the read's own once for all. A thread counts in shared memory, and
+writes the events that have its position as their anchor. A second kernel moves events left, one thread each.
 """
 
 import numpy as np
@@ -13,18 +14,22 @@ from readwarp.call.pileup.events import Events, assemble, new_events
 from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, moved_left
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
-from readwarp.device.cuda_launch import threads_for
+from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 
 COLUMNS = ("position", "reference_stop", "flag", "cigar", "cigar_offsets", "bases", "qualities", "read_offsets")
+ROWS, SIDES = 5, 2  # of Pileup.counts
+CELLS = ROWS * SIDES
+FIELDS = 4  # of `read_at`
+MOST = (1 << 31) - 1
 
 
 def count_window(
     reads: AlignedReads, reference: np.ndarray, start: int, stop: int, parameters: CallParameters
 ) -> Pileup:
     """See the step's contract. Takes and gives host arrays; the alleles are put together on the host."""
-    host_events, shape = new_events(reads), (stop - start, 5, 2)
+    host_events, shape = new_events(reads), (stop - start, ROWS, SIDES)
     if len(reads) == 0:
         return assemble(reads, host_events, np.zeros(shape, np.int32), np.zeros(shape, np.int32), start, stop)
     backend = Backend("cuda")
@@ -33,11 +38,10 @@ def count_window(
         counts, quality_sums = workspace.empty(shape, np.int32), workspace.empty(shape, np.int32)
         reach = workspace.upload(np.maximum.accumulate(reads.reference_stop))
         count_bases[threads_for(stop - start, workspace)](
-            *(there.position, there.reference_stop, reach, there.flag, there.cigar, there.cigar_offsets),
-            *(there.bases, there.qualities, there.read_offsets),
-            *(start, stop, parameters.min_base_quality, parameters.max_depth),
-            *(counts, quality_sums, events.offsets, events.position, events.length, events.query),
-        )
+            tuple(getattr(there, column) for column in COLUMNS), reach,
+            (start, stop, np.int32(parameters.min_base_quality), np.int32(min(parameters.max_depth, MOST))),
+            counts, quality_sums, (events.offsets, events.position, events.length, events.query),
+        )  # fmt: skip
         moving = (events.position, events.length, events.query, events.shift)
         if host_events.length.size:
             shift_events[threads_for(host_events.length.size, workspace)](
@@ -47,65 +51,116 @@ def count_window(
     return assemble(reads, Events(host_events.offsets, *moved), counts, quality_sums, start, stop)
 
 
+@cuda.jit(device=True)
+def first_beyond(reach, position):
+    """The first read from which on `reach` lies behind the position."""
+    first, behind = np.uint32(0), np.uint32(reach.size)
+    while first < behind:
+        middle = np.uint32((first + behind) >> np.uint32(1))
+        if reach[middle] > position:
+            behind = middle
+        else:
+            first = np.uint32(middle + np.uint32(1))
+    return first
+
+
+@cuda.jit(device=True)
+def read_at(reads, number, start):
+    """((start, stop, twice its CIGAR operations and 1 if it is reverse, the first of them), first base) of a read."""
+    position, reference_stop, flag, cigar, cigar_offsets, _, _, read_offsets = reads
+    number = min(number, np.uint32(position.size - 1))
+    i, stop = np.uint64(cigar_offsets[number]), np.uint64(cigar_offsets[np.uint32(number + np.uint32(1))])
+    operations = np.int32(stop - i) << np.int32(1) | np.int32((flag[number] >> 4) & 1)
+    word = np.int32(cigar[i]) if i < stop else np.int32(0)
+    fields = np.int32(position[number] - start), np.int32(reference_stop[number] - start), np.int32(operations), word
+    return fields, np.int64(read_offsets[number])
+
+
+@cuda.jit(device=True)
+def add(counted, cell, thread, quality):
+    """One more of that row and side, to the thread's counts and to its sums."""
+    counted[0][cell, thread] += np.int32(1)
+    counted[1][cell, thread] += quality
+
+
 @cuda_kernel
-def count_bases(
-    position, reference_stop, reach, flag, cigar, cigar_offsets, bases, qualities, read_offsets,
-    start, stop, min_base_quality, max_depth,
-    counts, quality_sums, event_offsets, event_position, event_length, event_query,
-):  # fmt: skip
-    """Fill the rows of `counts` and `quality_sums` at one position, and the events anchored there, unmoved."""
-    w = cuda.grid(1)
-    p = start + w
-    if p >= stop:
-        return
-    for base in range(5):
-        for side in range(2):
-            counts[w, base, side] = quality_sums[w, base, side] = 0
-    depth, first, behind = 0, 0, reach.size
-    while first < behind:  # the first read from which on `reach` lies behind p
-        middle = (first + behind) // 2
-        first, behind = (first, middle) if reach[middle] > p else (middle + 1, behind)
-    for read in range(first, position.size):
-        if position[read] > p:
+def count_bases(reads, reach, window, counts, quality_sums, events):
+    """Fill the rows of `counts` and `quality_sums` at one position, and the events anchored there, unmoved.
+
+    reads: the arrays of COLUMNS. window: start, stop, min_base_quality, max_depth. events: offsets, position, length,
+    query. Positions are counted from the window's start, bases from the read's first.
+    """
+    cigar, cigar_offsets, bases, qualities = reads[3], reads[4], reads[5], reads[6]
+    start, stop, min_base_quality, max_depth = window
+    event_offsets, event_position, event_length, event_query = events
+    w, thread, lane = np.int32(cuda.grid(1)), np.uint32(cuda.threadIdx.x), np.uint32(cuda.laneid)
+    counted = cuda.shared.array((CELLS, THREADS), np.int32), cuda.shared.array((CELLS, THREADS), np.int32)
+    ahead, bases_at = cuda.shared.array((FIELDS, THREADS), np.int32), cuda.shared.array(THREADS, np.int64)
+    for cell in range(CELLS):
+        counted[0][cell, thread] = counted[1][cell, thread] = 0
+    depth, first, is_inside = np.int32(0), np.int32(w - np.int32(lane)), w < stop - start
+    first_read = number = first_beyond(reach, start + first)
+    while True:
+        cuda.syncwarp()  # the threads stay together
+        each = np.uint32(np.uint32(number - first_read) & np.uint32(WARP - 1))
+        if each == 0:  # they look up their next reads, one a thread
+            fields, bases_at[thread] = read_at(reads, np.uint32(number + lane), start)
+            for field in range(FIELDS):
+                ahead[field, thread] = fields[field]
+            cuda.syncwarp()
+        each = np.uint32(each + np.uint32(thread - lane))
+        r, end, operations, word, own = ahead[0, each], ahead[1, each], ahead[2, each], ahead[3, each], bases_at[each]
+        if number >= np.uint32(reach.size) or r >= np.int32(first + np.int32(WARP)):
             break
-        if reference_stop[read] <= p:
-            continue
-        strand = (flag[read] >> 4) & 1
-        r, q, event, quality = position[read], read_offsets[read], event_offsets[read], 0
-        for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-            operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
-            is_here = r <= p < r + length
-            if is_match(operation):
-                if is_here:
-                    k = q + p - r
-                    is_open = depth < max_depth
-                    if is_open and is_usable(bases[k], qualities[k], min_base_quality):
-                        depth += 1
-                        counts[w, bases[k], strand] += 1
-                        quality_sums[w, bases[k], strand] += qualities[k]
-                    if p == r + length - 1 and is_open and qualities[k] > 0 and i + 1 < cigar_offsets[read + 1]:
-                        following, size = cigar[i + 1] & 15, np.int64(cigar[i + 1] >> 4)
-                        if (following == INSERTION or following == DELETION) and size <= MAX_INDEL:  # noqa: SIM109
-                            event_position[event] = p
-                            event_length[event] = size if following == INSERTION else -size
-                            event_query[event] = k + 1
-                    break
-                r, q = r + length, q + length
-                quality = qualities[q - 1] if length else 0
-            elif operation == DELETION:
-                if is_here:
-                    if quality > 0 and depth < max_depth:
-                        depth += 1
-                        counts[w, DELETED, strand] += 1
-                        quality_sums[w, DELETED, strand] += quality
-                    break
-                event, r, quality = event + 1, r + length, 0
-            elif operation == INSERTION:
-                event, q, quality = event + 1, q + length, 0
-            elif operation == SOFT_CLIP:
-                q, quality = q + length, 0
-            else:
-                r, quality = r + (length if operation == SKIP else 0), 0
+        if is_inside and r <= w and w < end:
+            q = event = quality = i = np.int32(0)
+            side, operations = np.uint32(operations & np.int32(1)), np.int32(operations >> np.int32(1))
+            while i < operations:
+                operation, length = word & np.int32(15), np.int32(np.uint32(word) >> np.uint32(4))
+                i = np.int32(i + 1)
+                is_here = np.uint32(w - r) < np.uint32(length)
+                if is_match(operation):
+                    if is_here:
+                        k = np.uint64(own + (q + w - r))
+                        base, quality, is_open = np.uint32(bases[k]), np.int32(qualities[k]), depth < max_depth
+                        if is_usable(base, quality, min_base_quality) & is_open:
+                            depth = np.int32(depth + 1)
+                            add(counted, np.uint32(base * np.uint32(SIDES) + side), thread, quality)
+                        if w == np.int32(r + length - 1) and is_open and quality > 0 and i < operations:
+                            word = np.int32(cigar[np.uint64(cigar_offsets[number] + i)])
+                            gap, size = word & np.int32(15), np.int32(np.uint32(word) >> np.uint32(4))
+                            if (gap == INSERTION or gap == DELETION) and size <= MAX_INDEL:  # noqa: SIM109
+                                at = np.uint64(event_offsets[number] + event)
+                                event_position[at] = start + w
+                                event_length[at] = size if gap == INSERTION else -size
+                                event_query[at] = np.int64(k + np.uint64(1))
+                        break
+                    r, q = np.int32(r + length), np.int32(q + length)
+                    quality = np.int32(qualities[np.uint64(own + (q - 1))]) if length else np.int32(0)
+                elif operation == DELETION:
+                    if is_here:
+                        if quality > 0 and depth < max_depth:
+                            depth = np.int32(depth + 1)
+                            add(counted, np.uint32(np.uint32(DELETED * SIDES) + side), thread, quality)
+                        break
+                    event, r, quality = np.int32(event + 1), np.int32(r + length), np.int32(0)
+                elif operation == INSERTION:
+                    event, q, quality = np.int32(event + 1), np.int32(q + length), np.int32(0)
+                elif operation == SOFT_CLIP:
+                    q, quality = np.int32(q + length), np.int32(0)
+                else:
+                    r, quality = np.int32(r + (length if operation == SKIP else 0)), np.int32(0)
+                if i < operations:
+                    word = np.int32(cigar[np.uint64(cigar_offsets[number] + i)])
+        number = np.uint32(number + np.uint32(1))
+    if is_inside:
+        for row in range(ROWS):
+            for of_side in range(SIDES):
+                cell = row * SIDES + of_side
+                counts[w, row, of_side], quality_sums[w, row, of_side] = (
+                    counted[0][cell, thread],
+                    counted[1][cell, thread],
+                )
 
 
 @cuda_kernel
