@@ -1,139 +1,212 @@
-"""Emulated cards that are small, slow, many, full, lost or interrupted: the CPU's bytes, or one line and no output."""
+"""Emulated cards that are small, slow, many, full, lost or interrupted: the CPU's output, or one line and no output."""
 
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
+import pysam
 import pytest
+from random_reads import changed, ends_of, letters
 
 import emulated_card
 from cards import HAS_GPU
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(HAS_GPU, reason="a real card has no faults on demand")]
 
-PAIRS = 600
+LENGTH, PAIRS, DONOR_VARIANTS = 12_000, 600, 24
 SLOW = {"load_us": 3000, "launch_us": 300, "copy_us": 300}
 MANY_BATCHES = ("--batch-bases", "9000")
 LAUNCHES = [1, 60, 200, 400]  # while kernels are warmed up, and while workers are at it
 LOST, FAILED, FULL = 999, 719, 2  # CUDA_ERROR_UNKNOWN, _LAUNCH_FAILED, _OUT_OF_MEMORY
 
 
-@pytest.fixture(scope="module")
-def few(made_reads, tmp_path_factory):
-    """The first pairs, in files of their own."""
-    folder = tmp_path_factory.mktemp("few")
-    files = []
-    for path in made_reads.reads:
-        files.append(folder / path.name)
-        files[-1].write_text("".join(path.read_text().splitlines(keepends=True)[: 4 * PAIRS]))
-    return files
+@dataclass(frozen=True, slots=True)
+class Command:
+    arguments: tuple[object, ...]
+    out: str  # what -o names
+    content: Callable[[Path], object]
+
+
+def variants(path):
+    """Records of a VCF."""
+    with pysam.VariantFile(str(path)) as records:
+        return [str(record) for record in records]
+
+
+def of_run(folder):
+    return pysam.samtools.view("--no-header", str(folder / "reads.bam")), variants(folder / "reads.vcf.gz")
 
 
 @pytest.fixture(scope="module")
-def expected(made_reads, few):
-    options = "-q", "--no-pg", "--device", "cpu"
-    command = [sys.executable, "-m", "readwarp", "align", made_reads.reference, *few, *options]
-    return subprocess.run(list(map(str, command)), check=True, capture_output=True).stdout
+def commands(tmp_path_factory):
+    """Reads of a donor with SNVs and indels, by 15x, and what three commands do with them."""
+    folder, rng = tmp_path_factory.mktemp("donor"), random.Random(5)
+    genome = letters(rng, LENGTH)
+    donor = list(genome)
+    for place in rng.sample(range(200, LENGTH - 200), DONOR_VARIANTS):
+        donor[place] = rng.choice((letters(rng, 1), "", donor[place] + letters(rng, 3)))
+    donor = "".join(donor)
+    reference, files = folder / "ref.fa", [folder / f"reads_{mate}.fq" for mate in (1, 2)]
+    reference.write_text(f">one\n{genome}\n")
+    with files[0].open("w") as first, files[1].open("w") as last:
+        for number in range(PAIRS):
+            start = rng.randrange(len(donor) - 400)
+            fragment = donor[start : start + max(152, round(rng.gauss(300, 40)))]
+            mates = ends_of(fragment)
+            if number % 10 == 0:  # indels, and bases that need their mate to find them
+                mates = mates[0], changed(rng, mates[1], 0.12)
+            for file, mate in zip((first, last), mates, strict=True):
+                file.write(f"@r{number}\n{mate}\n+\n{'I' * len(mate)}\n")
+    bam = folder / "reads.bam"
+    for made in (
+        ("index", reference),
+        ("align", reference, *files, "-o", bam, "--sort", "coordinate", "--write-index", "--device", "cpu"),
+    ):
+        subprocess.run([sys.executable, "-m", "readwarp", *map(str, made), "-q"], check=True)
+    return {
+        "align": Command(("align", reference, *files, "--no-pg"), "out.sam", Path.read_bytes),
+        "call": Command(("call", reference, bam), "out.vcf", variants),
+        "run": Command(("run", reference, *files, "--no-pg", "--no-report"), "out", of_run),
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(commands, tmp_path_factory):
+    """What they make of them on the CPU."""
+    folder, made = tmp_path_factory.mktemp("cpu"), {}
+    for name, command in commands.items():
+        given = command.arguments, "-o", folder / command.out, "-q", "--device", "cpu"
+        subprocess.run([sys.executable, "-m", "readwarp", *map(str, (*given[0], *given[1:]))], check=True)
+        made[name] = command.content(folder / command.out)
+    assert len(made["call"]) > DONOR_VARIANTS // 2 and made["run"][1] == made["call"]
+    return made
+
+
+class Started:
+    """A command on emulated cards."""
+
+    def __init__(self, command, options, environment, folder):
+        self.command, self.out = command, folder / command.out
+        (folder / "tmp").mkdir(exist_ok=True)  # of its own: cards that other tests have taken are not these
+        given = [*command.arguments, "-o", self.out, "-q", *options]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "readwarp", *map(str, given)],
+            env=environment | {"TMPDIR": str(folder / "tmp")}, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def wait_for_cards(self):
+        """Until the driver is loaded: from then on the command's own work goes on."""
+        mapped = Path(f"/proc/{self.process.pid}/maps")
+        while self.process.poll() is None and "libcuda" not in mapped.read_text():
+            time.sleep(0.02)
+
+    def end(self):
+        """(exit code, standard error's lines, output or None); nothing else is left behind."""
+        said = self.process.communicate(timeout=300)[1].splitlines()
+        assert not [line for line in said if line.startswith(("emulated card:", "Traceback"))], said
+        left = {path.name for path in self.out.parent.iterdir()} - {"tmp", f"{self.out.name}.lock"}
+        assert left == ({self.out.name} if self.out.exists() else set())
+        return self.process.returncode, said, self.command.content(self.out) if self.out.exists() else None
 
 
 @pytest.fixture
-def align(made_reads, few, tmp_path, capability):
-    """Starts an alignment on emulated cards; `out` is where its SAM will be."""
-
-    def start(*options, cards=f"{capability}:8G", **behaviour):
-        out = tmp_path / "out.sam"
-        command = [sys.executable, "-m", "readwarp", "align", made_reads.reference, *few, "-o", out, "-q", "--no-pg"]
-        (tmp_path / "tmp").mkdir(exist_ok=True)  # of its own: cards that other tests have taken are not these
+def start(commands, tmp_path, capability):
+    def started(name, *options, cards=f"{capability}:8G", **behaviour):
         environment = emulated_card.environment(cards, **{"checks": "", **behaviour})
-        environment["TMPDIR"] = str(tmp_path / "tmp")
-        process = subprocess.Popen([*map(str, command), *options], env=environment, stderr=subprocess.PIPE, text=True)
-        return process, out
+        return Started(commands[name], options, environment, tmp_path)
 
-    return start
-
-
-def finished(process, out):
-    """(exit code, standard error's lines, SAM or None); nothing else is left behind."""
-    said = process.communicate(timeout=300)[1].splitlines()
-    assert not [line for line in said if line.startswith(("emulated card:", "Traceback"))], said
-    left = [path.name for path in out.parent.iterdir() if path.is_file() and not path.name.startswith("out.sam.lock")]
-    assert left == [out.name] * out.exists()
-    return process.returncode, said, out.read_bytes() if out.exists() else None
+    return started
 
 
 @pytest.mark.parametrize(
-    ("options", "behaviour"),
+    ("command", "options", "behaviour"),
     [
-        (("--device", "cuda:0,1", "-t", "8"), {"seed": 3, **SLOW}),
-        (("--device", "cuda:0,1", "-t", "8", *MANY_BATCHES), {"load_us": 20000}),
-        (("--device", "cuda:1"), {"seed": 4}),
-        (("--device", "cuda:0", "-t", "16", "--batch-bases", "20000"), {"seed": 5, **SLOW}),
+        ("align", ("--device", "cuda:0,1", "-t", "8"), {"seed": 3, **SLOW}),
+        ("align", ("--device", "cuda:0,1", "-t", "8", *MANY_BATCHES), {"load_us": 20000}),
+        ("align", ("--device", "cuda:1"), {"seed": 4}),
+        ("align", ("--device", "cuda:0", "-t", "16", "--batch-bases", "20000"), {"seed": 5, **SLOW}),
+        ("call", ("--device", "cuda:0,1", "-t", "8", *MANY_BATCHES), {"seed": 6, **SLOW}),
+        ("call", ("--device", "cuda:0", "-t", "4", "--vram", "64M"), {"seed": 7}),
+        ("run", ("--device", "cuda:0,1", "-t", "4", "--vram", "400M"), {"seed": 8, "load_us": 3000}),
     ],
-    ids=["two cards", "many first launches", "the second card", "many threads"],
+    ids=[
+        *("align, two cards", "align, many first launches", "align, the second card", "align, many threads"),
+        *("call, two cards", "call, little VRAM", "run, two cards with little VRAM"),
+    ],
 )
-def test_the_bytes_of_the_cpu(options, behaviour, align, expected, capability):
+def test_the_output_of_the_cpu(command, options, behaviour, start, expected, capability):
     other = "8.0" if capability != "8.0" else "9.0"
-    found = finished(*align(*options, cards=f"{capability}:8G,{other}:8G", **behaviour))
-    assert found == (0, [], expected)
+    found = start(command, *options, cards=f"{capability}:8G,{other}:8G", **behaviour).end()
+    assert found == (0, [], expected[command])
 
 
-def test_a_second_run_takes_kernels_from_the_disk(align, expected):
+@pytest.mark.parametrize("command", ["align", "call"])
+def test_a_second_run_takes_kernels_from_the_disk(command, start, expected):
     """Many threads launch first what an earlier process compiled."""
     for _ in range(2):
-        process, out = align("--device", "cuda", "-t", "8", *MANY_BATCHES, load_us=20000)
-        assert finished(process, out) == (0, [], expected)
-        out.unlink()
+        started = start(command, "--device", "cuda", "-t", "8", *MANY_BATCHES, "--force", load_us=20000)
+        assert started.end() == (0, [], expected[command])
 
 
-def test_a_card_with_little_memory(align, expected, capability):
-    assert finished(*align("--device", "cuda", cards=f"{capability}:400M")) == (0, [], expected)
+@pytest.mark.parametrize("command", ["align", "run"])
+def test_a_card_with_little_memory(command, start, expected, capability):
+    assert start(command, "--device", "cuda", cards=f"{capability}:400M").end() == (0, [], expected[command])
 
 
-@pytest.mark.parametrize("call", [1, 3, 6])
-def test_a_card_that_is_full(call, align, expected):
+@pytest.mark.parametrize(("command", "call"), [("align", 1), ("align", 3), ("align", 6), ("call", 1), ("run", 4)])
+def test_a_card_that_is_full(command, call, start, expected):
     """At whichever allocation: the work is done in smaller parts or on the host, or one line says what was missing.
 
     Numba asks twice.
     """
     full = ",".join(f"cuMemAlloc:{number}:{FULL}" for number in (call, call + 1))
-    code, said, sam = finished(*align("--device", "cuda", fail=full))
-    assert (code == 0 and sam == expected) or (code == 5 and sam is None and len(said) == 1), (code, said)
+    code, said, out = start(command, "--device", "cuda", fail=full).end()
+    assert (code == 0 and out == expected[command]) or (code == 5 and out is None and len(said) == 1), (code, said)
 
 
-@pytest.mark.parametrize("launch", LAUNCHES)
-def test_a_card_that_is_lost(launch, align):
-    code, said, sam = finished(*align("--device", "cuda", *MANY_BATCHES, lose=f"0:{launch}:{LOST}"))
-    assert code == 4 and sam is None and len(said) == 1
+OF_EACH = [*(("align", launch) for launch in LAUNCHES), ("call", 1), ("call", 150), ("run", 300), ("run", 600)]
+
+
+@pytest.mark.parametrize(("command", "launch"), OF_EACH)
+def test_a_card_that_is_lost(command, launch, start):
+    code, said, out = start(command, "--device", "cuda", *MANY_BATCHES, lose=f"0:{launch}:{LOST}").end()
+    assert code == 4 and out is None and len(said) == 1
     assert said[0].startswith("readwarp: error: cuda:0 (Emulated card")
 
 
-@pytest.mark.parametrize("launch", LAUNCHES)
-def test_a_kernel_that_fails(launch, align):
-    code, said, sam = finished(*align("--device", "cuda", *MANY_BATCHES, fail=f"launch:{launch}:{FAILED}"))
-    assert code == 1 and sam is None and len(said) == 1
+@pytest.mark.parametrize(("command", "launch"), OF_EACH)
+def test_a_kernel_that_fails(command, launch, start):
+    code, said, out = start(command, "--device", "cuda", *MANY_BATCHES, fail=f"launch:{launch}:{FAILED}").end()
+    assert code == 1 and out is None and len(said) == 1
     assert said[0].startswith("readwarp: error: a kernel failed on cuda:0")
 
 
-def test_one_of_two_cards_is_lost(align, capability):
+@pytest.mark.parametrize("command", ["align", "call"])
+def test_one_of_two_cards_is_lost(command, start, capability):
     cards = f"{capability}:8G,{capability}:8G"
-    started = align("--device", "cuda:0,1", *MANY_BATCHES, cards=cards, lose=f"1:150:{LOST}")
-    code, said, sam = finished(*started)
-    assert code == 4 and sam is None and len(said) == 1 and "cuda:1" in said[0]
+    code, said, out = start(command, "--device", "cuda:0,1", *MANY_BATCHES, cards=cards, lose=f"1:150:{LOST}").end()
+    assert code == 4 and out is None and len(said) == 1 and "cuda:1" in said[0]
 
 
-@pytest.mark.parametrize("number", range(6))
-def test_interrupted_at_any_moment(number, align, capability):
+@pytest.mark.parametrize(
+    ("command", "number"), [(command, number) for command in ("align", "call", "run") for number in range(4)]
+)
+def test_interrupted_at_any_moment(command, number, start, expected, capability):
     """Ctrl-C or TERM while cards work: the exit code that says so, no output, no crash, and no long wait."""
-    rng = random.Random(f"{capability} {number}")
+    rng = random.Random(f"{capability} {command} {number}")
     which, code = ((signal.SIGINT, 130), (signal.SIGTERM, 143))[number % 2]
     slow = {"launch_us": 3000, "copy_us": 3000, "seed": number}
-    process, out = align("--device", "cuda", "-t", "4", *MANY_BATCHES, **slow)
-    time.sleep(rng.uniform(0.5, 8))
+    started = start(command, "--device", "cuda", "-t", "4", *MANY_BATCHES, **slow)
+    started.wait_for_cards()
+    time.sleep(rng.uniform(0.1, 4))
     sent = time.monotonic()
-    process.send_signal(which)
-    ended, _, sam = finished(process, out)
+    started.process.send_signal(which)
+    ended, _, out = started.end()
     assert time.monotonic() - sent < 60
-    # A signal that comes before or behind the command's own work ends Python as it ends any program.
-    assert (ended == code and sam is None) or (ended == 0 and sam is not None) or ended == -which
+    # A signal that comes behind the command's own work ends Python as it ends any program.
+    assert (ended == code and out is None) or (ended in (0, -which) and out == expected[command])
