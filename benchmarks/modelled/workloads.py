@@ -19,6 +19,7 @@ from emulated_card.counted import Launched
 BENCHMARKS = Path(__file__).parent.parent
 TEST_DATA = BENCHMARKS.parent / "test_data" / "na12878_chr21"
 CHR20 = BENCHMARKS / "data" / "sim_chr20" / "grch38.chr20_10M.fa.gz"
+CHR20_READS = BENCHMARKS / "data" / "na12878_chr20"
 PAIRS = 12_000  # of reads: a batch
 MEMORY = "16G"  # of the emulated card
 
@@ -64,12 +65,21 @@ def align_simulated(folder: Path) -> tuple[int, str]:
 
 
 def call_real(folder: Path) -> tuple[int, str]:
-    """All windows of 200 kb at 36x."""
+    """All windows of 200 kb at 36x, reads of 148 bases."""
+    return called(TEST_DATA / "ref.fa", TEST_DATA, folder)
+
+
+def call_other(folder: Path) -> tuple[int, str]:
+    """The window of another 100 kb at 52x, reads of 101 bases: to see whether what helps there helps here."""
+    return called(CHR20_READS / "ref.fa.gz", CHR20_READS, folder)
+
+
+def called(genome: Path, reads_in: Path, folder: Path) -> tuple[int, str]:
     from emulated_card.counted import take_launches
     from readwarp.call import pipeline
 
-    reference, alignments = linked(TEST_DATA / "ref.fa", folder), folder / "all.bam"
-    reads = [TEST_DATA / f"reads_{mate}.fq.gz" for mate in (1, 2)]
+    reference, alignments = linked(genome, folder), folder / "all.bam"
+    reads = [reads_in / f"reads_{mate}.fq.gz" for mate in (1, 2)]
     aligned(reference, reads, alignments, "--sort", "coordinate", "--write-index")
     take_launches()
     pipeline.warm_up = not_counted(pipeline.warm_up)
@@ -77,7 +87,12 @@ def call_real(folder: Path) -> tuple[int, str]:
     return 0, "windows"
 
 
-WORKLOADS = {"align-real": align_real, "align-simulated": align_simulated, "call-real": call_real}
+WORKLOADS = {
+    "align-real": align_real,
+    "align-simulated": align_simulated,
+    "call-real": call_real,
+    "call-other": call_other,
+}
 
 
 def aligned(reference: Path, reads: list[Path], out: Path, *options: str) -> None:

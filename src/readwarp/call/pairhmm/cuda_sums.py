@@ -9,6 +9,8 @@ thread's rows, 16 bytes of a thread beside those of its neighbours. So one load 
 no two threads meet in a bank, whatever their bases are. Those of the next column are on their way while a column's rows
 wait for one another.
 
+Rows before a read add FLOOR to their M like all others: beside the scale, which they hand down, it is rounded off.
+
 float32 takes its constants from a table that each read has once; float64, which few pairs need, makes its own.
 
 Arrays that the kernels share, of p pairs:
