@@ -65,7 +65,7 @@ def align_simulated(folder: Path) -> tuple[int, str]:
 
 
 def call_real(folder: Path) -> tuple[int, str]:
-    """All windows of 200 kb at 36x, reads of 148 bases."""
+    """All windows of 200 kb at 36x, reads of 150 bases."""
     return called(TEST_DATA / "ref.fa", TEST_DATA, folder)
 
 
