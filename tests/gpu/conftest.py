@@ -26,7 +26,14 @@ class Inputs:
 def pytest_generate_tests(metafunc):
     if "capability" in metafunc.fixturenames:
         asked = metafunc.config.getoption("--capabilities").split(",")
+        if metafunc.definition.get_closest_marker("any_capability"):
+            asked = asked[:1]
         metafunc.parametrize("capability", ["real"] if HAS_GPU else asked, scope="session")
+
+
+def pytest_collection_modifyitems(items):
+    """Commands with faults run last: by then, the kernels that they need are on the disk."""
+    items.sort(key=lambda item: item.path.name == "test_faults.py")
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import json
 import pysam
 import pytest
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("commands")]  # no two processes compile the same at once
 
 SETS = {
     "na12878": ("na12878_chr21/ref.fa", ("na12878_chr21/reads_1.fq.gz", "na12878_chr21/reads_2.fq.gz"), ()),
