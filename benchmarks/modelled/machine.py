@@ -17,8 +17,8 @@ LINE = re.compile(r'\s*//## File "[^"]*", line (\d+)')
 LABEL = re.compile(r"(\.L_x?_?\d+|\$__internal\S+):")
 JUMP = re.compile(r"(\.L_x?_?\d+|\$__internal[^)\s]+)")
 CALLED = re.compile(r"\bCALL\S*\s+`\(([^)\s]+)\s*\)")
-ENDS = ("BRA", "EXIT", "RET", "CALL")
-UNKNOWN = ("BRX", "JMX", "JMP")
+ENDS = ("BRA", "BRX", "EXIT", "RET", "CALL")
+UNKNOWN = ("JMX", "JMP")
 
 
 @dataclass(slots=True)
@@ -130,10 +130,10 @@ def _add_jump(blocks: list[Block], number: int, instruction: Instruction, begins
     block, aim = blocks[number], JUMP.search(instruction.operands)
     if instruction.opcode in ("EXIT", "RET"):
         block.ends = True
-    elif aim is None or aim[1] not in begins:
+    elif aim is None or aim[1] not in begins:  # of BRX too, where nvdisasm does not list what it may lead to
         raise LookupError(f"a jump that is not known: {instruction}")
-    elif instruction.opcode == "BRA":
-        block.following.append(begins[aim[1]])
+    elif instruction.opcode in ("BRA", "BRX"):
+        block.following += [begins[each] for each in JUMP.findall(instruction.operands)]
     elif not instruction.predicate:
         block.calls = begins[aim[1]]
     else:  # some threads call: they go through a block of no instructions

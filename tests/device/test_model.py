@@ -175,6 +175,15 @@ def test_blocks_of_a_listing():
     assert named["STG"].ends and not named["STG"].following and not named["FFMA"].ends
 
 
+def test_a_jump_through_a_table_leads_to_all_its_aims():
+    jump = '@P0 BRX R16 -0xa50  (*"BRANCH_TARGETS .L_x_1,.L_x_2"*);'
+    code = LISTING.replace("@P1 BRA `(.L_x_0) ;", jump)
+    blocks = machine.read(code)
+    (block,) = (block for block in blocks if block.instructions[-1][0].opcode == "BRX")
+    aims = [blocks[aim].instructions[0][0].opcode for aim in block.following]
+    assert sorted(aims) == ["BRA", "STG", "STG"]  # the second time, because some threads pass by
+
+
 def test_a_jump_that_is_not_known_is_named():
     with pytest.raises(LookupError, match="BRX"):
         machine.read('        /*0000*/                   BRX R2 -0x10 (*"INDIRECT"*);\n')
