@@ -50,6 +50,7 @@ from readwarp.device.jit import cuda, cuda_kernel
 READ, LENGTH, HAPLOTYPE, SIZE, AGAIN = range(5)  # columns of places
 BEGIN, COUNT, GROUP = range(3)  # columns of segments
 SEGMENT, AHEAD = range(2)  # columns of warps
+NUMBER: dict[int, Any] = {4: np.float32, 8: np.float64}  # by its bytes
 SYMBOLS = {4: 4, 8: 5}  # bases of a haplotype, by the bytes of a number; only float64 knows unknown ones
 
 
@@ -99,32 +100,48 @@ def largest_of_warp(value):
     return value
 
 
-@lru_cache
-def sum_kernel(rows: int, bytes_each: int) -> Any:
-    """The kernel of that many rows per thread, in numbers of that many bytes; a warp per block.
+@cuda.jit(device=True)
+def constants_from_table(reads, i, begin, stop):
+    """As `constants_at`, of float32: what an unknown base of a haplotype gives is not asked for."""
+    table = reads[1]
+    return (
+        table[i, SAME], table[i, OTHER], np.float32(0),
+        table[i, INSERTED], table[i, DELETED], table[i, INSERTION_STAYS], table[i, DELETION_STAYS],
+    )  # fmt: skip
 
-    reads: in float32 (bases, table), in float64 what `constants_at` takes.
-    """
-    number, symbols = (np.float32 if bytes_each == 4 else np.float64), SYMBOLS[bytes_each]
+
+def row_functions(rows: int, bytes_each: int) -> tuple[Any, ...]:
+    """(set_rows, look_up, go_down) of a thread with that many rows; its part of `profile` begins at `own`."""
+    number, symbols = NUMBER[bytes_each], SYMBOLS[bytes_each]
     width = next(n for n in (16 // bytes_each, 2) if rows % n == 0)  # numbers that are loaded at once
-    room, symbol_step, row_step = symbols * rows * WARP, rows * WARP, width * WARP
-    floor, scale = number(2.0 ** FLOOR_BITS[bytes_each]), 2.0 ** SCALE_BITS[bytes_each]
-    mask, sign = (3, 1.0) if bytes_each == 4 else (255, -1.0)
+    symbol_step, row_step, floor = rows * WARP, width * WARP, number(2.0 ** FLOOR_BITS[bytes_each])
+    constants_of = constants_from_table if bytes_each == 4 else constants_at
 
     @cuda.jit(device=True)
-    def from_table(reads, i, begin, stop):
-        table = reads[1]
-        return (
-            table[i, SAME], table[i, OTHER], number(0),
-            table[i, INSERTED], table[i, DELETED], table[i, INSERTION_STAYS], table[i, DELETION_STAYS],
-        )  # fmt: skip
-
-    constants_of = from_table if bytes_each == 4 else constants_at
+    def set_rows(reads, begin, stop, top, first, profile, constants, M, Y):
+        """Constants and first column of the rows from `top` on, of a read [begin, stop); first: T above its rows."""
+        inserted, deleted, x_stays, y_stays = constants
+        own, zero, one = np.uint32(cuda.threadIdx.x) * np.uint32(width), number(0), number(1)
+        for k in range(rows):
+            i, base = top + np.int32(k), np.int32(UNKNOWN)
+            same = other = from_n = zero
+            M[k] = first if i <= begin else zero
+            inserted[k] = x_stays[k] = zero
+            deleted[k] = y_stays[k] = one
+            Y[k] = first if i < begin else zero
+            if i >= begin:
+                base = np.int32(reads[0][i])
+                same, other, from_n, inserted[k], deleted[k], x_stays[k], y_stays[k] = constants_of(
+                    reads, i, begin, stop
+                )
+            for code in range(symbols):
+                at = np.uint32(code * symbol_step + k // width * row_step + k % width) + own
+                profile[at] = from_n if code == UNKNOWN else same if code == base else other
 
     @cuda.jit(device=True)
     def look_up(profile, own, symbol, emission):
-        """Emissions of the thread's rows, which begin at `own`, in a column with that base."""
-        at = symbol * np.uint32(symbol_step) + own
+        """Emissions of the thread's rows in a column with that base."""
+        at = symbol * np.uint32(symbol_step) + own * np.uint32(width)
         for k in range(rows):
             emission[k] = profile[at + np.uint32(k // width * row_step + k % width)]
 
@@ -140,6 +157,20 @@ def sum_kernel(rows: int, bytes_each: int) -> Any:
             M[k] = cuda.fma(emission[k], above, floor)
         return T, X
 
+    return set_rows, look_up, go_down
+
+
+@lru_cache
+def sum_kernel(rows: int, bytes_each: int) -> Any:
+    """The kernel of that many rows per thread, in numbers of that many bytes; a warp per block.
+
+    reads: in float32 (bases, table), in float64 what `constants_at` takes.
+    """
+    set_rows, look_up, go_down = row_functions(rows, bytes_each)
+    number, room = NUMBER[bytes_each], SYMBOLS[bytes_each] * rows * WARP
+    floor, scale = number(2.0 ** FLOOR_BITS[bytes_each]), 2.0 ** SCALE_BITS[bytes_each]
+    mask, sign = (3, 1.0) if bytes_each == 4 else (255, -1.0)
+
     @cuda_kernel
     def sum_pairs(reads, haplotypes, warps, places, segments, chosen, sums):
         """Sum of M + X over the last row of each pair, a group of threads for each."""
@@ -148,45 +179,30 @@ def sum_kernel(rows: int, bytes_each: int) -> Any:
         begin, count, group = segments[segment, BEGIN], segments[segment, COUNT], segments[segment, GROUP]
         if ahead >= count:
             return
-        own = np.uint32(lane * np.int32(width))
-        rank, slot = np.int32(lane & (group - 1)), np.int32(ahead + np.int32(np.uint32(lane) // np.uint32(group)))
+        own, rank = np.uint32(lane), np.int32(lane & (group - 1))
+        slot = np.int32(ahead + np.int32(np.uint32(lane) // np.uint32(group)))
         pair = chosen[begin + min(slot, np.int32(count - 1))]
         size, read, haplotype = places[pair, SIZE], places[pair, READ], np.uint32(places[pair, HAPLOTYPE])
-        behind = read + places[pair, LENGTH]
-        widest = largest_of_warp(size)
-        first, zero, one = number(scale / size), number(0), number(1)
+        behind, widest, first = read + places[pair, LENGTH], largest_of_warp(size), number(scale / size)
         profile = cuda.shared.array(room, number, alignment=16)
-        inserted, deleted = cuda.local.array(rows, number), cuda.local.array(rows, number)
-        x_stays, y_stays = cuda.local.array(rows, number), cuda.local.array(rows, number)
+        constants = (
+            cuda.local.array(rows, number), cuda.local.array(rows, number),
+            cuda.local.array(rows, number), cuda.local.array(rows, number),
+        )  # fmt: skip
         emission, M, Y = cuda.local.array(rows, number), cuda.local.array(rows, number), cuda.local.array(rows, number)
-        constants = inserted, deleted, x_stays, y_stays
         top = np.int32(behind - (group - rank) * np.int32(rows))
-        for k in range(rows):
-            i, base = top + np.int32(k), np.int32(UNKNOWN)
-            same = other = from_n = zero
-            M[k] = first if i <= read else zero
-            inserted[k] = x_stays[k] = zero
-            deleted[k] = y_stays[k] = one
-            Y[k] = first if i < read else zero
-            if i >= read:
-                base = np.int32(reads[0][i])
-                same, other, from_n, inserted[k], deleted[k], x_stays[k], y_stays[k] = constants_of(
-                    reads, i, read, behind
-                )
-            for code in range(symbols):
-                at = np.uint32(code * symbol_step + k // width * row_step + k % width) + own
-                profile[at] = from_n if code == UNKNOWN else same if code == base else other
+        set_rows(reads, read, behind, top, first, profile, constants, M, Y)
         look_up(profile, own, np.uint32(haplotypes[haplotype] & mask), emission)
         for k in range(rows):
             M[k] = cuda.fma(emission[k], M[k], floor)
-        T = X = total = zero
+        T = X = total = number(0)
         place, end = np.uint32(haplotype - np.uint32(rank)), np.uint32(haplotype + size)
         stop = np.uint32(place + np.uint32(widest + group - 1))
         symbol = np.uint32(haplotypes[haplotype + np.uint32(1)] & mask)
         while place != stop:
             T, X = handed(T), handed(X)
             if rank == 0:
-                T, X = first, zero
+                T, X = first, number(0)
             if place >= haplotype:  # threads begin one after the other
                 following = np.uint32(haplotypes[place + np.uint32(2)] & mask)
                 look_up(profile, own, symbol, emission)

@@ -22,6 +22,7 @@ COLUMNS = ("position", "reference_stop", "flag", "cigar", "cigar_offsets", "base
 ROWS, SIDES = 5, 2  # of Pileup.counts
 CELLS = ROWS * SIDES
 FIELDS = 4  # of `read_at`
+NOTHING, ALIGNED, GONE = range(3)  # what a read may have at a position; the last: deleted
 MOST = (1 << 31) - 1
 
 
@@ -83,14 +84,49 @@ def add(counted, cell, thread, quality):
     counted[1][cell, thread] += quality
 
 
+@cuda.jit(device=True)
+def walk_to(w, reads, number, fields, own):
+    """(what the read has at w, its base there, its quality, the events before, the CIGAR operation behind w if w is
+    the last of an aligned stretch). What: NOTHING, ALIGNED, GONE. fields, own: of `read_at`.
+    """
+    cigar, cigar_offsets, qualities = reads[3], reads[4], reads[6]
+    r, _, operations, word = fields
+    operations, i = np.int32(operations >> np.int32(1)), np.int32(0)
+    q = event = quality = np.int32(0)
+    while i < operations:
+        operation, length = word & np.int32(15), np.int32(np.uint32(word) >> np.uint32(4))
+        i = np.int32(i + 1)
+        is_here = np.uint32(w - r) < np.uint32(length)
+        if is_match(operation):
+            if is_here:
+                k, following = np.uint64(own + (q + w - r)), np.int32(0)
+                if w == np.int32(r + length - 1) and i < operations:
+                    following = np.int32(cigar[np.uint64(cigar_offsets[number] + i)])
+                return ALIGNED, k, np.int32(qualities[k]), event, following
+            r, q = np.int32(r + length), np.int32(q + length)
+            quality = np.int32(qualities[np.uint64(own + (q - 1))]) if length else np.int32(0)
+        elif operation == DELETION:
+            if is_here:
+                return GONE, np.uint64(0), quality, event, np.int32(0)
+            event, r, quality = np.int32(event + 1), np.int32(r + length), np.int32(0)
+        elif operation == INSERTION:
+            event, q, quality = np.int32(event + 1), np.int32(q + length), np.int32(0)
+        elif operation == SOFT_CLIP:
+            q, quality = np.int32(q + length), np.int32(0)
+        else:
+            r, quality = np.int32(r + (length if operation == SKIP else 0)), np.int32(0)
+        if i < operations:
+            word = np.int32(cigar[np.uint64(cigar_offsets[number] + i)])
+    return NOTHING, np.uint64(0), np.int32(0), event, np.int32(0)
+
+
 @cuda_kernel
 def count_bases(reads, reach, window, counts, quality_sums, events):
     """Fill the rows of `counts` and `quality_sums` at one position, and the events anchored there, unmoved.
 
     reads: the arrays of COLUMNS. window: start, stop, min_base_quality, max_depth. events: offsets, position, length,
-    query. Positions are counted from the window's start, bases from the read's first.
+    query. Positions are counted from the window's start.
     """
-    cigar, cigar_offsets, bases, qualities = reads[3], reads[4], reads[5], reads[6]
     start, stop, min_base_quality, max_depth = window
     event_offsets, event_position, event_length, event_query = events
     w, thread, lane = np.int32(cuda.grid(1)), np.uint32(cuda.threadIdx.x), np.uint32(cuda.laneid)
@@ -109,49 +145,26 @@ def count_bases(reads, reach, window, counts, quality_sums, events):
                 ahead[field, thread] = fields[field]
             cuda.syncwarp()
         each = np.uint32(each + np.uint32(thread - lane))
-        r, end, operations, word, own = ahead[0, each], ahead[1, each], ahead[2, each], ahead[3, each], bases_at[each]
-        if number >= np.uint32(reach.size) or r >= np.int32(first + np.int32(WARP)):
+        fields = ahead[0, each], ahead[1, each], ahead[2, each], ahead[3, each]
+        if number >= np.uint32(reach.size) or fields[0] >= np.int32(first + np.int32(WARP)):
             break
-        if is_inside and r <= w and w < end:
-            q = event = quality = i = np.int32(0)
-            side, operations = np.uint32(operations & np.int32(1)), np.int32(operations >> np.int32(1))
-            while i < operations:
-                operation, length = word & np.int32(15), np.int32(np.uint32(word) >> np.uint32(4))
-                i = np.int32(i + 1)
-                is_here = np.uint32(w - r) < np.uint32(length)
-                if is_match(operation):
-                    if is_here:
-                        k = np.uint64(own + (q + w - r))
-                        base, quality, is_open = np.uint32(bases[k]), np.int32(qualities[k]), depth < max_depth
-                        if is_usable(base, quality, min_base_quality) & is_open:
-                            depth = np.int32(depth + 1)
-                            add(counted, np.uint32(base * np.uint32(SIDES) + side), thread, quality)
-                        if w == np.int32(r + length - 1) and is_open and quality > 0 and i < operations:
-                            word = np.int32(cigar[np.uint64(cigar_offsets[number] + i)])
-                            gap, size = word & np.int32(15), np.int32(np.uint32(word) >> np.uint32(4))
-                            if (gap == INSERTION or gap == DELETION) and size <= MAX_INDEL:  # noqa: SIM109
-                                at = np.uint64(event_offsets[number] + event)
-                                event_position[at] = start + w
-                                event_length[at] = size if gap == INSERTION else -size
-                                event_query[at] = np.int64(k + np.uint64(1))
-                        break
-                    r, q = np.int32(r + length), np.int32(q + length)
-                    quality = np.int32(qualities[np.uint64(own + (q - 1))]) if length else np.int32(0)
-                elif operation == DELETION:
-                    if is_here:
-                        if quality > 0 and depth < max_depth:
-                            depth = np.int32(depth + 1)
-                            add(counted, np.uint32(np.uint32(DELETED * SIDES) + side), thread, quality)
-                        break
-                    event, r, quality = np.int32(event + 1), np.int32(r + length), np.int32(0)
-                elif operation == INSERTION:
-                    event, q, quality = np.int32(event + 1), np.int32(q + length), np.int32(0)
-                elif operation == SOFT_CLIP:
-                    q, quality = np.int32(q + length), np.int32(0)
-                else:
-                    r, quality = np.int32(r + (length if operation == SKIP else 0)), np.int32(0)
-                if i < operations:
-                    word = np.int32(cigar[np.uint64(cigar_offsets[number] + i)])
+        if is_inside and fields[0] <= w and w < fields[1]:
+            what, k, quality, event, following = walk_to(w, reads, number, fields, bases_at[each])
+            side, is_open = np.uint32(fields[2] & np.int32(1)), depth < max_depth
+            if what == ALIGNED:
+                base = np.uint32(reads[5][k])
+                if is_usable(base, quality, min_base_quality) & is_open:  # no branch: base and quality come together
+                    depth = np.int32(depth + 1)
+                    add(counted, np.uint32(base * np.uint32(SIDES) + side), thread, quality)
+                gap, size = following & np.int32(15), np.int32(np.uint32(following) >> np.uint32(4))
+                is_event = (gap == INSERTION or gap == DELETION) and size <= MAX_INDEL  # noqa: SIM109
+                if is_event and is_open and quality > 0:
+                    at = np.uint64(event_offsets[number] + event)
+                    event_position[at], event_query[at] = start + w, np.int64(k + np.uint64(1))
+                    event_length[at] = size if gap == INSERTION else -size
+            elif what == GONE and quality > 0 and is_open:
+                depth = np.int32(depth + 1)
+                add(counted, np.uint32(np.uint32(DELETED * SIDES) + side), thread, quality)
         number = np.uint32(number + np.uint32(1))
     if is_inside:
         for row in range(ROWS):
