@@ -22,7 +22,7 @@ COLUMNS = ("position", "reference_stop", "flag", "cigar", "cigar_offsets", "base
 ROWS, SIDES = 5, 2  # of Pileup.counts
 CELLS = ROWS * SIDES
 FIELDS = 4  # of `read_at`
-NOTHING, ALIGNED, GONE = range(3)  # what a read may have at a position; the last: deleted
+GONE, NOTHING = 5, 6  # what a read may have at a position, beside bases: a deletion, or neither
 MOST = (1 << 31) - 1
 
 
@@ -86,10 +86,10 @@ def add(counted, cell, thread, quality):
 
 @cuda.jit(device=True)
 def walk_to(w, reads, number, fields, own):
-    """(what the read has at w, its base there, its quality, the events before, the CIGAR operation behind w if w is
-    the last of an aligned stretch). What: NOTHING, ALIGNED, GONE. fields, own: of `read_at`.
+    """(the read's base at w, GONE or NOTHING; its place among all bases, its quality, the events before, the CIGAR
+    operation behind w if w is the last of an aligned stretch). fields, own: of `read_at`.
     """
-    cigar, cigar_offsets, qualities = reads[3], reads[4], reads[6]
+    cigar, cigar_offsets, bases, qualities = reads[3], reads[4], reads[5], reads[6]
     r, _, operations, word = fields
     operations, i = np.int32(operations >> np.int32(1)), np.int32(0)
     q = event = quality = np.int32(0)
@@ -102,12 +102,12 @@ def walk_to(w, reads, number, fields, own):
                 k, following = np.uint64(own + (q + w - r)), np.int32(0)
                 if w == np.int32(r + length - 1) and i < operations:
                     following = np.int32(cigar[np.uint64(cigar_offsets[number] + i)])
-                return ALIGNED, k, np.int32(qualities[k]), event, following
+                return np.int32(bases[k]), k, np.int32(qualities[k]), event, following
             r, q = np.int32(r + length), np.int32(q + length)
             quality = np.int32(qualities[np.uint64(own + (q - 1))]) if length else np.int32(0)
         elif operation == DELETION:
             if is_here:
-                return GONE, np.uint64(0), quality, event, np.int32(0)
+                return np.int32(GONE), np.uint64(0), quality, event, np.int32(0)
             event, r, quality = np.int32(event + 1), np.int32(r + length), np.int32(0)
         elif operation == INSERTION:
             event, q, quality = np.int32(event + 1), np.int32(q + length), np.int32(0)
@@ -117,7 +117,7 @@ def walk_to(w, reads, number, fields, own):
             r, quality = np.int32(r + (length if operation == SKIP else 0)), np.int32(0)
         if i < operations:
             word = np.int32(cigar[np.uint64(cigar_offsets[number] + i)])
-    return NOTHING, np.uint64(0), np.int32(0), event, np.int32(0)
+    return np.int32(NOTHING), np.uint64(0), np.int32(0), event, np.int32(0)
 
 
 @cuda_kernel
@@ -149,20 +149,19 @@ def count_bases(reads, reach, window, counts, quality_sums, events):
         if number >= np.uint32(reach.size) or fields[0] >= np.int32(first + np.int32(WARP)):
             break
         if is_inside and fields[0] <= w and w < fields[1]:
-            what, k, quality, event, following = walk_to(w, reads, number, fields, bases_at[each])
+            base, k, quality, event, following = walk_to(w, reads, number, fields, bases_at[each])
             side, is_open = np.uint32(fields[2] & np.int32(1)), depth < max_depth
-            if what == ALIGNED:
-                base = np.uint32(reads[5][k])
-                if is_usable(base, quality, min_base_quality) & is_open:  # no branch: base and quality come together
+            if base < GONE:
+                if is_usable(base, quality, min_base_quality) & is_open:
                     depth = np.int32(depth + 1)
-                    add(counted, np.uint32(base * np.uint32(SIDES) + side), thread, quality)
+                    add(counted, np.uint32(np.uint32(base) * np.uint32(SIDES) + side), thread, quality)
                 gap, size = following & np.int32(15), np.int32(np.uint32(following) >> np.uint32(4))
                 is_event = (gap == INSERTION or gap == DELETION) and size <= MAX_INDEL  # noqa: SIM109
                 if is_event and is_open and quality > 0:
                     at = np.uint64(event_offsets[number] + event)
                     event_position[at], event_query[at] = start + w, np.int64(k + np.uint64(1))
                     event_length[at] = size if gap == INSERTION else -size
-            elif what == GONE and quality > 0 and is_open:
+            elif base == GONE and quality > 0 and is_open:
                 depth = np.int32(depth + 1)
                 add(counted, np.uint32(np.uint32(DELETED * SIDES) + side), thread, quality)
         number = np.uint32(number + np.uint32(1))
