@@ -29,6 +29,22 @@ def _eights(a, out):
     simd.store_eight(out, 3, simd.load_eight(a, 5))
 
 
+@kernel
+def _made(sizes, like, out):
+    for k in range(sizes.size):
+        array = simd.empty_vectors(sizes[k], like.dtype)
+        array[:] = k
+        out[k, 0], out[k, 1], out[k, 2] = array.ctypes.data % simd.VECTOR_BYTES, array.size, array.sum()
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.float32, np.float64])
+def test_arrays_of_vectors_begin_where_a_vector_may(dtype):
+    sizes = np.array([0, 1, 3, 64, 1000, 7, 100])
+    out = np.empty((sizes.size, 3), np.int64)
+    _made(sizes, np.empty(0, dtype), out)
+    assert out.tolist() == [[0, size, k * size] for k, size in enumerate(sizes.tolist())]
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
 def test_operations(dtype):
     count, limits = simd.lanes(dtype), np.iinfo(dtype)

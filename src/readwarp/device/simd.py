@@ -37,6 +37,17 @@ def lanes(dtype: Any) -> int:
     return VECTOR_BYTES // np.dtype(dtype).itemsize
 
 
+@extending.register_jitable
+def empty_vectors(elements, dtype):
+    """An array of that many elements, its content undefined, that begins where a vector may.
+
+    Numba begins arrays at 32 bytes; of vectors of 64, every one would then lie in two lines of the cache.
+    """
+    spare = np.empty(elements + VECTOR_BYTES, dtype)
+    first = -spare.ctypes.data % VECTOR_BYTES // spare.itemsize
+    return spare[first : first + elements]
+
+
 class Lanes(types.Type):
     """The Numba type of one vector of `count` signed integers or floats of `bits` bits."""
 

@@ -7,6 +7,7 @@ target lengths. `costs`: match, mismatch, gap open, gap extension, bonus. `like`
 import numpy as np
 
 from readwarp.device.jit import kernel
+from readwarp.device.simd import empty_vectors
 from readwarp.pairwise.band import trace_pair, walk_pair
 from readwarp.pairwise.lanes import (
     BLOCK,
@@ -32,7 +33,7 @@ def _table(matrix, like, columns):
     table = np.empty(letters * ALPHABET, like.dtype)
     for k in range(table.size):
         table[k] = max(matrix[k], least)
-    return table, np.empty((columns + letters) * like.size if letters > 0 else 0, like.dtype)
+    return table, empty_vectors((columns + letters) * like.size if letters > 0 else 0, like.dtype)
 
 
 @kernel
@@ -85,9 +86,10 @@ def score_sorted(pairs, order, costs, matrix, mode, like, score, query_stop, tar
     queries, query_starts, query_lengths, targets, target_starts, target_lengths = pairs
     count, ceiling = like.size, (1 << (8 * like.itemsize)) - 1
     longest, tallest = query_lengths[order].max(), target_lengths[order].max()
-    query, target = np.empty(rounded_up(longest) * count, like.dtype), np.empty(rounded_up(tallest) * count, like.dtype)
-    narrow = np.empty(rounded_up(max(longest, tallest)) * max(count, 8), np.int8)
-    H, E = np.empty(longest * count, like.dtype), np.empty(longest * count, like.dtype)
+    query = empty_vectors(rounded_up(longest) * count, like.dtype)
+    target = empty_vectors(rounded_up(tallest) * count, like.dtype)
+    narrow = empty_vectors(rounded_up(max(longest, tallest)) * max(count, 8), np.int8)
+    H, E = empty_vectors(longest * count, like.dtype), empty_vectors(longest * count, like.dtype)
     table, gains = _table(matrix, like, longest)
     last_row, found = np.zeros(count, like.dtype), np.empty(8 * count, like.dtype)
     for begin in range(0, order.size, count):
@@ -142,8 +144,8 @@ def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, us
     queries, query_starts, _, targets, target_starts, _ = pairs
     count, plane = like.size, max(8, like.size)
     longest = query_stop[order].max()
-    query = np.empty(rounded_up(longest) * count, like.dtype)
-    H, E = np.empty(longest * count, like.dtype), np.empty(longest * count, like.dtype)
+    query = empty_vectors(rounded_up(longest) * count, like.dtype)
+    H, E = empty_vectors(longest * count, like.dtype), empty_vectors(longest * count, like.dtype)
     table, gains = _table(matrix, like, longest)
     target, narrow, directions = np.empty(0, like.dtype), np.empty(0, np.int8), np.empty(0, np.uint8)
     for begin in range(0, order.size, count):
@@ -156,10 +158,10 @@ def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, us
             traced[group, 5] = -1
             continue
         if directions.size < size:
-            directions = np.empty(size, np.uint8)
+            directions = empty_vectors(size, np.uint8)
         if target.size < rows * count:
-            target = np.empty(rounded_up(rows) * count, like.dtype)
-            narrow = np.empty(rounded_up(max(rows, longest)) * max(count, 8), np.int8)
+            target = empty_vectors(rounded_up(rows) * count, like.dtype)
+            narrow = empty_vectors(rounded_up(max(rows, longest)) * max(count, 8), np.int8)
         origins = (target_stop[group] - query_stop[group] - before) * (mode != GLOBAL)
         inside = np.maximum(origins, 0)
         none = 0 * inside

@@ -14,7 +14,7 @@ from readwarp.call.pairhmm.scalar import (
     row_constants,
 )
 from readwarp.device.jit import kernel
-from readwarp.device.simd import store_transposed
+from readwarp.device.simd import empty_vectors, store_transposed
 from readwarp.pairwise.transpose import rounded_up, transpose
 
 
@@ -82,9 +82,9 @@ def sum_sorted(read_bases, read_starts, lengths, tables, table_starts, haplotype
     for pair in range(lengths.size):
         longest, widest = max(longest, lengths[pair]), max(widest, sizes[pair])
     longest, widest = rounded_up(longest + BLOCK), rounded_up(widest)
-    width, terms = max(count, 8), np.empty(longest * COLUMNS * count, tables.dtype)
-    bases, haplotype = np.empty(longest * width, np.int8), np.empty(widest * width, np.int8)
-    above, insertion = np.empty(widest * count, tables.dtype), np.empty(widest * count, tables.dtype)
+    width, terms = max(count, 8), empty_vectors(longest * COLUMNS * count, tables.dtype)
+    bases, haplotype = empty_vectors(longest * width, np.int8), empty_vectors(widest * width, np.int8)
+    above, insertion = empty_vectors(widest * count, tables.dtype), empty_vectors(widest * count, tables.dtype)
     first_row, found = np.zeros(count, tables.dtype), np.empty(count, tables.dtype)
     pads, none, own = np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64)
     for begin in range(0, lengths.size, count):
