@@ -81,12 +81,12 @@ def compiled(capability: int, kernels: Sequence[Kernel] = KERNELS) -> dict[str, 
 
 def kept(capability: int) -> Path:
     """Where PTX, cubins, listings and what ptxas said are kept: beside the package's other compiled kernels."""
-    from readwarp.device.jit import cache_folder
+    from readwarp.device.kernel_cache import package_folder
 
     made_by = [version(name) for name in ("numba-cuda", "nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")]
     sources = [(Path(__file__).parent / name).read_text() for name in ("compile.py", "kernels.py")]
     digest = hashlib.sha256("".join(made_by + sources).encode()).hexdigest()[:16]
-    return cache_folder() / f"sass-{digest}" / f"sm_{capability}"
+    return package_folder() / f"sass-{digest}" / f"sm_{capability}"
 
 
 def _build(capability: int, folder: Path, kernels: Sequence[Kernel]) -> None:

@@ -106,12 +106,12 @@ def software_rows() -> list[tuple[str, str]]:
 
     from readwarp import __version__
     from readwarp.device import machine
-    from readwarp.device.jit import cache_folder
+    from readwarp.device.kernel_cache import cache_folder, kernels_kept
 
     versions = machine.library_versions()
     installed = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     folder = cache_folder()
-    kernels = sum(1 for _ in folder.rglob("*.nbi"))
+    kernels = kernels_kept()
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
         ("libraries", installed),

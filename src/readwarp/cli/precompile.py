@@ -59,9 +59,9 @@ def _started(folder: Path, stage: str) -> "list[subprocess.Popen[bytes]]":
 
 
 def _mark(stage: str) -> Path:
-    from readwarp.device.jit import cache_folder
+    from readwarp.device.kernel_cache import package_folder
 
-    return cache_folder() / f"{stage}.done"
+    return package_folder() / f"{stage}.done"
 
 
 @dataclass(frozen=True, slots=True)

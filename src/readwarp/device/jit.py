@@ -1,50 +1,20 @@
 """The only place with Numba options, and the only import of numba.cuda.
 
 `kernel` compiles a loop over arrays for the CPU, `cuda_kernel` a kernel for cards; `scalar` compiles a rule, of scalars
-or arrays, that kernels of both sides call. Compiled code is cached on disk in a folder named after the version, a hash
-of all sources of the package, and the Numba version: Numba itself does not notice an edit in an imported module.
+or arrays, that kernels of both sides call. Compiled code is kept on disk: see `kernel_cache`.
 """
 
-import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numba
 
-PACKAGE = Path(__file__).resolve().parent.parent
+from readwarp.device import kernel_cache
+
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": False}
 
-
-def _source_hash() -> str:
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def cache_folder() -> Path:
-    """$READWARP_CACHE, else $XDG_CACHE_HOME or ~/.cache, else the temporary folder when that cannot be written."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    given = os.environ.get("READWARP_CACHE")
-    roots = [home / "readwarp", Path(tempfile.gettempdir()) / f"readwarp-{os.getuid()}"]
-    if given:
-        roots.insert(0, Path(given))
-    for root in roots:
-        folder = root / _source_hash()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    raise OSError(f"no folder for compiled kernels can be written: {', '.join(map(str, roots))}")
-
-
-numba.config.CACHE_DIR = str(cache_folder())  # type: ignore[attr-defined]
+kernel_cache.install()
 numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
 
 
@@ -65,6 +35,7 @@ def cuda_kernel(function: Callable[..., Any]) -> Any:
     """
     from numba import cuda
 
+    kernel_cache.install_for_cards()
     _load_one_at_a_time()
     return cuda.jit(cache=True)(function)
 

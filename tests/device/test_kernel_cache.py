@@ -1,0 +1,105 @@
+"""The cache of compiled kernels: what a key depends on, what is compiled anew, what is removed."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+from readwarp.device import kernel_cache
+from readwarp.device.kernel_cache import PACKAGE, dependencies, prune
+
+DECORATED = re.compile(r"^\s*@(kernel|scalar|cuda_kernel|cuda\.jit)\b", re.MULTILINE)
+PATHS = [path for path in PACKAGE.rglob("*.py") if DECORATED.search(path.read_text())]
+MODULES = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in PATHS]
+OF_CARDS = re.compile(r"\bcuda\b|numba\.cuda")
+KEYS = "import sys; from readwarp.device.kernel_cache import key_of; print(*map(key_of, sys.argv[1:]))"
+PENALIZE = """
+import numpy as np
+from readwarp.call.pairhmm.penalties import gap_penalties, penalize
+gap_penalties(np.zeros(30, np.uint8), np.array([0, 30]))
+print(penalize.stats.cache_hits.total())
+"""
+
+
+def test_commands_and_reports_are_in_no_key():
+    assert len(MODULES) > 80
+    for module in MODULES:
+        assert not [name for name in dependencies(module) if name.startswith(("readwarp.cli", "readwarp.report"))]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_kernels_use_is_in_the_key(module):
+    """Functions of the package that a kernel names, wherever they were defined."""
+    is_of_cards = OF_CARDS.search((PACKAGE.parent / module.replace(".", "/")).with_suffix(".py").read_text())
+    if is_of_cards and find_spec("numba_cuda") is None:
+        pytest.skip("needs numba-cuda")
+    known = dependencies(module)
+    for made in vars(import_module(module)).values():
+        if isinstance(made, Dispatcher) and made.py_func.__module__ == module:
+            named = map(made.py_func.__globals__.get, made.py_func.__code__.co_names)
+            origins = {getattr(getattr(each, "py_func", each), "__module__", None) or "" for each in named}
+            assert {origin for origin in origins if origin.startswith("readwarp")} <= known
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """The package in a folder of its own, and what runs Python on it with a cache of its own."""
+    package = tmp_path / "src" / "readwarp"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = os.environ | {"PYTHONPATH": str(package.parent), "READWARP_CACHE": str(tmp_path / "cache")}
+
+    def run(code, *arguments):
+        command = [sys.executable, "-c", code, *arguments]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.split()
+
+    return package, run
+
+
+def add_a_line(path):
+    path.write_text(path.read_text() + "\n# more\n")
+
+
+def test_keys_change_with_what_is_imported_and_with_nothing_else(copied):
+    package, run = copied
+    names = [f"readwarp.{name}" for name in ("pairwise.lanes", "pairwise.groups", "call.pairhmm.lanes", "index.bases")]
+    before = run(KEYS, *names)
+    add_a_line(package / "cli" / "call.py")
+    assert run(KEYS, *names) == before
+    add_a_line(package / "pairwise" / "scalar.py")  # which the first two import, one of them through the other
+    after = run(KEYS, *names)
+    assert [a == b for a, b in zip(before, after, strict=True)] == [False, False, True, True]
+
+
+def test_a_kernel_is_compiled_anew_where_it_must_be(copied):
+    package, run = copied
+    assert run(PENALIZE) == ["0"]
+    add_a_line(package / "cli" / "align.py")
+    assert run(PENALIZE) == ["1"]
+    add_a_line(package / "call" / "pairhmm" / "scalar.py")
+    assert run(PENALIZE) == ["0"]
+    assert run(PENALIZE) == ["1"]
+
+
+def test_other_vectors_have_other_keys(monkeypatch):
+    own = kernel_cache.key_of("readwarp.pairwise.lanes")
+    monkeypatch.setattr(kernel_cache, "SURROUNDINGS", "another width")
+    assert kernel_cache.key_of.__wrapped__("readwarp.pairwise.lanes") != own
+
+
+def test_versions_that_nothing_uses_are_removed(tmp_path):
+    """But not the latest three, those in use, or those of a module whose name begins alike."""
+    days = {"a.b-0": 99, "a.b-1": 80, "a.b-2": 70, "a.b-3": 60, "a.b-4": 40, "a.b-5": 1, "a.b-new": 0, "a.b-c-1": 99}
+    for name, age in days.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "kernel.nbi").write_bytes(b"")
+        os.utime(folder, (time.time() - age * 86400,) * 2)
+    prune(tmp_path / "a.b-new")
+    assert {path.name for path in tmp_path.iterdir()} == days.keys() - {"a.b-0", "a.b-1", "a.b-2"}
