@@ -1,5 +1,6 @@
 """The cache of compiled kernels: what a key depends on, what is compiled anew, what is removed."""
 
+import ast
 import os
 import re
 import shutil
@@ -32,6 +33,23 @@ def test_commands_and_reports_are_in_no_key():
     assert len(MODULES) > 80
     for module in MODULES:
         assert not [name for name in dependencies(module) if name.startswith(("readwarp.cli", "readwarp.report"))]
+
+
+def names_imported(path):
+    """As Python's own parser has them; `from a import b` gives a and a.b."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_all_imports_are_seen(path):
+    module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    names = {name for name in names_imported(path) if name.startswith("readwarp.")}
+    assert {name for name in names if kernel_cache._path(name)} == kernel_cache._imports(module)
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -85,6 +103,26 @@ def test_a_kernel_is_compiled_anew_where_it_must_be(copied):
     add_a_line(package / "call" / "pairhmm" / "scalar.py")
     assert run(PENALIZE) == ["0"]
     assert run(PENALIZE) == ["1"]
+
+
+def test_a_folder_of_another_user_is_passed_over(tmp_path, monkeypatch):
+    """As in a shared READWARP_CACHE: neither a stale kernel nor an error, but the next place."""
+    monkeypatch.setenv("READWARP_CACHE", str(tmp_path / "shared"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    foreign, utime = tmp_path / "shared" / "a.b-0", os.utime
+    foreign.mkdir(parents=True)
+
+    def refused(path, *times):
+        if path == foreign:
+            raise PermissionError(path)
+        utime(path, *times)
+
+    monkeypatch.setattr(os, "utime", refused)
+    made = kernel_cache._folder.__wrapped__("a.b-0")
+    assert made == tmp_path / "home" / "readwarp" / "a.b-0" and made.is_dir()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(OSError, match=str(tmp_path / "shared")):
+        kernel_cache._folder.__wrapped__("a.b-0")
 
 
 def test_other_vectors_have_other_keys(monkeypatch):

@@ -106,11 +106,11 @@ def software_rows() -> list[tuple[str, str]]:
 
     from readwarp import __version__
     from readwarp.device import machine
-    from readwarp.device.kernel_cache import cache_folder, kernels_kept
+    from readwarp.device.kernel_cache import kernels_kept, package_folder
 
     versions = machine.library_versions()
     installed = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
-    folder = cache_folder()
+    folder = package_folder().parent
     kernels = kernels_kept()
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),

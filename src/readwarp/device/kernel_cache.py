@@ -1,8 +1,7 @@
 """Where compiled kernels are kept: a folder for each module, named after the content of what its kernels depend on.
 
 That is the module and all of the package that it imports, however far: Numba itself does not notice an edit in an
-imported module, and a changed help text or report recompiles nothing. What has not been used for long is removed when
-something new is compiled.
+imported module. So a changed help text or report recompiles nothing. Old versions are removed when a new one is made.
 """
 
 import hashlib
@@ -11,6 +10,7 @@ import re
 import shutil
 import tempfile
 import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -22,55 +22,56 @@ NAME = PACKAGE.name
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
 # What the code depends on beside its source: Numba knows the CPU, but neither itself nor the width of our vectors.
 SURROUNDINGS = f"{numba.__version__} {os.environ.get('READWARP_VECTOR_BYTES', '')}"
-LATEST, UNUSED = 3, 30  # versions of a module that are kept in any case; days after which a further one is removed
+LATEST, UNUSED = 3, 30  # versions of a module that are kept in any case; days without use until others are removed
 
 
-@cache
-def cache_folder() -> Path:
-    """$READWARP_CACHE, else $XDG_CACHE_HOME or ~/.cache, else the temporary folder when that cannot be written."""
+def cache_roots() -> list[Path]:
+    """$READWARP_CACHE, $XDG_CACHE_HOME or ~/.cache, the temporary folder: the first that can be written is used."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    roots = [home / NAME, Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"]
     given = os.environ.get("READWARP_CACHE")
-    folders = [home / NAME, Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"]
-    if given:
-        folders.insert(0, Path(given))
-    for folder in folders:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return folder
-    raise OSError(f"no folder for compiled kernels can be written: {', '.join(map(str, folders))}")
+    return [Path(given), *roots] if given else roots
 
 
 def folder_of(module: str) -> Path:
-    """The folder of what is compiled of a module of the package, made if it is not there."""
+    """Where the kernels of a module of the package are kept. Raises OSError where no folder can be written."""
     return _folder(f"{module}-{key_of(module)}")
 
 
 def package_folder() -> Path:
-    """The folder of what depends on the whole package but its commands and reports."""
+    """Where that is kept which depends on the whole package but its commands and reports. Raises OSError."""
     return _folder(f"{NAME}-{_package_key()}")
 
 
 @cache
 def _folder(name: str) -> Path:
-    folder = cache_folder() / name
-    if not folder.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        prune(folder)
-    os.utime(folder)
-    return folder
+    for root in cache_roots():
+        folder, is_new = root / name, not (root / name).exists()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)  # it is in use
+        except OSError:  # a folder of another user, too
+            continue
+        if os.access(folder, os.W_OK):
+            if is_new:
+                prune(folder)
+            return folder
+    raise OSError(f"no folder for compiled kernels can be written: {', '.join(map(str, cache_roots()))}")
 
 
 def prune(newest: Path) -> None:
-    """Remove versions of the same module that nothing has used for long, but the latest ones."""
-    module, limit = newest.name.rpartition("-")[0], time.time() - UNUSED * 24 * 3600
-    others = [path for path in newest.parent.glob(f"{module}-*") if path.name.rpartition("-")[0] == module]
-    by_use = sorted((path.stat().st_mtime, path) for path in others if path != newest)
-    for used, path in by_use[:-LATEST]:
-        if used < limit:
-            shutil.rmtree(path, ignore_errors=True)  # another process may be at it too
+    """Remove versions of the same module that nothing has used for UNUSED days, but the LATEST ones."""
+    limit = time.time() - UNUSED * 24 * 3600
+    with suppress(OSError):  # another process removes them too
+        others = [path for path in newest.parent.iterdir() if _module_of(path) == _module_of(newest)]
+        by_use = sorted((path.stat().st_mtime, path) for path in others if path != newest)
+        for used, path in by_use[:-LATEST]:
+            if used < limit:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _module_of(folder: Path) -> str:
+    return folder.name.rpartition("-")[0]
 
 
 @cache
@@ -94,13 +95,13 @@ def _package_key() -> str:
 
 def kernels_kept() -> int:
     """How many compiled kernels there are of the package as it is."""
-    folders = (path for path in cache_folder().glob(f"{NAME}.*-*") if path.is_dir())
-    current = (path for path in folders if path.name.rpartition("-")[2] == key_of(path.name.rpartition("-")[0]))
+    folders = [path for path in package_folder().parent.glob(f"{NAME}.*-*") if path.is_dir()]
+    current = (path for path in folders if path.name == f"{_module_of(path)}-{key_of(_module_of(path))}")
     return sum(1 for folder in current for _ in folder.glob("*.nbi"))
 
 
 def dependencies(module: str) -> set[str]:
-    """The module and all of the package that it imports, however far, but the package's own door."""
+    """The module and all of the package that it imports, however far, but `readwarp` itself: it holds no rules."""
     found, waiting = {module}, [module]
     while waiting:
         new = _imports(waiting.pop()) - found
@@ -122,7 +123,7 @@ def _imports(module: str) -> set[str]:
 @cache
 def _source(module: str) -> str:
     path = _path(module)
-    return path.read_text() if path is not None else ""
+    return path.read_text("utf-8") if path is not None else ""
 
 
 @cache
