@@ -10,7 +10,7 @@ import pysam
 from readwarp.call.joint.cells import gather
 from readwarp.call.joint.cpu import genotype_sites
 from readwarp.call.joint.sites import find_sites, records_of
-from readwarp.formats.genomic import GenomicFile
+from readwarp.formats.variants.genomic import GenomicFile
 
 NON_REF = "<NON_REF>"
 Line = tuple[int, str, str, str, str]  # 0-based position, REF, ALT, INFO, FORMAT and column with a blank between

@@ -10,8 +10,8 @@ from making import LETTERS, OPERATIONS, Read, random_sequence, segment, write_ba
 
 from readwarp.call.inputs import choose_samples
 from readwarp.errors import InputError
-from readwarp.formats.aligned import EXCLUDED, AlignedReader, ReadFilter
-from readwarp.formats.bam_index import load_index
+from readwarp.formats.alignments.index import load_index
+from readwarp.formats.alignments.regions import EXCLUDED, AlignedReader, ReadFilter
 
 CONTIGS = {"one": 90_000, "HLA-A*01:01": 500, "empty": 4000}
 

@@ -13,7 +13,7 @@ from readwarp.call.pipeline import call_variants
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError
-from readwarp.formats.aligned import AlignedReader, ReadFilter, RegionTooDeepError
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
 

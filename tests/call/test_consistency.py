@@ -12,7 +12,7 @@ from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.pipeline import call_variants
 from readwarp.config import CallParameters, Resources
-from readwarp.formats.vcf import header_text
+from readwarp.formats.variants.vcf import header_text
 from readwarp.metrics import Metrics
 
 LENGTH = 1500

@@ -16,8 +16,8 @@ from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.confidence.cpu import runs_of
 from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
-from readwarp.formats.gvcf import BlockJoiner, header_lines, lines_of_blocks, piece_of
-from readwarp.formats.vcf import VariantWriter, header_text
+from readwarp.formats.variants.gvcf import BlockJoiner, header_lines, lines_of_blocks, piece_of
+from readwarp.formats.variants.vcf import VariantWriter, header_text
 
 NAMES = ("one", "two")
 SEQUENCE = random_sequence(60, seed=3)

@@ -12,9 +12,9 @@ import pytest
 from making import Read, random_sequence, write_bam, write_fasta
 
 from readwarp.errors import InputError, ReadwarpError
-from readwarp.formats import spool
-from readwarp.formats.aligned import AlignedReader, ReadFilter
-from readwarp.formats.bgzf import EOF_BLOCK
+from readwarp.formats.alignments import spool
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
+from readwarp.formats.common.bgzf import EOF_BLOCK
 
 SEQUENCE = random_sequence(60_000, seed=3)
 CONTIGS = {"one": 60_000, "none": 50_000, "HLA-A*01:01": 40_000}

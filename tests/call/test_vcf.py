@@ -9,8 +9,16 @@ from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.targets import Target, merged, parse_region, read_bed, windows
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.output import OutputFile
-from readwarp.formats.vcf import VariantWriter, count_text, header_text, kind_of, lines_of, number_text, rows_of
+from readwarp.formats.alignments.output import OutputFile
+from readwarp.formats.variants.vcf import (
+    VariantWriter,
+    count_text,
+    header_text,
+    kind_of,
+    lines_of,
+    number_text,
+    rows_of,
+)
 
 NAMES, LENGTHS = ("c1", "HLA-A*01:01", "HLA-A*01:01:02"), (1000, 500, 700)
 CONTIGS = [(name, length, "0" * 32) for name, length in zip(NAMES, LENGTHS, strict=True)]

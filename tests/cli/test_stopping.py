@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from command_samples import pairs, record
 
-from readwarp.formats.bgzf import compress_block
+from readwarp.formats.common.bgzf import compress_block
 
 DEADLINE = 60
 

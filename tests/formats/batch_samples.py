@@ -10,8 +10,8 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Alignments, ReadBatch
-from readwarp.formats.reads import ReadInput, open_reads, parse
-from readwarp.formats.sam import Encoded
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.reads.stream import ReadInput, open_reads, parse
 from readwarp.ragged import offsets_of
 
 LETTERS = "ACGTN"
@@ -138,7 +138,7 @@ def bam_records(path) -> Encoded:
     """The encoded records of a BAM file."""
     import gzip
 
-    from readwarp.formats.sort import record_offsets
+    from readwarp.formats.alignments.sort import record_offsets
 
     data = gzip.decompress(Path(path).read_bytes())
     at = 8 + int.from_bytes(data[4:8], "little")

@@ -8,9 +8,9 @@ import pytest
 from batch_samples import Read, bam_records, fastq, random_read, read_all, samtools
 
 from readwarp.errors import InputError
-from readwarp.formats.bam import read_header
-from readwarp.formats.bgzf import EOF_BLOCK, BgzfWriter
-from readwarp.formats.sinks import bam_header
+from readwarp.formats.alignments.sinks import bam_header
+from readwarp.formats.common.bgzf import EOF_BLOCK, BgzfWriter
+from readwarp.formats.reads.bam import read_header
 
 LENGTH = 3000
 COMPLEMENT = str.maketrans("ACGT", "TGCA")

@@ -11,9 +11,9 @@ from batch_samples import COMPLEMENT, Read, Row, alignments_of, batch_of, sam_li
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.formats.header import header_text
-from readwarp.formats.output import AlignmentWriter
-from readwarp.formats.sam import Encoder
+from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.sam import Encoder
 
 CONTIGS = (("chr1", 1 << 20, ""), ("HLA-A*01:01", 3000, "0" * 32))
 NAMES = tuple(name for name, _, _ in CONTIGS)

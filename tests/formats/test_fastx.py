@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.bgzf import BgzfWriter
-from readwarp.formats.reads import ReadInput, open_reads, parse
-from readwarp.formats.source import kind_of
+from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.common.source import kind_of
+from readwarp.formats.reads.stream import ReadInput, open_reads, parse
 
 IUPAC = "ACGTURYSWKMBDHVNacgturyswkmbdhvn."
 CODE_LETTERS = {letter: letter.upper().replace("U", "T") for letter in IUPAC}
@@ -150,7 +150,7 @@ def test_stdin(tmp_path):
     code = "from batch_samples import read_all; print(kind_of('-'), read_all('-'))"
     text = gzip.compress(fastq([("a", "ACGT", "IIII")]))
     done = subprocess.run(
-        [sys.executable, "-c", "from readwarp.formats.source import kind_of\n" + code],
+        [sys.executable, "-c", "from readwarp.formats.common.source import kind_of\n" + code],
         input=text,
         capture_output=True,
         check=True,

@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 
 from readwarp import __version__
 from readwarp.errors import ReadwarpError, UsageError
-from readwarp.formats.bam import read_header
-from readwarp.formats.bgzf import BLOCK, EOF_BLOCK, BgzfWriter
-from readwarp.formats.header import (
+from readwarp.formats.alignments.header import (
     header_text,
     merged_lines,
     program_lines,
     read_group_line,
     read_group_of_file,
 )
-from readwarp.formats.output import AlignmentWriter
-from readwarp.formats.sam import Encoder
-from readwarp.formats.sinks import OutputFile
+from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.sam import Encoder
+from readwarp.formats.alignments.sinks import OutputFile
+from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, BgzfWriter
+from readwarp.formats.reads.bam import read_header
 
 PHIX = 5386
 

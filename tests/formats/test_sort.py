@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from batch_samples import Read, Row, alignments_of, bam_records, batch_of, random_read, sam_lines, samtools
 
-from readwarp.formats import sort
-from readwarp.formats.header import header_text
-from readwarp.formats.output import AlignmentWriter
-from readwarp.formats.sam import Encoder
+from readwarp.formats.alignments import sort
+from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.sam import Encoder
 
 CONTIGS = [("one", 5000, ""), ("two", 3000, "")]
 GROUPS = ["@RG\tID:a\tSM:s\tLB:x", "@RG\tID:b\tSM:s\tLB:y", "@RG\tID:c\tSM:s\tLB:x"]

@@ -7,8 +7,8 @@ import pysam
 import pytest
 
 from readwarp.errors import InputError
-from readwarp.formats import fasta
-from readwarp.formats.fasta import read_contigs
+from readwarp.formats.common import fasta
+from readwarp.formats.common.fasta import read_contigs
 from seeding import random_letters, write_fasta
 
 

@@ -31,7 +31,7 @@ SLOWED = """
 import os
 if os.environ.get("READWARP_TEST_PAUSE"):
     import time
-    from readwarp.formats import segments
+    from readwarp.formats.alignments import segments
     segments.SEGMENT_BYTES = 200_000
     reached = segments.ResumableWriter.reached
     def slowly(self, *arguments):

@@ -4,7 +4,7 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from readwarp.errors import InputError
-from readwarp.formats.aligned import AlignedReader
+from readwarp.formats.alignments.regions import AlignedReader
 from readwarp.index.store import Reference
 
 MAX_SAMPLES = 255  # numbers of AlignedReads.sample

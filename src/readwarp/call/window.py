@@ -42,7 +42,7 @@ from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
-from readwarp.formats.aligned import AlignedReader, ReadFilter, RegionTooDeepError
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
 from readwarp.index.bases import unpack
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics

@@ -20,11 +20,11 @@ from readwarp.cli.precompile import helped
 from readwarp.cli.reporting import Progress, Reporter, consumed
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
-from readwarp.formats.header import header_text, part_line, program_lines
-from readwarp.formats.output import AlignmentWriter, format_of
-from readwarp.formats.reads import RawBatch, open_reads, parse
-from readwarp.formats.sam import Encoded, Encoder
-from readwarp.formats.segments import ResumableWriter, Segments
+from readwarp.formats.alignments.header import header_text, part_line, program_lines
+from readwarp.formats.alignments.output import AlignmentWriter, format_of
+from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.segments import ResumableWriter, Segments
+from readwarp.formats.reads.stream import RawBatch, open_reads, parse
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.stream.halving import Halving

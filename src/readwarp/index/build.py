@@ -19,7 +19,7 @@ import numpy as np
 from readwarp.config import SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
-from readwarp.formats.fasta import read_contigs
+from readwarp.formats.common.fasta import read_contigs
 from readwarp.index.bases import CODES, pack, unpack
 from readwarp.index.store import Index, Reference
 from readwarp.index.syncmers import bucket_of, sketch, sketch_scratch, tag_of
@@ -38,7 +38,7 @@ def build_index(path: str | Path, parameters: SeedParameters, threads: int) -> I
 
 
 def read_reference(path: str | Path) -> Reference:
-    """The contigs of a file (see `formats.fasta`), packed. Raises InputError; also beyond 2^32 - 1 bases."""
+    """The contigs of a file (see `formats.common.fasta`), packed. Raises InputError; also beyond 2^32 - 1 bases."""
     names, digests, ends = [], [], [0]
     packed = np.zeros(1 + Path(path).stat().st_size // 2 if Path(path).exists() else 1, np.uint8)
     for name, letters in read_contigs(path):

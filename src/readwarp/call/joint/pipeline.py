@@ -26,8 +26,8 @@ from readwarp.call.targets import Target, windows
 from readwarp.config import CallParameters, JointParameters, Resources
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
-from readwarp.formats.genomic import GenomicFile, Rows
-from readwarp.formats.vcf import GENOTYPE_FIELDS, Field, VariantWriter, rows_of
+from readwarp.formats.variants.genomic import GenomicFile, Rows
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, rows_of
 from readwarp.index.build import read_reference
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics

@@ -11,9 +11,9 @@ from typing import BinaryIO, NoReturn, Protocol
 from numpy import ndarray
 
 from readwarp.errors import ReadwarpError, UsageError
-from readwarp.formats import samtools
-from readwarp.formats.bgzf import BgzfWriter
-from readwarp.formats.header import field, lines_of
+from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.header import field, lines_of
+from readwarp.formats.common.bgzf import BgzfWriter
 
 
 class Sink(Protocol):

@@ -11,12 +11,12 @@ from types import TracebackType
 from numpy import ndarray
 
 from readwarp.errors import UsageError
-from readwarp.formats import samtools
-from readwarp.formats.duplicates import SKIP, DuplicateMarker, Libraries, with_signatures
-from readwarp.formats.header import field, lines_of
-from readwarp.formats.sam import Encoded
-from readwarp.formats.sinks import BamSink, ChildSink, OutputFile, Sink, TextSink
-from readwarp.formats.sort import Sorter
+from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.duplicates import SKIP, DuplicateMarker, Libraries, with_signatures
+from readwarp.formats.alignments.header import field, lines_of
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.sinks import BamSink, ChildSink, OutputFile, Sink, TextSink
+from readwarp.formats.alignments.sort import Sorter
 
 CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
 

@@ -16,8 +16,8 @@ import pysam
 from readwarp import __version__
 from readwarp.batches import Calls
 from readwarp.errors import UsageError
-from readwarp.formats.bgzf import BgzfWriter
-from readwarp.formats.output import CSI_LENGTH, OutputFile
+from readwarp.formats.alignments.output import CSI_LENGTH, OutputFile
+from readwarp.formats.common.bgzf import BgzfWriter
 
 FORMAT = "GT:GQ:DP:AD:PL"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
-from readwarp.formats.bam_index import BAI_WINDOW, BamIndex, filled, parse_csi
+from readwarp.formats.alignments.index import BAI_WINDOW, BamIndex, filled, parse_csi
 
 NAMES_AT = 28  # bytes of numbers before the names, in TBI from byte 8, in CSI's extra part
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.config import MAX_READ_LENGTH
-from readwarp.formats import duplicate_kernels as kernels
-from readwarp.formats.header import field
-from readwarp.formats.sam import Encoded
-from readwarp.formats.sort import FRAME, record_offsets
-from readwarp.formats.sort_kernels import gather
-from readwarp.formats.tags import joined
+from readwarp.formats.alignments import duplicate_kernels as kernels
+from readwarp.formats.alignments.header import field
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.sort import FRAME, record_offsets
+from readwarp.formats.alignments.sort_kernels import gather
+from readwarp.formats.reads.tags import joined
 
 SKIP = kernels.SKIP
 

@@ -13,10 +13,10 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
-from readwarp.formats.sam import Encoded
-from readwarp.formats.sort import record_offsets
-from readwarp.formats.sort_kernels import FLAG, uint16_at
-from readwarp.formats.source import Source
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.sort import record_offsets
+from readwarp.formats.alignments.sort_kernels import FLAG, uint16_at
+from readwarp.formats.common.source import Source
 
 CHUNK = 1 << 22  # bytes of records at hand
 NOT_FIRST = 0x80 | 0x100 | 0x800  # last mate, secondary, supplementary

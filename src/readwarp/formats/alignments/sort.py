@@ -15,9 +15,9 @@ import numpy as np
 from isal import igzip
 from numpy import ndarray
 
-from readwarp.formats import sort_kernels as kernels
-from readwarp.formats.bgzf import BgzfWriter
-from readwarp.formats.sam import Encoded
+from readwarp.formats.alignments import sort_kernels as kernels
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.common.bgzf import BgzfWriter
 
 MOST_RUNS = 64  # merged at once; more become one run of the next level
 FRAME = 1 << 20  # bytes of a run at hand in a merge, and of a piece of output

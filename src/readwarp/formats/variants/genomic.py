@@ -18,12 +18,12 @@ import pysam
 from isal import igzip
 
 from readwarp.errors import InputError
-from readwarp.formats import genomic_kernels as lines
-from readwarp.formats.bam_index import BamIndex
-from readwarp.formats.bgzf import EOF_BLOCK
-from readwarp.formats.gvcf import NON_REF
-from readwarp.formats.source import BROKEN, GZIP_MAGIC, broken
-from readwarp.formats.tabix_index import load_tabix_index
+from readwarp.formats.alignments.index import BamIndex
+from readwarp.formats.common.bgzf import EOF_BLOCK
+from readwarp.formats.common.source import BROKEN, GZIP_MAGIC, broken
+from readwarp.formats.variants import genomic_kernels as lines
+from readwarp.formats.variants.gvcf import NON_REF
+from readwarp.formats.variants.tabix import load_tabix_index
 
 CHUNK = 1 << 17  # bytes of text read at a time
 BCF_LINES = 1 << 10  # records read at a time

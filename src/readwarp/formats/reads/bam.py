@@ -18,13 +18,13 @@ from numpy import ndarray
 
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
-from readwarp.formats import bam_kernels as kernels
-from readwarp.formats import samtools
-from readwarp.formats.bgzf import EOF_BLOCK
-from readwarp.formats.header import field, lines_of
-from readwarp.formats.reads import RawBatch, ReadInput
-from readwarp.formats.source import Source
-from readwarp.formats.tags import joined
+from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.header import field, lines_of
+from readwarp.formats.common.bgzf import EOF_BLOCK
+from readwarp.formats.common.source import Source
+from readwarp.formats.reads import bam_kernels as kernels
+from readwarp.formats.reads.stream import RawBatch, ReadInput
+from readwarp.formats.reads.tags import joined
 from readwarp.ragged import offsets_of
 
 MOST_BYTES = 1 << 30  # of one record

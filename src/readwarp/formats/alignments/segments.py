@@ -25,10 +25,10 @@ from isal import igzip
 from numpy import ndarray
 
 from readwarp.errors import UsageError
-from readwarp.formats.bgzf import BgzfWriter
-from readwarp.formats.output import AlignmentWriter
-from readwarp.formats.sam import Encoded
-from readwarp.formats.stored import CHUNK, records_of
+from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.stored import CHUNK, records_of
+from readwarp.formats.common.bgzf import BgzfWriter
 
 SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: what a kill can cost
 

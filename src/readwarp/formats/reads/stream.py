@@ -51,7 +51,7 @@ class RawBatch:
 
 def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Generator[RawBatch, None, None]:
     """Raw batches of all inputs in order. Raises InputError for what cannot be read or is no known kind."""
-    from readwarp.formats.source import Source
+    from readwarp.formats.common.source import Source
 
     number = template = 0
     for source, given in enumerate(inputs):
@@ -70,4 +70,4 @@ def parse(raw: RawBatch) -> ReadBatch:
 
 
 def _codec(name: str) -> ModuleType:
-    return import_module(f"readwarp.formats.{name}")
+    return import_module(f"readwarp.formats.reads.{name}")

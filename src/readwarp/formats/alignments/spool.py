@@ -20,11 +20,11 @@ import numpy as np
 from isal import igzip, isal_zlib
 
 from readwarp.errors import InputError, ReadwarpError
-from readwarp.formats import aligned_records as records
-from readwarp.formats import samtools
-from readwarp.formats.bam_index import BamIndex, filled
-from readwarp.formats.bgzf import blocks_of
-from readwarp.formats.source import BROKEN, GZIP_MAGIC
+from readwarp.formats.alignments import decode_kernels as records
+from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.index import BamIndex, filled
+from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 
 CHUNK = 1 << 20  # compressed bytes read at a time
 LARGEST_BLOCK = 1 << 16  # bytes, compressed

@@ -19,12 +19,12 @@ from isal import igzip
 
 from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
-from readwarp.formats import aligned_records as records
-from readwarp.formats.bam_index import BamIndex, contigs_of_cram, load_index
-from readwarp.formats.bgzf import blocks_of
-from readwarp.formats.samtools import reference_in
-from readwarp.formats.source import BROKEN, GZIP_MAGIC
-from readwarp.formats.spool import LARGEST_RECORD, header_of, is_stream, spooled
+from readwarp.formats.alignments import decode_kernels as records
+from readwarp.formats.alignments.index import BamIndex, contigs_of_cram, load_index
+from readwarp.formats.alignments.samtools import reference_in
+from readwarp.formats.alignments.spool import LARGEST_RECORD, header_of, is_stream, spooled
+from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 from readwarp.ragged import offsets_of
 
 CHUNK = 1 << 18  # compressed bytes read at a time
@@ -53,7 +53,7 @@ class AlignedReader:
     """Sorted alignments, open for reading regions from any thread: an indexed BAM or CRAM file, or a stream."""
 
     def __init__(self, path: Path, reference: Path | None = None, threads: int = 1):
-        """`path`: "-" is stdin; it and named pipes are read to their end first, see `readwarp.formats.spool`.
+        """`path`: "-" is stdin; it and named pipes are read to their end first, see `spool`.
 
         `reference`: for CRAM, in any format. Raises InputError for what is damaged, not sorted or not indexed.
         """

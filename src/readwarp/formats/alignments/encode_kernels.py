@@ -6,8 +6,8 @@ SEQ and QUAL follow the strand of the flag; letters and qualities under a hard c
 import numpy as np
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.tag_text import put_number, put_tags
-from readwarp.formats.tags import put_bytes
+from readwarp.formats.alignments.tag_text import put_number, put_tags
+from readwarp.formats.reads.tags import put_bytes
 
 OPERATIONS = np.frombuffer(b"MIDNSHP=XB", np.uint8).copy()
 ON_REFERENCE = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 0], np.int64)

@@ -11,10 +11,10 @@ from numpy import ndarray
 
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
-from readwarp.formats import fastx_kernels as kernels
-from readwarp.formats.reads import RawBatch, ReadInput
-from readwarp.formats.source import Source
-from readwarp.formats.tags import tags_of_comments
+from readwarp.formats.common.source import Source
+from readwarp.formats.reads import fastx_kernels as kernels
+from readwarp.formats.reads.stream import RawBatch, ReadInput
+from readwarp.formats.reads.tags import tags_of_comments
 from readwarp.ragged import offsets_of
 
 MOST_BYTES = 1 << 31  # of one record

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from readwarp.errors import InputError, ReadwarpError
-from readwarp.formats.fasta import read_contigs
+from readwarp.formats.common.fasta import read_contigs
 
 
 def start(*arguments: str, **pipes: Any) -> "subprocess.Popen[bytes]":
@@ -16,7 +16,7 @@ def start(*arguments: str, **pipes: Any) -> "subprocess.Popen[bytes]":
 
     References of CRAM are never looked for in the network.
     """
-    command = [sys.executable, "-m", "readwarp.formats.samtools", *arguments]
+    command = [sys.executable, "-m", "readwarp.formats.alignments.samtools", *arguments]
     environment = {"REF_PATH": os.devnull} | os.environ
     return subprocess.Popen(command, env=environment, start_new_session=True, **pipes)
 
