@@ -8,7 +8,7 @@ import numpy as np
 import pysam
 
 from readwarp.call.joint.cells import gather
-from readwarp.call.joint.cpu import genotype_sites
+from readwarp.call.joint.genotype import genotype_sites
 from readwarp.call.joint.sites import find_sites, records_of
 from readwarp.formats.variants.genomic import GenomicFile
 

@@ -13,12 +13,12 @@ from making import Read, aligned_reads, codes, offsets, random_sequence
 from readwarp.batches import Haplotypes, Regions
 from readwarp.call.alleles import INDEL_COST, KEPT, MAX_MISFIT, SNV_COST
 from readwarp.call.alleles.compare import Weighed, compare
-from readwarp.call.alleles.cpu import weigh_haplotypes
 from readwarp.call.alleles.marginal import place_of
 from readwarp.call.alleles.select import bound_reads, number_variants, select_haplotypes
+from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.evidence import NOTHING
 from readwarp.call.pairhmm import ReadRows
-from readwarp.call.sites.cpu import sites_of
+from readwarp.call.sites.find import sites_of
 from readwarp.device.backend import Backend
 
 REFERENCE = codes("ACGTACGTTTTTACGATCGATCGGCTAACGAT" * 4)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from making_sites import from_bases, made_likelihoods, made_sites, substitutions
 
 from readwarp.call.genotypes.annotations import rank_sum
-from readwarp.call.genotypes.cpu import genotype_sites
+from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.order import genotypes_of, number_of
 from readwarp.call.genotypes.scalar import symmetric_odds_ratio
 from readwarp.config import CallParameters

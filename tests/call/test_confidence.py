@@ -10,13 +10,13 @@ from making import Read, aligned_reads, codes, offsets, random_sequence, reads_o
 
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.confidence import GQ_BANDS, MOST_UNIT, REACH
-from readwarp.call.confidence.cpu import gaps_at, reference_bands
+from readwarp.call.confidence.bands import gaps_at, reference_bands
 from readwarp.call.confidence.other import with_non_ref
 from readwarp.call.confidence.repeats import find_repeats
 from readwarp.call.evidence import NOTHING, SEVERAL
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
-from readwarp.call.genotypes.cpu import genotype_sites
 from readwarp.call.genotypes.emitted import UNLISTED
+from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_TRACT

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from making import Read, aligned_reads, codes, random_sequence, reads_of
 
 from readwarp.call.evidence import MAX_WEIGHT, NOTHING, SEVERAL
-from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
+from readwarp.call.evidence.substitutions import weigh_indels, weigh_substitutions
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.sites.cpu import find_sites
+from readwarp.call.sites.find import find_sites
 from readwarp.call.sites.select import selected, within
 from readwarp.config import CallParameters
 

@@ -16,7 +16,7 @@ from readwarp.batches import Sites
 from readwarp.call.forced import Forced, missing, read_alleles
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.sites.cpu import find_sites, forced_sites
+from readwarp.call.sites.find import find_sites, forced_sites
 from readwarp.call.spelling import is_indel, spelled
 from readwarp.config import CallParameters
 from readwarp.errors import InputError

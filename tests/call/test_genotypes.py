@@ -12,8 +12,8 @@ from making_sites import from_bases, made_likelihoods, substitutions
 
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.annotations import FIELDS
-from readwarp.call.genotypes.cpu import genotype_sites
 from readwarp.call.genotypes.filters import DESCRIPTIONS
+from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.genotypes.scalar import fisher_phred, indel_prior
 from readwarp.config import CallParameters

@@ -13,7 +13,7 @@ from making import codes, random_sequence, write_fasta
 
 from readwarp.batches import Bands
 from readwarp.call.confidence import GQ_BANDS
-from readwarp.call.confidence.cpu import runs_of
+from readwarp.call.confidence.bands import runs_of
 from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.formats.variants.gvcf import BlockJoiner, header_lines, lines_of_blocks, piece_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from call.making import LETTERS, Read, aligned_reads, codes, offsets, random_sequence, tiled
 from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
 from readwarp.call.haplotypes import MAX_HAPLOTYPES
-from readwarp.call.haplotypes.cpu import build_haplotypes
+from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.pileup import MAX_INDEL
 
 Variant = tuple[int, int, str]  # begin, deleted, inserted

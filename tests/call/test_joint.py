@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from readwarp.call.genotypes.order import genotype_tables, genotypes_of
 from readwarp.call.joint.annotations import mean, only, root_mean_square, stouffer
-from readwarp.call.joint.cpu import Genotyped, find_genotypes
+from readwarp.call.joint.genotype import Genotyped, find_genotypes
 from readwarp.call.joint.quality import qualities
 from readwarp.call.joint.records import trimmed_end
 from readwarp.call.joint.scalar import copies_prior, placed, ploidy_of

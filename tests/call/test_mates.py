@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from making import Read, aligned_reads, reads_of
 
 from readwarp.call.mates import DEFAULT_QUALITY
-from readwarp.call.mates.cpu import merge_mates
+from readwarp.call.mates.merge import merge_mates
 
 LENGTH = 40
 

@@ -5,7 +5,7 @@ import pytest
 from making_sites import from_bases, substitutions
 
 from readwarp.batches import Calls, Phase
-from readwarp.call.genotypes.cpu import genotype_sites
+from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.config import CallParameters
 
 HALF = "A" * 10 + "G" * 10

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from making import QUERY, REFERENCE, Read, aligned_reads, codes, offsets, random_sequence, reads_of
 
 from readwarp.batches import AlignedReads, Regions, Sites, Status
-from readwarp.call.mates.cpu import merge_mates
+from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.regions import FLANK, LEAST_FLANK, MAX_REGION, MIN_BASES, REACHES, SPARE
 from readwarp.call.regions.clipped import with_clipped
-from readwarp.call.regions.cpu import find_regions
-from readwarp.call.sites.cpu import find_sites
+from readwarp.call.regions.find import find_regions
+from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
 
 LENGTH = 700

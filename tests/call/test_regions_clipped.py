@@ -11,7 +11,7 @@ from making import Read, aligned_reads, codes, random_sequence
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.regions.clipped import clipped_alleles, rejoin, with_clipped
 from readwarp.call.regions.clips import BEGINNING, ENDING
-from readwarp.call.sites.cpu import find_sites
+from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
 
 SEQUENCE = random_sequence(2000, seed=31)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from readwarp.batches import AlignedReads
-from readwarp.call.haplotypes.cpu import copy_runs
+from readwarp.call.haplotypes.build import copy_runs
 from readwarp.ragged import offsets_of, ranges
 
 

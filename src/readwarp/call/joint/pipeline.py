@@ -14,7 +14,7 @@ from readwarp.call.genotypes.joining import joined, no_calls
 from readwarp.call.inputs import contig_length
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import gather
-from readwarp.call.joint.cpu import BAD_DEPTHS, genotype_sites
+from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
 from readwarp.call.joint.kept import keep_alleles
 from readwarp.call.joint.priors import misfit, thetas
 from readwarp.call.joint.quality import qualities
