@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pysam
 import pytest
-from making import Read, random_sequence, segment, tiled, write_fasta
-from vcf_checks import bcftools, check_vcf, check_with_bcftools
 
+from helpers.making import Read, random_sequence, segment, tiled, write_fasta
+from helpers.vcf_checks import bcftools, check_vcf, check_with_bcftools
 from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.pipeline import call_variants

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pysam
 import pytest
-from making import Read, aligned_reads, random_sequence, segment, tiled, write_fasta
 
+from helpers.making import Read, aligned_reads, random_sequence, segment, tiled, write_fasta
 from readwarp.call.haplotypes.build import by_name
 from readwarp.call.pipeline import call_variants
 from readwarp.call.regions.clips import find_clip_places

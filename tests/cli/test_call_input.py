@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pysam
 import pytest
-from command_samples import CONTIGS, fasta, letters, run_main
 
+from helpers.command_samples import CONTIGS, fasta, letters, run_main
 from readwarp.formats.alignments import samtools
 from readwarp.formats.common.bgzf import EOF_BLOCK, compress_block
 

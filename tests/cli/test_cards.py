@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import emulated_card
-from cards import HAS_GPU
+from helpers.cards import HAS_GPU
 from readwarp.align import pipeline
 from readwarp.call.targets import Target
 from readwarp.cli import cards, device, main

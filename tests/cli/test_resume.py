@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from command_samples import pairs, record, run_main
 
+from helpers.command_samples import pairs, record, run_main
 from readwarp.formats.alignments import segments
 from readwarp.formats.common.lock import locked
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from command_samples import pairs, record
 
+from helpers.command_samples import pairs, record
 from readwarp.formats.common.bgzf import compress_block
 
 DEADLINE = 60

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import readwarp
-from other_libraries import OnCard
+from helpers.other_libraries import OnCard
 from readwarp import Ragged
 from readwarp.device import memory
 from readwarp.device.arrays import is_on_card, on_card, on_host

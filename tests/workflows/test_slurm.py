@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pysam
 import pytest
-from workflow_runs import HEAD, READS, ROOT, records, snakemake, unit
+
+from helpers.workflow_runs import HEAD, READS, ROOT, records, snakemake, unit
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]  # there is one SLURM on a machine
 OPTIONS = ("--executor", "slurm", "--jobs", 4, "--slurm-status-command", "squeue", "--latency-wait", 20)
