@@ -25,7 +25,8 @@ from readwarp.formats.alignments.header import header_text
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.sort import Sorter
 from readwarp.formats.common.bgzf import BgzfWriter
-from readwarp.formats.reads.stream import RawBatch, ReadInput, open_reads, parse
+from readwarp.formats.reads.raw import RawBatch, ReadInput
+from readwarp.formats.reads.stream import open_reads, parse
 
 RESULTS = Path(__file__).resolve().parent / "results" / "formats.csv"
 COLUMNS = ["date", "what", "tool", "reads", "megabytes", "seconds", "million_reads_per_s", "mb_per_s"]

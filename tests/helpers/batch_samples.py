@@ -12,7 +12,8 @@ import pysam
 from readwarp.batches import Alignments, ReadBatch
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoded, Encoder
-from readwarp.formats.reads.stream import ReadInput, open_reads, parse
+from readwarp.formats.reads.raw import ReadInput
+from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.ragged import offsets_of
 
 LETTERS = "ACGTN"

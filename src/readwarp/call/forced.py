@@ -30,7 +30,7 @@ from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.spelling import Allele, Bases, is_indel, spelled
 from readwarp.errors import InputError
 from readwarp.index.bases import CODES
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 from readwarp.errors import InputError
 from readwarp.formats.alignments.regions import AlignedReader
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 
 MAX_SAMPLES = 255  # numbers of AlignedReads.sample
 Groups = tuple[tuple[str, ...], ...]

@@ -29,7 +29,7 @@ from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.formats.variants.gvcf import NON_REF, BlockJoiner, Piece, header_lines, piece_of
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, header_text, rows_of
 from readwarp.index.build import read_reference
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.plan import readable, shared_out, workers_of
 from readwarp.stream.runner import ordered

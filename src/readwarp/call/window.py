@@ -44,7 +44,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
 from readwarp.index.bases import unpack
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 
 MARGIN = 1024  # bases of pileup around a window ...

@@ -168,7 +168,8 @@ def compile_text(folder: Path) -> None:
 
 
 def read_reads(genome: TinyGenome, folder: Path) -> ReadBatch:
-    from readwarp.formats.reads.stream import ReadInput, open_reads, parse
+    from readwarp.formats.reads.raw import ReadInput
+    from readwarp.formats.reads.stream import open_reads, parse
 
     given = ReadInput(write_reads(genome, folder), read_group=0)
     return parse(next(iter(open_reads([given], 1 << 20))))

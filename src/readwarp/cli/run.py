@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from readwarp.call.targets import Target
     from readwarp.cli.align_job import AlignJob
     from readwarp.cli.reporting import Reporter
-    from readwarp.index.store import Reference
+    from readwarp.index.reference import Reference
     from readwarp.report.inputs import Sample
     from readwarp.report.statistics import Statistics
 

@@ -12,7 +12,7 @@ from readwarp.batches import Chains, InsertSizes, Origin, ReadBatch, Scores, Seg
 from readwarp.config import AlignParameters, PairParameters
 from readwarp.errors import UsageError
 from readwarp.index.bases import pack
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 
 SIZES = InsertSizes(mean=300, deviation=30, low=180, high=420, pairs=1000, other_orientations=0)
 LENGTH = 60

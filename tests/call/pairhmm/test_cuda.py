@@ -62,17 +62,17 @@ def test_small_sums_again_on_the_card(monkeypatch):
 
 
 def test_what_no_shape_holds_is_done_on_the_host_and_said(monkeypatch):
-    from readwarp.call.pairhmm import cuda
+    from readwarp.call.pairhmm import cuda, cuda_pairs
 
-    monkeypatch.setattr(cuda, "GROUPS", (4,))
-    monkeypatch.setattr(cuda, "ROWS", {4: (4,), 8: (2,)})  # 16 bases, 8 in float64
-    cuda.shape_table.cache_clear()
+    monkeypatch.setattr(cuda_pairs, "GROUPS", (4,))
+    monkeypatch.setattr(cuda_pairs, "ROWS", {4: (4,), 8: (2,)})  # 16 bases, 8 in float64
+    cuda_pairs.shape_table.cache_clear()
     rng = np.random.default_rng(7)
     haplotype = np.full(30, 2)
     reads = [(np.full(n, 2), *unlike(n)[1:]) for n in (8, 16, 17)] + [unlike(n) for n in (8, 16, 17, 120)]
     reads += [random_read(rng, 12, haplotype)]
     values, status = all_with_status(reads, [haplotype], cuda.log_likelihoods)
-    cuda.shape_table.cache_clear()
+    cuda_pairs.shape_table.cache_clear()
     expected = all_pairs(reads, [haplotype], cpu.log_likelihoods)
     assert values.tobytes() == expected.tobytes()
     on_host = Status.TOO_LONG
@@ -90,22 +90,24 @@ def test_nothing_for_the_card():
 
 @pytest.mark.parametrize("length", [1, 24, 25, 101, 148, 151, 250, 512, 640])
 def test_shapes_hold_their_reads(length):
-    from readwarp.call.pairhmm import cuda
+    from readwarp.call.pairhmm import cuda_pairs
 
-    shape = int(cuda.shape_table(4)[length])
+    shape = int(cuda_pairs.shape_table(4)[length])
     rows, group = divmod(shape, 100)
-    assert group in cuda.GROUPS and rows in cuda.ROWS[4] and length <= group * rows <= max(32, 1.35 * length)
+    assert (
+        group in cuda_pairs.GROUPS and rows in cuda_pairs.ROWS[4] and length <= group * rows <= max(32, 1.35 * length)
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_every_pair_has_its_place(data):
     """In one segment to begin with, and room in the segment of its float64 shape; and a warp comes to each."""
-    from readwarp.call.pairhmm import cuda
+    from readwarp.call.pairhmm import cuda_pairs
 
     lengths = np.array(data.draw(st.lists(st.integers(1, 700), min_size=1, max_size=30)))
     is_narrow = np.array(data.draw(st.lists(st.booleans(), min_size=lengths.size, max_size=lengths.size)))
-    plan, begun, reached = cuda.planned(lengths, is_narrow), [], []
+    plan, begun, reached = cuda_pairs.planned(lengths, is_narrow), [], []
     launches = [(bytes_each, *each) for bytes_each in (4, 8) for each in plan.launches[bytes_each]]
     assert [first for *_, first, _ in launches] == [0, *(last for *_, last in launches)][: len(launches)]
     assert len(plan.warps) == max((last for *_, last in launches), default=0)

@@ -17,7 +17,8 @@ from helpers.processes import environment_with_tests
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.bgzf import BgzfWriter
 from readwarp.formats.common.source import kind_of
-from readwarp.formats.reads.stream import ReadInput, open_reads, parse
+from readwarp.formats.reads.raw import ReadInput
+from readwarp.formats.reads.stream import open_reads, parse
 
 IUPAC = "ACGTURYSWKMBDHVNacgturyswkmbdhvn."
 CODE_LETTERS = {letter: letter.upper().replace("U", "T") for letter in IUPAC}

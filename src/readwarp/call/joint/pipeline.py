@@ -29,7 +29,7 @@ from readwarp.errors import InputError
 from readwarp.formats.variants.genomic import GenomicFile, Rows
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, rows_of
 from readwarp.index.build import read_reference
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.runner import ordered
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from readwarp import __version__
 from readwarp.errors import UsageError
+from readwarp.version import __version__
 
 ORDER = {
     "none": "SO:unsorted\tGO:query",

@@ -23,7 +23,7 @@ from readwarp.formats.alignments.header import field, lines_of
 from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads import bam_kernels as kernels
-from readwarp.formats.reads.stream import RawBatch, ReadInput
+from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.formats.reads.tags import joined
 from readwarp.ragged import offsets_of
 

@@ -13,7 +13,7 @@ from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads import fastx_kernels as kernels
-from readwarp.formats.reads.stream import RawBatch, ReadInput
+from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.formats.reads.tags import tags_of_comments
 from readwarp.ragged import offsets_of
 

@@ -12,7 +12,7 @@ from numpy import ndarray
 from readwarp.device.jit import kernel, scalar
 from readwarp.errors import InputError
 from readwarp.formats.reads import fastx_kernels as layout
-from readwarp.formats.reads.stream import RawBatch
+from readwarp.formats.reads.raw import RawBatch
 from readwarp.ragged import offsets_of
 
 NO_TAG, UNKNOWN_GROUP = -1, -2

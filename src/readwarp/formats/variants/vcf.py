@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pysam
 
-from readwarp import __version__
 from readwarp.batches import Calls
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import CSI_LENGTH, OutputFile
 from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.version import __version__
 
 FORMAT = "GT:GQ:DP:AD:PL"
 
