@@ -62,6 +62,16 @@ def test_imports_go_down_only(path):
         assert down or (here, there) in BESIDE, f"{name_of(path)} imports {module}"
 
 
+def test_imports_among_formats_go_down_only():
+    level = {"reads": 0, "variants": 0, "alignments": 1, "common": 2}
+    for path in SOURCES:
+        here = module_of(path).split(".")[1:]
+        for module in imports(path):
+            there = module.split(".")
+            if here[0] == "formats" and len(here) > 1 and there[:2] == ["readwarp", "formats"] and there[2] != here[1]:
+                assert level[there[2]] > level[here[1]], f"{name_of(path)} imports {module}"
+
+
 def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
 

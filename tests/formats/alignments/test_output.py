@@ -31,8 +31,8 @@ from readwarp.formats.alignments.header import (
 )
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoder
-from readwarp.formats.alignments.sinks import OutputFile
 from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, BgzfWriter
+from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.reads.bam import read_header
 
 PHIX = 5386

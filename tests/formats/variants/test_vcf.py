@@ -9,7 +9,7 @@ from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.targets import Target, merged, parse_region, read_bed, windows
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.alignments.output import OutputFile
+from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.variants.vcf import (
     VariantWriter,
     count_text,

@@ -5,7 +5,7 @@ import numpy as np
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.sort_kernels import CONTIG, FLAG, NAME, NAME_LENGTH, POSITION, int32_at, uint16_at
 from readwarp.formats.alignments.tag_text import field_stop
-from readwarp.formats.reads.tags import find_name, put_bytes
+from readwarp.formats.common.text import find_name, put_bytes
 
 KIND, LIBRARY, SINGLE, PLACE, MATE_CONTIG, MATE_PLACE, OWN_SCORE, SCORE = range(8)  # words of a signature
 WORDS = 8

@@ -22,7 +22,7 @@ from readwarp.formats.alignments.header import field
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import FRAME, record_offsets
 from readwarp.formats.alignments.sort_kernels import gather
-from readwarp.formats.reads.tags import joined
+from readwarp.formats.common.text import joined
 
 SKIP = kernels.SKIP
 

@@ -6,8 +6,8 @@ SEQ and QUAL follow the strand of the flag; letters and qualities under a hard c
 import numpy as np
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.tag_text import put_number, put_tags
-from readwarp.formats.reads.tags import put_bytes
+from readwarp.formats.alignments.tag_text import put_tags
+from readwarp.formats.common.text import letter_of, put_bytes, put_number
 
 OPERATIONS = np.frombuffer(b"MIDNSHP=XB", np.uint8).copy()
 ON_REFERENCE = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 0], np.int64)
@@ -36,15 +36,6 @@ def shown_span(read, reverse, left, right, read_offsets):
     if reverse:
         left, right = right, left
     return start + left, max(start + left, stop - right)
-
-
-@scalar
-def letter_of(base):
-    """0-4 -> A C G T N; without a table, so that loops compile to vector code."""
-    letter = np.uint8(65) if base == 0 else np.uint8(67)
-    letter = np.uint8(71) if base == 2 else letter
-    letter = np.uint8(84) if base == 3 else letter
-    return np.uint8(78) if base > 3 else letter
 
 
 @scalar

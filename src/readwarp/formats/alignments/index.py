@@ -10,6 +10,7 @@ import numpy as np
 
 from readwarp.errors import InputError
 
+CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
 BAI_WINDOW = 14  # bits: the linear index of BAI has one entry for 16 kb
 BAI_COUNTS = 37450  # number of the bin that holds counts, and where the reads of a contig end
 

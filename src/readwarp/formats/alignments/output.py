@@ -14,11 +14,11 @@ from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.duplicates import SKIP, DuplicateMarker, Libraries, with_signatures
 from readwarp.formats.alignments.header import field, lines_of
+from readwarp.formats.alignments.index import CSI_LENGTH
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.sinks import BamSink, ChildSink, OutputFile, Sink, TextSink
+from readwarp.formats.alignments.sinks import BamSink, ChildSink, Sink, TextSink
 from readwarp.formats.alignments.sort import Sorter
-
-CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
+from readwarp.formats.common.output_file import OutputFile
 
 
 def format_of(path: str | Path | None) -> str:

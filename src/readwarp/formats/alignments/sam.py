@@ -9,7 +9,7 @@ from numpy import ndarray
 from readwarp.batches import Alignments, ReadBatch
 from readwarp.formats.alignments import encode_kernels as kernels
 from readwarp.formats.alignments.tag_text import FACTOR
-from readwarp.formats.reads.tags import joined
+from readwarp.formats.common.text import joined
 
 Rows = tuple[ndarray, ...]
 

@@ -1,19 +1,19 @@
 """Where encoded records go, in their final order: SAM text, BAM in threads, or samtools for CRAM and sorted SAM."""
 
-import os
 import subprocess
 import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
 from numpy import ndarray
 
-from readwarp.errors import ReadwarpError, UsageError
+from readwarp.errors import ReadwarpError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import field, lines_of
 from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.common.output_file import OutputFile
 
 
 class Sink(Protocol):
@@ -34,31 +34,6 @@ def bam_header(text: str) -> bytes:
         name = (field(line, "SN") or "").encode() + b"\0"
         parts += [len(name).to_bytes(4, "little"), name, int(field(line, "LN") or 0).to_bytes(4, "little")]
     return b"".join(parts)
-
-
-class OutputFile:
-    """A file that is written beside its name until `finish`; stdout, pipes and devices are written as they are."""
-
-    def __init__(self, path: str | None):
-        self.name = "stdout" if path in (None, "-") else str(path)
-        self.direct = path in (None, "-") or (Path(self.name).exists() and not Path(self.name).is_file())
-        self.place = Path(self.name) if self.direct else Path(f"{self.name}.{os.getpid()}.partial")
-
-    def open(self) -> BinaryIO:
-        if self.name == "stdout":
-            return sys.stdout.buffer
-        try:
-            return open(self.place, "wb", buffering=1 << 20)
-        except OSError as error:
-            raise UsageError(f"{self.name}: cannot be written ({error.strerror})") from error
-
-    def finish(self) -> None:
-        if not self.direct:
-            self.place.replace(self.name)
-
-    def remove(self) -> None:
-        if not self.direct:
-            self.place.unlink(missing_ok=True)
 
 
 class TextSink:

@@ -3,28 +3,11 @@
 import numpy as np
 
 from readwarp.device.jit import scalar
+from readwarp.formats.common.text import put_number
 
 TAB, COLON, COMMA, MINUS, DOT, ZERO = 9, 58, 44, 45, 46, 48
 A, B, H, Z, F, I = 65, 66, 72, 90, 102, 105  # noqa: E741
 FACTOR = 5  # text is at most this many times longer than the binary field
-
-
-@scalar
-def put_number(number, out, at):
-    """Decimal digits of an int64 -> out[at:]; where they end."""
-    if number < 0:
-        out[at] = MINUS
-        at += 1
-        number = -number
-    rest, digits = number // 10, 1
-    while rest > 0:
-        rest //= 10
-        digits += 1
-    for i in range(at + digits - 1, at - 1, -1):
-        rest = number // 10
-        out[i] = ZERO + number - 10 * rest
-        number = rest
-    return at + digits
 
 
 @scalar

@@ -22,9 +22,9 @@ from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import field, lines_of
 from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.formats.common.source import Source
+from readwarp.formats.common.text import joined
 from readwarp.formats.reads import bam_kernels as kernels
 from readwarp.formats.reads.raw import RawBatch, ReadInput
-from readwarp.formats.reads.tags import joined
 from readwarp.ragged import offsets_of
 
 MOST_BYTES = 1 << 30  # of one record

@@ -5,7 +5,7 @@ import numpy as np
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments.sort_kernels import FLAG, NAME, NAME_LENGTH, int32_at, uint16_at
 from readwarp.formats.alignments.tag_text import field_stop
-from readwarp.formats.reads.tags import find_name
+from readwarp.formats.common.text import find_name
 
 UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
 NOT_PRIMARY, PAIRED, REVERSE, MATES = 0x900, 0x1, 0x10, 0xC0

@@ -11,6 +11,7 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
 from readwarp.errors import InputError
+from readwarp.formats.common.text import find_name, joined, put_bytes
 from readwarp.formats.reads import fastx_kernels as layout
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.ragged import offsets_of
@@ -44,13 +45,6 @@ def tags_of_comments(raw: RawBatch, fields: Sequence[ndarray]) -> tuple[ndarray,
     return tags[: offsets[-1]], offsets, groups
 
 
-def joined(names: Sequence[str]) -> tuple[ndarray, ndarray]:
-    """Names -> their bytes one behind the other and offsets int64 [n + 1]."""
-    encoded = [name.encode() for name in names]
-    lengths = np.array([len(name) for name in encoded], np.int64)
-    return np.frombuffer(b"".join(encoded), np.uint8), offsets_of(lengths)
-
-
 @kernel
 def comment_sizes(text, fields, first, step, ids, id_offsets, scratch, sizes, groups):
     """Bytes of tags of each read, and its read group. -> (record, reason) of the first error, or (-1, 0)."""
@@ -74,19 +68,6 @@ def fill_comments(text, fields, first, step, tags, offsets):
     for r in range(fields.shape[0]):
         start = fields[r, layout.COMMENT]
         encode(text, start, start + fields[r, layout.COMMENT_LENGTH], tags[offsets[first + step * r] :])
-
-
-@scalar
-def find_name(text, start, stop, names, offsets):
-    """Index of text[start:stop] among the names, or -1."""
-    for i in range(offsets.size - 1):
-        if offsets[i + 1] - offsets[i] == stop - start:
-            same = True
-            for j in range(stop - start):
-                same &= text[start + j] == names[offsets[i] + j]
-            if same:
-                return i
-    return -1
 
 
 @scalar
@@ -227,14 +208,6 @@ def float_bits(value):
     single = np.empty(1, np.float32)
     single[0] = value
     return np.int64(single.view(np.uint32)[0])
-
-
-@scalar
-def put_bytes(value, width, out, at):
-    """Little-endian integer -> out[at : at + width]; where it ends."""
-    for i in range(width):
-        out[at + i] = np.uint8((np.int64(value) >> (8 * i)) & 255)
-    return at + width
 
 
 @scalar

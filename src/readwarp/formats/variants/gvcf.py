@@ -17,8 +17,7 @@ import numpy as np
 
 from readwarp.batches import Bands
 from readwarp.device.jit import kernel
-from readwarp.formats.alignments.encode_kernels import letter_of
-from readwarp.formats.alignments.tag_text import put_number
+from readwarp.formats.common.text import letter_of, put_number
 
 NON_REF = "<NON_REF>"
 MOST_NUMBER = 21  # bytes of a number and a separator

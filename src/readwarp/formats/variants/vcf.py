@@ -15,8 +15,9 @@ import pysam
 
 from readwarp.batches import Calls
 from readwarp.errors import UsageError
-from readwarp.formats.alignments.output import CSI_LENGTH, OutputFile
+from readwarp.formats.alignments.index import CSI_LENGTH
 from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.common.output_file import OutputFile
 from readwarp.version import __version__
 
 FORMAT = "GT:GQ:DP:AD:PL"
