@@ -14,17 +14,19 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src" / "readwarp").rglob("*.py"))
 LINES, FUNCTION_LINES = 400, 70
 
-# cli -> align | call | report -> pairwise | index -> stream | device | formats -> batches, config, errors, metrics ...
+# cli -> align | call | report -> pairwise | index -> stream | device | formats | rules -> batches, config, ...
 LAYERS = [
     {"cli"},
     {"align", "call", "report"},
     {"pairwise", "index"},
-    {"stream", "device", "formats"},
+    {"stream", "device", "formats", "rules"},
     {"batches", "config", "errors", "metrics", "ragged", "version"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 BESIDE = {  # imports between rooms of one layer
     ("formats", "device"),  # bulk codecs are compiled
+    ("formats", "rules"),
+    ("rules", "device"),
     ("config", "errors"),
 }
 
