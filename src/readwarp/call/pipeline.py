@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from math import ceil
 from pathlib import Path
@@ -13,8 +13,8 @@ import numpy as np
 from readwarp.batches import Calls
 from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.forced import Forced, read_alleles
-from readwarp.call.genotypes.annotations import FIELDS
-from readwarp.call.genotypes.filters import DESCRIPTIONS
+from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.inputs import choose_samples, contig_length, match_contigs
 from readwarp.call.ploidy import Ploidies, read_ploidies, uniform
 from readwarp.call.targets import Target, merged, windows
@@ -27,7 +27,7 @@ from readwarp.device.workspaces import Workspaces
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.formats.variants.gvcf import NON_REF, BlockJoiner, Piece, header_lines, piece_of
-from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, header_text, rows_of
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Declared, Header, VariantWriter, format_calls
 from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -181,7 +181,7 @@ def _run(
         parts: list[bytes | Piece] = []
         for found in caller.call(window):
             count_calls(found.calls, caller.metrics)
-            rows = rows_of(found.calls, contigs, with_strands=found.bands is not None)
+            rows = format_calls(found.calls, contigs, with_strands=found.bands is not None)
             lines = b"".join(line for _, line in rows)
             parts.append(lines if found.bands is None else piece_of(found.bands, rows, contigs))
         return parts, window.stop - window.start
@@ -224,11 +224,11 @@ def describe(
     command: str,
     reference_name: str,
     extra: Sequence[str] = (),
-    genotype_fields: Mapping[str, Field] = GENOTYPE_FIELDS,
+    genotype_fields: Sequence[Declared] = GENOTYPE_FIELDS,
 ) -> str:
     lengths = np.diff(reference.contig_offsets).tolist()
     contigs = list(zip(reference.names, lengths, reference.md5, strict=True))
-    return header_text(contigs, samples, command, reference_name, FIELDS, DESCRIPTIONS, extra, genotype_fields)
+    return Header(contigs, samples, command, reference_name, ANNOTATIONS, FILTERS, genotype_fields, extra).text()
 
 
 def count_calls(calls: Calls, metrics: Metrics) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status
+from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status, Window
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.sites import forced_variants
 from readwarp.call.alleles.weigh import weigh_haplotypes
@@ -22,7 +22,7 @@ from readwarp.call.confidence.other import with_non_ref
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.genotype import genotype_sites
-from readwarp.call.genotypes.joining import joined, no_calls
+from readwarp.call.genotypes.join import join_calls, no_calls
 from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import contig_length
@@ -128,7 +128,7 @@ class Caller:
             pileup = pileup_step.count_window(reads, bases[low - first : high - first], low, high, self.parameters)
         self.metrics.count("bases_counted", int(pileup.counts[start - low : stop - low].sum()))
         calls = self._genotype(reads, pileup, bases, first, window)
-        own = joined((calls,), start, stop, samples=self.samples)
+        own = join_calls((calls,), start, stop, samples=self.samples)
         return Found(own, self._bands(reads, pileup, bases, first, window, calls) if self.with_bands else None)
 
     def _genotype(self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target) -> Calls:
@@ -156,7 +156,7 @@ class Caller:
                 self._genotyped(regional, likelihoods, bases, first, phase),
                 *(self._genotyped(*weighed, bases, first, None) for weighed in lost),
             )
-            return mark_overlaps(joined(parts, *around, samples=self.samples))
+            return mark_overlaps(join_calls(parts, *around, samples=self.samples))
 
     def _pileups(self, reads: AlignedReads, here: np.ndarray, pileup: Pileup) -> Iterator[Pileup] | tuple[()]:
         """Those of each sample's own reads, where there are several."""
@@ -169,12 +169,12 @@ class Caller:
     def _genotyped(
         self, sites: Sites, likelihoods: Likelihoods, bases: np.ndarray, first: int, phase: Phase | None
     ) -> Calls:
-        ploidy = self.ploidies.of(sites.contig, sites.begin - sites.is_indel)
+        ploidy = self.ploidies.at(sites.contig, sites.begin - sites.is_indel)
         if self.with_bands:
             sites, likelihoods = with_non_ref(sites, likelihoods)
-        return genotype_sites(
-            sites, likelihoods, bases, first, self.parameters, samples=self.samples, ploidy=ploidy, phase=phase
-        )
+        around = Window(sites.contig, first, first + bases.size, bases, first)
+        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
+        return genotype_sites(sites, likelihoods, around, copies, self.parameters, phase)
 
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, bases: np.ndarray, first: int, window: Target
@@ -186,7 +186,7 @@ class Caller:
         with metrics.time("pairhmm"):
             weighed = compare(regions, haplotypes, reads, qualities, sites, self.backend)
         self._count(weighed, window)
-        ploidy = self.ploidies.highest(regions.contig, regions.start, regions.stop)
+        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
             return weigh_haplotypes(
                 weighed, reads, qualities, bases, first, ploidy, self.samples, forced_variants(sites)
@@ -213,7 +213,7 @@ class Caller:
         covered = np.zeros(stop - start, bool)
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
-        ploidy = self.ploidies.of(contig, np.arange(start, stop))
+        ploidy = self.ploidies.at(contig, np.arange(start, stop))
         here = bases[pileup.start - first : pileup.stop - first]
         return reference_bands(pileup, reads, here, start, stop, covered, self.parameters, ploidy)
 

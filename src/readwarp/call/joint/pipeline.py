@@ -10,24 +10,24 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.joining import joined, no_calls
+from readwarp.call.genotypes.join import join_calls, no_calls
 from readwarp.call.inputs import contig_length
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import gather
 from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
 from readwarp.call.joint.kept import keep_alleles
-from readwarp.call.joint.priors import misfit, thetas
-from readwarp.call.joint.quality import qualities
-from readwarp.call.joint.records import build_calls
-from readwarp.call.joint.sites import JointSite, find_sites, records_of
+from readwarp.call.joint.priors import find_misfit, find_priors
+from readwarp.call.joint.records import COHORT_FIELDS, build_calls
+from readwarp.call.joint.sites import JointSite, alleles_of, find_sites, records_of
 from readwarp.call.pipeline import count_calls, describe, targets_of
 from readwarp.call.spelling import Bases
 from readwarp.call.targets import Target, windows
 from readwarp.config import CallParameters, JointParameters, Resources
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
-from readwarp.formats.variants.genomic import GenomicFile, Rows
-from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, rows_of
+from readwarp.formats.variants.genomic import GenomicFile
+from readwarp.formats.variants.genomic_kernels import Lines
+from readwarp.formats.variants.vcf import VariantWriter, lines_of
 from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -37,10 +37,6 @@ WINDOW = 1 << 17  # most reference bases at a time
 SMALLEST = 1 << 10
 BYTES_PER_BASE = 16  # of memory, for each sample and base of a window
 SPARE_FILES = 32  # open files besides the inputs
-OWN_FIELDS = {
-    "GQ": Field("1", "Integer", "Phred of how much less likely the second genotype is, given the cohort; at most 99"),
-    "DP": Field("1", "Integer", "Reads that say something about the alleles; the least of its block of reference"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,39 +50,36 @@ class Cohort:
     joint: JointParameters
     metrics: Metrics
 
-    def call(self, window: Target, rows: Sequence[Rows]) -> Calls:
-        """The calls in a window; `rows`: of each file, as far as `span` goes."""
+    def call(self, window: Target, lines: Sequence[Lines]) -> Calls:
+        """The calls in a window; `lines`: of each file, as far as `span` goes."""
         samples = self.owner.size
-        records = [record for i, own in enumerate(rows) for record in records_of(i, own, window.start - 2 * REACH)]
+        records = [record for i, own in enumerate(lines) for record in records_of(i, own, window.start - 2 * REACH)]
         bases = Bases(self.reference, window.contig)
-        if wrong := misfit(records, bases):
+        if wrong := find_misfit(records, bases):
             record, reason = wrong
             file = self.files[record.file]
-            raise InputError(file.path, reason, file.place(rows[record.file], record.row))
-        most, copies = self.joint.most_alternates, self.joint.most_copies
-        sites = find_sites(records, window.start - REACH, window.stop + REACH, most, copies)
+            raise InputError(file.path, reason, file.place(lines[record.file], record.row))
+        alts, ploidy = self.joint.max_alts, self.joint.max_ploidy
+        sites = find_sites(records, window.start - REACH, window.stop + REACH, alts, ploidy)
         if not sites:
             return no_calls(samples)
-        calls = self._genotyped(window, rows, sites, bases)
-        return joined((calls,), window.start, window.stop, samples=samples)
+        calls = self._genotyped(window, lines, sites, bases)
+        return join_calls((calls,), window.start, window.stop, samples=samples)
 
-    def _genotyped(self, window: Target, rows: Sequence[Rows], sites: Sequence[JointSite], bases: Bases) -> Calls:
+    def _genotyped(self, window: Target, lines: Sequence[Lines], sites: Sequence[JointSite], bases: Bases) -> Calls:
         with self.metrics.time("gather"):
-            evidence = gather(sites, self.files, rows)
-        number = np.array([len(site.alleles) for site in sites], np.int64)
-        star = np.array([site.star for site in sites], np.int64)
-        is_cut = np.array([site.is_cut for site in sites], np.bool_)
+            evidence = gather(sites, self.files, lines)
+        alleles = alleles_of(sites)
         own = np.array([window.start <= site.position < window.stop for site in sites])
         self.metrics.count("sites", int(own.sum()))
-        self.metrics.count("sites_with_alleles_left_out", int((own & is_cut).sum()))
+        self.metrics.count("sites_with_alleles_left_out", int((own & alleles.is_cut).sum()))
         with self.metrics.time("genotypes"):
-            found, status = genotype_sites(number, is_cut, star, evidence)
-            for s, i in np.argwhere(status).tolist():
-                raise self._bad(sites[s], int(self.owner[i]), window, int(status[s, i]))
-            kept = keep_alleles(number, star, evidence, found)
-            quality = qualities(number, star, thetas(sites, bases, self.calling), found)
+            found = genotype_sites(alleles, evidence, find_priors(sites, bases, self.calling))
+            for s, i in np.argwhere(found.status).tolist():
+                raise self._bad(sites[s], int(self.owner[i]), window, int(found.status[s, i]))
+            kept = keep_alleles(alleles, evidence, found)
         with self.metrics.time("records"):
-            return build_calls(window.contig, sites, evidence, found, kept, quality, self.owner, self.calling)
+            return build_calls(window.contig, sites, evidence, kept, self.calling)
 
     def _bad(self, site: JointSite, file: int, window: Target, status: int) -> InputError:
         """Of the line that speaks about the site: its own place, or that of the block across the site."""
@@ -131,7 +124,7 @@ def genotype_cohort(
         cohort = Cohort(reference, files, owner, calling or CallParameters(), joint or JointParameters(), metrics)
         header = describe(
             *(reference, samples, command, str(reference_path or "reference")),
-            genotype_fields=GENOTYPE_FIELDS | OWN_FIELDS,
+            genotype_fields=COHORT_FIELDS,
         )
         longest = int(np.diff(reference.contig_offsets).max())
         writer = VariantWriter(None if output is None else str(output), header, longest, resources.threads)
@@ -189,11 +182,11 @@ def _run(
     total, done = sum(target.stop - target.start for target in targets), 0
     contigs = cohort.reference.names
 
-    def work(item: tuple[Target, list[Rows]]) -> tuple[bytes, int]:
-        window, rows = item
-        calls = cohort.call(window, rows)
+    def work(item: tuple[Target, list[Lines]]) -> tuple[bytes, int]:
+        window, lines = item
+        calls = cohort.call(window, lines)
         count_calls(calls, cohort.metrics)
-        return b"".join(line for _, line in rows_of(calls, contigs)), window.stop - window.start
+        return lines_of(calls, contigs), window.stop - window.start
 
     in_flight = resources.threads + 2
     size = window_size(cohort.owner.size, resources.memory or free_memory() // 2, in_flight)
@@ -213,7 +206,7 @@ def window_size(samples: int, memory: int, in_flight: int) -> int:
 
 def _read(
     cohort: Cohort, targets: Sequence[Target], is_part: bool, size: int, threads: int
-) -> Iterator[tuple[Target, list[Rows]]]:
+) -> Iterator[tuple[Target, list[Lines]]]:
     """Each window with the lines of each file that have a say in it; files are read by several threads."""
     with ThreadPoolExecutor(threads, "readwarp reader") as pool:
         for target in targets:
@@ -223,5 +216,5 @@ def _read(
             for window in windows([target], size):
                 low, high = span(window)
                 with cohort.metrics.time("read"):
-                    rows = list(pool.map(lambda f, c=window.contig, a=low, b=high: f.rows(c, a, b), cohort.files))
-                yield window, rows
+                    lines = list(pool.map(lambda f, c=window.contig, a=low, b=high: f.lines(c, a, b), cohort.files))
+                yield window, lines
