@@ -70,6 +70,7 @@ def aligned_reads(reads: list[Read], start: int = 0, stop: int = 1 << 20) -> Ali
         bases=codes("".join(r.bases for r in reads)),
         qualities=np.array([q for r in reads for q in r.qualities], np.uint8),
         read_offsets=offsets(len(r.bases) for r in reads),
+        unassigned=np.empty(0, np.int64),
     )
 
 

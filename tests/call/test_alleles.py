@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from readwarp.call.evidence import NOTHING
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.sites.cpu import sites_of
 from readwarp.device.backend import Backend
+from readwarp.ragged import replace
 
 REFERENCE = codes("ACGTACGTTTTTACGATCGATCGGCTAACGAT" * 4)
 SNV_A, SNV_B = (30, 1, b"\x03"), (36, 1, b"\x02")

@@ -13,8 +13,9 @@ from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites.cpu import find_sites
-from readwarp.call.sites.select import selected, within
+from readwarp.call.sites.select import within
 from readwarp.config import CallParameters
+from readwarp.ragged import take
 
 P = CallParameters(min_base_quality=0, min_alternate_count=1, min_alternate_fraction=0.0, min_indel_fraction=0.0)
 
@@ -28,7 +29,7 @@ def prepared(reads: list[Read], reference: str, parameters: CallParameters = P):
 
 def indels_of(reads: list[Read], reference: str, parameters: CallParameters = P):
     aligned, pileup, sites = prepared(reads, reference, parameters)
-    sites = selected(sites, np.flatnonzero(sites.is_indel))
+    sites = take(sites, "sites", sites.is_indel)
     return sites, weigh_indels(aligned, pileup, sites, codes(reference), 0, 1000)
 
 
@@ -83,8 +84,8 @@ def test_selected_sites_keep_their_alleles():
     reads = [Read(0, "2M1D3M1I2M", "ACTACGTA", (30,) * 8)] * 3 + [Read(0, "8M", "CCGTACTA", (30,) * 8)] * 3
     _, _, sites = prepared(reads, "ACGTACTA")
     rows = np.flatnonzero(within(sites, 1, 8))
-    assert spelled(selected(sites, rows)) == [spelled(sites)[r] for r in rows]
-    assert selected(sites, rows).source.size == selected(sites, rows).deleted.size
+    assert spelled(take(sites, "sites", rows)) == [spelled(sites)[r] for r in rows]
+    assert take(sites, "sites", rows).source.size == take(sites, "sites", rows).deleted.size
 
 
 # substitutions
@@ -97,7 +98,7 @@ def test_substitutions_equal_plain_python(data):
     reads = data.draw(reads_of(30))
     least = data.draw(st.integers(0, 20))
     aligned, _, sites = prepared(reads, reference)
-    sites = selected(sites, np.flatnonzero(~sites.is_indel))
+    sites = take(sites, "sites", ~sites.is_indel)
     found = weigh_substitutions(aligned, aligned.qualities, sites, least, 1000)
     for s, (begin, _, alleles) in enumerate(spelled(sites)):
         rows = []

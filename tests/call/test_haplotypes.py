@@ -1,6 +1,5 @@
 """Haplotypes of regions: the true ones are found, and variants spell each of them exactly."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +12,7 @@ from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
 from readwarp.call.haplotypes import MAX_HAPLOTYPES
 from readwarp.call.haplotypes.cpu import build_haplotypes
 from readwarp.call.pileup import MAX_INDEL
+from readwarp.ragged import replace
 
 Variant = tuple[int, int, str]  # begin, deleted, inserted
 START = 1000  # where the reference of the tests begins in its contig

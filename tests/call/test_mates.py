@@ -1,7 +1,6 @@
 """Overlapping mates against a plain-Python oracle."""
 
 import time
-from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
@@ -10,6 +9,7 @@ from making import Read, aligned_reads, reads_of
 
 from readwarp.call.mates import DEFAULT_QUALITY
 from readwarp.call.mates.cpu import merge_mates
+from readwarp.ragged import replace
 
 LENGTH = 40
 

@@ -3,7 +3,6 @@
 import itertools
 import random
 import time
-from dataclasses import replace
 
 import pysam
 import pytest
@@ -14,6 +13,7 @@ from making import REFERENCE, Read, random_sequence, reads_of, segment, tiled, w
 from readwarp.call.pipeline import call_variants
 from readwarp.config import CallParameters, Resources
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace
 
 LENGTH = 3000
 SEQUENCE = random_sequence(LENGTH, seed=21)

@@ -1,6 +1,5 @@
 """Regions against plain Python, and what windows and depth must not change."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +17,7 @@ from readwarp.call.regions.clipped import with_clipped
 from readwarp.call.regions.cpu import find_regions
 from readwarp.call.sites.cpu import find_sites
 from readwarp.config import CallParameters
+from readwarp.ragged import replace
 
 LENGTH = 700
 Mark = tuple[int, int, int, bool, int]  # place, first, last, is_wide, deleted

@@ -1,7 +1,5 @@
 """Samples that are called together: what one has is not lost among the reads of the others."""
 
-from dataclasses import replace
-
 import numpy as np
 import pysam
 import pytest
@@ -15,6 +13,7 @@ from readwarp.call.samples import of_sample
 from readwarp.call.sites.cpu import sites_of
 from readwarp.config import CallParameters, Resources
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace
 
 SEQUENCE = random_sequence(2400, seed=21)
 SAMPLES = [f"s{number}" for number in range(10)]

@@ -1,7 +1,7 @@
 """What Numba frees: in the context of its card, wherever the last that held it lets go, and never after `keep`."""
 
 import gc
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Thread
 
 import numpy as np
@@ -12,6 +12,7 @@ from cards import two_cards
 from readwarp.device import freeing
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
+from readwarp.ragged import replace
 
 pytestmark = two_cards
 

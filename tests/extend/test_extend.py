@@ -1,7 +1,6 @@
 """The extend step: scores and alignments of reads in windows, against the recurrence in plain Python."""
 
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,8 @@ from seeding import planned
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "pairwise"))
 from alignment_oracle import best, rescored
+
+from readwarp.ragged import columns_of
 
 SCORINGS = [
     Scoring(),
@@ -49,7 +50,7 @@ def candidates(rows):
 
 
 def contents(value):
-    return [getattr(value, field.name).tobytes() for field in fields(value)]
+    return [array.tobytes() for array in columns_of(value).values()]
 
 
 def score(side, reads, *rest):
@@ -201,12 +202,12 @@ def test_cuda_gives_the_same_bytes(scoring):
     reference, _, reads, windows = simulated(np.random.default_rng(5), 1500, 150)
     bases, chosen = packed(reference), np.array([3, 1, 15, 3, 8, *range(100, 1400)])
     ours, theirs = (score(side, reads, windows, bases, scoring) for side in (cpu, cuda))
-    assert [getattr(ours, f.name).tobytes() for f in fields(ours)] == [
-        getattr(theirs, f.name).tobytes() for f in fields(ours)
+    assert [array.tobytes() for array in columns_of(ours).values()] == [
+        array.tobytes() for array in columns_of(theirs).values()
     ]
     ours, theirs = (trace(side, reads, windows, chosen, bases, scoring) for side in (cpu, cuda))
-    assert [getattr(ours, f.name).tobytes() for f in fields(ours)] == [
-        getattr(theirs, f.name).tobytes() for f in fields(ours)
+    assert [array.tobytes() for array in columns_of(ours).values()] == [
+        array.tobytes() for array in columns_of(theirs).values()
     ]
 
 

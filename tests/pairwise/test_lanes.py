@@ -16,7 +16,7 @@ from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
 from readwarp.pairwise import cpu
 from readwarp.pairwise.groups import score_sorted
-from readwarp.pairwise.pairs import Ends, arrays
+from readwarp.pairwise.pairs import Ends
 from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, LOCAL, MATCH, OVERFLOWN, SEMIGLOBAL
 
 MODES = [LOCAL, GLOBAL, SEMIGLOBAL]
@@ -92,7 +92,7 @@ def test_one_by_one_gives_the_same_bytes(monkeypatch, mode, room):
     monkeypatch.setattr(cpu, "ROOM", room)
     ends = cpu.score_pairs(packed(queries, targets), costs, mode)
     found = cpu.trace_pairs(packed(queries, targets), costs, mode, ends)
-    assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)]
+    assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
 
 
 def test_overflow_is_seen_and_done_again_wider():
@@ -103,13 +103,13 @@ def test_overflow_is_seen_and_done_again_wider():
     assert ends.score.tolist() == list(range(245, 262))
     like, narrow = np.empty(lanes("i1"), np.int8), Ends(*(np.zeros(17, np.int32) for _ in range(3)))
     score_sorted(
-        arrays(packed(queries, [target] * 17)),
+        packed(queries, [target] * 17),
         np.arange(17),
         (1, 4, 6, 1, 0),
         cpu.NO_MATRIX,
         LOCAL,
         like,
-        *arrays(narrow),
+        *narrow,
     )
     assert narrow.score.tolist() == [*range(245, 255), *[OVERFLOWN] * 7]
 
@@ -158,14 +158,14 @@ import numpy as np
 from alignment_oracle import packed, random_costs, random_pairs
 from readwarp.device.simd import VECTOR_BYTES
 from readwarp.pairwise import cpu
-from readwarp.pairwise.pairs import arrays
+
 rng = np.random.default_rng(11)
 import hashlib
 digest = hashlib.sha256()
 for mode in range(3):
     pairs, costs = packed(*random_pairs(rng, 100, 50)), random_costs(rng, mode)
     ends = cpu.score_pairs(pairs, costs, mode)
-    for array in (*arrays(ends), *arrays(cpu.trace_pairs(pairs, costs, mode, ends))):
+    for array in (*ends, *arrays(cpu.trace_pairs(pairs, costs, mode, ends))):
         digest.update(array.tobytes())
 print(VECTOR_BYTES, digest.hexdigest())
 """

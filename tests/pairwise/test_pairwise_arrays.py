@@ -10,7 +10,7 @@ from readwarp.device import memory
 from readwarp.device.arrays import is_on_card, on_host
 from readwarp.errors import UsageError
 from readwarp.pairwise import MatrixScoring
-from readwarp.pairwise.pairs import arrays
+from readwarp.ragged import columns_of
 
 QUERIES, TARGETS = ["ACGTNACG", "", "TTACG", "ACGTAC"], ["ACGGTNACGA", "ACG", "TTCG", "ACTTAC"]
 
@@ -21,7 +21,7 @@ def ragged(texts, wrap=np.asarray):
 
 
 def contents(found):
-    return [None if column is None else on_host(column, "x").tolist() for column in arrays(found)]
+    return [None if column is None else on_host(column, "x").tolist() for column in columns_of(found).values()]
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, HostArray])
@@ -56,7 +56,7 @@ def test_ragged_on_a_card(monkeypatch):
 def test_results_on_a_card():
     expected = readwarp.pairwise(QUERIES, TARGETS, traceback=True)
     found = readwarp.pairwise(QUERIES, TARGETS, traceback=True, device="cuda", output="device")
-    assert all(is_on_card(column) for column in arrays(found)) and len(found) == 4
+    assert all(is_on_card(column) for column in columns_of(found).values()) and len(found) == 4
     assert contents(found) == contents(expected)
     assert [found.cigar_string(k) for k in range(4)] == [expected.cigar_string(k) for k in range(4)]
     scores = readwarp.pairwise(ragged(QUERIES, OnCard), "ACGT", device="cuda", output="device")

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter, defaultdict
-from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -16,6 +15,7 @@ from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, SEED_PRESETS, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.errors import WorkspaceFullError
+from readwarp.ragged import columns_of, replace
 from seeding import entries, planned, random_letters, read_batch, reverse_complement, syncmers, write_fasta
 
 RNG = random.Random(5)
@@ -229,6 +229,6 @@ def test_cuda_takes_the_bytes_it_says(indexes):
 
 
 def assert_same(one, other):
-    for field in fields(one):
-        a, b = getattr(one, field.name), getattr(other, field.name)
-        assert a.dtype == b.dtype and np.array_equal(a, b), field.name
+    for field in columns_of(one):
+        a, b = getattr(one, field), getattr(other, field)
+        assert a.dtype == b.dtype and np.array_equal(a, b), field

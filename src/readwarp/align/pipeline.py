@@ -1,7 +1,7 @@
 """The list of steps from reads to alignment records."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from readwarp.device.backend import Backend
 from readwarp.index.bases import unpack
 from readwarp.index.store import Index, Reference
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace
 
 SAMPLE_PAIRS = 256  # of the job that compiles the kernels
 SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))

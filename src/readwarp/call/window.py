@@ -9,7 +9,7 @@ neither on where windows end nor on threads.
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,10 +33,8 @@ from readwarp.call.pileup.scalar import DELETION, INSERTION
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.regions.clipped import with_clipped
 from readwarp.call.regions.cpu import find_regions
-from readwarp.call.regions.select import selected
 from readwarp.call.samples import of_sample
 from readwarp.call.sites.cpu import find_sites
-from readwarp.call.sites.select import selected as selected_sites
 from readwarp.call.sites.select import within
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
@@ -46,6 +44,7 @@ from readwarp.formats.aligned import AlignedReader, ReadFilter, RegionTooDeepErr
 from readwarp.index.bases import unpack
 from readwarp.index.store import Reference
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace, take
 
 MARGIN = 1024  # bases of pileup around a window ...
 CALL_MARGIN = MAX_INDEL + 1  # ... those whose calls may overlap one in the window
@@ -143,9 +142,9 @@ class Caller:
             regions, in_region = find_regions(
                 reads, reads.qualities, sites, bases, first, low, pileup.stop, p.max_region_reads
             )
-            regions = selected(regions, _reach(regions, window))
+            regions = take(regions, "regions", _reach(regions, window))
         near = within(sites, window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
-        single = selected_sites(sites, np.flatnonzero(near & ~in_region))
+        single = take(sites, "sites", near & ~in_region)
         evidence = weigh_substitutions(reads, reads.qualities, single, p.min_base_quality, p.max_depth)
         regional, likelihoods, phase = self._weigh(reads, regions, sites, bases, first, window)
         around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)

@@ -124,7 +124,7 @@ class Stages:
         if self.job.insert_sizes:
             return self.job.insert_sizes
         sizes = self.trained(first)
-        self.models.append(asdict(sizes))
+        self.models.append(sizes._asdict())
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
             logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
@@ -264,7 +264,7 @@ def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
         "reference": [list(index.reference.names), list(index.reference.md5)],
         "parameters": asdict(job.parameters),
         "read groups": list(job.inputs.read_groups),
-        "insert sizes": asdict(job.insert_sizes) if job.insert_sizes else None,
+        "insert sizes": job.insert_sizes._asdict() if job.insert_sizes else None,
     }
 
 

@@ -10,8 +10,7 @@ they are kept as numbers: `BlockJoiner` takes the pieces in order, joins such bl
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from readwarp.batches import Bands
 from readwarp.device.jit import kernel
 from readwarp.formats.encode_kernels import letter_of
 from readwarp.formats.tag_text import put_number
+from readwarp.ragged import replace, take
 
 NON_REF = "<NON_REF>"
 MOST_NUMBER = 21  # bytes of a number and a separator
@@ -97,8 +97,7 @@ class BlockJoiner:
 
 def some(bands: Bands, start: int, stop: int) -> Bands:
     """The blocks [start, stop)."""
-    columns: dict[str, Any] = {f.name: getattr(bands, f.name)[start:stop] for f in fields(bands) if f.name != "contig"}
-    return replace(bands, **columns)
+    return take(bands, "blocks", slice(start, stop))
 
 
 def touch(one: Bands, other: Bands) -> bool:

@@ -1,0 +1,209 @@
+"""Whether two commits make the same outputs: baseline.py BEFORE [AFTER] [--only TEXT] [--data FOLDER] [--folder FOLDER]
+
+Each commit (AFTER is the working tree, unless it is named) is checked out beside this one and run by this Python on the
+CPU. Alignments, variants, gVCF, joint genotypes, pairs, counts of metrics.json and lines on standard error become
+checksums, kept in --folder by commit. Outputs that differ are listed, and the exit code is 1.
+
+Sets are those of test_data/ and benchmarks/data/, and the folders of --data that have ref.fa or ref.fa.gz and
+reads_1.fq.gz, reads_2.fq.gz (those of prepare.py, with all their reads, are made by it).
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pysam
+
+ROOT = Path(__file__).resolve().parent.parent
+TREE = "working tree"
+OF_THE_RUN = re.compile(r"^##(command|readwarp|fileDate|source|reference)|^@PG")  # who made a file, and how
+OF_TIME = re.compile(r"[\d.,]+ ?(s|/s)\b|0x[0-9a-f]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Reads and their reference; options of align and of call."""
+
+    name: str
+    reference: Path
+    reads: tuple[Path, ...]
+    align: str = ""
+    call: str = ""
+
+
+def sets(more: Path | None) -> Iterator[Set]:
+    """All sets that are there."""
+    odd, data = ROOT / "test_data" / "odd", ROOT / "benchmarks" / "data"
+    yield of_folder(ROOT / "test_data" / "na12878_chr21")
+    yield Set("unaligned BAM", odd / "sarscov2_genome.fa.gz", (odd / "sarscov2_unaligned.bam",), call="--ploidy 1")
+    yield Set("interleaved", odd / "sarscov2_genome.fa.gz", (odd / "sarscov2_interleaved.fastq.gz",), "-p")
+    short = tuple(odd / f"portiera_36bp_{mate}.fastq.gz" for mate in (1, 2))
+    yield Set("36 bases", odd / "portiera_genome.fa.gz", short, "--preset short", "--ploidy 1")
+    yield Set("phiX", odd / "phix.fasta", (odd / "phix.1.fastq", odd / "phix.2.fastq"))
+    yield Set("comments", odd / "phix.fasta", (odd / "phix.tags.fastq",), "-C --eqx -Y")
+    yield Set("GenBank", odd / "mitochondrion.gb", (ROOT / "test_data" / "mito" / "HG03478.bam",), call="--ploidy 1")
+    for bad in ("test_corrupted_30reads_R1.fastq.gz", "test_quality_mismatch.fastq", "test_truncated_halfway.fastq"):
+        yield Set(bad, odd / "phix.fasta", (odd / bad,))
+    for folder in (data / "na12878_chr20", data / "sarscov2", *sorted(more.iterdir() if more else ())):
+        if found := of_folder(folder):
+            yield found
+
+
+def of_folder(folder: Path) -> Set | None:
+    references = [folder / name for name in ("ref.fa", "ref.fa.gz") if (folder / name).exists()]
+    reads = tuple(folder / f"reads_{mate}.fq.gz" for mate in (1, 2))
+    return Set(folder.name, references[0], reads) if references and all(path.exists() for path in reads) else None
+
+
+class Program:
+    """readwarp of one commit."""
+
+    def __init__(self, source: Path, scratch: Path, cache: Path) -> None:
+        self.scratch = scratch
+        self.environment = os.environ | {"PYTHONPATH": str(source / "src"), "READWARP_CACHE": str(cache)}
+
+    def __call__(self, command: str, *paths: object, options: str = "") -> tuple[int, bytes, str]:
+        """(exit code, standard output, standard error without times and places)"""
+        given = [command, *map(str, paths), *shlex.split(options), "--no-progress"]
+        done = subprocess.run(
+            [sys.executable, "-m", "readwarp", *given], capture_output=True, env=self.environment, cwd=self.scratch
+        )
+        said = done.stderr.decode().replace(str(self.scratch), "")
+        lines = [line for line in said.splitlines() if "compiling kernels" not in line]
+        return done.returncode, done.stdout, OF_TIME.sub("", "\n".join(lines))
+
+
+def digest(content: bytes | str) -> str:
+    return hashlib.sha256(content if isinstance(content, bytes) else content.encode()).hexdigest()[:16]
+
+
+def text_of(path: Path) -> str:
+    """Lines of SAM, BAM or VCF but those that say how the file was made."""
+    if not path.exists():
+        return "none"
+    if path.suffix == ".bam":
+        text = pysam.samtools.view("-h", str(path))
+    else:
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+    return "\n".join(line for line in text.splitlines() if not OF_THE_RUN.match(line))
+
+
+def outputs_of(some: Set, program: Program, folder: Path) -> dict[str, str]:
+    """Checksum of each output of the set."""
+    folder.mkdir()
+    reference = folder / some.reference.name
+    reference.symlink_to(some.reference)
+    made: dict[str, str] = {}
+
+    def keep(name: str, said: tuple[int, bytes, str], *files: Path) -> None:
+        made[f"{some.name}: {name}"] = digest("\n".join((str(said[0]), said[2], *map(text_of, files))))
+
+    sam, bam, part = folder / "all.sam", folder / "all.bam", folder / "part.bam"
+    counts = folder / "align.json"
+    group = "-R '@RG\\tID:{0}\\tSM:{0}'"
+    options = f"{some.align} --no-pg"
+    keep("align", program("align", reference, *some.reads, options=f"{options} -o {sam} --metrics {counts}"), sam)
+    if not sam.exists():
+        return made
+    made[f"{some.name}: align, counts"] = digest(json.dumps(json.loads(counts.read_text())["counts"], sort_keys=True))
+    ordered = f"{options} --sort coordinate --write-index"
+    for out, more in ((bam, f"{group.format('one')} --mark-duplicates"), (part, f"{group.format('two')} --part 1/2")):
+        keep(out.stem, program("align", reference, *some.reads, options=f"{ordered} {more} -o {out}"), out)
+    gvcfs = [folder / f"{name}.g.vcf" for name in ("one", "two")]
+    vcf, joint, counts = folder / "all.vcf", folder / "joint.vcf", folder / "call.json"
+    keep("call", program("call", reference, bam, options=f"{some.call} -o {vcf} --metrics {counts}"), vcf)
+    made[f"{some.name}: call, counts"] = digest(json.dumps(json.loads(counts.read_text())["counts"], sort_keys=True))
+    for source, gvcf in zip((bam, part), gvcfs, strict=True):
+        keep(gvcf.name, program("call", reference, source, options=f"{some.call} --gvcf -o {gvcf}"), gvcf)
+    keep("genotype", program("genotype", reference, *gvcfs, options=f"-o {joint}"), joint)
+    results = folder / "results"
+    keep("run", program("run", reference, *some.reads, options=f"{options} --no-report -o {results}"))
+    for path in sorted(results.glob("*.bam")) + sorted(results.glob("*.vcf.gz")):
+        made[f"{some.name}: run, {path.suffix}"] = digest(text_of(path))
+    return made
+
+
+def pairs(program: Program, folder: Path) -> dict[str, str]:
+    """Of `readwarp pairwise`, in each mode."""
+    folder.mkdir()
+    bases, made = pysam.FastaFile(str(ROOT / "test_data" / "na12878_chr21" / "ref.fa")).fetch("chr21part"), {}
+    queries, targets = folder / "queries.fa", folder / "targets.fa"
+    starts = range(1000, 190_000, 1500)
+    queries.write_text("".join(f">q{k}\n{bases[k : k + 100]}{bases[k + 107 : k + 230]}\n" for k in starts))
+    targets.write_text("".join(f">t{k}\n{bases[k - 30 : k + 150]}AC{bases[k + 151 : k + 260]}\n" for k in starts))
+    for mode in ("local", "global", "semiglobal"):
+        code, out, said = program("pairwise", queries, targets, options=f"--mode {mode}")
+        made[f"pairwise: {mode}"] = digest(f"{code}\n{said}\n".encode() + out)
+    return made
+
+
+def outputs(source: Path, only: str, more: Path | None, cache: Path) -> dict[str, str]:
+    """Checksums of all outputs of the sources in a folder."""
+    found: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
+        program = Program(source, Path(scratch), cache)
+        chosen = [some for some in sets(more) if only in some.name]
+        works = [pool.submit(outputs_of, some, program, Path(scratch) / some.name) for some in chosen]
+        if only in "pairwise":
+            works.append(pool.submit(pairs, program, Path(scratch) / "pairwise"))
+        for work in works:
+            found |= work.result()
+    return found
+
+
+def of_commit(commit: str, folder: Path, only: str, more: Path | None) -> dict[str, str]:
+    """Of the working tree, or of a commit, whose checksums are kept."""
+    cache = folder / "cache"
+    if commit == TREE:
+        return outputs(ROOT, only, more, cache)
+    name = git("rev-parse", "--short=12", commit)
+    script = digest(Path(__file__).read_bytes())
+    kept = folder / f"{name}-{script}{f'-{only}' if only else ''}{f'-{more.name}' if more else ''}.json"
+    if not kept.exists():
+        with tempfile.TemporaryDirectory() as scratch:
+            tree = Path(scratch) / name
+            git("worktree", "add", "--detach", str(tree), commit)
+            try:
+                kept.write_text(json.dumps(outputs(tree, only, more, cache), indent=1))
+            finally:
+                git("worktree", "remove", "--force", str(tree))
+    return json.loads(kept.read_text())
+
+
+def git(*arguments: str) -> str:
+    command = ["git", "-C", str(ROOT), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before")
+    parser.add_argument("after", nargs="?", default=TREE)
+    parser.add_argument("--only", default="", help="sets whose name has this in it")
+    parser.add_argument("--data", type=Path, help="a folder with more sets")
+    parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "readwarp-baseline")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    given = options.folder, options.only, options.data
+    before, after = (of_commit(commit, *given) for commit in (options.before, options.after))
+    unlike = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    for name in unlike:
+        print(f"{name}: {before.get(name, 'none')} before, {after.get(name, 'none')} after")
+    print(f"{len(before)} outputs of {options.before}, {len(unlike)} of {options.after} differ")
+    sys.exit(bool(unlike))
+
+
+if __name__ == "__main__":
+    main()
