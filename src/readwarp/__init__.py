@@ -5,6 +5,8 @@ The public names are imported on first use, so that `import readwarp` and `readw
 
 from typing import TYPE_CHECKING, Any
 
+from readwarp.version import __version__
+
 if TYPE_CHECKING:  # what checkers and editors are to see
     from readwarp.align.aligner import Aligner
     from readwarp.call.caller import Caller
@@ -14,7 +16,6 @@ if TYPE_CHECKING:  # what checkers and editors are to see
     from readwarp.pairwise import pairwise
     from readwarp.ragged import Ragged
 
-__version__ = "0.1.0"
 
 _PUBLIC = {
     "Index": "readwarp.index",

@@ -4,8 +4,8 @@ import random
 
 import numpy as np
 import pytest
-from align_oracle import READ, cut_pair, operations, random_bases, retold, reverse_complement
 
+from helpers.align_oracle import READ, cut_pair, operations, random_bases, retold, reverse_complement
 from readwarp.align import Aligner, pipeline
 from readwarp.align.aligner import _batch, _interleaved, _records
 from readwarp.align.pair import given

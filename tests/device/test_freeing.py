@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba.cuda.cudadrv.driver import driver
 
-from cards import two_cards
+from helpers.cards import two_cards
 from readwarp.device import freeing
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from alignment_oracle import packed, random_costs, random_pairs
 
+from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.pairwise import cpu, cuda, pairwise
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, UNREACHED
 

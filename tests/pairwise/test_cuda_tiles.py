@@ -4,8 +4,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from alignment_oracle import packed, random_pairs, related
 
+from helpers.alignment_oracle import packed, random_pairs, related
 from readwarp.device import lanes
 from readwarp.device.jit import cuda as card
 from readwarp.device.memory import Workspace, current

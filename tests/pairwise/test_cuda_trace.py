@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from alignment_oracle import packed, random_costs, random_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.device import memory
 from readwarp.pairwise import cpu, cuda, trace_plan
 from readwarp.pairwise.pairs import Pairs

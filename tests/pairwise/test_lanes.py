@@ -1,17 +1,16 @@
 """Scores and traces on CPU lanes against the recurrence in plain Python."""
 
 import itertools
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from alignment_oracle import best, packed, random_costs, random_pairs, rescored
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.alignment_oracle import best, packed, random_costs, random_pairs, rescored
+from helpers.processes import environment_with_tests
 from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
 from readwarp.pairwise import cpu
@@ -152,10 +151,8 @@ def test_a_gap_at_the_end_gains_no_bonus():
 
 
 WIDTHS = """
-import sys
-sys.path.insert(0, sys.argv[1])
 import numpy as np
-from alignment_oracle import packed, random_costs, random_pairs
+from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.device.simd import VECTOR_BYTES
 from readwarp.pairwise import cpu
 
@@ -165,7 +162,7 @@ digest = hashlib.sha256()
 for mode in range(3):
     pairs, costs = packed(*random_pairs(rng, 100, 50)), random_costs(rng, mode)
     ends = cpu.score_pairs(pairs, costs, mode)
-    for array in (*ends, *arrays(cpu.trace_pairs(pairs, costs, mode, ends))):
+    for array in (*ends, *cpu.trace_pairs(pairs, costs, mode, ends)):
         digest.update(array.tobytes())
 print(VECTOR_BYTES, digest.hexdigest())
 """
@@ -175,8 +172,8 @@ print(VECTOR_BYTES, digest.hexdigest())
 def test_the_width_of_vectors_does_not_matter(tmp_path):
     found = []
     for width in ("16", "32", "64"):
-        environment = os.environ | {"READWARP_VECTOR_BYTES": width, "READWARP_CACHE": str(tmp_path / width)}
-        command = [sys.executable, "-c", WIDTHS, str(Path(__file__).parent)]
+        environment = environment_with_tests(READWARP_VECTOR_BYTES=width, READWARP_CACHE=str(tmp_path / width))
+        command = [sys.executable, "-c", WIDTHS]
         found.append(
             subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
         )

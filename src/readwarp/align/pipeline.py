@@ -9,8 +9,9 @@ from readwarp.align import pair, records
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
+from readwarp.index import Index
 from readwarp.index.bases import unpack
-from readwarp.index.store import Index, Reference
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from readwarp.batches import AlignedReads, Likelihoods, Pileup, Sites
-from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
+from readwarp.call.evidence.substitutions import weigh_indels, weigh_substitutions
 from readwarp.call.forced import missing
-from readwarp.call.sites.cpu import forced_sites
+from readwarp.call.sites.find import forced_sites
 from readwarp.call.spelling import Allele
 from readwarp.config import CallParameters
 from readwarp.ragged import take

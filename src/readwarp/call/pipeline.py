@@ -25,11 +25,11 @@ from readwarp.device.backend import Backend, choose
 from readwarp.device.machine import free_memory
 from readwarp.device.workspaces import Workspaces
 from readwarp.errors import UsageError
-from readwarp.formats.aligned import AlignedReader, ReadFilter
-from readwarp.formats.gvcf import NON_REF, BlockJoiner, Piece, header_lines, piece_of
-from readwarp.formats.vcf import GENOTYPE_FIELDS, Field, VariantWriter, header_text, rows_of
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
+from readwarp.formats.variants.gvcf import NON_REF, BlockJoiner, Piece, header_lines, piece_of
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, header_text, rows_of
 from readwarp.index.build import read_reference
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.plan import readable, shared_out, workers_of
 from readwarp.stream.runner import ordered

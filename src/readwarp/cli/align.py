@@ -94,8 +94,8 @@ def parameters(options: argparse.Namespace) -> AlignParameters:
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.align_job import align
     from readwarp.cli.reporting import Reporter
-    from readwarp.formats.lock import locked
-    from readwarp.formats.output import format_of
+    from readwarp.formats.alignments.output import format_of
+    from readwarp.formats.common.lock import locked
 
     shared.check_output(options.output, options.force, [options.reference, *options.reads])
     if options.write_index and options.sort != "coordinate":
@@ -113,7 +113,7 @@ def job_of(options: argparse.Namespace) -> "AlignJob":
     from readwarp.align.pair import given
     from readwarp.cli.align_job import AlignJob
     from readwarp.cli.inputs import open_inputs
-    from readwarp.formats.output import format_of
+    from readwarp.formats.alignments.output import format_of
     from readwarp.stream.parts import WHOLE, part_of
 
     part = getattr(options, "part", None)

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from readwarp import __version__
 from readwarp.align import pipeline
 from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
 from readwarp.cli import flagstat
@@ -20,11 +19,12 @@ from readwarp.cli.precompile import helped
 from readwarp.cli.reporting import Progress, Reporter, consumed
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
-from readwarp.formats.header import header_text, part_line, program_lines
-from readwarp.formats.output import AlignmentWriter, format_of
-from readwarp.formats.reads import RawBatch, open_reads, parse
-from readwarp.formats.sam import Encoded, Encoder
-from readwarp.formats.segments import ResumableWriter, Segments
+from readwarp.formats.alignments.header import header_text, part_line, program_lines
+from readwarp.formats.alignments.output import AlignmentWriter, format_of
+from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.segments import ResumableWriter, Segments
+from readwarp.formats.reads.raw import RawBatch
+from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.stream.halving import Halving
@@ -32,6 +32,7 @@ from readwarp.stream.parts import BLOCK, WHOLE, Part, chosen
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import with_models
 from readwarp.stream.worth import ALIGN
+from readwarp.version import __version__
 
 logger = logging.getLogger("readwarp")
 NOT_IN_FULL = {  # counter -> warning

@@ -37,7 +37,7 @@ def is_aligned(bam: Path, job: "AlignJob", index: "Index", metrics: "Metrics") -
 
 def set_aligned(bam: Path, job: "AlignJob", index: "Index", metrics: "Metrics") -> None:
     from readwarp.cli.align_job import facts_of
-    from readwarp.formats.segments import write_whole
+    from readwarp.formats.alignments.segments import write_whole
 
     facts = {name: metrics.facts[name] for name in FACTS if name in metrics.facts}
     content = {"bytes": bam.stat().st_size, "job": facts_of(job, index), "counts": metrics.counts, "facts": facts}

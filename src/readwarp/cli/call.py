@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.reporting import Reporter
-    from readwarp.formats.lock import locked
-    from readwarp.formats.vcf import kind_of
+    from readwarp.formats.common.lock import locked
+    from readwarp.formats.variants.vcf import kind_of
 
     inputs = [options.reference, options.alignments, *shared.extra_inputs(options)]
     shared.check_output(options.output, options.force, inputs)

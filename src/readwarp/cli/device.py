@@ -14,7 +14,7 @@ from readwarp.stream.worth import CALL, Work, least_bases
 
 if TYPE_CHECKING:
     from readwarp.call.targets import Target
-    from readwarp.index.store import Reference
+    from readwarp.index.reference import Reference
 
 logger = logging.getLogger("readwarp")
 BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with their names

@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.reporting import Reporter
     from readwarp.config import JointParameters, Resources
-    from readwarp.formats.lock import locked
-    from readwarp.formats.vcf import kind_of
+    from readwarp.formats.common.lock import locked
+    from readwarp.formats.variants.vcf import kind_of
 
     inputs = inputs_of(options)
     others = [options.reference, *([options.targets] if options.targets else [])]

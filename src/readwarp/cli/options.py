@@ -12,7 +12,7 @@ from readwarp.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from readwarp.call.targets import Target
-    from readwarp.index.store import Reference
+    from readwarp.index.reference import Reference
 
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 

@@ -147,9 +147,9 @@ def alignments_of(genome: TinyGenome) -> Alignments:
 
 def compile_formats(folder: Path) -> None:
     """Read FASTQ, encode BAM, sort, mark duplicates, index."""
-    from readwarp.formats.header import header_text
-    from readwarp.formats.output import AlignmentWriter
-    from readwarp.formats.sam import Encoder
+    from readwarp.formats.alignments.header import header_text
+    from readwarp.formats.alignments.output import AlignmentWriter
+    from readwarp.formats.alignments.sam import Encoder
 
     genome = TinyGenome.make()
     reads, rows = read_reads(genome, folder), alignments_of(genome)
@@ -161,14 +161,15 @@ def compile_formats(folder: Path) -> None:
 
 def compile_text(folder: Path) -> None:
     """Read FASTQ, encode SAM."""
-    from readwarp.formats.sam import Encoder
+    from readwarp.formats.alignments.sam import Encoder
 
     genome = TinyGenome.make()
     Encoder(("tiny",), ("tiny",), text=True).encode(read_reads(genome, folder), alignments_of(genome))
 
 
 def read_reads(genome: TinyGenome, folder: Path) -> ReadBatch:
-    from readwarp.formats.reads import ReadInput, open_reads, parse
+    from readwarp.formats.reads.raw import ReadInput
+    from readwarp.formats.reads.stream import open_reads, parse
 
     given = ReadInput(write_reads(genome, folder), read_group=0)
     return parse(next(iter(open_reads([given], 1 << 20))))

@@ -12,10 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from readwarp import __version__
 from readwarp.cli.options import check_output
 from readwarp.errors import UsageError
 from readwarp.metrics import Metrics
+from readwarp.version import __version__
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
 logger = logging.getLogger("readwarp")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from readwarp.call.targets import Target
     from readwarp.cli.align_job import AlignJob
     from readwarp.cli.reporting import Reporter
-    from readwarp.index.store import Reference
+    from readwarp.index.reference import Reference
     from readwarp.report.inputs import Sample
     from readwarp.report.statistics import Statistics
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     from readwarp.cli.aligned import is_aligned, note_of, set_aligned
     from readwarp.cli.reporting import Reporter
     from readwarp.cli.summary import show
-    from readwarp.formats.lock import locked
+    from readwarp.formats.common.lock import locked
     from readwarp.report.inputs import Sample
     from readwarp.report.statistics import texts_of
 
@@ -160,7 +160,7 @@ def check_calling_files(options: argparse.Namespace, reference: "Reference") -> 
 
 def sample_of(job: "AlignJob") -> str:
     """The one sample that all read groups belong to."""
-    from readwarp.formats.header import field
+    from readwarp.formats.alignments.header import field
 
     samples = sorted({field(line, "SM") or field(line, "ID") or "sample" for line in job.inputs.read_groups})
     if len(samples) > 1:

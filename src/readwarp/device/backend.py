@@ -2,7 +2,6 @@
 
 `backend.step("readwarp.align.seed")` is that step's module for this side (`cpu` or `cuda`: same names, same argument
 order); `to_device` and `to_host` move the arrays of one of the types in `batches`, and are the only things that do.
-A step without a `cuda.py` runs on the host on either side.
 """
 
 import logging
@@ -11,7 +10,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -33,9 +31,8 @@ class Backend:
     devices: tuple[int, ...] = ()
 
     def step(self, package: str) -> ModuleType:
-        """The step's kernels for this side, or its host ones where it has no other."""
-        side = self.name if find_spec(f"{package}.{self.name}") else "cpu"
-        return import_module(f"{package}.{side}")
+        """The step's kernels for this side."""
+        return import_module(f"{package}.{self.name}")
 
     @contextmanager
     def on(self, device: int | None = None) -> Iterator[None]:

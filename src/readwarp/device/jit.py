@@ -18,7 +18,7 @@ OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy",
 kernel_cache.install()
 
 
-@typeof_impl.register(tuple)  # type: ignore[untyped-decorator]
+@typeof_impl.register(tuple)
 def _typeof_tuple(value: tuple[Any, ...], context: Any) -> Any:
     """Of a batch, a read-only array has the type of any other, so that one compilation serves all batches.
 

@@ -14,7 +14,7 @@ from readwarp.call.genotypes.joining import joined, no_calls
 from readwarp.call.inputs import contig_length
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import gather
-from readwarp.call.joint.cpu import BAD_DEPTHS, genotype_sites
+from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
 from readwarp.call.joint.kept import keep_alleles
 from readwarp.call.joint.priors import misfit, thetas
 from readwarp.call.joint.quality import qualities
@@ -26,10 +26,10 @@ from readwarp.call.targets import Target, windows
 from readwarp.config import CallParameters, JointParameters, Resources
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
-from readwarp.formats.genomic import GenomicFile, Rows
-from readwarp.formats.vcf import GENOTYPE_FIELDS, Field, VariantWriter, rows_of
+from readwarp.formats.variants.genomic import GenomicFile, Rows
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, rows_of
 from readwarp.index.build import read_reference
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.runner import ordered
 

@@ -8,7 +8,7 @@ from readwarp.call.genotypes.scalar import indel_prior
 from readwarp.call.joint import STAR
 from readwarp.call.joint.sites import JointSite, Record
 from readwarp.call.sites import MAX_TRACT
-from readwarp.call.sites.cpu import extend_tracts
+from readwarp.call.sites.find import extend_tracts
 from readwarp.call.spelling import Bases
 from readwarp.config import CallParameters
 from readwarp.index.bases import CODES, LETTERS

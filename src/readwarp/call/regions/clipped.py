@@ -15,7 +15,7 @@ from readwarp.call.forced import missing
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.regions import MAX_CLIP, MIN_CLIP, MIN_CLIP_QUALITY, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
 from readwarp.call.regions.clips import BEGINNING, ENDING, find_clip_places, good_clips
-from readwarp.call.sites.cpu import Site, sites_of
+from readwarp.call.sites.find import Site, sites_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
 
