@@ -14,6 +14,8 @@ from helpers.layers import LEVEL, ROOT, SOURCES, imports, module_of, room_of, ro
 LINES, FUNCTION_LINES = 400, 70
 BESIDE = {  # imports between rooms of one layer
     ("formats", "device"),  # bulk codecs are compiled
+    ("formats", "rules"),
+    ("rules", "device"),
     ("config", "errors"),
 }
 

@@ -23,6 +23,7 @@ ROOMS = {
     "stream": "batches in planned memory",
     "device": "Numba, SIMD lanes, CUDA",
     "formats": "files to batches and back",
+    "rules": "bases, CIGARs, hashes",
 }
 
 
@@ -114,21 +115,22 @@ def draw() -> str:
 def draw_rooms(top: float) -> tuple[list[str], float]:
     """Layers as rows, the last one as a bar; -> elements and where they end."""
     edges = reduced(room_imports())
-    rows = ordered(edges)
-    pitch, size = 104.0, (200.0, BOX_HEIGHT)
-    places = {
-        room: (WIDTH / 2 + (i - (len(row) - 1) / 2) * WIDTH / 3.1, top + pitch * level + size[1] / 2)
-        for level, row in enumerate(rows)
-        for i, room in enumerate(row)
-    }
-    whole = WIDTH - 2 * MARGIN
-    widths = {room: whole if len(row) == 1 else size[0] for row in rows for room in row}
-    lines = [import_arrow(edge, edges, places, widths, size[1]) for edge in sorted(edges)]
+    rows, pitch, whole = ordered(edges), 104.0, WIDTH - 2 * MARGIN
+    x = columns(rows)
+    places = {room: (x[room], top + pitch * level + BOX_HEIGHT / 2) for level, row in enumerate(rows) for room in row}
+    widths = {room: whole if len(row) == 1 else min(200, whole / len(row) - 20) for row in rows for room in row}
+    lines = [import_arrow(edge, edges, places, widths) for edge in sorted(edges)]
     for room, place in places.items():
-        lines += box(place, (widths[room], size[1]), room, ROOMS[room])
+        lines += box(place, (widths[room], BOX_HEIGHT), room, ROOMS[room])
     y = top + pitch * len(rows)
-    lines += box((WIDTH / 2, y), (whole, size[1]), ", ".join(sorted(LAYERS[-1])), "for all rooms")
-    return lines, y + size[1] / 2
+    lines += box((WIDTH / 2, y), (whole, BOX_HEIGHT), ", ".join(sorted(LAYERS[-1])), "for all rooms")
+    return lines, y + BOX_HEIGHT / 2
+
+
+def columns(rows: Sequence[tuple[str, ...]]) -> dict[str, float]:
+    """x of each room, its row being centred."""
+    pitch = {len(row): min(WIDTH / 3.1, (WIDTH - 2 * MARGIN) / len(row)) for row in rows}
+    return {room: WIDTH / 2 + (i - (len(row) - 1) / 2) * pitch[len(row)] for row in rows for i, room in enumerate(row)}
 
 
 def room_imports() -> set[Edge]:
@@ -137,7 +139,8 @@ def room_imports() -> set[Edge]:
     for path in SOURCES:
         here = room_of_file(path)
         found |= {(here, there) for module in imports(path) if (there := room_of(module)) and there != here}
-    return {(a, b) for a, b in found if a in ROOMS and b in ROOMS}
+    bar = LAYERS[-1]
+    return {(a, b) for a, b in found if a in LEVEL and b in LEVEL and a not in bar and b not in bar}
 
 
 def reduced(edges: set[Edge]) -> set[Edge]:
@@ -151,21 +154,20 @@ def reduced(edges: set[Edge]) -> set[Edge]:
 
 def ordered(edges: set[Edge]) -> list[tuple[str, ...]]:
     """The rooms of each layer from left to right, so that arrows are short and seldom cross."""
+    drawn = sorted(edges)  # in one order, so that sums are rounded alike
 
     def cost(rows: Sequence[tuple[str, ...]]) -> float:
-        x = {room: i - (len(row) - 1) / 2 for row in rows for i, room in enumerate(row)}
-        bent = sum(abs(x[a] - x[b]) * (10 if abs(LEVEL[a] - LEVEL[b]) != 1 else 1) for a, b in edges)
-        between = [edge for edge in edges if LEVEL[edge[0]] != LEVEL[edge[1]]]
-        return bent + sum((x[a] - x[c]) * (x[b] - x[d]) < 0 for (a, b), (c, d) in combinations(sorted(between), 2))
+        x = columns(rows)
+        bent = sum(abs(x[a] - x[b]) * (10 if abs(LEVEL[a] - LEVEL[b]) != 1 else 1) for a, b in drawn) / WIDTH * 3
+        between = [edge for edge in drawn if LEVEL[edge[0]] != LEVEL[edge[1]]]
+        return bent + sum((x[a] - x[c]) * (x[b] - x[d]) < 0 for (a, b), (c, d) in combinations(between, 2))
 
     return list(min(product(*(permutations(sorted(rooms)) for rooms in LAYERS[:-1])), key=cost))
 
 
-def import_arrow(
-    edge: Edge, edges: Iterable[Edge], places: dict[str, Place], widths: dict[str, float], height: float
-) -> str:
+def import_arrow(edge: Edge, edges: Iterable[Edge], places: dict[str, Place], widths: dict[str, float]) -> str:
     """From the lower side of one room to the upper side of another, or between neighbours of a row."""
-    (a, b), half = edge, height / 2
+    (a, b), half = edge, BOX_HEIGHT / 2
     (x0, y0), (x1, y1) = places[a], places[b]
     if y0 == y1:
         side = 1 if x1 > x0 else -1

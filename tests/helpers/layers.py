@@ -8,12 +8,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "readwarp"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-# cli -> align | call | report -> pairwise | index -> stream | device | formats -> batches, config, errors, metrics ...
+# cli -> align | call | report -> pairwise | index -> stream | device | formats | rules -> batches, config, ...
 LAYERS = [
     {"cli"},
     {"align", "call", "report"},
     {"pairwise", "index"},
-    {"stream", "device", "formats"},
+    {"stream", "device", "formats", "rules"},
     {"batches", "config", "errors", "metrics", "ragged", "version"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

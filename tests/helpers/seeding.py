@@ -9,7 +9,7 @@ import numpy as np
 
 from readwarp.batches import ReadBatch
 from readwarp.config import SeedParameters
-from readwarp.index.bases import CODES
+from readwarp.rules.bases import CODES
 
 ONES = (1 << 64) - 1
 COMPLEMENT, DIGITS = str.maketrans("ACGT", "TGCA"), str.maketrans("ACGT", "0123")

@@ -11,8 +11,8 @@ from readwarp import Index
 from readwarp.config import SEED_PRESETS, SeedParameters
 from readwarp.errors import InputError
 from readwarp.index import build
-from readwarp.index.bases import CODES, unpack
 from readwarp.index.build import bucket_bits_for
+from readwarp.rules.bases import CODES, unpack
 
 RNG = random.Random(3)
 REFERENCES = {

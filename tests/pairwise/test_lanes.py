@@ -16,7 +16,8 @@ from readwarp.errors import UsageError
 from readwarp.pairwise import cpu
 from readwarp.pairwise.groups import score_sorted
 from readwarp.pairwise.pairs import Ends
-from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, LOCAL, MATCH, OVERFLOWN, SEMIGLOBAL
+from readwarp.pairwise.scalar import GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 MODES = [LOCAL, GLOBAL, SEMIGLOBAL]
 DEFAULT = (1, 4, 6, 1, 5)

@@ -10,10 +10,10 @@ from readwarp.batches import Alignments, Candidates, Chains, Extensions, InsertS
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index
-from readwarp.index.bases import unpack
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
+from readwarp.rules.bases import unpack
 
 SAMPLE_PAIRS = 256  # of the job that compiles the kernels
 SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))

@@ -29,8 +29,8 @@ from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.spelling import Allele, Bases, is_indel, spelled
 from readwarp.errors import InputError
-from readwarp.index.bases import CODES
 from readwarp.index.reference import Reference
+from readwarp.rules.bases import CODES
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,6 @@ from readwarp.call.inputs import contig_length
 from readwarp.call.lost import weigh_lost
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.pileup.scalar import DELETION, INSERTION
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.regions.clipped import with_clipped
 from readwarp.call.regions.find import find_regions
@@ -41,10 +40,11 @@ from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
-from readwarp.index.bases import unpack
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
+from readwarp.rules.bases import unpack
+from readwarp.rules.cigar import DELETION, INSERTION
 
 MARGIN = 1024  # bases of pileup around a window ...
 CALL_MARGIN = MAX_INDEL + 1  # ... those whose calls may overlap one in the window

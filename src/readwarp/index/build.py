@@ -20,9 +20,9 @@ from readwarp.config import SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_contigs
-from readwarp.index.bases import CODES, pack, unpack
 from readwarp.index.reference import Reference
 from readwarp.index.syncmers import bucket_of, sketch, sketch_scratch, tag_of
+from readwarp.rules.bases import CODES, pack, unpack
 
 STRETCH = 1 << 21  # bases that one task works on
 PIECE = 1 << 13  # bases sketched at once: its scratch stays in the cache

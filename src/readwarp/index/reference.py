@@ -12,7 +12,7 @@ class Reference:
     names: tuple[str, ...]
     contig_offsets: ndarray  # int64 [contigs + 1]
     md5: tuple[str, ...]  # of each contig, as in @SQ M5
-    packed: ndarray  # uint8, two bases a byte, low nibble first (readwarp.index.bases)
+    packed: ndarray  # uint8, two bases a byte, low nibble first (readwarp.rules.bases)
 
     def __repr__(self) -> str:
         return f"Reference({len(self.names)} contigs, {int(self.contig_offsets[-1])} bases)"

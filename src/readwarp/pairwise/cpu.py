@@ -10,7 +10,8 @@ from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
 from readwarp.pairwise.groups import score_sorted, trace_single, trace_sorted
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces
-from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, LOCAL, OVERFLOWN, longest_gaps
+from readwarp.pairwise.scalar import GLOBAL, LOCAL, OVERFLOWN, longest_gaps
+from readwarp.rules.cigar import DELETION, INSERTION
 
 ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pairs are traced one by one
 RUNS = 5  # column of `traced`

@@ -11,9 +11,9 @@ from readwarp.batches import Candidates, ReadBatch, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device import memory
 from readwarp.device.backend import Backend
-from readwarp.index.bases import pack
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import columns_of
+from readwarp.rules.bases import pack
 
 SCORINGS = [
     Scoring(),

@@ -11,8 +11,8 @@ from readwarp.align.pair.insert_sizes import DEFAULT, InsertEvidence
 from readwarp.batches import Chains, InsertSizes, Origin, ReadBatch, Scores, Segment
 from readwarp.config import AlignParameters, PairParameters
 from readwarp.errors import UsageError
-from readwarp.index.bases import pack
 from readwarp.index.reference import Reference
+from readwarp.rules.bases import pack
 
 SIZES = InsertSizes(mean=300, deviation=30, low=180, high=420, pairs=1000, other_orientations=0)
 LENGTH = 60

@@ -12,8 +12,9 @@ from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.jit import kernel
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Ends, Pairs, Traces
-from readwarp.pairwise.scalar import LOCAL, MATCH
+from readwarp.pairwise.scalar import LOCAL
 from readwarp.ragged import offsets_of, take
+from readwarp.rules.cigar import MATCH
 
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
 

@@ -25,12 +25,12 @@ from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
-from readwarp.index.bases import complement
 from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.pairs import Pairs
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of, take
+from readwarp.rules.bases import complement
 
 SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # of the columns of Scores
 

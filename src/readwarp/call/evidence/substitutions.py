@@ -9,9 +9,9 @@ from readwarp.call.evidence import CLEAR, FLANK, INFORMED, MAX_WEIGHT, NOTHING, 
 from readwarp.call.evidence.pairs import anchors, base_at, find_pairs
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
 from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.pileup.scalar import INSERTION, SOFT_CLIP, is_match
 from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
 from readwarp.device.jit import kernel
+from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match
 
 GAP_COST = 0.5  # log10, of each gap by which a read's own alignment differs besides
 LOG_RANDOM = -math.log10(4.0)

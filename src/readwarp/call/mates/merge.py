@@ -4,8 +4,8 @@ import numpy as np
 
 from readwarp.batches import AlignedReads
 from readwarp.call.mates import DEFAULT_QUALITY
-from readwarp.call.pileup.scalar import INSERTION, SOFT_CLIP, is_match
 from readwarp.device.jit import kernel
+from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match
 
 
 def merge_mates(reads: AlignedReads) -> np.ndarray:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from readwarp.device.jit import kernel
+from readwarp.rules.hashes import hash_of
 
 MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
 INDEX_WINDOW = 14  # bits: an index has an entry for 16 kb
@@ -31,15 +32,6 @@ def signed_at(raw, place):
     """Little-endian int32."""
     value = number_at(raw, place, 4)
     return value - (1 << 32) if value >> 31 else value
-
-
-@kernel
-def hash_bytes(raw, start, stop):
-    """FNV-1a, 64 bits."""
-    value = np.uint64(0xCBF29CE484222325)
-    for i in range(start, stop):
-        value = (value ^ np.uint64(raw[i])) * np.uint64(0x100000001B3)
-    return value
 
 
 @kernel
@@ -82,7 +74,7 @@ def read_group_hash(raw, place, end):
             while i < end and raw[i]:
                 i += 1
             if is_group:
-                return hash_bytes(raw, start, i)
+                return hash_of(raw, start, i)
             i += 1
         elif kind == 66:  # B
             i += 5 + AUX_WIDTHS[raw[i] & 127] * number_at(raw, i + 1, 4)
@@ -213,7 +205,7 @@ def decode(raw, places, cigar_offsets, read_offsets, numbers, name_hash, cigar, 
         numbers[i, 0], numbers[i, 1] = signed_at(raw, place + 8), reference_end(raw, place)
         numbers[i, 2], numbers[i, 3] = number_at(raw, place + 18, 2), raw[place + 13]
         name_stop = cigar_place(raw, place)
-        name_hash[i] = hash_bytes(raw, place + FIXED, name_stop - 1)
+        name_hash[i] = hash_of(raw, place + FIXED, name_stop - 1)
         for j in range(cigar_offsets[i + 1] - cigar_offsets[i]):
             cigar[cigar_offsets[i] + j] = number_at(raw, name_stop + 4 * j, 4)
         first, length = read_offsets[i], read_offsets[i + 1] - read_offsets[i]

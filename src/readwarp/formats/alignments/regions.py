@@ -26,6 +26,7 @@ from readwarp.formats.alignments.spool import LARGEST_RECORD, header_of, is_stre
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 from readwarp.ragged import offsets_of
+from readwarp.rules.hashes import hash_of
 
 CHUNK = 1 << 18  # compressed bytes read at a time
 UNPLACED = b"\xff" * 4  # contig -1
@@ -236,7 +237,7 @@ def _group_table(samples: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, 
 
 def _hash(text: str) -> int:
     raw = np.frombuffer(text.encode(), np.uint8)
-    return int(records.hash_bytes(raw, 0, raw.size))
+    return int(hash_of(raw, 0, raw.size))
 
 
 class _Part(NamedTuple):
