@@ -42,12 +42,6 @@ class SeedParameters:
             raise UsageError("seeds need 0 < s < k <= 31 and t = (k - s) / 2")
 
 
-SEED_PRESETS = {  # by read length; see docs/methods/seed.md
-    "standard": SeedParameters(),  # from 75 bases
-    "short": SeedParameters(k=16, s=14, t=1),  # below; every third k-mer instead of every fifth
-}
-
-
 @dataclass(frozen=True, slots=True)
 class ChainParameters:
     max_gap: int = 100  # most bases by which neighbouring anchors may differ in diagonal
@@ -77,11 +71,25 @@ class RecordParameters:
 
 @dataclass(frozen=True, slots=True)
 class AlignParameters:
-    scoring: Scoring = field(default_factory=Scoring)
     seed: SeedParameters = field(default_factory=SeedParameters)
+    scoring: Scoring = field(default_factory=Scoring)
     chain: ChainParameters = field(default_factory=ChainParameters)
     pair: PairParameters = field(default_factory=PairParameters)
     records: RecordParameters = field(default_factory=RecordParameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Seeds, scores and limits for one kind of reads."""
+
+    reads: str
+    parameters: AlignParameters
+
+
+PRESETS = {  # see docs/methods/seed.md
+    "standard": Preset("reads of 75 bases and more", AlignParameters()),
+    "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # every third k-mer, not fifth
+}
 
 
 @dataclass(frozen=True, slots=True)

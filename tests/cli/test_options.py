@@ -2,12 +2,14 @@
 
 import argparse
 import os
+from dataclasses import replace
 
 import pytest
 
-from readwarp.cli import options
-from readwarp.cli.align import insert_size
+from readwarp.cli import build_parser, options
+from readwarp.cli.align import insert_size, parameters
 from readwarp.cli.inputs import grouped, merged_programs, read_group_lines
+from readwarp.config import PRESETS, AlignParameters, CallParameters, Preset, RecordParameters, Scoring
 from readwarp.errors import InputError, UsageError
 
 
@@ -36,6 +38,35 @@ def test_not_a_size(text):
 @pytest.mark.parametrize(("text", "number"), [("1", 1), ("20M", 20_000_000), ("3k", 3000)])
 def test_count(text, number):
     assert options.count(text) == number
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0.0), ("0.3", 0.3), ("1e2", 100.0)])
+def test_number(text, number):
+    assert options.number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "x", "-0.5", "nan", "inf"])
+def test_not_a_number(text):
+    with pytest.raises(argparse.ArgumentTypeError):
+        options.number(text)
+
+
+@pytest.mark.parametrize("command", ["call", "run", "genotype"])
+def test_limits_of_filters(command):
+    files = {"call": ["ref.fa", "a.bam"], "run": ["ref.fa", "a.fq", "-o", "out"], "genotype": ["ref.fa", "a.g.vcf"]}
+    parsed = build_parser([command]).parse_args([command, *files[command], "--min-quality", "12.5"])
+    given = options.given_fields(parsed, options.FILTER_LIMITS)
+    assert CallParameters(**given) == CallParameters(min_quality=12.5) and len(given) == 8
+
+
+def test_scores_and_limits_are_those_of_the_preset(monkeypatch):
+    own = AlignParameters(scoring=Scoring(mismatch=9, gap_open=9), records=RecordParameters(min_score=17))
+    monkeypatch.setitem(PRESETS, "short", Preset("reads of a test", own))
+    parse = build_parser(["align"]).parse_args
+    given = parameters(parse(["align", "ref.fa", "a.fq", "--preset", "short", "-B", "3", "--eqx"]))
+    assert given == replace(own, scoring=Scoring(mismatch=3, gap_open=9), records=RecordParameters(17, eqx=True))
+    assert parameters(parse(["align", "ref.fa", "a.fq", "--min-score", "20"])).records.min_score == 20
+    assert parameters(parse(["align", "ref.fa", "a.fq"])) == AlignParameters()
 
 
 @pytest.mark.parametrize("text", ["0", "-3", "1.5", "", "x"])

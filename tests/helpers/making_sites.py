@@ -96,8 +96,9 @@ def call_sites(
     samples: int = 1,
     ploidy: int | Sequence[int] = 2,
     phase: Phase | None = None,
+    parameters: CallParameters | None = None,
 ) -> Calls:
     """In a reference of As; `ploidy`: of all sites, or of each."""
     window = Window(0, 0, 99, np.zeros(99, np.uint8), 0)
     copies = np.full((samples, len(sites)), ploidy, np.int8).T.copy()
-    return genotype_sites(sites, likelihoods, window, copies, CallParameters(), phase)
+    return genotype_sites(sites, likelihoods, window, copies, parameters or CallParameters(), phase)

@@ -1,11 +1,12 @@
 """align: reads to alignments."""
 
 import argparse
+from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from readwarp.cli import options as shared
-from readwarp.config import SEED_PRESETS, AlignParameters, RecordParameters
+from readwarp.config import PRESETS, AlignParameters
 from readwarp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
     """--preset -I --min-score -Y --eqx; read by `parameters`."""
-    default = RecordParameters()
+    default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
     group.add_argument(
         "--preset",
-        choices=SEED_PRESETS,
-        help="seeds of the index: short for reads below 75 bases [those of the index that is there, else standard]",
+        choices=PRESETS,
+        help=f"{shared.kinds_of_reads()} [standard, with the seeds of the index that is there]",
     )
     group.add_argument(
         "-I",
@@ -62,7 +63,6 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--min-score",
         type=shared.natural,
-        default=default.min_score,
         metavar="N",
         help=f"lowest score to report [{default.min_score}]",
     )
@@ -87,8 +87,12 @@ def insert_size(text: str) -> tuple[float | int, ...]:
 
 
 def parameters(options: argparse.Namespace) -> AlignParameters:
-    records = RecordParameters(min_score=options.min_score, soft_clip_supplementary=options.soft_clip, eqx=options.eqx)
-    return AlignParameters(scoring=shared.scoring(options), records=records)
+    """Of the preset, with what is given besides."""
+    preset = PRESETS[options.preset or "standard"].parameters
+    records = replace(preset.records, soft_clip_supplementary=options.soft_clip, eqx=options.eqx)
+    if options.min_score is not None:
+        records = replace(records, min_score=options.min_score)
+    return replace(preset, scoring=shared.scoring(options, preset.scoring), records=records)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -123,7 +127,7 @@ def job_of(options: argparse.Namespace) -> "AlignJob":
         output=None if options.output is None else str(options.output),
         parameters=parameters(options),
         resources=shared.resources(options),
-        seeds=SEED_PRESETS[options.preset] if options.preset else None,
+        seeds=PRESETS[options.preset].parameters.seed if options.preset else None,
         sort=options.sort,
         mark_duplicates=options.mark_duplicates,
         write_index=options.write_index,

@@ -45,8 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=8,
         metavar="N",
-        help="most other alleles of a site; the rarest are left out [8]",
+        help="most ALT alleles of a site; the rarest are left out [8]",
     )
+    shared.add_filters(parser)
     resources = parser.add_argument_group("resources (none of them changes the output)")
     resources.add_argument("-t", "--threads", type=shared.count, metavar="N", help="threads [all this process may use]")
     resources.add_argument(
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.reporting import Reporter
-    from readwarp.config import JointParameters, Resources
+    from readwarp.config import CallParameters, JointParameters, Resources
     from readwarp.formats.common.lock import locked
     from readwarp.formats.variants.vcf import kind_of
 
@@ -66,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
     shared.check_output(options.output, options.force, [*inputs, *others])
     shared.check_inputs([*others, *inputs])
     kind_of(None if options.output is None else str(options.output))
+    calling = CallParameters(**shared.given_fields(options, shared.FILTER_LIMITS))
     joint = JointParameters(options.max_alleles, options.ploidy)
     with locked(options.output), Reporter(options) as reporter:
         from readwarp.call.joint.pipeline import genotype_cohort
@@ -78,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
         with reporter.metrics.time("genotype"), reporter.progress("genotyping", "bases") as progress:
             genotype_cohort(
                 *(reference, inputs, options.output, resources, reporter.metrics),
+                calling=calling,
                 joint=joint,
                 regions=shared.targets(options, reference),
                 reference_path=options.reference,

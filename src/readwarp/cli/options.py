@@ -4,16 +4,41 @@ import argparse
 import logging
 import os
 from collections.abc import Iterable
+from dataclasses import replace
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from readwarp.config import CallParameters, Resources, Scoring
+from readwarp.config import PRESETS, CallParameters, Resources, Scoring
 from readwarp.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from readwarp.call.targets import Target
     from readwarp.index.reference import Reference
 
+SCORES = (  # fields of `Scoring`
+    ("-A", "--match", "match", "score of a match"),
+    ("-B", "--mismatch", "mismatch", "penalty of a mismatch"),
+    ("-O", "--gap-open", "gap_open", "penalty of opening a gap"),
+    ("-E", "--gap-extend", "gap_extend", "penalty of each base in a gap"),
+    ("-L", "--clip", "end_bonus", "penalty of clipping a read end"),
+)
+CALLING = (  # fields of `CallParameters`
+    ("ploidy", "copies of each contig"),
+    ("min_base_quality", "bases below it are not used"),
+    ("min_mapping_quality", "reads below it are not used"),
+    ("max_depth", "most reads used at a position"),
+)
+FILTER_LIMITS = (  # likewise; which filter fails a call, and when
+    ("min_quality", "LowQual: QUAL below it"),
+    ("max_strand_bias", "StrandBias: FS of a substitution above it"),
+    ("max_indel_strand_bias", "StrandBias: FS of an insertion or deletion above it"),
+    ("min_end_distance", "ReadEnds: ED below it"),
+    ("min_allele_fraction", "LowFraction: ALT alleles' share of the reads, times the ploidy, below it"),
+    ("min_haploid_fraction", "LowFraction: that share below it where the ploidy is 1"),
+    ("min_alt_mapping_quality", "LowMapping: AMQ below it, and that share low for the genotype"),
+    ("min_expected_fraction", "LowMapping: what is low, as a part of the ALT alleles' share of the genotype"),
+)
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -50,6 +75,22 @@ def natural(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
     return int(text)
+
+
+def number(text: str) -> float:
+    """A number from 0 up."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not (isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
+    return value
+
+
+def kinds_of_reads() -> str:
+    """Which presets there are, for a help text."""
+    return "; ".join(f"{name}: {preset.reads}" for name, preset in PRESETS.items())
 
 
 def add_resources(parser: argparse.ArgumentParser) -> None:
@@ -184,33 +225,20 @@ def add_scoring(parser: argparse.ArgumentParser, short: bool = True) -> None:
     """-A -B -O -E -L as in bwa mem; read by `scoring`."""
     default = Scoring()
     group = parser.add_argument_group("scores (as in bwa mem)")
-    for letter, name, field, text in (
-        ("-A", "--match", "match", "score of a match"),
-        ("-B", "--mismatch", "mismatch", "penalty of a mismatch"),
-        ("-O", "--gap-open", "gap_open", "penalty of opening a gap"),
-        ("-E", "--gap-extend", "gap_extend", "penalty of each base in a gap"),
-        ("-L", "--clip", "end_bonus", "penalty of clipping a read end"),
-    ):
-        value = getattr(default, field)
+    for letter, name, field, text in SCORES:
         names = (letter, name) if short else (name,)
-        group.add_argument(
-            *names, dest=f"scoring_{field}", type=natural, default=value, metavar="N", help=f"{text} [{value}]"
-        )
+        help_text = f"{text} [{getattr(default, field)}]"
+        group.add_argument(*names, dest=f"scoring_{field}", type=natural, metavar="N", help=help_text)
 
 
-def scoring(options: argparse.Namespace) -> Scoring:
-    return Scoring(
-        options.scoring_match,
-        options.scoring_mismatch,
-        options.scoring_gap_open,
-        options.scoring_gap_extend,
-        options.scoring_end_bonus,
-    )
+def scoring(options: argparse.Namespace, default: Scoring) -> Scoring:
+    """Those that are given, `default` for the others."""
+    given = {field: getattr(options, f"scoring_{field}") for _, _, field, _ in SCORES}
+    return replace(default, **{field: value for field, value in given.items() if value is not None})
 
 
 def add_calling(parser: argparse.ArgumentParser) -> None:
-    """-r -L --ploidy --gvcf --alleles and qualities; read by `calling`, `targets` and `extras`."""
-    default = CallParameters()
+    """-r -L --ploidy --gvcf --alleles, qualities, and limits of filters; read by `calling`, `targets` and `extras`."""
     group = parser.add_argument_group("calling")
     group.add_argument(
         "-r",
@@ -223,16 +251,30 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-L", "--targets", type=Path, metavar="BED", help="call in the intervals of a BED file")
     group.add_argument("--gvcf", action="store_true", help="also say how sure the reference is, in blocks (one sample)")
     group.add_argument("--alleles", type=Path, metavar="VCF", help="genotype the alleles of this file in any case")
-    for name, value, text in (
-        ("ploidy", default.ploidy, "copies of each contig"),
-        ("min-base-quality", default.min_base_quality, "bases below it are not used"),
-        ("min-mapping-quality", default.min_mapping_quality, "reads below it are not used"),
-        ("max-depth", default.max_depth, "most reads used at a position"),
-    ):
-        group.add_argument(f"--{name}", type=natural, default=value, metavar="N", help=f"{text} [{value}]")
+    _add_fields(group, CALLING)
     group.add_argument(
         "--ploidy-bed", type=Path, metavar="BED", help="intervals with a ploidy of their own, in the fourth column"
     )
+    add_filters(parser)
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Limits of filters; read by `given_fields`."""
+    _add_fields(parser.add_argument_group("filters (a call that fails one is written with its name)"), FILTER_LIMITS)
+
+
+def _add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]) -> None:
+    """An option for each field of `CallParameters`."""
+    default = CallParameters()
+    for field, text in rows:
+        value = getattr(default, field)
+        kind, help_text = natural if isinstance(value, int) else number, f"{text} [{value:g}]"
+        group.add_argument(f"--{field.replace('_', '-')}", type=kind, default=value, metavar="N", help=help_text)
+
+
+def given_fields(options: argparse.Namespace, rows: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """The values of these fields of `CallParameters`."""
+    return {field: getattr(options, field) for field, _ in rows}
 
 
 class Extras(TypedDict):
@@ -257,12 +299,7 @@ def calling(options: argparse.Namespace) -> CallParameters:
     if options.gvcf and options.alleles:
         raise UsageError("--gvcf and --alleles do not go together: a block of reference says nothing of given alleles")
     check_inputs(extra_inputs(options))
-    return CallParameters(
-        ploidy=options.ploidy,
-        min_base_quality=options.min_base_quality,
-        min_mapping_quality=options.min_mapping_quality,
-        max_depth=options.max_depth,
-    )
+    return CallParameters(**given_fields(options, (*CALLING, *FILTER_LIMITS)))
 
 
 def targets(options: argparse.Namespace, reference: "Reference") -> "list[Target] | None":

@@ -196,14 +196,13 @@ def test_spelling(begin, alleles, position, spelled):
 # filters
 
 
-def filters_of(bases: str, mapping_quality: int, **columns) -> tuple[str, ...]:
+def filters_of(bases: str, mapping_quality: int, limits: dict | None = None, **columns) -> tuple[str, ...]:
     said = from_bases([bases], ["AG"])
     n = len(bases)
     table = said.values.reshape(1, n, 2).tolist()
     given = {"mapping_quality": [mapping_quality] * n, **columns}
-    return call_sites(
-        substitutions((3, "AG")), made_likelihoods(table, [["AG".find(b) for b in bases]], **given)
-    ).filters[0]
+    likelihoods = made_likelihoods(table, [["AG".find(b) for b in bases]], **given)
+    return call_sites(substitutions((3, "AG")), likelihoods, parameters=CallParameters(**limits or {})).filters[0]
 
 
 @pytest.mark.parametrize(
@@ -226,3 +225,24 @@ def test_filters_of_strands_and_ends():
     assert filters_of(bases, 60, strand=[0] * 30 + [1] * 30) == ("StrandBias",)
     assert filters_of(bases, 60, end_distance=[40] * 30 + [4] * 30) == ("ReadEnds",)
     assert filters_of(bases, 60) == ()
+
+
+@pytest.mark.parametrize(
+    ("limits", "failed"),
+    [
+        ({}, ()),
+        ({"min_quality": 500}, ("LowQual",)),
+        ({"max_strand_bias": 2}, ("StrandBias",)),
+        ({"max_indel_strand_bias": 2}, ()),  # of indels alone
+        ({"min_end_distance": 60}, ("ReadEnds",)),
+        ({"min_allele_fraction": 0.9}, ("LowFraction",)),
+        ({"min_haploid_fraction": 1}, ()),  # of a ploidy of 1 alone
+        ({"min_alt_mapping_quality": 61}, ()),
+        ({"min_alt_mapping_quality": 61, "min_expected_fraction": 0.9}, ("LowMapping",)),
+        ({"min_quality": 500, "min_end_distance": 60}, ("LowQual", "ReadEnds")),
+    ],
+)
+def test_limits_of_filters(limits, failed):
+    """20 reads of A and 14 of G; the strands are a little apart."""
+    strand = [0, 1] * 10 + [0] * 11 + [1] * 3
+    assert filters_of("A" * 20 + "G" * 14, 60, limits, strand=strand) == failed
