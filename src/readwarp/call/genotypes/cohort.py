@@ -15,8 +15,8 @@ class Reports(NamedTuple):
     """What is said about one record. A line is what one file has at the site."""
 
     lines: Sequence[dict[str, str]]  # INFO
-    reads: Sequence[float]  # of each line ...
-    alt_reads: Sequence[float]  # ... and those among them that show ALT alleles
+    reads: Sequence[int]  # of each line ...
+    alt_reads: Sequence[int]  # ... and those among them that show ALT alleles
     strands: Sequence[int] | None  # sums of SB; None where a line has none
     quality: float  # QUAL of the record
     depth: int  # DP of all its samples ...
@@ -78,7 +78,7 @@ def _known(values: Values) -> list[tuple[float, float]]:
     return [(value, weight) for value, weight in values if value == value and weight > 0]
 
 
-def _values(lines: Sequence[dict[str, str]], name: str, weights: Sequence[float]) -> Values:
+def _values(lines: Sequence[dict[str, str]], name: str, weights: Sequence[int]) -> Values:
     return [(_number(line[name]), weight) for line, weight in zip(lines, weights, strict=True) if name in line]
 
 
