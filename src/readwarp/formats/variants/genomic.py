@@ -30,7 +30,7 @@ CHUNK = 1 << 17  # bytes of text read at a time
 BCF_LINES = 1 << 10  # records read at a time
 LETTERS_OF_NON_REF = np.frombuffer(NON_REF.encode(), np.uint8)
 BAD = {
-    kernels.BAD_LINE: "not a line of as many columns as the header has, with a position and alleles",
+    kernels.BAD_LINE: "the line has no position or alleles, or not as many columns as the header",
     kernels.NO_NON_REF: "its last ALT is not <NON_REF> (or <*>): not a genomic VCF",
     kernels.UNSORTED: "lines are not sorted by position",
     kernels.NO_LIKELIHOODS: "its FORMAT has no PL",
@@ -44,7 +44,7 @@ class GenomicFile:
     def __init__(self, path: Path, contigs: Sequence[str], lengths: Sequence[int], with_index: bool):
         """`contigs`, `lengths`: the reference's. `with_index`: regions will be asked for, so there must be an index.
 
-        Raises InputError for what is no VCF, whose contigs are not the reference's, or which names no sample.
+        Raises InputError for a file that is not VCF, that has other contigs, or that names no sample.
         """
         self.path, self._contigs = path, contigs
         self._numbers = {name: i for i, name in enumerate(contigs)}
