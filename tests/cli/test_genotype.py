@@ -79,7 +79,7 @@ def refusals():
         lambda t: t.replace("\tGT:GQ", " GT:GQ"),
         "record one:51: the line has no position or alleles, or not as many columns",
     )
-    yield "position", lambda t: t.replace("one\t51", "one\tx"), "record one:x: not a line"
+    yield "position", lambda t: t.replace("one\t51", "one\tx"), "record one:x: the line has no position"
     yield "order", lambda t: t.replace("one\t51", "one\t151"), "record one:52: lines are not sorted by position"
     yield (
         "REF",
