@@ -109,8 +109,11 @@ def summarise(sites, likelihoods, is_kept, out, columns):
                 alt_reads, alt_squares = alt_reads + 1, alt_squares + square
                 distances += end_distance[pair]
         for s in range(samples):
+            has_alt = False
+            for copy in range(out.ploidy[row, s]):
+                has_alt |= out.genotype[row, s, copy] > 0
             depth += out.depth[row, s]
-            alt_depth += out.depth[row, s] if out.genotype[row, s].max() > 0 else 0
+            alt_depth += has_alt * out.depth[row, s]
         columns.DP[row] = depth
         if alt_depth:
             columns.QD[row] = out.quality[row] / alt_depth

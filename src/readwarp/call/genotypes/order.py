@@ -17,7 +17,7 @@ class GenotypeTables(NamedTuple):
 
     alleles: Annotated[ndarray, "int8 [genotypes, copies]"]  # ascending; -1 after a genotype's last copy
     first: Annotated[ndarray, "int64 [ploidies, numbers]"]  # the row of `alleles` where a table begins
-    size: Annotated[ndarray, "int64 [ploidies, numbers]"]  # genotypes in it
+    size: Annotated[ndarray, "int64 [ploidies, numbers]"]  # genotypes in it; size[-1, -1] is the largest
 
 
 @cache

@@ -75,7 +75,7 @@ def choose_alleles(sites, scores, tables, priors, out):
     """Mark the alleles to keep in the Choice `out`, and find QUAL."""
     mark, is_kept, samples = out.mark, out.is_kept, scores.depth.shape[1]
     names, named = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
-    room = np.empty(tables.size.max(), np.int32)
+    room = np.empty(tables.size[-1, -1], np.int32)
     for site in range(sites.begin.size):
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
@@ -114,7 +114,8 @@ def reduce_scores(scores, genotypes, copies, names, named, listed, phred):
     phred int32: UNREACHED where there is none. `named`: room for a genotype. Genotypes from `listed` on have an allele
     that is not listed: they are no call, and no better than the best one. -> the first genotype with PL 0.
     """
-    top = np.full(phred.size, -np.inf)
+    top = np.empty(phred.size)
+    top[:] = -np.inf
     highest = -np.inf
     for g in range(genotypes.shape[0]):
         is_left = True

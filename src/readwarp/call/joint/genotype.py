@@ -118,7 +118,7 @@ def spread(alleles, evidence, tables, out):
     cells, cell, cover = evidence.cells, evidence.cell, evidence.cover
     codes, code_offsets = evidence.codes, evidence.code_offsets
     ploidy, phred, phred_offsets, samples = out.ploidy, out.phred, out.phred_offsets, out.ploidy.shape[1]
-    named, room = np.empty(tables.alleles.shape[1], np.int64), np.empty(tables.size.max(), np.int32)
+    named, room = np.empty(tables.alleles.shape[1], np.int64), np.empty(tables.size[-1, -1], np.int32)
     is_listed = np.empty(tables.first.shape[1], np.bool_)
     for s in range(cell.shape[0]):
         n, star = alleles.number[s], alleles.star[s]
@@ -197,9 +197,9 @@ def expand(line, genotypes, p, named, phred):
 def find_genotypes(alleles, tables, out):
     """Repeated substitution of what is expected of each sample, then each one's best genotype and how sure it is."""
     ploidy, is_informed, phred, phred_offsets = out.ploidy, out.is_informed, out.phred, out.phred_offsets
-    samples, highest = ploidy.shape[1], alleles.number.max() if alleles.number.size else 1
-    own, weights = np.empty((samples, highest)), np.empty(tables.size.max())
-    others, fresh = np.empty(highest), np.empty(highest)
+    samples, room = ploidy.shape[1], tables.first.shape[1]
+    own, weights = np.empty((samples, room)), np.empty(tables.size[-1, -1])
+    others, fresh = np.empty(room), np.empty(room)
     for s in range(alleles.number.size):
         n = alleles.number[s]
         total = out.expected[out.allele_offsets[s] : out.allele_offsets[s + 1]]
