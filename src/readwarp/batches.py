@@ -217,9 +217,6 @@ class Pileup:
     allele_bases: ndarray  # uint8, inserted bases, 0-4
     allele_offsets: ndarray  # int64 [a + 1]
     allele_counts: ndarray  # int32 [a, 2 (strand)]
-    event_offsets: ndarray  # int64 [n reads + 1]: the insertions and deletions of each read's CIGAR ...
-    event_position: ndarray  # int64 [e], ... the reference base before them after left-alignment ...
-    event_allele: ndarray  # int32 [e], ... and their allele, -1 where they do not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +236,6 @@ class Sites:
     deleted: ndarray  # int32 [A]
     inserted: ndarray  # uint8, bases; 4 alone: missing, by a deletion across it; 5 alone: any allele not listed
     inserted_offsets: ndarray  # int64 [A + 1]
-    source: ndarray  # int32 [A], allele of the pileup, -1 for the reference and for substitutions
     is_forced: ndarray  # bool [A], asked for by the user: genotyped whatever the reads say
 
     def __len__(self) -> int:

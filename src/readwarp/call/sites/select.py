@@ -27,6 +27,5 @@ def selected(sites: Sites, rows: np.ndarray) -> Sites:
         deleted=sites.deleted[alleles],
         inserted=sites.inserted[ranges(sites.inserted_offsets, alleles)],
         inserted_offsets=offsets_of(np.diff(sites.inserted_offsets)[alleles]),
-        source=sites.source[alleles],
         is_forced=sites.is_forced[alleles],
     )
