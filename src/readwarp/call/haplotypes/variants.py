@@ -171,7 +171,7 @@ def has_unknown(bases, first, size):
 
 
 @kernel
-def rebuild(region, span, reference, first, stop, support, is_asked, variants, out):
+def rebuild(region, span, reference, first, stop, support, asked, variants, out):
     """Add the haplotype that variants [first, stop) make of the reference's span."""
     begin, deleted, inserted, inserted_offsets, _ = variants
     bases, used = out[0], out[-1]
@@ -180,4 +180,4 @@ def rebuild(region, span, reference, first, stop, support, is_asked, variants, o
         place, p = copy(reference, p, begin[v], bases, place), begin[v] + deleted[v]
         place = copy(inserted, inserted_offsets[v], inserted_offsets[v + 1], bases, place)
     place = copy(reference, p, span[1], bases, place)
-    close_row(out, region, place, support, is_asked)
+    close_row(out, region, place, support, asked)
