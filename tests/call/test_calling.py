@@ -8,8 +8,8 @@ import pysam
 import pysam.bcftools
 import pytest
 from making import Read, random_sequence, tiled, write_bam, write_fasta
-
 from readwarp.call.pipeline import call_variants
+
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError

@@ -6,11 +6,11 @@ import numpy as np
 import pysam
 import pytest
 from making import Read, random_sequence, tiled, write_bam, write_fasta
+from readwarp.call.pipeline import call_variants
 from test_forced import other, write_vcf
 from test_gvcf import bcftools, body
 
 from readwarp.call.forced import read_alleles
-from readwarp.call.pipeline import call_variants
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError, UsageError

@@ -5,11 +5,11 @@ import random
 import pysam
 import pytest
 from making import Read, random_sequence, tiled, write_bam, write_fasta
+from readwarp.call.joint.pipeline import allow_files, genotype_cohort, window_size
+from readwarp.call.pipeline import call_variants
 from test_forced import other
 from vcf_checks import bcftools, check_vcf
 
-from readwarp.call.joint.pipeline import allow_files, genotype_cohort, window_size
-from readwarp.call.pipeline import call_variants
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError

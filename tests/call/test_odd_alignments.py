@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import REFERENCE, Read, random_sequence, reads_of, segment, tiled, write_bam, write_fasta
-
 from readwarp.call.pipeline import call_variants
+
 from readwarp.config import CallParameters, Resources
 from readwarp.metrics import Metrics
 

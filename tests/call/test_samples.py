@@ -6,9 +6,9 @@ import numpy as np
 import pysam
 import pytest
 from making import Read, aligned_reads, random_sequence, segment, tiled, write_fasta
+from readwarp.call.pipeline import call_variants
 
 from readwarp.call.haplotypes.cpu import by_name
-from readwarp.call.pipeline import call_variants
 from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.cpu import find_regions
 from readwarp.call.samples import of_sample

@@ -4,8 +4,6 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-
-from readwarp.align.extend import cuda as extend
 from readwarp.cli.budget import (
     LEAST_ENGINE,
     ON_CARD,
@@ -18,6 +16,8 @@ from readwarp.cli.budget import (
     workspace_bytes,
 )
 from readwarp.cli.cards import Cards, open_cards
+
+from readwarp.align.extend import cuda as extend
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.device.memory import PINNED

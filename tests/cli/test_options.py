@@ -4,10 +4,10 @@ import argparse
 import os
 
 import pytest
+from readwarp.cli.inputs import grouped, merged_programs, read_group_lines
 
 from readwarp.cli import options
 from readwarp.cli.align import insert_size
-from readwarp.cli.inputs import grouped, merged_programs, read_group_lines
 from readwarp.errors import InputError, UsageError
 
 

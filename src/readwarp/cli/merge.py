@@ -41,16 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from readwarp.cli.reporting import Reporter
+    from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
+    from readwarp.formats.files import check_inputs, check_output
     from readwarp.formats.lock import locked
     from readwarp.formats.output import AlignmentWriter
 
     if options.output is None:
         raise UsageError("merge needs an output file (-o)")
-    shared.check_inputs(options.alignments)
-    shared.check_output(options.output, options.force, options.alignments)
-    with locked(options.output), Reporter(options) as reporter:
+    check_inputs(options.alignments)
+    check_output(options.output, options.force, options.alignments)
+    with locked(options.output), CommandReporter(options) as reporter:
         header, groups = planned(options.alignments, options.sort, None if options.no_pg else options.command_line)
         started, templates = time.perf_counter(), 0
         with (
@@ -81,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 def planned(paths: "Sequence[Path]", sort: str, command: str | None) -> tuple[str, list[list[Path]]]:
     """(header of the output, the files in order: the parts of one run together). Raises InputError."""
-    from readwarp.cli.inputs import merged_programs
+    from readwarp.align.inputs import merged_programs
     from readwarp.formats.bam import read_header
     from readwarp.formats.header import PART, field, header_text, lines_of, merged_lines, program_lines
 

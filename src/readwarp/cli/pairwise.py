@@ -54,12 +54,13 @@ def run(options: argparse.Namespace) -> int:
     from concurrent.futures import ThreadPoolExecutor
 
     from readwarp.device.machine import usable_threads
+    from readwarp.formats.files import check_inputs, check_output
     from readwarp.pairwise import pairwise
 
     if options.format == "sam" and not options.traceback:
         raise UsageError("--format sam needs --traceback")
-    shared.check_inputs([options.queries, options.targets])
-    shared.check_output(options.output, options.force, [options.queries, options.targets])
+    check_inputs([options.queries, options.targets])
+    check_output(options.output, options.force, [options.queries, options.targets])
     scoring = Scoring(options.match, options.mismatch, options.gap_open, options.gap_extend)
     threads = options.threads or usable_threads()
 
