@@ -20,12 +20,13 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Alignments, ReadBatch
-from readwarp.formats.bgzf import BgzfWriter
-from readwarp.formats.duplicates import Libraries, with_signatures
-from readwarp.formats.header import header_text
-from readwarp.formats.reads import RawBatch, ReadInput, open_reads, parse
-from readwarp.formats.sam import Encoded, Encoder
-from readwarp.formats.sort import Sorter
+from readwarp.formats.alignments.duplicates import Libraries, with_signatures
+from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.sort import Sorter
+from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.reads.raw import RawBatch, ReadInput
+from readwarp.formats.reads.stream import open_reads, parse
 
 RESULTS = Path(__file__).resolve().parent / "results" / "formats.csv"
 COLUMNS = ["date", "what", "tool", "reads", "megabytes", "seconds", "million_reads_per_s", "mb_per_s"]

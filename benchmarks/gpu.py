@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from oncard import TINY, Figures, Sizes
 from readwarp.device import backend
 from readwarp.device.driver import read_driver
 from readwarp.errors import DeviceError
+from readwarp.ragged import replace
 
 RESULTS = Path(__file__).parent / "results" / "gpu.csv"
 COLUMNS = ("date", "commit", "device", "driver", "versions", "subject", "value", "unit")

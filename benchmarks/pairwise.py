@@ -19,7 +19,7 @@ from readwarp.device.simd import lanes
 from readwarp.pairwise import cpu
 from readwarp.pairwise.groups import score_sorted
 from readwarp.pairwise.lanes import score_group, trace_group
-from readwarp.pairwise.pairs import Ends, Pairs, arrays
+from readwarp.pairwise.pairs import Ends, Pairs
 from readwarp.pairwise.scalar import LOCAL
 
 QUERY, TARGET = 150, 230
@@ -84,7 +84,7 @@ def whole(pairs: Pairs) -> dict[str, Contest]:
     like, ends = np.empty(lanes(np.int16), np.int16), Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
 
     def score_16_bits() -> None:
-        score_sorted(arrays(pairs), order, COSTS, cpu.NO_MATRIX, LOCAL, like, *arrays(ends))
+        score_sorted(pairs, order, COSTS, cpu.NO_MATRIX, LOCAL, like, *ends)
 
     def with_traceback() -> None:
         cpu.trace_pairs(pairs, COSTS, LOCAL, cpu.score_pairs(pairs, COSTS, LOCAL))

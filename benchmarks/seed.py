@@ -21,9 +21,9 @@ from readwarp.align.chain.cpu import chain_hits
 from readwarp.align.seed.cpu import find_seeds
 from readwarp.batches import Chains, ReadBatch
 from readwarp.config import SEED_PRESETS, ChainParameters
-from readwarp.formats.fasta import read_contigs
+from readwarp.formats.common.fasta import read_contigs
 from readwarp.index import Index
-from readwarp.index.bases import CODES
+from readwarp.rules.bases import CODES
 
 RESULTS = Path(__file__).resolve().parent / "results" / "seed.csv"
 COLUMNS = [

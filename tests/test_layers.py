@@ -1,6 +1,7 @@
 """The house keeps its shape: imports go down only, Numba has one door, `--help` is instant, files stay small."""
 
 import ast
+import re
 import resource
 import subprocess
 import sys
@@ -13,17 +14,19 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src" / "readwarp").rglob("*.py"))
 LINES, FUNCTION_LINES = 400, 70
 
-# cli -> align | call | report -> pairwise | index -> stream | device | formats -> batches, config, errors, metrics ...
+# cli -> align | call | report -> pairwise | index -> stream | device | formats | rules -> batches, config, ...
 LAYERS = [
     {"cli"},
     {"align", "call", "report"},
     {"pairwise", "index"},
-    {"stream", "device", "formats"},
-    {"batches", "config", "errors", "metrics", "ragged"},
+    {"stream", "device", "formats", "rules"},
+    {"batches", "config", "errors", "metrics", "ragged", "version"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 BESIDE = {  # imports between rooms of one layer
     ("formats", "device"),  # bulk codecs are compiled
+    ("formats", "rules"),
+    ("rules", "device"),
     ("config", "errors"),
 }
 
@@ -61,6 +64,37 @@ def test_imports_go_down_only(path):
         assert down or (here, there) in BESIDE, f"{name_of(path)} imports {module}"
 
 
+def test_imports_among_formats_go_down_only():
+    level = {"reads": 0, "variants": 0, "alignments": 1, "common": 2}
+    for path in SOURCES:
+        _, *here = module_of(path).split(".")
+        if here[:1] != ["formats"] or len(here) < 2:
+            continue
+        for module in imports(path):
+            package, *there = module.split(".")
+            if package == "readwarp" and there[0] == "formats" and there[1] != here[1]:
+                assert level[there[1]] > level[here[1]], f"{name_of(path)} imports {module}"
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_no_circle_of_imports():
+    """Imports inside functions and those for type checkers count: a circle is two halves of one module."""
+    modules = {module_of(path): path for path in SOURCES}
+    below = {
+        module: {name if name in modules else name.rpartition(".")[0] for name in imports(path)} & modules.keys()
+        for module, path in modules.items()
+    }
+    ends: set[str] | None = None
+    while ends is None or ends:  # what imports nothing of the rest, or is imported by none of it, is in no circle
+        imported = set().union(*below.values())
+        ends = {module for module, needed in below.items() if not needed or module not in imported}
+        below = {module: needed - ends for module, needed in below.items() if module not in ends}
+    assert not below, f"in circles, or between two: {sorted(below)}"
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_numba_has_one_door(path):
     in_device = path.parent.name == "device"
@@ -85,6 +119,33 @@ def test_files_and_functions_stay_small(path):
         if isinstance(node, ast.FunctionDef):
             lines = (node.end_lineno or 0) - node.lineno + 1
             assert lines <= FUNCTION_LINES, f"{name_of(path)}: {node.name} has {lines} lines"
+
+
+def test_a_step_has_a_cpu_side_where_it_has_a_cuda_side_and_only_there():
+    """Other modules are named after what they do."""
+    steps = {path.parent: set() for path in SOURCES}
+    for path in SOURCES:
+        steps[path.parent].add(path.stem)
+    alone = [name_of(step) for step, names in steps.items() if len(names & {"cpu", "cuda"}) == 1]
+    assert not alone, alone
+
+
+# Folders of tests beside those of the rooms: whole programs, what tests share, and the card they run on.
+BESIDE_ROOMS = {"benchmarks", "emulated_card", "emulator", "gpu", "helpers", "workflows"}
+
+
+def test_folders_of_tests_mirror_those_of_the_package():
+    tests = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*.py")}
+    rooms = {path.parent.relative_to(ROOT / "src" / "readwarp") for path in SOURCES}
+    strange = {folder for folder in tests - rooms if folder.parts[0] not in BESIDE_ROOMS}
+    assert not strange, f"no such room: {sorted(map(str, strange))}"
+
+
+def test_no_test_imports_another():
+    """What several share lies in tests/helpers."""
+    for path in (ROOT / "tests").rglob("*.py"):
+        for module in imports(path):
+            assert not re.search(r"(^|\.)(test_|conftest)", module.rpartition(".")[0] or module), f"{path}: {module}"
 
 
 def test_every_source_is_known_to_a_layer():

@@ -11,6 +11,8 @@ The public names are imported on first use, so that `import readwarp` and `readw
 
 from typing import TYPE_CHECKING, Any
 
+from readwarp.version import __version__
+
 if TYPE_CHECKING:  # what checkers and editors are to see
     from readwarp.align.aligner import Aligner
     from readwarp.align.api import align
@@ -25,7 +27,6 @@ if TYPE_CHECKING:  # what checkers and editors are to see
     from readwarp.run.api import run
     from readwarp.stream.reporter import Progress, Result
 
-__version__ = "0.1.0"
 
 _CALLABLE_PACKAGES = ("align", "call", "pairwise", "run")
 _PUBLIC = {

@@ -1,19 +1,21 @@
-"""The types that travel between steps.
+"""The types that travel between steps: named tuples of arrays, which kernels take whole.
 
-Frozen structures of one-dimensional arrays. Ragged data are values plus `*_offsets` (int64, n + 1). Positions are
-0-based and half-open, bases are 0-4 (A C G T other), strand is 0 forward or 1 reverse, qualities are Phred integers.
-A reference position counts from the first base of the first contig (contigs lie one behind the other, see
+Each field says its dtype and its axes: `int32 [sites]` has a row per site. Ragged data are values and the offsets that
+split them: `int64 [sites + 1] of alleles` says where the alleles of each site begin, on an axis of their own.
+`readwarp.ragged` takes, joins and checks rows by what is said here. The same type holds arrays of the host or of a
+card; only the backend moves it. `len` is the number of rows, so a copy is made by `ragged.replace`, not by `_replace`.
+
+Positions are 0-based and half-open, bases are 0-4 (A C G T other), strand is 0 forward or 1 reverse, qualities are
+Phred integers. A reference position counts from the first base of the first contig (contigs follow one another, see
 `readwarp.index`). A query position counts on the *oriented* read: the read as sequenced on strand 0, its reverse
 complement on strand 1; so `reference - query` is one diagonal on either strand.
-
-The same type holds host or device arrays; only the backend moves it. Dimensions: n reads, b bases, h hits, c chains
-or candidates, r output records.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import Annotated, NamedTuple
 
-from numpy import empty, int64, ndarray
+from numpy import ndarray
 
 
 class Segment(IntEnum):
@@ -41,126 +43,116 @@ class Origin(IntEnum):
     RESCUE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ReadBatch:
+class ReadBatch(NamedTuple):
     """Reads in input order. Mates are neighbours and never split between batches."""
 
     number: int  # counts from 0 within the run
     source: int  # input (file or pair of files) the reads come from; a batch has one source
-    bases: ndarray  # uint8 [b], 0-4
-    qualities: ndarray  # uint8 [b], Phred; 255 throughout a read that has none
-    read_offsets: ndarray  # int64 [n + 1]
-    names: ndarray  # uint8, without /1 /2 and comment
-    name_offsets: ndarray  # int64 [n + 1]
-    tags: ndarray  # uint8, BAM-encoded auxiliary fields carried over, RG not among them
-    tag_offsets: ndarray  # int64 [n + 1]
-    segment: ndarray  # uint8 [n], Segment
-    read_group: ndarray  # int32 [n], index into the header's read groups, -1 none
+    bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
+    qualities: Annotated[ndarray, "uint8 [bases]"]  # Phred; 255 throughout a read that has none
+    read_offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
+    names: Annotated[ndarray, "uint8 [letters]"]  # without /1 /2 and comment
+    name_offsets: Annotated[ndarray, "int64 [reads + 1] of letters"]
+    tags: Annotated[ndarray, "uint8 [tag bytes]"]  # BAM-encoded auxiliary fields carried over, RG not among them
+    tag_offsets: Annotated[ndarray, "int64 [reads + 1] of tag bytes"]
+    segment: Annotated[ndarray, "uint8 [reads]"]  # Segment
+    read_group: Annotated[ndarray, "int32 [reads]"]  # index into the header's read groups, -1 none
 
     def __len__(self) -> int:
         return self.read_offsets.size - 1
 
 
-@dataclass(frozen=True, slots=True)
-class SeedHits:
+class SeedHits(NamedTuple):
     """Exact seed matches of each read.
 
     An anchor is one uint64, so that a plain sort orders it by strand, reference and query:
     bit 63 strand, bits 16-62 reference start, bits 0-15 query start.
     """
 
-    anchors: ndarray  # uint64 [h]
-    anchor_offsets: ndarray  # int64 [n + 1]
-    repetitive: ndarray  # int32 [n], seeds left out because they occur too often in the reference
-    status: ndarray  # uint8 [n], Status
+    anchors: Annotated[ndarray, "uint64 [anchors]"]
+    anchor_offsets: Annotated[ndarray, "int64 [reads + 1] of anchors"]
+    repetitive: Annotated[ndarray, "int32 [reads]"]  # seeds left out because they occur too often in the reference
+    status: Annotated[ndarray, "uint8 [reads]"]  # Status
 
 
-@dataclass(frozen=True, slots=True)
-class Chains:
+class Chains(NamedTuple):
     """Collinear chains of each read, best first (score, then strand, then reference start)."""
 
-    chain_offsets: ndarray  # int64 [n + 1]
-    reference_start: ndarray  # int64 [c]
-    reference_stop: ndarray  # int64 [c]
-    query_start: ndarray  # int32 [c]
-    query_stop: ndarray  # int32 [c]
-    strand: ndarray  # uint8 [c]
-    score: ndarray  # int32 [c], read bases covered by anchors less gap cost
-    anchors: ndarray  # int32 [c], anchors in the chain
-    repetitive: ndarray  # int32 [n], as in SeedHits
-    status: ndarray  # uint8 [n], Status
+    chain_offsets: Annotated[ndarray, "int64 [reads + 1] of chains"]
+    reference_start: Annotated[ndarray, "int64 [chains]"]
+    reference_stop: Annotated[ndarray, "int64 [chains]"]
+    query_start: Annotated[ndarray, "int32 [chains]"]
+    query_stop: Annotated[ndarray, "int32 [chains]"]
+    strand: Annotated[ndarray, "uint8 [chains]"]
+    score: Annotated[ndarray, "int32 [chains]"]  # read bases covered by anchors less gap cost
+    anchors: Annotated[ndarray, "int32 [chains]"]  # anchors in the chain
+    repetitive: Annotated[ndarray, "int32 [reads]"]  # as in SeedHits
+    status: Annotated[ndarray, "uint8 [reads]"]  # Status
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(NamedTuple):
     """Windows of the reference to extend reads in, grouped by read. A window lies within one contig."""
 
-    candidate_offsets: ndarray  # int64 [n + 1]
-    read: ndarray  # int32 [c], index in the batch
-    strand: ndarray  # uint8 [c]
-    window_start: ndarray  # int64 [c]
-    window_stop: ndarray  # int64 [c]
-    diagonal: ndarray  # int64 [c], reference position of query position 0 if there were no gap
-    chain_score: ndarray  # int32 [c], 0 for rescue windows
-    query_start: ndarray  # int32 [c], span of the chain; 0, 0 for rescue windows
-    query_stop: ndarray  # int32 [c]
-    origin: ndarray  # uint8 [c], Origin
+    candidate_offsets: Annotated[ndarray, "int64 [reads + 1] of candidates"]
+    read: Annotated[ndarray, "int32 [candidates]"]  # index in the batch
+    strand: Annotated[ndarray, "uint8 [candidates]"]
+    window_start: Annotated[ndarray, "int64 [candidates]"]
+    window_stop: Annotated[ndarray, "int64 [candidates]"]
+    diagonal: Annotated[ndarray, "int64 [candidates]"]  # reference position of query position 0 if there were no gap
+    chain_score: Annotated[ndarray, "int32 [candidates]"]  # 0 for rescue windows
+    query_start: Annotated[ndarray, "int32 [candidates]"]  # span of the chain; 0, 0 for rescue windows
+    query_stop: Annotated[ndarray, "int32 [candidates]"]
+    origin: Annotated[ndarray, "uint8 [candidates]"]  # Origin
 
     def __len__(self) -> int:
         return self.read.size
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(NamedTuple):
     """Best score of each candidate: raw alignment score plus one end bonus per read end that is reached."""
 
-    score: ndarray  # int32 [c]
-    query_stop: ndarray  # int32 [c], end of the best alignment on the oriented read
-    reference_stop: ndarray  # int64 [c]
-    status: ndarray  # uint8 [c], Status
+    score: Annotated[ndarray, "int32 [candidates]"]
+    query_stop: Annotated[ndarray, "int32 [candidates]"]  # end of the best alignment on the oriented read
+    reference_stop: Annotated[ndarray, "int64 [candidates]"]
+    status: Annotated[ndarray, "uint8 [candidates]"]  # Status
 
 
-@dataclass(frozen=True, slots=True)
-class Extensions:
+class Extensions(NamedTuple):
     """Alignments of the traced candidates. The CIGAR covers the aligned span only: clips follow from the query span."""
 
-    candidate: ndarray  # int64 [e], row in Candidates
-    score: ndarray  # int32 [e], raw: what the CIGAR re-scores to (AS), without end bonus
-    query_start: ndarray  # int32 [e]
-    query_stop: ndarray  # int32 [e]
-    reference_start: ndarray  # int64 [e]
-    reference_stop: ndarray  # int64 [e]
-    edit_distance: ndarray  # int32 [e]
-    cigar: ndarray  # uint32, BAM coding (length << 4 | op), M I D
-    cigar_offsets: ndarray  # int64 [e + 1]
-    status: ndarray  # uint8 [e], Status
+    candidate: Annotated[ndarray, "int64 [extensions]"]  # row in Candidates
+    score: Annotated[ndarray, "int32 [extensions]"]  # raw: what the CIGAR re-scores to (AS), without end bonus
+    query_start: Annotated[ndarray, "int32 [extensions]"]
+    query_stop: Annotated[ndarray, "int32 [extensions]"]
+    reference_start: Annotated[ndarray, "int64 [extensions]"]
+    reference_stop: Annotated[ndarray, "int64 [extensions]"]
+    edit_distance: Annotated[ndarray, "int32 [extensions]"]
+    cigar: Annotated[ndarray, "uint32 [operations]"]  # BAM coding (length << 4 | op), M I D
+    cigar_offsets: Annotated[ndarray, "int64 [extensions + 1] of operations"]
+    status: Annotated[ndarray, "uint8 [extensions]"]  # Status
 
 
-@dataclass(frozen=True, slots=True)
-class Alignments:
+class Alignments(NamedTuple):
     """Output records as arrays, one row each, reads in batch order; rows of a read are neighbours, primary first."""
 
-    read: ndarray  # int32 [r], index in the batch
-    flag: ndarray  # uint16 [r], SAM flag
-    contig: ndarray  # int32 [r], -1 none
-    position: ndarray  # int64 [r], 0-based in its contig, -1 none
-    mapping_quality: ndarray  # uint8 [r]
-    cigar: ndarray  # uint32, BAM coding, clips included
-    cigar_offsets: ndarray  # int64 [r + 1]
-    mate_contig: ndarray  # int32 [r]
-    mate_position: ndarray  # int64 [r]
-    template_length: ndarray  # int64 [r]
-    tags: (
-        ndarray  # uint8, BAM-encoded: what the aligner says (NM MD AS XS MC MQ SA XA ...), without RG and carried tags
-    )
-    tag_offsets: ndarray  # int64 [r + 1]
+    read: Annotated[ndarray, "int32 [records]"]  # index in the batch
+    flag: Annotated[ndarray, "uint16 [records]"]  # SAM flag
+    contig: Annotated[ndarray, "int32 [records]"]  # -1 none
+    position: Annotated[ndarray, "int64 [records]"]  # 0-based in its contig, -1 none
+    mapping_quality: Annotated[ndarray, "uint8 [records]"]
+    cigar: Annotated[ndarray, "uint32 [operations]"]  # BAM coding, clips included
+    cigar_offsets: Annotated[ndarray, "int64 [records + 1] of operations"]
+    mate_contig: Annotated[ndarray, "int32 [records]"]
+    mate_position: Annotated[ndarray, "int64 [records]"]
+    template_length: Annotated[ndarray, "int64 [records]"]
+    tags: Annotated[ndarray, "uint8 [tag bytes]"]  # BAM-encoded: NM MD AS XS MC MQ SA XA ...
+    tag_offsets: Annotated[ndarray, "int64 [records + 1] of tag bytes"]
 
     def __len__(self) -> int:
         return self.read.size
 
 
-@dataclass(frozen=True, slots=True)
-class InsertSizes:
+class InsertSizes(NamedTuple):
     """Insert-size model of one input: outer distance of forward-reverse pairs, in bases."""
 
     mean: float
@@ -171,8 +163,7 @@ class InsertSizes:
     other_orientations: int  # confident pairs that did not point at each other
 
 
-@dataclass(frozen=True, slots=True)
-class AlignedReads:
+class AlignedReads(NamedTuple):
     """Usable aligned reads that overlap a region of one contig, in file order (ascending position).
 
     Bases lie as in BAM: on the forward strand of the reference, clipped ones included. Reads that belong to no sample
@@ -182,26 +173,35 @@ class AlignedReads:
     contig: int
     start: int  # the region asked for, 0-based in the contig
     stop: int
-    position: ndarray  # int64 [n], first aligned reference base, 0-based in the contig
-    reference_stop: ndarray  # int64 [n], one behind the last aligned reference base
-    flag: ndarray  # uint16 [n], SAM flag
-    mapping_quality: ndarray  # uint8 [n]
-    name_hash: ndarray  # uint64 [n], equal for the mates of a pair
-    sample: ndarray  # uint8 [n], number of the sample among those that are called
-    cigar: ndarray  # uint32, BAM coding
-    cigar_offsets: ndarray  # int64 [n + 1]
-    bases: ndarray  # uint8 [b], 0-4
-    qualities: ndarray  # uint8 [b], Phred; 255 throughout a read that has none
-    read_offsets: ndarray  # int64 [n + 1]
-    unassigned: ndarray = field(default_factory=lambda: empty(0, int64))  # int64, positions of reads left out
+    position: Annotated[ndarray, "int64 [reads]"]  # first aligned reference base, 0-based in the contig
+    reference_stop: Annotated[ndarray, "int64 [reads]"]  # one behind the last aligned reference base
+    flag: Annotated[ndarray, "uint16 [reads]"]  # SAM flag
+    mapping_quality: Annotated[ndarray, "uint8 [reads]"]
+    name_hash: Annotated[ndarray, "uint64 [reads]"]  # equal for the mates of a pair
+    sample: Annotated[ndarray, "uint8 [reads]"]  # number of the sample among those that are called
+    cigar: Annotated[ndarray, "uint32 [operations]"]  # BAM coding
+    cigar_offsets: Annotated[ndarray, "int64 [reads + 1] of operations"]
+    bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
+    qualities: Annotated[ndarray, "uint8 [bases]"]  # Phred; 255 throughout a read that has none
+    read_offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
+    unassigned: Annotated[ndarray, "int64 [unassigned]"]  # positions of reads left out
 
     def __len__(self) -> int:
         return self.position.size
 
 
-@dataclass(frozen=True, slots=True)
-class Pileup:
-    """Evidence at each position of a reference window of one contig; w positions, a alleles seen.
+class Window(NamedTuple):
+    """A stretch of one contig, and the reference around it as far as reads may be compared with it."""
+
+    contig: int
+    start: int  # 0-based in the contig
+    stop: int
+    bases: Annotated[ndarray, "uint8 [bases]"]  # of the reference, 0-4
+    first: int  # position of the first of these bases, 0-based in the contig
+
+
+class Pileup(NamedTuple):
+    """Evidence at each position of a reference window of one contig.
 
     An allele is an insertion or deletion that CIGARs show, left-aligned against the reference; alleles are in
     ascending order of position, kind and length.
@@ -210,109 +210,104 @@ class Pileup:
     contig: int
     start: int  # 0-based in the contig
     stop: int
-    counts: ndarray  # int32 [w, 5 (A C G T deleted), 2 (strand)]
-    quality_sums: ndarray  # int32 [w, 5, 2], sums of usable Phred base qualities
-    allele_position: ndarray  # int64 [a], reference base before an insertion or deletion, 0-based in the contig
-    allele_length: ndarray  # int32 [a]
-    allele_bases: ndarray  # uint8, inserted bases, 0-4
-    allele_offsets: ndarray  # int64 [a + 1]
-    allele_counts: ndarray  # int32 [a, 2 (strand)]
-    event_offsets: ndarray  # int64 [n reads + 1]: the insertions and deletions of each read's CIGAR ...
-    event_position: ndarray  # int64 [e], ... the reference base before them after left-alignment ...
-    event_allele: ndarray  # int32 [e], ... and their allele, -1 where they do not count
+    counts: Annotated[ndarray, "int32 [positions, 5, 2]"]  # A C G T deleted; forward, reverse
+    quality_sums: Annotated[ndarray, "int32 [positions, 5, 2]"]  # sums of usable Phred base qualities
+    allele_position: Annotated[ndarray, "int64 [alleles]"]  # 0-based in the contig, of the base before it
+    allele_length: Annotated[ndarray, "int32 [alleles]"]
+    allele_bases: Annotated[ndarray, "uint8 [inserted bases]"]  # 0-4
+    allele_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
+    allele_counts: Annotated[ndarray, "int32 [alleles, 2]"]  # forward, reverse
+    event_offsets: Annotated[ndarray, "int64 [reads + 1] of events"]  # of each read's CIGAR
+    event_position: Annotated[ndarray, "int64 [events]"]  # the reference base before it, left-aligned
+    event_allele: Annotated[ndarray, "int32 [events]"]  # -1 where it does not count
 
 
-@dataclass(frozen=True, slots=True)
-class Sites:
-    """Places of one contig where alleles compete, in order of position; s sites, A alleles, the reference's first.
+class Sites(NamedTuple):
+    """Places of one contig where alleles compete, in order of position, and their alleles, the reference's first.
 
     An allele replaces the `deleted` reference bases from the site's `begin` on by its inserted bases. A substitution
     has `begin` at its base; an insertion or deletion has it right behind its anchor base.
     """
 
     contig: int
-    begin: ndarray  # int64 [s], 0-based in the contig
-    stop: ndarray  # int64 [s], first reference base behind all places where one of the alleles could be written
-    is_indel: ndarray  # bool [s]
-    unit: ndarray  # int32 [s], bases of the repeat unit of the first other allele of an indel; 1 elsewhere
-    allele_offsets: ndarray  # int64 [s + 1]
-    deleted: ndarray  # int32 [A]
-    inserted: ndarray  # uint8, bases; 4 alone: missing, by a deletion across it; 5 alone: any allele not listed
-    inserted_offsets: ndarray  # int64 [A + 1]
-    source: ndarray  # int32 [A], allele of the pileup, -1 for the reference and for substitutions
-    is_forced: ndarray  # bool [A], asked for by the user: genotyped whatever the reads say
+    begin: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig
+    stop: Annotated[ndarray, "int64 [sites]"]  # after all places where an allele could be written
+    is_indel: Annotated[ndarray, "bool [sites]"]
+    unit: Annotated[ndarray, "int32 [sites]"]  # bases in the repeat unit of an indel; 1 elsewhere
+    allele_offsets: Annotated[ndarray, "int64 [sites + 1] of alleles"]
+    deleted: Annotated[ndarray, "int32 [alleles]"]
+    inserted: Annotated[ndarray, "uint8 [inserted bases]"]  # 4 alone: *, 5 alone: <NON_REF>
+    inserted_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
+    source: Annotated[ndarray, "int32 [alleles]"]  # allele of the pileup, -1 for the reference and for substitutions
+    is_forced: Annotated[ndarray, "bool [alleles]"]  # asked for by the user: genotyped whatever the reads say
 
     def __len__(self) -> int:
         return self.begin.size
 
 
-@dataclass(frozen=True, slots=True)
-class Regions:
-    """Active regions of one contig, where reads are compared with whole haplotypes; g regions, r reads in them.
+class Regions(NamedTuple):
+    """Active regions of one contig, where reads are compared with whole haplotypes; a row per read of a region.
 
     Variants of a region begin in [start, stop). Its haplotypes span [low, high), which is wider than what its reads
     are cut to, so that no read hangs over the end of a haplotype with a deletion.
     """
 
     contig: int
-    start: ndarray  # int64 [g], 0-based in the contig
-    stop: ndarray  # int64 [g]
-    low: ndarray  # int64 [g]
-    high: ndarray  # int64 [g]
-    read_offsets: ndarray  # int64 [g + 1]
-    read: ndarray  # int32 [r], index in AlignedReads, in file order
-    base_start: ndarray  # int64 [r], the read's bases that take part, clipped ones among them: ...
-    base_stop: ndarray  # int64 [r], ... [base_start, base_stop) of AlignedReads.bases
-    status: ndarray  # uint8 [g], Status: CAPACITY where reads were thinned, TOO_LONG where a longer region was cut
+    start: Annotated[ndarray, "int64 [regions]"]  # 0-based in the contig
+    stop: Annotated[ndarray, "int64 [regions]"]
+    low: Annotated[ndarray, "int64 [regions]"]
+    high: Annotated[ndarray, "int64 [regions]"]
+    read_offsets: Annotated[ndarray, "int64 [regions + 1] of rows"]
+    read: Annotated[ndarray, "int32 [rows]"]  # index in AlignedReads, in file order
+    base_start: Annotated[ndarray, "int64 [rows]"]  # the bases that take part, clipped ones too: ...
+    base_stop: Annotated[ndarray, "int64 [rows]"]  # ... [base_start, base_stop) of AlignedReads.bases
+    status: Annotated[ndarray, "uint8 [regions]"]  # CAPACITY: reads were thinned; TOO_LONG: it was cut
 
     def __len__(self) -> int:
         return self.start.size
 
 
-@dataclass(frozen=True, slots=True)
-class Haplotypes:
-    """Candidate haplotypes of each region; h haplotypes, v variants on them. The first of a region is the reference's.
+class Haplotypes(NamedTuple):
+    """Candidate haplotypes of each region and the variants on them. The first of a region is the reference's.
 
     Variants are spelled as in Sites: `deleted` reference bases from `begin` on are replaced by the inserted ones.
     """
 
-    haplotype_offsets: ndarray  # int64 [g + 1]
-    bases: ndarray  # uint8, 0-4
-    base_offsets: ndarray  # int64 [h + 1]
-    support: ndarray  # int32 [h], reads of which the haplotype was made
-    variant_offsets: ndarray  # int64 [h + 1]
-    begin: ndarray  # int64 [v], 0-based in the contig, ascending within a haplotype
-    deleted: ndarray  # int32 [v]
-    inserted: ndarray  # uint8
-    inserted_offsets: ndarray  # int64 [v + 1]
-    status: ndarray  # uint8 [g], Status: CAPACITY where haplotypes were left out by the rule, OK else
+    haplotype_offsets: Annotated[ndarray, "int64 [regions + 1] of haplotypes"]
+    bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
+    base_offsets: Annotated[ndarray, "int64 [haplotypes + 1] of bases"]
+    support: Annotated[ndarray, "int32 [haplotypes]"]  # reads of which the haplotype was made
+    variant_offsets: Annotated[ndarray, "int64 [haplotypes + 1] of variants"]
+    begin: Annotated[ndarray, "int64 [variants]"]  # 0-based in the contig, ascending within a haplotype
+    deleted: Annotated[ndarray, "int32 [variants]"]
+    inserted: Annotated[ndarray, "uint8 [inserted bases]"]
+    inserted_offsets: Annotated[ndarray, "int64 [variants + 1] of inserted bases"]
+    status: Annotated[ndarray, "uint8 [regions]"]  # CAPACITY: haplotypes were left out
 
     def __len__(self) -> int:
         return self.support.size
 
 
-@dataclass(frozen=True, slots=True)
-class Likelihoods:
-    """What each read says about the alleles of a site; p pairs of a site and a read, grouped by site in file order."""
+class Likelihoods(NamedTuple):
+    """What each read says about the alleles of a site: pairs of a site and a read, grouped by site in file order."""
 
-    pair_offsets: ndarray  # int64 [s + 1]
-    read: ndarray  # int32 [p], index in AlignedReads
-    allele: ndarray  # int8 [p], the allele that fits best, -1 no single one, -2 the read says nothing
-    quality: ndarray  # uint8 [p], base quality at the site
-    mapping_quality: ndarray  # uint8 [p]
-    strand: ndarray  # uint8 [p]
-    sample: ndarray  # uint8 [p]
-    end_distance: ndarray  # int32 [p], bases to the nearer end: of the read, or of its aligned part (evidence)
-    value_offsets: ndarray  # int64 [s + 1]: a site's values are a pairs x alleles table
-    values: ndarray  # float64, log10 P(read | allele)
+    pair_offsets: Annotated[ndarray, "int64 [sites + 1] of pairs"]
+    read: Annotated[ndarray, "int32 [pairs]"]  # index in AlignedReads
+    allele: Annotated[ndarray, "int8 [pairs]"]  # the allele that fits best, -1 no single one, -2 the read says nothing
+    quality: Annotated[ndarray, "uint8 [pairs]"]  # base quality at the site
+    mapping_quality: Annotated[ndarray, "uint8 [pairs]"]
+    strand: Annotated[ndarray, "uint8 [pairs]"]
+    sample: Annotated[ndarray, "uint8 [pairs]"]
+    end_distance: Annotated[ndarray, "int32 [pairs]"]  # bases to the nearer end of the read
+    value_offsets: Annotated[ndarray, "int64 [sites + 1] of values"]  # a site's values are a pairs x alleles table
+    values: Annotated[ndarray, "float64 [values]"]  # log10 P(read | allele)
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """Which alleles lie together on the haplotypes of a region, for sites made of haplotypes."""
 
-    region: ndarray  # int64 [s], sites of one region are phased with each other
-    allele: ndarray  # int8 [s, samples, ploidy], the site's allele on each haplotype of a sample, -1 for none of them
+    region: Annotated[ndarray, "int64 [sites]"]  # sites of one region are phased with each other
+    allele: Annotated[ndarray, "int8 [sites, samples, ploidy]"]  # on each haplotype, -1 none
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,19 +336,18 @@ class Calls:
         return self.position.size
 
 
-@dataclass(frozen=True, slots=True)
-class Bands:
-    """Runs of neighbouring positions of one contig without a call, alike in how sure the reference is; n runs."""
+class Bands(NamedTuple):
+    """Runs of neighbouring positions of one contig without a call, alike in how sure the reference is."""
 
     contig: int
-    start: ndarray  # int64 [n], 0-based in the contig, ascending
-    stop: ndarray  # int64 [n]
-    base: ndarray  # uint8 [n], 0-4, of the reference at `start`
-    band: ndarray  # int8 [n], number of the band of GQ; -1: nothing is known
-    ploidy: ndarray  # int8 [n]
-    depth_sum: ndarray  # int64 [n], of the run's positions
-    min_depth: ndarray  # int32 [n]
-    likelihoods: ndarray  # int32 [n, most copies + 1], least PL of 0, 1, ... copies of another allele; 0 behind ploidy
+    start: Annotated[ndarray, "int64 [blocks]"]  # 0-based in the contig, ascending
+    stop: Annotated[ndarray, "int64 [blocks]"]
+    base: Annotated[ndarray, "uint8 [blocks]"]  # 0-4, of the reference at `start`
+    band: Annotated[ndarray, "int8 [blocks]"]  # number of the band of GQ; -1: nothing is known
+    ploidy: Annotated[ndarray, "int8 [blocks]"]
+    depth_sum: Annotated[ndarray, "int64 [blocks]"]  # of the run's positions
+    min_depth: Annotated[ndarray, "int32 [blocks]"]
+    likelihoods: Annotated[ndarray, "int32 [blocks, most copies + 1]"]  # least PL of 0, 1, ... copies
 
     def __len__(self) -> int:
         return self.start.size

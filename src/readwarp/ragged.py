@@ -1,11 +1,20 @@
-"""Ragged arrays: the values of rows one behind the other, and `offsets` (int64, rows + 1) where each row begins."""
+"""Ragged arrays, the values of rows one after the other with `offsets` (int64 [rows + 1]) where each row begins, and
+batches of them: rows taken, joined and checked by the axes that `readwarp.batches` declares.
+"""
 
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 import numpy as np
 from numpy import ndarray
 from numpy.typing import ArrayLike
+
+T = TypeVar("T")
+Batch = TypeVar("Batch", bound=tuple[Any, ...])
+DECLARED = re.compile(r"(\w+) \[([^\]]+)\](?: of ([\w ]+))?")
 
 
 def offsets_of(sizes: ArrayLike) -> ndarray:
@@ -18,6 +27,121 @@ def ranges(offsets: ndarray, rows: ndarray) -> ndarray:
     sizes = np.diff(offsets)[rows]
     ends = np.cumsum(sizes)
     return np.arange(sizes.sum()) + np.repeat(offsets[rows] - ends + sizes, sizes)
+
+
+class Field(NamedTuple):
+    """What a batch declares of one of its arrays."""
+
+    dtype: str
+    axes: tuple[str, ...]
+    splits: str | None  # the axis whose values these offsets divide among the rows
+
+    @property
+    def rows(self) -> str:
+        """The first axis, of offsets without its `+ 1`."""
+        return self.axes[0].removesuffix(" + 1")
+
+
+@cache
+def fields_of(kind: type) -> dict[str, Field]:
+    """The arrays that a type of batch declares, by name."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        for text in getattr(hint, "__metadata__", ()):
+            match = DECLARED.fullmatch(text)
+            if match is None:
+                raise TypeError(f"{kind.__name__}.{name}: {text!r} does not declare an array")
+            found[name] = Field(match[1], tuple(match[2].split(", ")), match[3])
+    return found
+
+
+def columns_of(value: Any) -> dict[str, Any]:
+    """The fields of a batch or of a dataclass, by name."""
+    if isinstance(value, tuple):
+        return dict(value._asdict())  # type: ignore[attr-defined]
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def replace(value: T, **columns: Any) -> T:
+    """The batch or dataclass with other columns."""
+    return type(value)(**{**columns_of(value), **columns})
+
+
+def take(batch: Batch, axis: str, rows: "slice | ndarray") -> Batch:
+    """The rows of an axis that are given (a slice: views; bool [rows]; or integers in any order), with all they hold.
+
+    Arrays on other axes stay as they are.
+    """
+    chosen, columns = {axis: rows}, dict[str, Any]()
+    for name, field in _from_rows_to_values(type(batch)):
+        if field.rows not in chosen:
+            continue
+        values, rows = getattr(batch, name), chosen[field.rows]
+        if field.splits is None:
+            columns[name] = values[rows]
+        else:
+            columns[name], chosen[field.splits] = _taken(values, rows)
+    return replace(batch, **columns)
+
+
+def _taken(offsets: ndarray, rows: "slice | ndarray") -> "tuple[ndarray, slice | ndarray]":
+    """Offsets of these rows, and where their values lie."""
+    if isinstance(rows, slice):
+        start, stop, _ = rows.indices(offsets.size - 1)
+        stop = max(start, stop)
+        first, last = offsets[start], offsets[stop]
+        return offsets[start : stop + 1] - first, slice(int(first), int(last))
+    sizes = np.diff(offsets)
+    return offsets_of(sizes[rows]), np.repeat(rows, sizes) if rows.dtype == bool else ranges(offsets, rows)
+
+
+def concatenate(batches: Sequence[Batch], axis: str) -> Batch:
+    """The rows of an axis of all batches, at least one, with all they hold; the rest is the first one's."""
+    joined, columns = {axis}, dict[str, Any]()
+    for name, field in _from_rows_to_values(type(batches[0])):
+        if field.rows not in joined:
+            continue
+        parts = [getattr(batch, name) for batch in batches]
+        if field.splits is None:
+            columns[name] = np.concatenate(parts)
+        else:
+            columns[name] = offsets_of(np.concatenate([np.diff(part) for part in parts]))
+            joined.add(field.splits)
+    return replace(batches[0], **columns)
+
+
+def check(batch: tuple[Any, ...]) -> None:
+    """Raises ValueError where a batch is not what its type declares: dtypes, axes of one length, rising offsets."""
+    kind, lengths = type(batch), dict[str, int]()
+    for name, field in fields_of(kind).items():
+        values = getattr(batch, name)
+        where = f"{kind.__name__}.{name}"
+        if values.dtype != field.dtype or values.ndim != len(field.axes):
+            raise ValueError(f"{where}: {values.dtype}, {values.ndim} axes; declared {field.dtype} {list(field.axes)}")
+        for axis, length in zip(field.axes, values.shape, strict=True):
+            axis, more = axis.removesuffix(" + 1"), axis.endswith(" + 1")
+            known = int(axis) if axis.isdigit() else lengths.setdefault(axis, length - more)
+            if known != length - more:
+                raise ValueError(f"{where}: {length - more} {axis}, elsewhere {known}")
+        if field.splits:
+            if values[0] != 0 or (np.diff(values) < 0).any():
+                raise ValueError(f"{where}: offsets rise from 0")
+            if lengths.setdefault(field.splits, int(values[-1])) != values[-1]:
+                raise ValueError(f"{where}: ends at {values[-1]} of {lengths[field.splits]} {field.splits}")
+
+
+def _from_rows_to_values(kind: type) -> Iterator[tuple[str, Field]]:
+    """The declared arrays: offsets first, those of rows before those of what the rows hold."""
+    waiting = dict(fields_of(kind))
+    split = {field.splits: field.rows for field in waiting.values() if field.splits}
+
+    def depth(field: Field) -> int:
+        level, axis = 0, field.rows
+        while axis in split:
+            level, axis = level + 1, split[axis]
+        return level
+
+    yield from sorted(waiting.items(), key=lambda item: (item[1].splits is None, depth(item[1])))
 
 
 @dataclass(frozen=True, slots=True)

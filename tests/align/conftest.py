@@ -1,8 +1,8 @@
 """A small genome with a repeat, an index of it, and reads cut from it."""
 
 import pytest
-from align_oracle import random_bases
 
+from helpers.align_oracle import random_bases
 from readwarp.align import Aligner
 from readwarp.align.pair import given
 from readwarp.index import Index

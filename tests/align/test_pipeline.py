@@ -1,16 +1,16 @@
 """Reads of a small genome through all steps, against what is known of them and a letter-by-letter oracle."""
 
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from align_oracle import READ, cut_pair, operations, random_bases, retold, reverse_complement
 
+from helpers.align_oracle import READ, cut_pair, operations, random_bases, retold, reverse_complement
 from readwarp.align import Aligner, pipeline
 from readwarp.align.aligner import _batch, _interleaved, _records
 from readwarp.align.pair import given
 from readwarp.config import RecordParameters
+from readwarp.ragged import replace
 from readwarp.stream.halving import reads_between
 
 

@@ -4,8 +4,8 @@ import shutil
 
 import dnaio
 import pytest
-from align_oracle import retold, reverse_complement
 
+from helpers.align_oracle import retold, reverse_complement
 from readwarp.align import Aligner
 
 

@@ -2,8 +2,8 @@
 
 import pysam
 import pytest
-from making import Read, random_sequence, tiled, write_bam, write_fasta
 
+from helpers.making import Read, random_sequence, tiled, write_bam, write_fasta
 from readwarp import Caller
 from readwarp.call.pairhmm import cpu as pairhmm_cpu
 from readwarp.call.pairhmm import cuda as pairhmm_cuda

@@ -7,13 +7,13 @@ import shutil
 import pysam
 import pysam.bcftools
 import pytest
-from making import Read, random_sequence, tiled, write_bam, write_fasta
-from readwarp.call.pipeline import call_variants
 
+from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
+from readwarp.call.job import call_variants
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError
-from readwarp.formats.aligned import AlignedReader, ReadFilter, RegionTooDeepError
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
 
@@ -22,10 +22,6 @@ REPEAT = 1500  # here the reference gets a repeat
 for _place, _bases in ((REPEAT, "GT" + "CA" * 8 + "GG"), (700, "AGGCTA"), (2000, "A"), (2400, "A")):
     SEQUENCE = SEQUENCE[:_place] + _bases + SEQUENCE[_place + len(_bases) :]
 CONTIGS = {"one": SEQUENCE, "bare": random_sequence(300, seed=12)}
-
-
-def other(base: str) -> str:
-    return "ACGT"["CGTA".index(base)]
 
 
 def snv(position: int) -> tuple[int, str, str]:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pysam
 import pytest
-from making import Read, random_sequence, segment, tiled, write_fasta
-from readwarp.call.pipeline import call_variants
-from vcf_checks import bcftools, check_vcf, check_with_bcftools
 
+from helpers.making import Read, random_sequence, segment, tiled, write_fasta
+from helpers.vcf_checks import bcftools, check_vcf, check_with_bcftools
 from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
+from readwarp.call.job import call_variants
 from readwarp.config import CallParameters, Resources
-from readwarp.formats.vcf import header_text
+from readwarp.formats.variants.vcf import header_text
 from readwarp.metrics import Metrics
 
 LENGTH = 1500

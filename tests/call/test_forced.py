@@ -10,13 +10,13 @@ import pysam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from making import LETTERS, Read, aligned_reads, codes, random_sequence, write_fasta
 
+from helpers.making import LETTERS, Read, aligned_reads, codes, other, random_sequence, write_fasta, write_vcf
 from readwarp.batches import Sites
 from readwarp.call.forced import Forced, missing, read_alleles
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.sites.cpu import find_sites, forced_sites
+from readwarp.call.sites.find import find_sites, forced_sites
 from readwarp.call.spelling import is_indel, spelled
 from readwarp.config import CallParameters
 from readwarp.errors import InputError
@@ -36,17 +36,8 @@ def reference(fasta):
     return read_reference(fasta)
 
 
-def write_vcf(path, rows, contigs=CONTIGS):
-    """`rows`: contig, 1-based position, REF, ALT."""
-    lines = ["##fileformat=VCFv4.2", *(f"##contig=<ID={name},length={len(s)}>" for name, s in contigs.items())]
-    lines.append("#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO")
-    lines += [f"{contig}\t{position}\t.\t{ref}\t{alt}\t.\t.\t." for contig, position, ref, alt in rows]
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
 def read(tmp_path, reference, *rows) -> Forced:
-    return read_alleles(write_vcf(tmp_path / "alleles.vcf", rows), reference)
+    return read_alleles(write_vcf(tmp_path / "alleles.vcf", rows, CONTIGS), reference)
 
 
 def letters(bases: bytes) -> str:
@@ -59,10 +50,6 @@ def listed(forced: Forced) -> list[tuple[int, int, int, str]]:
         for contig in range(len(CONTIGS))
         for begin, deleted, bases in forced.within(contig, 0, 1 << 40)
     ]
-
-
-def other(base: str) -> str:
-    return "ACGT"["CGTA".index(base)]
 
 
 def test_kinds_of_alleles(tmp_path, reference):
@@ -147,7 +134,7 @@ def test_equals_bcftools_norm(tmp_path, fasta, reference):
             and "N" not in ONE[position - 1 : position + size + 1]
         ):
             rows.append(("one", position + 1, old, new))
-    path = write_vcf(tmp_path / "a.vcf", rows)
+    path = write_vcf(tmp_path / "a.vcf", rows, CONTIGS)
     done = subprocess.run(
         [sys.executable, "-c", "import sys, pysam.bcftools as b; b.norm(*sys.argv[1:], catch_stdout=False)",
          "-f", str(fasta), "-d", "exact", "-o", str(tmp_path / "b.vcf"), str(path)], check=True, capture_output=True,
@@ -224,7 +211,7 @@ def test_bad_records(tmp_path, reference, row, reason):
 
 
 def test_files_that_are_no_vcf(tmp_path, reference, capfd):
-    whole = write_vcf(tmp_path / "w.vcf", [("one", p + 1, ONE[p], other(ONE[p])) for p in range(300)])
+    whole = write_vcf(tmp_path / "w.vcf", [("one", p + 1, ONE[p], other(ONE[p])) for p in range(300)], CONTIGS)
     cut = gzip.compress(whole.read_bytes())
     for name, data in (("a.vcf", b"hello\n"), ("b.vcf", b""), ("c.vcf.gz", cut[: len(cut) // 2]), ("d.bam", b"BAM\1")):
         (tmp_path / name).write_bytes(data)

@@ -3,17 +3,17 @@
 import itertools
 import random
 import time
-from dataclasses import replace
 
 import pysam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from making import REFERENCE, Read, random_sequence, reads_of, segment, tiled, write_bam, write_fasta
-from readwarp.call.pipeline import call_variants
 
+from helpers.making import REFERENCE, Read, random_sequence, reads_of, segment, tiled, write_bam, write_fasta
+from readwarp.call.job import call_variants
 from readwarp.config import CallParameters, Resources
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace
 
 LENGTH = 3000
 SEQUENCE = random_sequence(LENGTH, seed=21)

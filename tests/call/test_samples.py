@@ -1,20 +1,19 @@
 """Samples that are called together: what one has is not lost among the reads of the others."""
 
-from dataclasses import replace
-
 import numpy as np
 import pysam
 import pytest
-from making import Read, aligned_reads, random_sequence, segment, tiled, write_fasta
-from readwarp.call.pipeline import call_variants
 
-from readwarp.call.haplotypes.cpu import by_name
+from helpers.making import Read, aligned_reads, random_sequence, segment, tiled, write_fasta
+from readwarp.call.haplotypes.build import by_name
+from readwarp.call.job import call_variants
 from readwarp.call.regions.clips import find_clip_places
-from readwarp.call.regions.cpu import find_regions
+from readwarp.call.regions.find import find_regions
 from readwarp.call.samples import of_sample
-from readwarp.call.sites.cpu import sites_of
+from readwarp.call.sites.find import sites_of
 from readwarp.config import CallParameters, Resources
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace
 
 SEQUENCE = random_sequence(2400, seed=21)
 SAMPLES = [f"s{number}" for number in range(10)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba.cuda.cudadrv.driver import Context
 
-from cards import two_cards
+from helpers.cards import two_cards
 from readwarp.call import pipeline, warm
 from readwarp.call.pairhmm import cuda as pairhmm
 from readwarp.call.pileup import cuda as pileup

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_samples import CONTIGS, fasta, pairs, record
 
+from helpers.command_samples import CONTIGS, fasta, pairs, record
 from readwarp.cli import main
 
 

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pysam
 import pytest
-from command_samples import CONTIGS, fasta, letters, pairs, record, reverse_complement, run_main, sam_lines
 
+from helpers.command_samples import CONTIGS, fasta, letters, pairs, record, reverse_complement, run_main, sam_lines
 from readwarp.device import backend as backends
 from readwarp.device.memory import SEPARATE
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pysam
 import pytest
-from command_samples import CONTIGS, fasta, letters, pairs, record, run_main
+
+from helpers.command_samples import CONTIGS, fasta, letters, pairs, record, run_main
 
 ONE = record("a", CONTIGS["one"][:100])
 

@@ -1,7 +1,5 @@
 """Batches of the align job within --memory and --vram."""
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 from readwarp.cli.budget import (
@@ -25,6 +23,7 @@ from readwarp.errors import MemoryBudgetError
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.pairwise import cuda_local
+from readwarp.ragged import columns_of
 from readwarp.stream.plan import LEAST_ON_CARD, CardPlan
 
 GB, MB = 1 << 30, 1 << 20
@@ -93,8 +92,8 @@ def arrays(*values) -> int:
     """Bytes of the device arrays in dataclasses, each counted once."""
     found = {}
     for value in values:
-        for field in fields(value):
-            array = getattr(value, field.name)
+        for field in columns_of(value):
+            array = getattr(value, field)
             if hasattr(array, "copy_to_host"):
                 found[id(array)] = array.nbytes
     return sum(found.values())

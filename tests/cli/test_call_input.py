@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pysam
 import pytest
-from command_samples import CONTIGS, fasta, letters, run_main
 
-from readwarp.formats import samtools
-from readwarp.formats.bgzf import EOF_BLOCK, compress_block
+from helpers.command_samples import CONTIGS, fasta, letters, run_main
+from readwarp.formats.alignments import samtools
+from readwarp.formats.common.bgzf import EOF_BLOCK, compress_block
 
 LENGTHS = {name: len(sequence) for name, sequence in CONTIGS.items()}
 SNV = 3000  # 0-based, homozygous in contig `one`

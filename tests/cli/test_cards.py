@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import emulated_card
-from cards import HAS_GPU
+from helpers.cards import HAS_GPU
 from readwarp.align import pipeline
 from readwarp.call.targets import Target
 from readwarp.cli import cards, device, main
@@ -19,7 +19,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.driver import Device
 from readwarp.device.jit import cuda
 from readwarp.errors import WorkspaceFullError
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.stream.worth import ALIGN, START_SECONDS, least_bases
 
 

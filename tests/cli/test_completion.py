@@ -4,7 +4,8 @@ import shutil
 import subprocess
 
 import pytest
-from command_samples import run_main
+
+from helpers.command_samples import run_main
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pysam
 import pytest
-from command_samples import CONTIGS, pairs, record, run_main
 
+from helpers.command_samples import CONTIGS, pairs, record, run_main
 from readwarp.stream import parts
 from readwarp.stream.parts import Part, part_of
 

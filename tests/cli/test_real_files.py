@@ -8,9 +8,9 @@ from pathlib import Path
 import dnaio
 import pysam
 import pytest
-from command_samples import CONTIGS, fasta, letters, record, reverse_complement, run_main
 
-from record_checks import FIRST, LAST, SECONDARY_OR_SUPPLEMENTARY, checked
+from helpers.command_samples import CONTIGS, fasta, letters, record, reverse_complement, run_main
+from helpers.record_checks import FIRST, LAST, SECONDARY_OR_SUPPLEMENTARY, checked
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from command_samples import CONTIGS, fasta, pairs, record, run_main
 
 import readwarp
+from helpers.command_samples import CONTIGS, fasta, pairs, record, run_main
 from readwarp.cli import options, precompile, reporting, summary
 from readwarp.errors import UsageError
 from readwarp.metrics import Metrics

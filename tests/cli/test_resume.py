@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
-from command_samples import pairs, record, run_main
 
-from readwarp.formats import segments
-from readwarp.formats.lock import locked
+from helpers.command_samples import pairs, record, run_main
+from readwarp.formats.alignments import segments
+from readwarp.formats.common.lock import locked
 
 SLOWED = """
 import sys, time
-from readwarp.formats import segments
+from readwarp.formats.alignments import segments
 segments.SEGMENT_BYTES = 20_000
 reached = segments.ResumableWriter.reached
 def slowly(self, *arguments):
@@ -241,7 +241,7 @@ def test_stdout_needs_no_lock(tmp_path, monkeypatch):
 
 
 def test_a_file_system_without_locks(tmp_path, monkeypatch, caplog):
-    from readwarp.formats import lock
+    from readwarp.formats.common import lock
 
     def unknown(*arguments):
         raise OSError(errno.ENOSYS, "Function not implemented")

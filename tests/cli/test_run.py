@@ -6,7 +6,8 @@ import sys
 
 import pysam
 import pytest
-from command_samples import CONTIGS, pairs, record, reverse_complement, run_main
+
+from helpers.command_samples import CONTIGS, pairs, record, reverse_complement, run_main
 
 RESULTS = ["metrics.json", "x.bam", "x.bam.bai", "x.vcf.gz", "x.vcf.gz.tbi"]
 REPORTED = [

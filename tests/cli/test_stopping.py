@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from command_samples import pairs, record
 
-from readwarp.formats.bgzf import compress_block
+from helpers.command_samples import pairs, record
+from readwarp.formats.common.bgzf import compress_block
 
 DEADLINE = 60
 

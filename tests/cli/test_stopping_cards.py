@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from cards import two_cards
 from emulated_card import environment
+from helpers.cards import two_cards
 
 pytestmark = two_cards
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from other_libraries import HostArray, OnCard
+from helpers.other_libraries import HostArray, OnCard
 from readwarp import Ragged
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of, resident
 from readwarp.errors import UsageError

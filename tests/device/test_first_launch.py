@@ -5,10 +5,10 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-from launched_first import made
 from numba.cuda.cudadrv.driver import Context
 
-from cards import two_cards
+from helpers.cards import two_cards
+from helpers.launched_first import made
 from readwarp.device import memory
 from readwarp.device.backend import Backend
 

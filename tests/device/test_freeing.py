@@ -1,17 +1,18 @@
 """What Numba frees: in the context of its card, wherever the last that held it lets go, and never after `keep`."""
 
 import gc
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Thread
 
 import numpy as np
 import pytest
 from numba.cuda.cudadrv.driver import driver
 
-from cards import two_cards
+from helpers.cards import two_cards
 from readwarp.device import freeing
 from readwarp.device.backend import Backend
 from readwarp.device.jit import cuda
+from readwarp.ragged import replace
 
 pytestmark = two_cards
 

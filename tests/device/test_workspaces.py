@@ -6,7 +6,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
-from cards import two_cards
+from helpers.cards import two_cards
 from readwarp.device import backend as backends
 from readwarp.device import driver, freeing, memory
 from readwarp.device.backend import Backend

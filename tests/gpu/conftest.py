@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from random_reads import letters, pair
 
 import emulated_card
-from cards import CAPABILITIES, HAS_GPU
+from helpers.cards import CAPABILITIES, HAS_GPU
+from helpers.random_reads import letters, pair
 
 Run = Callable[..., bytes]
 

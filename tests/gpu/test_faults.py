@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pysam
 import pytest
-from random_reads import changed, ends_of, letters
 
 import emulated_card
-from cards import HAS_GPU
+from helpers.cards import HAS_GPU
+from helpers.random_reads import changed, ends_of, letters
 
 pytestmark = [
     pytest.mark.gpu,

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import readwarp
-from other_libraries import OnCard
+from helpers.other_libraries import OnCard
 from readwarp import Ragged
 from readwarp.device import memory
 from readwarp.device.arrays import is_on_card, on_card, on_host
 from readwarp.device.backend import Backend
-from readwarp.pairwise.pairs import arrays
+from readwarp.ragged import columns_of
 
 pytestmark = pytest.mark.gpu
 
@@ -23,7 +23,7 @@ def ragged(sequences, wrap):
 
 
 def contents(found):
-    return [None if column is None else on_host(column, "x").tobytes() for column in arrays(found)]
+    return [None if column is None else on_host(column, "x").tobytes() for column in columns_of(found).values()]
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +50,7 @@ def test_pairwise(mode, device, scale):
     options = {"mode": mode, "traceback": True, "device": device}
     assert contents(readwarp.pairwise(*given, **options)) == contents(expected)
     there = readwarp.pairwise(*given, **options, output="device")
-    assert all(is_on_card(column) for column in arrays(there)) and contents(there) == contents(expected)
+    assert all(is_on_card(column) for column in columns_of(there).values()) and contents(there) == contents(expected)
 
 
 def test_pair_hmm(device, scale):

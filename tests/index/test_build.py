@@ -6,13 +6,13 @@ from hashlib import md5
 import numpy as np
 import pytest
 
+from helpers.seeding import entries, random_letters, write_fasta
 from readwarp import Index
 from readwarp.config import SEED_PRESETS, SeedParameters
 from readwarp.errors import InputError
 from readwarp.index import build
-from readwarp.index.bases import CODES, unpack
 from readwarp.index.build import bucket_bits_for
-from seeding import entries, random_letters, write_fasta
+from readwarp.rules.bases import CODES, unpack
 
 RNG = random.Random(3)
 REFERENCES = {

@@ -9,12 +9,12 @@ import sys
 import numpy as np
 import pytest
 
+from helpers.seeding import random_letters, write_fasta
 from readwarp import Index
 from readwarp.config import SEED_PRESETS, SeedParameters
 from readwarp.errors import InputError
 from readwarp.index import index_path, open_or_build, store
 from readwarp.metrics import Metrics
-from seeding import random_letters, write_fasta
 
 LETTERS = random_letters(random.Random(8), 40_000)
 

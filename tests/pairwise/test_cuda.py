@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from alignment_oracle import packed, random_costs, random_pairs
 
+from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.pairwise import cpu, cuda, pairwise
-from readwarp.pairwise.pairs import arrays
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, UNREACHED
 
 
@@ -30,9 +29,9 @@ def test_substitution_matrices(mode):
 def check(pairs, costs, mode, **options):
     ends = cpu.score_pairs(pairs, costs, mode, **options)
     there = cuda.score_pairs(pairs, costs, mode, **options)
-    assert [a.tobytes() for a in arrays(there)] == [a.tobytes() for a in arrays(ends)]
+    assert [a.tobytes() for a in there] == [a.tobytes() for a in ends]
     expected, found = (side.trace_pairs(pairs, costs, mode, ends, **options) for side in (cpu, cuda))
-    assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)]
+    assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
 
 
 def test_the_python_interface():

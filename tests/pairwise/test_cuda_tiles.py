@@ -1,12 +1,11 @@
 """Packed lanes, each operation on the card, against NumPy; the tile kernel in each form against the CPU lanes."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from alignment_oracle import packed, random_pairs, related
 
+from helpers.alignment_oracle import packed, random_pairs, related
 from readwarp.device import lanes
 from readwarp.device.jit import cuda as card
 from readwarp.device.memory import Workspace, current
@@ -21,8 +20,9 @@ from readwarp.pairwise.cuda_local import (
     stream_starts,
 )
 from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, OUTSIDE, UNKNOWN, lay_rows
-from readwarp.pairwise.pairs import Ends, arrays
+from readwarp.pairwise.pairs import Ends
 from readwarp.pairwise.scalar import LOCAL, OVERFLOWN
+from readwarp.ragged import replace
 
 DEFAULT = (1, 4, 6, 1, 5)
 NUMBER = {"s16x2": np.int16, "half2": np.float16, "int32": np.int32}
@@ -168,7 +168,7 @@ def check(queries, targets, costs, form, constants=None):
     others = np.array([max(query) > (3 if lanes.pairs_of(form) == 2 else 4) for query in queries])
     untold = (expected.score >= limit) | ((expected.score <= costs[4]) & (costs[4] > 0)) | others
     assert (found.score[untold] == OVERFLOWN).all()
-    for have, want in zip(arrays(found), arrays(expected), strict=True):
+    for have, want in zip(found, expected, strict=True):
         assert have[~untold].tolist() == want[~untold].tolist()
     return int(untold.sum())
 
@@ -306,4 +306,4 @@ def test_whatever_tiles_leave_is_scored_all_the_same():
     expected = cpu.score_pairs(pairs, DEFAULT, LOCAL)
     for known in (None, np.full(7, 10**6, np.int32)):
         found = cuda.score_pairs(pairs, DEFAULT, LOCAL, known=known)
-        assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)]
+        assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]

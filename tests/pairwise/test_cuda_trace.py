@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from alignment_oracle import packed, random_costs, random_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.device import memory
 from readwarp.pairwise import cpu, cuda, trace_plan
-from readwarp.pairwise.pairs import Pairs, arrays
+from readwarp.pairwise.pairs import Pairs
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, longest_gap, longest_gaps
 
 MODES = [LOCAL, GLOBAL, SEMIGLOBAL]
@@ -25,7 +25,7 @@ def check(queries, targets, costs, mode):
     pairs = packed(queries, targets)
     ends = cpu.score_pairs(pairs, costs, mode)
     expected, found = cpu.trace_pairs(pairs, costs, mode, ends), cuda.trace_pairs(pairs, costs, mode, ends)
-    assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)], (queries, targets, costs)
+    assert [a.tobytes() for a in found] == [a.tobytes() for a in expected], (queries, targets, costs)
 
 
 def mild(costs):
@@ -191,4 +191,4 @@ def test_a_wider_band_gives_the_same_bytes(mode, monkeypatch):
     expected, strays_of = cpu.trace_pairs(pairs, costs, mode, ends), cpu.strays_of
     monkeypatch.setattr(cpu, "strays_of", lambda *given: strays_of(*given) + 7)
     found = cpu.trace_pairs(pairs, costs, mode, ends)
-    assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)]
+    assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]

@@ -1,23 +1,23 @@
 """Scores and traces on CPU lanes against the recurrence in plain Python."""
 
 import itertools
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from alignment_oracle import best, packed, random_costs, random_pairs, rescored
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.alignment_oracle import best, packed, random_costs, random_pairs, rescored
+from helpers.processes import environment_with_tests
 from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
 from readwarp.pairwise import cpu
 from readwarp.pairwise.groups import score_sorted
-from readwarp.pairwise.pairs import Ends, arrays
-from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, LOCAL, MATCH, OVERFLOWN, SEMIGLOBAL
+from readwarp.pairwise.pairs import Ends
+from readwarp.pairwise.scalar import GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 MODES = [LOCAL, GLOBAL, SEMIGLOBAL]
 DEFAULT = (1, 4, 6, 1, 5)
@@ -92,7 +92,7 @@ def test_one_by_one_gives_the_same_bytes(monkeypatch, mode, room):
     monkeypatch.setattr(cpu, "ROOM", room)
     ends = cpu.score_pairs(packed(queries, targets), costs, mode)
     found = cpu.trace_pairs(packed(queries, targets), costs, mode, ends)
-    assert [a.tobytes() for a in arrays(found)] == [a.tobytes() for a in arrays(expected)]
+    assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
 
 
 def test_overflow_is_seen_and_done_again_wider():
@@ -103,13 +103,13 @@ def test_overflow_is_seen_and_done_again_wider():
     assert ends.score.tolist() == list(range(245, 262))
     like, narrow = np.empty(lanes("i1"), np.int8), Ends(*(np.zeros(17, np.int32) for _ in range(3)))
     score_sorted(
-        arrays(packed(queries, [target] * 17)),
+        packed(queries, [target] * 17),
         np.arange(17),
         (1, 4, 6, 1, 0),
         cpu.NO_MATRIX,
         LOCAL,
         like,
-        *arrays(narrow),
+        *narrow,
     )
     assert narrow.score.tolist() == [*range(245, 255), *[OVERFLOWN] * 7]
 
@@ -152,20 +152,18 @@ def test_a_gap_at_the_end_gains_no_bonus():
 
 
 WIDTHS = """
-import sys
-sys.path.insert(0, sys.argv[1])
 import numpy as np
-from alignment_oracle import packed, random_costs, random_pairs
+from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.device.simd import VECTOR_BYTES
 from readwarp.pairwise import cpu
-from readwarp.pairwise.pairs import arrays
+
 rng = np.random.default_rng(11)
 import hashlib
 digest = hashlib.sha256()
 for mode in range(3):
     pairs, costs = packed(*random_pairs(rng, 100, 50)), random_costs(rng, mode)
     ends = cpu.score_pairs(pairs, costs, mode)
-    for array in (*arrays(ends), *arrays(cpu.trace_pairs(pairs, costs, mode, ends))):
+    for array in (*ends, *cpu.trace_pairs(pairs, costs, mode, ends)):
         digest.update(array.tobytes())
 print(VECTOR_BYTES, digest.hexdigest())
 """
@@ -175,8 +173,8 @@ print(VECTOR_BYTES, digest.hexdigest())
 def test_the_width_of_vectors_does_not_matter(tmp_path):
     found = []
     for width in ("16", "32", "64"):
-        environment = os.environ | {"READWARP_VECTOR_BYTES": width, "READWARP_CACHE": str(tmp_path / width)}
-        command = [sys.executable, "-c", WIDTHS, str(Path(__file__).parent)]
+        environment = environment_with_tests(READWARP_VECTOR_BYTES=width, READWARP_CACHE=str(tmp_path / width))
+        command = [sys.executable, "-c", WIDTHS]
         found.append(
             subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
         )

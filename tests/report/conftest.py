@@ -1,7 +1,8 @@
 """One folder of results and its page, for all tests of the report."""
 
 import pytest
-from made_samples import Made, build
+
+from helpers.made_samples import Made, build
 
 
 @pytest.fixture(scope="session")

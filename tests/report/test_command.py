@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
-from made_samples import build
 
+from helpers.made_samples import build
 from readwarp import report
 from readwarp.cli import main
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pysam
 import pytest
-from made_samples import build
 
+from helpers.made_samples import build
 from readwarp.cli import main
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.report import gather

@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 import pytest
-from lettered_batches import batch, names_of
 
+from helpers.lettered_batches import batch, names_of
 from readwarp.batches import Segment
 from readwarp.stream.halving import Halving, Limit
 

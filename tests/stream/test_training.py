@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from lettered_batches import batch, names_of
 
+from helpers.lettered_batches import batch, names_of
 from readwarp.stream.halving import reads_between
 from readwarp.stream.training import with_models
 

@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from workflow_runs import OTHER, READS, ROOT
+
+from helpers.workflow_runs import OTHER, READS, ROOT
 
 
 @pytest.fixture(scope="session", autouse=True)

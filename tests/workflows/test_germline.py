@@ -6,7 +6,8 @@ import sys
 
 import pysam
 import pytest
-from workflow_runs import HEAD, OTHER, READS, ROOT, records, snakemake, unit
+
+from helpers.workflow_runs import HEAD, OTHER, READS, ROOT, records, snakemake, unit
 
 pytestmark = pytest.mark.slow
 WORKFLOW = ROOT / "workflows" / "germline"

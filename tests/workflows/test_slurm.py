@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pysam
 import pytest
-from workflow_runs import HEAD, READS, ROOT, records, snakemake, unit
+
+from helpers.workflow_runs import HEAD, READS, ROOT, records, snakemake, unit
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("slurm")]  # there is one SLURM on a machine
 OPTIONS = ("--executor", "slurm", "--jobs", 4, "--slurm-status-command", "squeue", "--latency-wait", 20)
@@ -31,7 +32,7 @@ SLOWED = """
 import os
 if os.environ.get("READWARP_TEST_PAUSE"):
     import time
-    from readwarp.formats import segments
+    from readwarp.formats.alignments import segments
     segments.SEGMENT_BYTES = 200_000
     reached = segments.ResumableWriter.reached
     def slowly(self, *arguments):

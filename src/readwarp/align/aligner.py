@@ -12,9 +12,9 @@ from readwarp.config import AlignParameters
 from readwarp.device import backend as backends
 from readwarp.errors import UsageError
 from readwarp.index import Index, open_or_build
-from readwarp.index.bases import CODES
 from readwarp.metrics import Metrics
 from readwarp.ragged import offsets_of
+from readwarp.rules.bases import CODES
 
 NO_QUALITY = 255
 Read = str | tuple[str, str] | tuple[str, str, str | None]

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TypedDict
 
 from readwarp.errors import UsageError
-from readwarp.formats.bam import read_header
-from readwarp.formats.files import check_inputs
-from readwarp.formats.header import PART, field, lines_of, merged_lines, read_group_line, read_group_of_file
-from readwarp.formats.reads import ReadInput
-from readwarp.formats.source import kind_of
+from readwarp.formats.alignments.header import PART, field, lines_of, merged_lines, read_group_line, read_group_of_file
+from readwarp.formats.common.files import check_inputs
+from readwarp.formats.common.source import kind_of
+from readwarp.formats.reads.bam import read_header
+from readwarp.formats.reads.raw import ReadInput
 from readwarp.keywords import several
 
 ALIGNED = ("bam", "cram")

@@ -9,7 +9,6 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from readwarp import __version__
 from readwarp.align import flagstat, steps
 from readwarp.align.budget import plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
@@ -19,13 +18,14 @@ from readwarp.device.backend import Backend
 from readwarp.device.precompile import precompiled
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
-from readwarp.formats.files import check_output, check_resume
-from readwarp.formats.header import header_text, part_line, program_lines
-from readwarp.formats.lock import locked
-from readwarp.formats.output import AlignmentWriter, format_of
-from readwarp.formats.reads import RawBatch, open_reads, parse
-from readwarp.formats.sam import Encoded, Encoder
-from readwarp.formats.segments import ResumableWriter, Segments
+from readwarp.formats.alignments.header import header_text, part_line, program_lines
+from readwarp.formats.alignments.output import AlignmentWriter, format_of
+from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.segments import ResumableWriter, Segments
+from readwarp.formats.common.files import check_output, check_resume
+from readwarp.formats.common.lock import locked
+from readwarp.formats.reads.raw import RawBatch
+from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
@@ -38,6 +38,7 @@ from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import with_models
 from readwarp.stream.worth import ALIGN
+from readwarp.version import __version__
 
 logger = logging.getLogger("readwarp")
 NOT_IN_FULL = {  # counter -> warning
@@ -188,7 +189,7 @@ class Stream:
         if self.job.insert_sizes:
             return self.job.insert_sizes
         sizes = self.trained(first)
-        self.models.append(asdict(sizes))
+        self.models.append(sizes._asdict())
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
             logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
@@ -319,7 +320,7 @@ def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
         "reference": [list(index.reference.names), list(index.reference.md5)],
         "parameters": asdict(job.parameters),
         "read groups": list(job.inputs.read_groups),
-        "insert sizes": asdict(job.insert_sizes) if job.insert_sizes else None,
+        "insert sizes": job.insert_sizes._asdict() if job.insert_sizes else None,
     }
 
 

@@ -1,7 +1,7 @@
 """The steps from a batch of reads to its alignment records, in their order."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,9 +9,11 @@ from readwarp.align import pair, records
 from readwarp.batches import Alignments, Candidates, Chains, Extensions, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
-from readwarp.index.bases import unpack
-from readwarp.index.store import Index, Reference
+from readwarp.index import Index
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace
+from readwarp.rules.bases import unpack
 
 SAMPLE_PAIRS = 256  # of the job that compiles the kernels
 SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from numpy import ndarray
 
 from readwarp.batches import Candidates, Chains, InsertSizes, ReadBatch, Scores
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 
 
 class ReadView(NamedTuple):

@@ -12,7 +12,7 @@ Alleles that cannot be genotyped are left out and counted by reason in `Forced.s
     at_start    an insertion or deletion before the second base of a contig, which has no anchor base
     too_many    more than MAX_ALLELES - 1 insertions and deletions at one place; the first ones of the file stay
 
-`sites.cpu.find_sites` makes them part of a window's Sites. Haplotypes are made from those, so that regions have them
+`sites.find.find_sites` makes them part of a window's Sites. Haplotypes are made from those, so that regions have them
 too; `missing` gives those that a step has lost on its way (to a cap), as sites of their own.
 """
 
@@ -29,8 +29,8 @@ from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.spelling import Allele, Bases, is_indel, spelled
 from readwarp.errors import InputError
-from readwarp.index.bases import CODES
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
+from readwarp.rules.bases import CODES
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from readwarp.errors import InputError
-from readwarp.formats.aligned import AlignedReader
-from readwarp.index.store import Reference
+from readwarp.formats.alignments.regions import AlignedReader
+from readwarp.index.reference import Reference
 
 MAX_SAMPLES = 255  # numbers of AlignedReads.sample
 Groups = tuple[tuple[str, ...], ...]

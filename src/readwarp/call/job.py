@@ -22,13 +22,13 @@ from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.errors import UsageError
-from readwarp.formats.aligned import AlignedReader, ReadFilter
-from readwarp.formats.files import check_inputs, check_output
-from readwarp.formats.gvcf import BlockJoiner, Piece, header_lines, piece_of
-from readwarp.formats.lock import locked
-from readwarp.formats.vcf import VariantWriter, kind_of, rows_of
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
+from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.lock import locked
+from readwarp.formats.variants.gvcf import BlockJoiner, Piece, header_lines, piece_of
+from readwarp.formats.variants.vcf import VariantWriter, kind_of, rows_of
 from readwarp.index.build import read_reference
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.choice import choose_backend

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from readwarp.batches import AlignedReads, Likelihoods, Pileup, Sites
-from readwarp.call.evidence.cpu import weigh_indels, weigh_substitutions
+from readwarp.call.evidence.substitutions import weigh_indels, weigh_substitutions
 from readwarp.call.forced import missing
-from readwarp.call.sites.cpu import forced_sites
-from readwarp.call.sites.select import selected
+from readwarp.call.sites.find import forced_sites
 from readwarp.call.spelling import Allele
 from readwarp.config import CallParameters
+from readwarp.ragged import take
 
 
 def weigh_lost(
@@ -31,7 +31,7 @@ def weigh_lost(
     if not asked:
         return
     lost = forced_sites(pileup, reference[pileup.start - start : pileup.stop - start], asked)
-    indels = selected(lost, np.flatnonzero(lost.is_indel))
+    indels = take(lost, "sites", lost.is_indel)
     yield indels, weigh_indels(reads, pileup, indels, reference, start, parameters.max_depth)
-    others = selected(lost, np.flatnonzero(~lost.is_indel))
+    others = take(lost, "sites", ~lost.is_indel)
     yield others, weigh_substitutions(reads, reads.qualities, others, parameters.min_base_quality, parameters.max_depth)

@@ -10,9 +10,9 @@ import numpy as np
 from readwarp.batches import Calls
 from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
-from readwarp.formats.gvcf import NON_REF
-from readwarp.formats.vcf import GENOTYPE_FIELDS, Field, VariantWriter, header_text
-from readwarp.index.store import Reference
+from readwarp.formats.variants.gvcf import NON_REF
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, header_text
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 
 TRANSITIONS = {("A", "G"), ("G", "A"), ("C", "T"), ("T", "C")}

@@ -6,7 +6,7 @@ import numpy as np
 import pysam
 
 from readwarp.call.job import CallJob, run_call
-from readwarp.formats.precompile import LENGTH, TinyGenome, alignments_of, letters
+from readwarp.formats.reads.precompile import LENGTH, TinyGenome, alignments_of, letters
 from readwarp.stream.reporter import Reporter
 
 

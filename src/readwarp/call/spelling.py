@@ -13,11 +13,12 @@ import numpy as np
 
 from readwarp.call.haplotypes import COSTS
 from readwarp.call.inputs import contig_length
-from readwarp.index.bases import unpack
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs
-from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, MATCH
+from readwarp.pairwise.scalar import GLOBAL
+from readwarp.rules.bases import unpack
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 STRIDE = 64  # bases of reference that moving left looks at in one go
 Allele = tuple[int, int, bytes]  # begin, deleted, inserted

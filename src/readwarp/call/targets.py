@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 
 from readwarp.call.inputs import contig_length
 from readwarp.errors import InputError
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 
 Region = str | tuple[str, int, int]  # as the command line takes it; or contig, start and stop, 0-based and half-open
 

@@ -41,6 +41,7 @@ def read_with_insertion() -> AlignedReads:
         bases=REFERENCE[:11],
         qualities=np.full(11, QUALITY, np.uint8),
         read_offsets=ends,
+        unassigned=np.empty(0, np.int64),
     )
 
 

@@ -8,42 +8,41 @@ neither on where windows end nor on threads.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status
 from readwarp.call.alleles.compare import Weighed, compare
-from readwarp.call.alleles.cpu import weigh_haplotypes
 from readwarp.call.alleles.sites import forced_variants
-from readwarp.call.confidence.cpu import reference_bands
+from readwarp.call.alleles.weigh import weigh_haplotypes
+from readwarp.call.confidence.bands import reference_bands
 from readwarp.call.confidence.other import with_non_ref
-from readwarp.call.evidence.cpu import weigh_substitutions
+from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
-from readwarp.call.genotypes.cpu import genotype_sites
+from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.joining import joined, no_calls
 from readwarp.call.genotypes.overlaps import mark_overlaps
-from readwarp.call.haplotypes.cpu import build_haplotypes
+from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import contig_length
 from readwarp.call.lost import weigh_lost
-from readwarp.call.mates.cpu import merge_mates
+from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.pileup.scalar import DELETION, INSERTION
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.regions.clipped import with_clipped
-from readwarp.call.regions.cpu import find_regions
-from readwarp.call.regions.select import selected
+from readwarp.call.regions.find import find_regions
 from readwarp.call.samples import of_sample
-from readwarp.call.sites.cpu import find_sites
-from readwarp.call.sites.select import selected as selected_sites
+from readwarp.call.sites.find import find_sites
 from readwarp.call.sites.select import within
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
-from readwarp.formats.aligned import AlignedReader, ReadFilter
-from readwarp.index.bases import unpack
-from readwarp.index.store import Reference
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace, take
+from readwarp.rules.bases import unpack
+from readwarp.rules.cigar import DELETION, INSERTION
 
 MARGIN = 1024  # bases of pileup around a window ...
 CALL_MARGIN = MAX_INDEL + 1  # ... those whose calls may overlap one in the window
@@ -110,9 +109,9 @@ class Steps:
             regions, in_region = find_regions(
                 reads, reads.qualities, sites, bases, first, low, pileup.stop, p.max_region_reads
             )
-            regions = selected(regions, _reach(regions, window))
+            regions = take(regions, "regions", _reach(regions, window))
         near = within(sites, window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
-        single = selected_sites(sites, np.flatnonzero(near & ~in_region))
+        single = take(sites, "sites", near & ~in_region)
         evidence = weigh_substitutions(reads, reads.qualities, single, p.min_base_quality, p.max_depth)
         regional, likelihoods, phase = self._weigh(reads, regions, sites, bases, first, window)
         around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from readwarp import __version__
 from readwarp.cli import stopping
 from readwarp.cli.stopping import Terminated
 from readwarp.errors import ReadwarpError, UsageError
+from readwarp.version import __version__
 
 COMMANDS = {
     "run": "reads to sorted alignments and variants, in one go",

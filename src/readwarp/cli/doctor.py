@@ -104,9 +104,9 @@ def gpu_rows(driver: Driver | str) -> list[tuple[str, str]]:
 def software_rows() -> list[tuple[str, str]]:
     import platform
 
-    from readwarp import __version__
     from readwarp.device import machine
     from readwarp.device.kernel_cache import kernels_kept, package_folder
+    from readwarp.version import __version__
 
     versions = machine.library_versions()
     installed = ", ".join(f"{name} {version}" for name, version in versions.items() if version)

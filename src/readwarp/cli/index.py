@@ -40,7 +40,7 @@ def seed_parameters(options: argparse.Namespace) -> SeedParameters:
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
-    from readwarp.formats.files import check_inputs, check_output
+    from readwarp.formats.common.files import check_inputs, check_output
     from readwarp.index import Index, index_path
 
     started = time.perf_counter()

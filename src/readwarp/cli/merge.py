@@ -11,7 +11,7 @@ from readwarp.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from readwarp.formats.sam import Encoded
+    from readwarp.formats.alignments.sam import Encoded
 
 EPILOG = """\
 examples:
@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
-    from readwarp.formats.files import check_inputs, check_output
-    from readwarp.formats.lock import locked
-    from readwarp.formats.output import AlignmentWriter
+    from readwarp.formats.alignments.output import AlignmentWriter
+    from readwarp.formats.common.files import check_inputs, check_output
+    from readwarp.formats.common.lock import locked
 
     if options.output is None:
         raise UsageError("merge needs an output file (-o)")
@@ -83,8 +83,8 @@ def run(options: argparse.Namespace) -> int:
 def planned(paths: "Sequence[Path]", sort: str, command: str | None) -> tuple[str, list[list[Path]]]:
     """(header of the output, the files in order: the parts of one run together). Raises InputError."""
     from readwarp.align.inputs import merged_programs
-    from readwarp.formats.bam import read_header
-    from readwarp.formats.header import PART, field, header_text, lines_of, merged_lines, program_lines
+    from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merged_lines, program_lines
+    from readwarp.formats.reads.bam import read_header
 
     for path in paths:
         if list(paths).count(path) > 1:
@@ -109,7 +109,7 @@ def planned(paths: "Sequence[Path]", sort: str, command: str | None) -> tuple[st
 
 def grouped(headers: dict[Path, str]) -> list[list[Path]]:
     """Files that stand alone, and complete sets of parts in their order, in the order they were given in."""
-    from readwarp.formats.header import part_in
+    from readwarp.formats.alignments.header import part_in
     from readwarp.stream.parts import part_of
 
     groups: list[list[Path]] = []
@@ -138,7 +138,7 @@ def grouped(headers: dict[Path, str]) -> list[list[Path]]:
 
 def merged(groups: list[list[Path]]) -> "Iterator[Encoded]":
     """All records in the order of the reads."""
-    from readwarp.formats.stored import by_blocks, stored_records
+    from readwarp.formats.alignments.stored import by_blocks, stored_records
     from readwarp.stream.parts import BLOCK
 
     for paths in groups:

@@ -8,10 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from readwarp import __version__
 from readwarp.cli import options as shared
 from readwarp.config import Scoring
 from readwarp.errors import InputError, UsageError
+from readwarp.version import __version__
 
 if TYPE_CHECKING:
     from readwarp.pairwise import Alignments
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     from concurrent.futures import ThreadPoolExecutor
 
     from readwarp.device.machine import usable_threads
-    from readwarp.formats.files import check_inputs, check_output
+    from readwarp.formats.common.files import check_inputs, check_output
     from readwarp.pairwise import pairwise
 
     if options.format == "sam" and not options.traceback:

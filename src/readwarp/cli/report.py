@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     from readwarp import report
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
-    from readwarp.formats.files import check_inputs, check_output
+    from readwarp.formats.common.files import check_inputs, check_output
     from readwarp.report import statistics
 
     output = output_of(options)

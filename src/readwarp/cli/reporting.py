@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from readwarp.errors import UsageError
-from readwarp.formats.files import check_output
+from readwarp.formats.common.files import check_output
 from readwarp.stream.reporter import Meter, Reporter
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar

@@ -2,16 +2,14 @@
 
 `backend.step("readwarp.align.seed")` is that step's module for this side (`cpu` or `cuda`: same names, same argument
 order); `to_device` and `to_host` move the arrays of one of the types in `batches`, and are the only things that do.
-A step without a `cuda.py` runs on the host on either side.
 """
 
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -21,6 +19,7 @@ from readwarp.device import failure
 from readwarp.device.claims import Claim, claim
 from readwarp.device.driver import Device, let_waiting_threads_sleep, read_driver
 from readwarp.errors import DeviceError, UsageError
+from readwarp.ragged import columns_of, replace
 
 T = TypeVar("T")
 UNKNOWN = Device("GPU", (0, 0), 0, None)
@@ -32,9 +31,8 @@ class Backend:
     devices: tuple[int, ...] = ()
 
     def step(self, package: str) -> ModuleType:
-        """The step's kernels for this side, or its host ones where it has no other."""
-        side = self.name if find_spec(f"{package}.{self.name}") else "cpu"
-        return import_module(f"{package}.{side}")
+        """The step's kernels for this side."""
+        return import_module(f"{package}.{self.name}")
 
     @contextmanager
     def on(self, device: int | None = None) -> Iterator[None]:
@@ -122,7 +120,7 @@ class Backend:
 
 def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> Any:
     """The value with its host arrays moved: those of these names, or all."""
-    arrays = {f.name: array for f in fields(value) if isinstance(array := getattr(value, f.name), np.ndarray)}
+    arrays = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
     return replace(value, **{name: move(array) for name, array in arrays.items() if not names or name in names})
 
 
@@ -134,13 +132,13 @@ def _on_card(value: object) -> Iterator[Any]:
         part = waiting.pop()
         if hasattr(part, "copy_to_host"):
             found[id(part)] = part
-        elif is_dataclass(part):
-            waiting += [getattr(part, f.name) for f in fields(part)]
+        elif is_dataclass(part) or hasattr(part, "_asdict"):
+            waiting += columns_of(part).values()
     yield from found.values()
 
 
 def _downloaded(value: Any, download: Callable[..., tuple[np.ndarray, ...]]) -> Any:
-    there = {f.name: array for f in fields(value) if hasattr(array := getattr(value, f.name), "copy_to_host")}
+    there = {name: array for name, array in columns_of(value).items() if hasattr(array, "copy_to_host")}
     return replace(value, **dict(zip(there, download(*there.values()), strict=True)))
 
 

@@ -9,12 +9,27 @@ from functools import cache
 from typing import Any
 
 import numba
+from numba.extending import typeof_impl
 
 from readwarp.device import kernel_cache
 
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": False}
 
 kernel_cache.install()
+
+
+@typeof_impl.register(tuple)
+def _typeof_tuple(value: tuple[Any, ...], context: Any) -> Any:
+    """Of a batch, a read-only array has the type of any other, so that one compilation serves all batches.
+
+    Kernels do not write to what they are given to read; where a file is mapped, the system would stop them.
+    """
+    parts = [typeof_impl(part, context) for part in value]
+    if hasattr(value, "_fields"):
+        parts = [part.copy(readonly=False) if isinstance(part, numba.types.Array) else part for part in parts]
+    return None if None in parts else numba.types.BaseTuple.from_types(parts, type(value))
+
+
 numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
 
 

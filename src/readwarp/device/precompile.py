@@ -18,8 +18,8 @@ from readwarp.device.kernel_cache import package_folder
 
 STAGES = {  # a module and its function, which takes a folder to work in; the slowest first
     "calling": ("readwarp.call.precompile", "compile_calling"),
-    "formats": ("readwarp.formats.precompile", "compile_formats"),
-    "text": ("readwarp.formats.precompile", "compile_text"),
+    "formats": ("readwarp.formats.reads.precompile", "compile_formats"),
+    "text": ("readwarp.formats.reads.precompile", "compile_text"),
 }
 
 

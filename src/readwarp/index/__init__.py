@@ -6,16 +6,66 @@ Contigs lie one behind the other; a k-mer that spans a border or a base other th
 """
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
+
+from numpy import ndarray
 
 from readwarp.config import SeedParameters
 from readwarp.errors import InputError
-from readwarp.index.store import Index, IndexFile, Reference, describe_source
+from readwarp.index import store
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 
 __all__ = ["Index", "Reference", "index_path", "open_or_build"]
 SUFFIX = ".rwx"
 AGAIN = "build it again with readwarp index --force"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Positions of the reference's syncmers, grouped by bucket (upper bits of the hash), sorted by tag and position.
+
+    All arrays are read-only. `Index.build("ref.fa")`, `.save("ref.fa.rwx")`, `Index.open("ref.fa.rwx")`.
+    """
+
+    reference: Reference
+    parameters: SeedParameters
+    bucket_starts: ndarray  # uint32 [buckets + 1]
+    tags: ndarray  # uint16 [entries]: 15 more bits of the hash << 1 | strand of the canonical k-mer
+    positions: ndarray  # uint32 [entries], first base of the k-mer
+
+    def __repr__(self) -> str:
+        p, reference = self.parameters, self.reference
+        contigs, bases = len(reference.names), int(reference.contig_offsets[-1])
+        return f"Index({contigs} contigs, {bases} bases, {self.positions.size} seeds, k={p.k}, s={p.s})"
+
+    @classmethod
+    def build(cls, path: str | Path, parameters: SeedParameters | None = None, threads: int | None = None) -> "Index":
+        """The index of a FASTA, GenBank or EMBL file, in memory. threads: None takes all the process may use."""
+        from readwarp.index import build
+
+        parameters, threads = parameters or SeedParameters(), threads or len(os.sched_getaffinity(0))
+        reference = build.read_reference(path)
+        return cls(reference, parameters, *build.index_reference(reference, parameters, threads))
+
+    @classmethod
+    def open(cls, path: str | Path) -> "Index":
+        """Map an index file. Raises InputError for another kind of file, another version, and damage."""
+        file = store.open_checked(Path(path))
+        seeds = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
+        return cls(file.reference(), file.parameters(), *seeds)
+
+    def save(self, path: str | Path, source: str | Path | None = None) -> None:
+        """Write the index file; it appears under its name when it is whole. source: the file it was made from."""
+        seeds = {"bucket_starts": self.bucket_starts, "tags": self.tags, "positions": self.positions}
+        store.save(Path(path), self.reference, self.parameters, seeds, source)
+
+    @staticmethod
+    def verify(path: str | Path) -> None:
+        """Check every byte of an index file. Raises InputError where it is damaged."""
+        file = store.IndexFile(Path(path))
+        file.check(len(file.blocks))
 
 
 def index_path(reference: str | Path) -> Path:
@@ -69,7 +119,7 @@ def _check_parameters(path: Path, index: Index, parameters: SeedParameters | Non
 
 def _check_source(path: Path, index: Index, reference: str | Path) -> None:
     """Size and time of the source file first; if they differ, the contigs: names, lengths and MD5."""
-    if IndexFile(path).description["source"] == describe_source(reference):
+    if store.IndexFile(path).description["source"] == store.describe_source(reference):
         return
     from readwarp.index.build import read_reference
 

@@ -19,10 +19,10 @@ import numpy as np
 from readwarp.config import SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
-from readwarp.formats.fasta import read_contigs
-from readwarp.index.bases import CODES, pack, unpack
-from readwarp.index.store import Index, Reference
+from readwarp.formats.common.fasta import read_contigs
+from readwarp.index.reference import Reference
 from readwarp.index.syncmers import bucket_of, sketch, sketch_scratch, tag_of
+from readwarp.rules.bases import CODES, pack, unpack
 
 STRETCH = 1 << 21  # bases that one task works on
 PIECE = 1 << 13  # bases sketched at once: its scratch stays in the cache
@@ -32,13 +32,8 @@ INNER_BITS = 16  # most bucket bits within a partition
 CODE_TABLE = CODES.tobytes()
 
 
-def build_index(path: str | Path, parameters: SeedParameters, threads: int) -> Index:
-    reference = read_reference(path)
-    return index_reference(reference, parameters, threads)
-
-
 def read_reference(path: str | Path) -> Reference:
-    """The contigs of a file (see `formats.fasta`), packed. Raises InputError; also beyond 2^32 - 1 bases."""
+    """The contigs of a file (see `formats.common.fasta`), packed. Raises InputError; also beyond 2^32 - 1 bases."""
     names, digests, ends = [], [], [0]
     packed = np.zeros(1 + Path(path).stat().st_size // 2 if Path(path).exists() else 1, np.uint8)
     for name, letters in read_contigs(path):
@@ -54,8 +49,10 @@ def read_reference(path: str | Path) -> Reference:
     return Reference(tuple(names), read_only(np.array(ends, np.int64)), tuple(digests), read_only(used))
 
 
-def index_reference(reference: Reference, parameters: SeedParameters, threads: int) -> Index:
-    """The index of a packed reference. At most uint32 positions and entries, which `read_reference` sees to."""
+def index_reference(
+    reference: Reference, parameters: SeedParameters, threads: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """bucket_starts, tags and positions of an `Index`. At most 2^32 of each, which `read_reference` sees to."""
     bucket_bits = bucket_bits_for(int(reference.contig_offsets[-1]))
     partition_bits = max(bucket_bits - INNER_BITS, min(bucket_bits, 8))
     with ThreadPoolExecutor(threads) as pool:
@@ -71,7 +68,7 @@ def index_reference(reference: Reference, parameters: SeedParameters, threads: i
 
         _run(pool, finish, range(1 << partition_bits))
     bucket_starts[-1] = entries.size
-    return Index(reference, parameters, read_only(bucket_starts), read_only(tags), read_only(positions))
+    return read_only(bucket_starts), read_only(tags), read_only(positions)
 
 
 def bucket_bits_for(bases: int) -> int:

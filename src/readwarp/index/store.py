@@ -1,4 +1,4 @@
-"""The index: what it holds in memory, and its one memory-mapped file.
+"""The index as one memory-mapped file.
 
     bytes 0-7      magic "readwarp"
     8-11           version of the layout, uint32 (all numbers little-endian)
@@ -19,7 +19,6 @@ import mmap
 import os
 import secrets
 import struct
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -30,6 +29,7 @@ from numpy import ndarray
 
 from readwarp.config import SeedParameters
 from readwarp.errors import InputError
+from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 
 MAGIC = b"readwarp"
@@ -38,61 +38,7 @@ PREFIX = struct.Struct("<8sII32s")
 ALIGNMENT = 4096
 BLOCK = 1 << 20
 CHECKED_BLOCKS = 64
-DTYPES = {"packed": np.uint8, "bucket_starts": np.uint32, "tags": np.uint16, "positions": np.uint32}
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """Contigs one behind the other; a reference position counts from the first base of the first contig."""
-
-    names: tuple[str, ...]
-    contig_offsets: ndarray  # int64 [contigs + 1]
-    md5: tuple[str, ...]  # of each contig, as in @SQ M5
-    packed: ndarray  # uint8, two bases a byte, low nibble first (readwarp.index.bases)
-
-    def __repr__(self) -> str:
-        return f"Reference({len(self.names)} contigs, {int(self.contig_offsets[-1])} bases)"
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """Positions of the reference's syncmers, grouped by bucket (upper bits of the hash), sorted by tag and position.
-
-    All arrays are read-only. `Index.build("ref.fa")`, `.save("ref.fa.rwx")`, `Index.open("ref.fa.rwx")`.
-    """
-
-    reference: Reference
-    parameters: SeedParameters
-    bucket_starts: ndarray  # uint32 [buckets + 1]
-    tags: ndarray  # uint16 [entries]: 15 more bits of the hash << 1 | strand of the canonical k-mer
-    positions: ndarray  # uint32 [entries], first base of the k-mer
-
-    def __repr__(self) -> str:
-        p, reference = self.parameters, self.reference
-        contigs, bases = len(reference.names), int(reference.contig_offsets[-1])
-        return f"Index({contigs} contigs, {bases} bases, {self.positions.size} seeds, k={p.k}, s={p.s})"
-
-    @classmethod
-    def build(cls, path: str | Path, parameters: SeedParameters | None = None, threads: int | None = None) -> "Index":
-        """The index of a FASTA, GenBank or EMBL file, in memory. threads: None takes all the process may use."""
-        from readwarp.index.build import build_index
-
-        return build_index(path, parameters or SeedParameters(), threads or len(os.sched_getaffinity(0)))
-
-    @classmethod
-    def open(cls, path: str | Path) -> "Index":
-        """Map an index file. Raises InputError for another kind of file, another version, and damage."""
-        return _open(Path(path))
-
-    def save(self, path: str | Path, source: str | Path | None = None) -> None:
-        """Write the index file; it appears under its name when it is whole. source: the file it was made from."""
-        _save(self, Path(path), describe_source(source) if source is not None else None)
-
-    @staticmethod
-    def verify(path: str | Path) -> None:
-        """Check every byte of an index file. Raises InputError where it is damaged."""
-        file = IndexFile(Path(path))
-        file.check(len(file.blocks))
+DTYPES = {"packed": np.uint8, "bucket_starts": np.uint32, "tags": np.uint16, "positions": np.uint32}  # in this order
 
 
 def describe_source(path: str | Path) -> dict[str, int]:
@@ -141,30 +87,34 @@ class IndexFile:
             if isal_zlib.crc32(block) != self.description["checksums"][name][number]:
                 raise InputError(self.path, f"damaged index ({name}, block {number}); build it again")
 
-    def index(self) -> Index:
+    def reference(self) -> Reference:
         text = self.description
         ends = offsets_of(text["lengths"])
         ends.flags.writeable = False
-        reference = Reference(tuple(text["names"]), ends, tuple(text["md5"]), self.array("packed"))
-        parameters = SeedParameters(**text["parameters"])
-        return Index(reference, parameters, *(self.array(name) for name in ("bucket_starts", "tags", "positions")))
+        return Reference(tuple(text["names"]), ends, tuple(text["md5"]), self.array("packed"))
+
+    def parameters(self) -> SeedParameters:
+        return SeedParameters(**self.description["parameters"])
 
 
-def _open(path: Path) -> Index:
+def open_checked(path: Path) -> IndexFile:
+    """Map an index file. Raises InputError for another kind of file, another version, and damage."""
     file = IndexFile(path)
     file.check(CHECKED_BLOCKS)
-    return file.index()
+    return file
 
 
-def _save(index: Index, path: Path, source: dict[str, int] | None) -> None:
-    parameters = index.parameters
-    arrays = {name: getattr(index.reference if name == "packed" else index, name) for name in DTYPES}
+def save(
+    path: Path, reference: Reference, parameters: SeedParameters, seeds: dict[str, ndarray], source: str | Path | None
+) -> None:
+    """Write the index file; it appears under its name when it is whole. seeds: the arrays of DTYPES behind `packed`."""
+    arrays = {name: reference.packed if name == "packed" else seeds[name] for name in DTYPES}
     description = {
         "parameters": {"k": parameters.k, "s": parameters.s, "t": parameters.t},
-        "names": index.reference.names,
-        "lengths": np.diff(index.reference.contig_offsets).tolist(),
-        "md5": index.reference.md5,
-        "source": source,
+        "names": reference.names,
+        "lengths": np.diff(reference.contig_offsets).tolist(),
+        "md5": reference.md5,
+        "source": describe_source(source) if source is not None else None,
         "sizes": {name: array.size for name, array in arrays.items()},
         "checksums": {name: _checksums(array) for name, array in arrays.items()},
     }

@@ -8,11 +8,8 @@ import numpy as np
 from readwarp.device.jit import scalar
 from readwarp.pairwise.scalar import (
     ALPHABET,
-    DELETION,
     GLOBAL,
-    INSERTION,
     LOCAL,
-    MATCH,
     ON_BEST,
     ON_PAIR,
     ON_PAIR_OR_DELETION,
@@ -23,6 +20,7 @@ from readwarp.pairwise.scalar import (
     push,
     state_after,
 )
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 
 @scalar

@@ -9,8 +9,9 @@ from readwarp.device.jit import kernel
 from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
 from readwarp.pairwise.groups import score_sorted, trace_single, trace_sorted
-from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, arrays
-from readwarp.pairwise.scalar import DELETION, GLOBAL, INSERTION, LOCAL, OVERFLOWN, longest_gaps
+from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces
+from readwarp.pairwise.scalar import GLOBAL, LOCAL, OVERFLOWN, longest_gaps
+from readwarp.rules.cigar import DELETION, INSERTION
 
 ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pairs are traced one by one
 RUNS = 5  # column of `traced`
@@ -31,13 +32,13 @@ def score_pairs(
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
     empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
-    score_empty(pairs.query_lengths, pairs.target_lengths, order[empty], costs, mode, arrays(ends))
+    score_empty(pairs.query_lengths, pairs.target_lengths, order[empty], costs, mode, ends)
     order = order[~empty]
     for width in _widths(pairs, costs, mode):
         fits = np.ones(order.size, bool) if known is None else known[order] < _ceiling(width, mode)
         now = order[fits]
         if now.size:
-            score_sorted(arrays(pairs), now, costs, matrix, mode, np.empty(lanes(width), width), *arrays(ends))
+            score_sorted(pairs, now, costs, matrix, mode, np.empty(lanes(width), width), *ends)
             fits[fits] = (ends.score[now] != OVERFLOWN) | (mode != LOCAL)
         order = order[~fits]
     return ends
@@ -51,11 +52,11 @@ def trace_pairs(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarr
     reached = without_end_bonus(pairs, costs, mode, ends)
     traced = np.zeros((len(pairs), 6), np.int64)
     cigar = np.empty(4 * len(pairs) + 64, np.uint32)
-    used = trace_empty(arrays(ends), mode, traced, cigar)
+    used = trace_empty(ends, mode, traced, cigar)
     strays = strays_of(reached, ends.query_stop, ends.target_stop, costs, mode)
     order = np.lexsort((ends.query_stop, strays.sum(axis=1)))
     order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
-    work = (arrays(pairs), reached, ends.query_stop, ends.target_stop, strays)
+    work = (pairs, reached, ends.query_stop, ends.target_stop, strays)
     for width in _widths(pairs, costs, mode):
         fits = reached[order] < _ceiling(width, mode)
         now, order = order[fits], order[~fits]

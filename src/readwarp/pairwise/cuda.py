@@ -6,7 +6,6 @@ threads of a warp read and write side by side. Launches are cut so that their wo
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy import ndarray
@@ -17,9 +16,10 @@ from readwarp.pairwise.band import gain_of, trace_pair
 from readwarp.pairwise.cpu import NO_MATRIX, checked, finished, score_empty, strays_of, trace_empty, without_end_bonus
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
 from readwarp.pairwise.cuda_trace import trace
-from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, arrays, merged, some_of
+from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, merged, some_of
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL, UNREACHED, cell
 from readwarp.pairwise.trace_plan import WIDEST, is_served, most_runs
+from readwarp.ragged import replace
 
 ROOM = 1 << 28  # bytes of working memory of one launch
 THREADS = 64
@@ -32,7 +32,7 @@ def score_pairs(
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
     empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
-    score_empty(pairs.query_lengths, pairs.target_lengths, order[empty], costs, mode, arrays(ends))
+    score_empty(pairs.query_lengths, pairs.target_lengths, order[empty], costs, mode, ends)
     order = order[~empty]
     with current().frame() as workspace:
         sequences = (workspace.upload(x) if isinstance(x, ndarray) else x for x in (pairs.queries, pairs.targets))
@@ -55,7 +55,7 @@ def score_by_threads(
     if not order.size:
         return
     with workspace.frame():
-        there = [workspace.upload(x) if isinstance(x, ndarray) else x for x in arrays(pairs)]
+        there = [workspace.upload(x) if isinstance(x, ndarray) else x for x in pairs]
         found = [workspace.empty(len(pairs), np.int32) for _ in range(3)]
         table = workspace.upload(matrix)
         for part in _parts(order, 8 * pairs.query_lengths[order]):
@@ -65,7 +65,7 @@ def score_by_threads(
                 score_threads[_grid(threads), THREADS, workspace.stream](
                     *there, workspace.upload(part), *costs, table, mode, *rows, *found
                 )
-        for column, values in zip(arrays(ends), workspace.download(*found), strict=True):
+        for column, values in zip(ends, workspace.download(*found), strict=True):
             column[order] = values[order]
 
 
@@ -96,7 +96,7 @@ def trace_by_threads(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: 
     reached = without_end_bonus(pairs, costs, mode, ends)
     traced = np.zeros((len(pairs), 6), np.int64)
     cigar = np.empty(len(pairs), np.uint32)
-    used = trace_empty(arrays(ends), mode, traced, cigar)
+    used = trace_empty(ends, mode, traced, cigar)
     strays = strays_of(reached, ends.query_stop, ends.target_stop, costs, mode)
     widths = strays.sum(axis=1) + 1
     runs = most_runs(ends.query_stop, ends.target_stop, reached, costs, mode).astype(np.int64)
@@ -107,7 +107,7 @@ def trace_by_threads(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: 
     with current().frame() as workspace:
         there, found = (
             [workspace.upload(x) if isinstance(x, ndarray) else x for x in values]
-            for values in (arrays(pairs), (reached, ends.query_stop, ends.target_stop, strays))
+            for values in (pairs, (reached, ends.query_stop, ends.target_stop, strays))
         )
         table = workspace.upload(matrix)
         runs_there = workspace.upload(np.concatenate((cigar[:used], np.zeros(runs[order].sum(), np.uint32))))

@@ -28,11 +28,8 @@ from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 from readwarp.pairwise.scalar import (
-    DELETION,
     GLOBAL,
-    INSERTION,
     LOCAL,
-    MATCH,
     ON_BEST,
     ON_PAIR,
     ON_PAIR_OR_DELETION,
@@ -64,6 +61,7 @@ from readwarp.pairwise.trace_plan import (
     gains_of,
     planned,
 )
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 QUERY_START, TARGET_START, EDITS, LEFT, RUNS = range(5)  # rows of `outcome`, which has a column for each pair
 

@@ -6,6 +6,7 @@ Scores are plain integers here; the lanes of `lanes.py` and the threads of `cuda
 import numpy as np
 
 from readwarp.device.jit import scalar
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 LOCAL, GLOBAL, SEMIGLOBAL = 0, 1, 2
 
@@ -18,7 +19,6 @@ UNREACHED = -(1 << 29)  # a score that no path has, with room to add to it
 OVERFLOWN = -1  # the score of a pair that needs wider lanes
 
 # Operations of a CIGAR in BAM's coding.
-MATCH, INSERTION, DELETION = 0, 1, 2
 
 
 @scalar

@@ -8,11 +8,11 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from readwarp import __version__
 from readwarp.report import alignment_plots, runs, variant_plots
 from readwarp.report.headline import MEANINGS, Subject, headline, unusual
 from readwarp.report.plot import Plot, Plotter
 from readwarp.report.plots import NAMED
+from readwarp.version import __version__
 
 RUNS_SHOWN = 100  # with device, versions and command each
 

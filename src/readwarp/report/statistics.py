@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from readwarp.errors import InputError
-from readwarp.formats.samtools import reference_in
+from readwarp.formats.alignments.samtools import reference_in
 from readwarp.report.inputs import Sample, stem
 from readwarp.report.tools import Tools
 from readwarp.report.variants import Genotypes, genotypes_in

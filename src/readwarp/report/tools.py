@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from readwarp.errors import ReadwarpError
-from readwarp.formats.samtools import reason
+from readwarp.formats.alignments.samtools import reason
 
 OUTPUT_IS_AN_OPTION = ("query", "view")  # of bcftools; the others write to stdout
 

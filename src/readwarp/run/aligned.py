@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from readwarp.align.job import AlignJob, facts_of
-from readwarp.formats.segments import write_whole
+from readwarp.formats.alignments.segments import write_whole
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 

@@ -11,10 +11,10 @@ from readwarp.call import job as calling
 from readwarp.call.job import CallJob
 from readwarp.call.targets import find_targets, targets_in
 from readwarp.errors import UsageError
-from readwarp.formats.files import check_output, check_resume
-from readwarp.formats.header import field
-from readwarp.formats.lock import locked
-from readwarp.index.store import Reference
+from readwarp.formats.alignments.header import field
+from readwarp.formats.common.files import check_output, check_resume
+from readwarp.formats.common.lock import locked
+from readwarp.index.reference import Reference
 from readwarp.report import statistics
 from readwarp.report.inputs import Sample
 from readwarp.run.aligned import is_aligned, note_of, set_aligned

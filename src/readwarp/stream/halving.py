@@ -1,12 +1,13 @@
 """Parts of a batch, and work that is done again on halves where an item is too large for a card, or for the host."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 from typing import Generic, TypeVar
 
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import TooLargeError
+from readwarp.ragged import take
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -14,26 +15,7 @@ U = TypeVar("U")
 
 def reads_between(batch: ReadBatch, start: int, stop: int) -> ReadBatch:
     """Reads [start, stop) of the batch; its arrays are views."""
-
-    def part(values, offsets):
-        return values[offsets[start] : offsets[stop]], offsets[start : stop + 1] - offsets[start]
-
-    bases, read_offsets = part(batch.bases, batch.read_offsets)
-    qualities, _ = part(batch.qualities, batch.read_offsets)
-    names, name_offsets = part(batch.names, batch.name_offsets)
-    tags, tag_offsets = part(batch.tags, batch.tag_offsets)
-    return replace(
-        batch,
-        bases=bases,
-        qualities=qualities,
-        read_offsets=read_offsets,
-        names=names,
-        name_offsets=name_offsets,
-        tags=tags,
-        tag_offsets=tag_offsets,
-        segment=batch.segment[start:stop],
-        read_group=batch.read_group[start:stop],
-    )
+    return take(batch, "reads", slice(start, stop))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from readwarp import __version__
 from readwarp.metrics import Metrics
+from readwarp.version import __version__
 
 logger = logging.getLogger("readwarp")
 

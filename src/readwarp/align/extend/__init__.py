@@ -3,7 +3,7 @@
     score(reads: ReadBatch, candidates: Candidates, packed: uint8, scoring: Scoring) -> Scores
     trace(reads, candidates, chosen: int64 [e], packed, scoring, scores: Scores | None) -> Extensions
 
-`packed` is the reference, two bases a byte (`readwarp.index.bases`). The recurrence is that of `readwarp.pairwise` in
+`packed` is the reference, two bases a byte (`readwarp.rules.bases`). The recurrence is that of `readwarp.pairwise` in
 local mode: the whole read against the whole window; an alignment begins and ends with an aligned pair; one whose first
 (last) pair holds the read's first (last) base gains the end bonus. N matches nothing. `Scores.score` includes the
 bonuses, `Extensions.score` does not. Reads from 1 base to config.MAX_READ_LENGTH.

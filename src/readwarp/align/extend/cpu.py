@@ -1,7 +1,7 @@
 """Extend on CPU lanes: the ungapped answer where it is proven, dynamic programming for the others."""
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -11,11 +11,10 @@ from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.jit import kernel
 from readwarp.pairwise import cpu as pairwise
-from readwarp.pairwise.pairs import Ends, Pairs, Traces, arrays
-from readwarp.pairwise.scalar import LOCAL, MATCH
-from readwarp.ragged import offsets_of
-
-T = TypeVar("T", Candidates, Scores)
+from readwarp.pairwise.pairs import Ends, Pairs, Traces
+from readwarp.pairwise.scalar import LOCAL
+from readwarp.ragged import offsets_of, take
+from readwarp.rules.cigar import MATCH
 
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
 
@@ -67,12 +66,12 @@ def trace(
     A candidate without an alignment (score 0, too long) comes back with an empty CIGAR and its status.
     """
     costs = costs_of(scoring)
-    taken = rows_of(candidates, chosen)
-    found = score(reads, taken, packed, scoring) if scores is None else rows_of(scores, chosen)
+    taken = take(candidates, "candidates", chosen)
+    found = score(reads, taken, packed, scoring) if scores is None else take(scores, "candidates", chosen)
     starts, lengths = queries_of(reads, taken)
     spans = np.zeros((chosen.size, 4), np.int64)  # score, query start, reference start, edit distance
     spans[:, 1], spans[:, 2] = found.query_stop, found.reference_stop
-    _trace_ungapped(reads.bases, starts, lengths, arrays(found), packed, costs, spans)
+    _trace_ungapped(reads.bases, starts, lengths, found, packed, costs, spans)
     gapped, ends = gapped_ends(taken, found)
     pairs = _pairs(reads.bases, starts, lengths, taken, packed, gapped)
     return gathered(chosen, taken, found, spans, gapped, pairwise.trace_pairs(pairs, costs, LOCAL, ends))
@@ -109,13 +108,6 @@ def gathered(
 def costs_of(scoring: Scoring) -> tuple[int, int, int, int, int]:
     """Scores in the order of the engine: match, mismatch, gap open, gap extension, end bonus."""
     return scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, scoring.end_bonus
-
-
-def rows_of(value: T, rows: ndarray) -> T:
-    """The same rows of all arrays (candidate_offsets left as they are)."""
-    return replace(
-        value, **{f.name: getattr(value, f.name)[rows] for f in fields(value) if f.name != "candidate_offsets"}
-    )
 
 
 def queries_of(reads: Oriented, candidates: Candidates) -> tuple[ndarray, ndarray]:

@@ -18,7 +18,6 @@ from readwarp.align.extend.cpu import (
     gapped_ends,
     gathered,
     queries_of,
-    rows_of,
 )
 from readwarp.align.extend.scalar import ungapped_is_best
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
@@ -26,12 +25,12 @@ from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
-from readwarp.index.bases import complement
 from readwarp.pairwise import cuda as pairwise
 from readwarp.pairwise.pairs import Pairs
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.pairwise.trace_plan import LETTERS
-from readwarp.ragged import offsets_of
+from readwarp.ragged import offsets_of, take
+from readwarp.rules.bases import complement
 
 SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # of the columns of Scores
 
@@ -75,8 +74,8 @@ def trace(
 ) -> Extensions:
     """See cpu.trace."""
     workspace, costs = current(), costs_of(scoring)
-    taken = rows_of(candidates, chosen)
-    found = score(reads, taken, packed, scoring) if scores is None else rows_of(scores, chosen)
+    taken = take(candidates, "candidates", chosen)
+    found = score(reads, taken, packed, scoring) if scores is None else take(scores, "candidates", chosen)
     starts, lengths = queries_of(reads, taken)
     spans = np.empty((chosen.size, 4), np.int64)  # score, query start, reference start, edit distance
     with workspace.frame():

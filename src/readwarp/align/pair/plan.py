@@ -7,6 +7,7 @@ from readwarp.align.views import limits_of, view_chains
 from readwarp.batches import Candidates, Chains, InsertSizes, Origin, ReadBatch, Scores, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
+from readwarp.ragged import concatenate, replace, take
 
 FIRST, CHAIN = int(Segment.FIRST), int(Origin.CHAIN)
 WEAK = 7  # tenths of the score of a read's best chain
@@ -114,37 +115,14 @@ def plan_candidates(
     )
 
 
-@kernel
-def merged_rows(offsets, more_offsets, rows, more_rows, merged_offsets):
-    """Rows in the union of two sets grouped by read; the second set's rows of a read come after the first's."""
-    made = 0
-    merged_offsets[0] = 0
-    for r in range(offsets.size - 1):
-        for c in range(offsets[r], offsets[r + 1]):
-            rows[c] = made
-            made += 1
-        for c in range(more_offsets[r], more_offsets[r + 1]):
-            more_rows[c] = made
-            made += 1
-        merged_offsets[r + 1] = made
-
-
 def merge(
     candidates: Candidates, scores: Scores, rescued: Candidates, rescued_scores: Scores
 ) -> tuple[Candidates, Scores]:
-    """One set of candidates, still grouped by read, and its scores."""
+    """One set of candidates, still grouped by read, rescued ones last, and its scores."""
     if len(rescued) == 0:
         return candidates, scores
-    rows, more_rows = np.empty(len(candidates), np.int64), np.empty(len(rescued), np.int64)
-    offsets = np.empty_like(candidates.candidate_offsets)
-    merged_rows(candidates.candidate_offsets, rescued.candidate_offsets, rows, more_rows, offsets)
-
-    def union(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        out = np.empty(one.size + other.size, one.dtype)
-        out[rows], out[more_rows] = one, other
-        return out
-
-    names = [name for name in Candidates.__slots__ if name != "candidate_offsets"]
-    both = {name: union(getattr(candidates, name), getattr(rescued, name)) for name in names}
-    all_scores = {name: union(getattr(scores, name), getattr(rescued_scores, name)) for name in Scores.__slots__}
-    return Candidates(candidate_offsets=offsets, **both), Scores(**all_scores)
+    offsets = candidates.candidate_offsets + rescued.candidate_offsets
+    both = concatenate((candidates, rescued), "candidates")
+    order = np.argsort(both.read, kind="stable")
+    merged = replace(take(both, "candidates", order), candidate_offsets=offsets)
+    return merged, take(concatenate((scores, rescued_scores), "candidates"), "candidates", order)

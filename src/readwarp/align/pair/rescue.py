@@ -9,7 +9,7 @@ from readwarp.align.views import Limits, limits_of, view_places, view_reads, vie
 from readwarp.batches import Candidates, InsertSizes, Origin, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 
 UNPAIRED, FIRST = int(Segment.UNPAIRED), int(Segment.FIRST)
 RESCUE, UNGAPPED = int(Origin.RESCUE), int(Status.UNGAPPED)

@@ -10,7 +10,7 @@ from readwarp.align.views import view_reads, view_reference
 from readwarp.batches import Alignments, Extensions, ReadBatch, Segment, Status
 from readwarp.config import AlignParameters
 from readwarp.device.jit import kernel
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 MATCHES, INSERTION, DELETION, SOFT_CLIP, HARD_CLIP, EQUAL, DIFFERENT = 0, 1, 2, 4, 5, 7, 8

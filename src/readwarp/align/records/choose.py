@@ -19,6 +19,7 @@ from readwarp.align.views import Limits, PlaceView, limits_of, view_places, view
 from readwarp.batches import Candidates, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
+from readwarp.rules.hashes import hash_of
 
 FIRST, LAST, UNGAPPED = int(Segment.FIRST), int(Segment.LAST), int(Status.UNGAPPED)
 PRIMARY, SUPPLEMENTARY, SECONDARY = 0, 1, 2
@@ -70,15 +71,6 @@ class ChoiceRows(NamedTuple):
     role: np.ndarray
     mapping_quality: np.ndarray
     second_score: np.ndarray
-
-
-@kernel
-def name_hash(names, start, stop):
-    """FNV-1a of the name's bytes."""
-    value = np.uint64(0xCBF29CE484222325)
-    for i in range(start, stop):
-        value = (value ^ np.uint64(names[i])) * np.uint64(0x100000001B3)
-    return value
 
 
 @kernel
@@ -258,7 +250,7 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, choice_offse
         if reads.segment[r] == LAST:
             continue
         mates = 2 if reads.segment[r] == FIRST else 1
-        name_key = name_hash(reads.names, reads.name_offsets[r], reads.name_offsets[r + 1])
+        name_key = hash_of(reads.names, reads.name_offsets[r], reads.name_offsets[r + 1])
         for m in range(mates):
             winner[m] = rank_read(r + m, rules.least_score, name_key, reads, places, ranking)
         weak = 0 if winner[0] < 0 else 1

@@ -11,7 +11,7 @@ from readwarp.align.records.views import Rows, Traces
 from readwarp.align.views import ReadView, view_reference
 from readwarp.batches import Segment, Status
 from readwarp.device.jit import kernel
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)

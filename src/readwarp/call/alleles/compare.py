@@ -9,10 +9,10 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.penalties import gap_penalties
-from readwarp.call.pileup.scalar import INSERTION, SOFT_CLIP, is_match
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
+from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match
 
 MOST_BASES, MOST_PAIRS = 1 << 21, 1 << 20  # of reads in one batch, some 200 MB of tables and pairs
 

@@ -4,8 +4,8 @@ import numpy as np
 
 from readwarp.call.evidence import CLEAR, INFORMED, NOTHING, SEVERAL
 from readwarp.call.haplotypes import MAX_HAPLOTYPES
-from readwarp.call.pileup.scalar import INSERTION, SOFT_CLIP, is_match
 from readwarp.device.jit import kernel
+from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match
 
 ABSENT = -1000.0  # log10, of an allele that no haplotype has, before reads are bounded
 

@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.batches import Haplotypes, Regions, Sites
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.sites.cpu import Site, sites_of
+from readwarp.call.sites.find import Site, sites_of
 
 Variant = tuple[int, int, bytes]  # begin, deleted, inserted
 MISSING = (1, b"\x04")  # deleted, inserted: the base is missing on a haplotype with a deletion across it

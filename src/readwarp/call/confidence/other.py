@@ -16,7 +16,6 @@ So <NON_REF> never fits better than a listed allele that a read shows.
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from readwarp.call.evidence import NOTHING
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.device.jit import kernel
-from readwarp.ragged import offsets_of
+from readwarp.ragged import offsets_of, replace
 
 
 def with_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likelihoods]:

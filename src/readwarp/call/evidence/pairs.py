@@ -3,9 +3,9 @@
 import numpy as np
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites
-from readwarp.call.pileup.scalar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
+from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
 
 def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods:

@@ -10,7 +10,7 @@ from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.emitted import COLUMNS, Emitted
 from readwarp.call.genotypes.scalar import fisher_phred, rank_sum_score, symmetric_odds_ratio
 from readwarp.device.jit import kernel
-from readwarp.formats.vcf import Field
+from readwarp.formats.variants.vcf import Field
 
 FIELDS = {
     "DP": Field("1", "Integer", "Reads that say something about the alleles"),

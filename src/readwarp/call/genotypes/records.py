@@ -11,8 +11,8 @@ from readwarp.call.genotypes.emitted import UNLISTED, Emitted, missing_bases
 from readwarp.call.genotypes.filters import failed_filters
 from readwarp.call.genotypes.phase import phased
 from readwarp.config import CallParameters
-from readwarp.formats.gvcf import NON_REF
-from readwarp.index.bases import LETTERS
+from readwarp.formats.variants.gvcf import NON_REF
+from readwarp.rules.bases import LETTERS
 
 MARK = "<"  # stands for UNLISTED until alleles are put together
 TO_LETTERS = LETTERS.tobytes().ljust(UNLISTED, b"N") + MARK.encode() + b"N" * (255 - UNLISTED)

@@ -11,8 +11,9 @@ from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MAX_WAYS, MI
 from readwarp.call.haplotypes.rows import close_row, copy
 from readwarp.call.haplotypes.ways import NO_WAY, add_way, agreement
 from readwarp.call.pileup import MAX_SHIFT
-from readwarp.call.pileup.scalar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, rotated
+from readwarp.call.pileup.scalar import rotated
 from readwarp.device.jit import kernel, scalar
+from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
 MISSING = 4  # an inserted base that stands for a deletion across the site
 ONE = np.uint64(1)

@@ -11,7 +11,8 @@ from readwarp.call.pileup import MAX_INDEL
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs
-from readwarp.pairwise.scalar import DELETION, GLOBAL, MATCH
+from readwarp.pairwise.scalar import GLOBAL
+from readwarp.rules.cigar import DELETION, MATCH
 
 Variants = tuple[np.ndarray, ...]  # begin in the reference, deleted, inserted, their offsets, offsets per row
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from readwarp.call.joint.sites import OTHER, Codes, JointSite
-from readwarp.formats.genomic import Cells, GenomicFile, Rows
-from readwarp.formats.genomic_kernels import BLOCK
+from readwarp.formats.variants.genomic import Cells, GenomicFile, Rows
+from readwarp.formats.variants.genomic_kernels import BLOCK
 from readwarp.ragged import offsets_of
 
 OF_BLOCK: Codes = (0, OTHER)

@@ -17,12 +17,12 @@ from readwarp.call.targets import Region, Target, find_targets, targets_in, wind
 from readwarp.config import CallParameters, JointParameters, Resources
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.files import check_inputs, check_output
-from readwarp.formats.genomic import GenomicFile, Rows
-from readwarp.formats.lock import locked
-from readwarp.formats.vcf import GENOTYPE_FIELDS, Field, VariantWriter, kind_of, rows_of
+from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.lock import locked
+from readwarp.formats.variants.genomic import GenomicFile, Rows
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, kind_of, rows_of
 from readwarp.index.build import read_reference
-from readwarp.index.store import Reference
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import ordered

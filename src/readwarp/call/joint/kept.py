@@ -6,7 +6,7 @@ import numpy as np
 
 from readwarp.call.genotypes.order import number_of
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.cpu import Genotyped, tables_of
+from readwarp.call.joint.genotype import Genotyped, tables_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
 

@@ -8,11 +8,11 @@ from readwarp.call.genotypes.scalar import indel_prior
 from readwarp.call.joint import STAR
 from readwarp.call.joint.sites import JointSite, Record
 from readwarp.call.sites import MAX_TRACT
-from readwarp.call.sites.cpu import extend_tracts
+from readwarp.call.sites.find import extend_tracts
 from readwarp.call.spelling import Bases
 from readwarp.config import CallParameters
-from readwarp.index.bases import CODES, LETTERS
 from readwarp.ragged import offsets_of
+from readwarp.rules.bases import CODES, LETTERS
 
 
 def thetas(sites: Sequence[JointSite], bases: Bases, parameters: CallParameters) -> np.ndarray:

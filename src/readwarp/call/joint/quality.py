@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from readwarp.call.joint.cpu import NATURAL, Genotyped, tables_of
+from readwarp.call.joint.genotype import NATURAL, Genotyped, tables_of
 from readwarp.call.joint.scalar import placed
 from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel

@@ -13,7 +13,7 @@ from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.joint import REACH, STAR
 from readwarp.call.joint.annotations import columns_of, information
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.cpu import Genotyped
+from readwarp.call.joint.genotype import Genotyped
 from readwarp.call.joint.kept import Kept
 from readwarp.call.joint.sites import JointSite
 from readwarp.config import CallParameters

@@ -10,8 +10,8 @@ from math import comb
 import numpy as np
 
 from readwarp.call.joint import REACH, STAR
-from readwarp.formats.genomic import Rows
-from readwarp.formats.genomic_kernels import VARIANT
+from readwarp.formats.variants.genomic import Rows
+from readwarp.formats.variants.genomic_kernels import VARIANT
 
 OTHER = 127  # code of <NON_REF>, which any allele is that the line does not list
 LEFT_OUT = 126  # code of an allele that the line lists and the site does not

@@ -9,7 +9,7 @@ from readwarp.batches import Calls
 from readwarp.call.genotypes.joining import joined, no_calls
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import gather
-from readwarp.call.joint.cpu import BAD_DEPTHS, genotype_sites
+from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
 from readwarp.call.joint.kept import keep_alleles
 from readwarp.call.joint.priors import misfit, thetas
 from readwarp.call.joint.quality import qualities
@@ -19,8 +19,8 @@ from readwarp.call.spelling import Bases
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, JointParameters
 from readwarp.errors import InputError
-from readwarp.formats.genomic import GenomicFile, Rows
-from readwarp.index.store import Reference
+from readwarp.formats.variants.genomic import GenomicFile, Rows
+from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 
 

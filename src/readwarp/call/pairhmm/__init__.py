@@ -31,7 +31,7 @@ float64 begins by one rule on either side (`scalar.is_enough`), and logarithms a
 Status: OK; TOO_LONG where CUDA has no shape for the pair, and the host computed it; OVERFLOW where the value was made
 in logarithms, on either side. Each comes with a value as good as the others.
 
-    scalar.py  rules     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py, cuda_sums.py  CUDA
+    scalar.py  rules     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py, cuda_pairs.py, cuda_sums.py  CUDA
     pairs.py   what is computed, in which precision     logarithms.py  the last resort
     penalties.py  gaps by context     api.py  pair_hmm()
 """

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows, cpu
-from readwarp.call.pairhmm.cuda import MARGIN, planned, run, with_host
+from readwarp.call.pairhmm.cuda_pairs import MARGIN, planned, run, with_host
 from readwarp.call.pairhmm.pairs import Items, Sums, by_logarithms, solve
 from readwarp.call.pairhmm.scalar import UNKNOWN
 from readwarp.device.arrays import is_on_card

@@ -5,9 +5,10 @@ import numpy as np
 from readwarp.batches import AlignedReads, Pileup
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.events import assemble, new_events
-from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, moved_left
+from readwarp.call.pileup.scalar import DELETED, is_usable, moved_left
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
+from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
 
 def count_window(

@@ -11,12 +11,13 @@ import numpy as np
 from readwarp.batches import AlignedReads, Pileup
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.events import Events, assemble, new_events
-from readwarp.call.pileup.scalar import DELETED, DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, is_usable, moved_left
+from readwarp.call.pileup.scalar import DELETED, is_usable, moved_left
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
+from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
 COLUMNS = ("position", "reference_stop", "flag", "cigar", "cigar_offsets", "bases", "qualities", "read_offsets")
 ROWS, SIDES = 5, 2  # of Pileup.counts

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.batches import AlignedReads, Pileup
-from readwarp.call.pileup.scalar import DELETION, INSERTION, OFFSET_BASIS, PRIME, rotated
+from readwarp.call.pileup.scalar import rotated
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
+from readwarp.rules.cigar import DELETION, INSERTION
+from readwarp.rules.hashes import BASIS, hashed
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +86,13 @@ def assemble(
 def hash_insertions(bases, query, signed, shift, key):
     """FNV-1a over the inserted bases as moved, made odd; 0 where one of them is not A, C, G or T."""
     for e in range(query.size):
-        value = np.uint64(OFFSET_BASIS)
+        value = np.uint64(BASIS)
         for i in range(signed[e]):
             base = bases[query[e] + rotated(i, np.int64(shift[e]), np.int64(signed[e]))]
             if base > 3:
                 value = np.uint64(0)
                 break
-            value = (value ^ np.uint64(base + 1)) * np.uint64(PRIME)
+            value = hashed(value, base + 1)
         key[e] = value if signed[e] < 0 or value == 0 else value | np.uint64(1)
 
 

@@ -3,14 +3,7 @@
 from readwarp.call.pileup import MAX_SHIFT
 from readwarp.device.jit import scalar
 
-MATCH, INSERTION, DELETION, SKIP, SOFT_CLIP = 0, 1, 2, 3, 4  # BAM operations; 7 = and 8 X are matches too
 DELETED = 4  # row of Pileup.counts
-OFFSET_BASIS, PRIME = 0xCBF29CE484222325, 0x100000001B3  # FNV-1a
-
-
-@scalar
-def is_match(operation):
-    return operation == 0 or operation == 7 or operation == 8
 
 
 @scalar

@@ -8,9 +8,6 @@ end, over MIN_REJOINED bases or more, with at most one other base in REJOINED_PE
 then the nearest place, then the one further on.
 """
 
-from dataclasses import fields, replace
-from typing import Any
-
 import numpy as np
 
 from readwarp.batches import AlignedReads, Sites
@@ -18,9 +15,9 @@ from readwarp.call.forced import missing
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.regions import MAX_CLIP, MIN_CLIP, MIN_CLIP_QUALITY, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
 from readwarp.call.regions.clips import BEGINNING, ENDING, find_clip_places, good_clips
-from readwarp.call.sites.cpu import Site, sites_of
-from readwarp.call.sites.select import selected
+from readwarp.call.sites.find import Site, sites_of
 from readwarp.device.jit import kernel
+from readwarp.ragged import concatenate, take
 
 Allele = tuple[int, int, bytes]  # begin, deleted, inserted
 
@@ -38,8 +35,8 @@ def with_clipped(
         return sites
     rows: list[Site] = [(begin, True, [(0, b"", -1), (deleted, bases, -1)]) for begin, deleted, bases in new]
     added = sites_of(rows, (), sites.contig, reference, start)
-    both = _joined(sites, added)
-    return selected(both, np.lexsort((both.is_indel, both.begin - both.is_indel)))
+    both = concatenate((sites, added), "sites")
+    return take(both, "sites", np.lexsort((both.is_indel, both.begin - both.is_indel)))
 
 
 def clipped_alleles(
@@ -87,16 +84,6 @@ def _spelled(reference: np.ndarray, left: int, right: int, new: bytes) -> Allele
 
 def _is_fit(deleted: int, bases: bytes) -> bool:
     return 0 < max(deleted, len(bases)) <= MAX_INDEL and deleted != len(bases) and max(bases, default=0) < 4
-
-
-def _joined(sites: Sites, added: Sites) -> Sites:
-    columns: dict[str, Any] = {}
-    for field in fields(Sites):
-        if field.name != "contig":
-            old, new = getattr(sites, field.name), getattr(added, field.name)
-            both = (old, new[1:] + old[-1]) if field.name.endswith("_offsets") else (old, new)
-            columns[field.name] = np.concatenate(both)
-    return replace(sites, **columns)
 
 
 @kernel

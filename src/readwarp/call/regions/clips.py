@@ -6,9 +6,9 @@ import numpy as np
 
 from readwarp.batches import AlignedReads
 from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.pileup.scalar import SOFT_CLIP, is_match
 from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
 from readwarp.device.jit import kernel
+from readwarp.rules.cigar import SOFT_CLIP, is_match
 
 ENDING, BEGINNING = 0, 1  # sides of a place: reads that end there in a clip, and reads that begin behind one
 

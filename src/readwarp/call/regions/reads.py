@@ -4,10 +4,10 @@ import numpy as np
 
 from readwarp.batches import AlignedReads, Status
 from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.pileup.scalar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 from readwarp.call.regions import MIN_BASES
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
+from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
 
 def assign(

@@ -1,0 +1,252 @@
+"""Compiled loops of duplicate marking; the rules are in `readwarp.formats.alignments.duplicates`."""
+
+import numpy as np
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.sort_kernels import CONTIG, FLAG, NAME, NAME_LENGTH, POSITION, int32_at, uint16_at
+from readwarp.formats.alignments.tag_text import field_stop
+from readwarp.formats.common.text import find_name, put_bytes
+
+KIND, LIBRARY, SINGLE, PLACE, MATE_CONTIG, MATE_PLACE, OWN_SCORE, SCORE = range(8)  # words of a signature
+WORDS = 8
+SKIP = 4 * WORDS  # bytes of a signature, which travels before its record
+EXAMINED, PAIR, STRAND, LEFTMOST, ORIENTATION = 1, 2, 4, 8, 16  # bits of KIND, ORIENTATION and above: FF RR FR RF
+FF, RR, FR, RF = 0, 1, 2, 3
+NOT_EXAMINED = 0x4 | 0x100 | 0x200 | 0x800  # unmapped, secondary, failed quality control, supplementary
+PAIRED, MATE_UNMAPPED, REVERSE, FIRST, LAST, DUPLICATE = 0x1, 0x8, 0x10, 0x40, 0x80, 0x400
+MIN_QUALITY = 15
+PAIR_DECIDED, SINGLE_DECIDED, DECIDED, MARKED = 1, 2, 3, 4  # bits of a record's state
+
+
+@scalar
+def cigar_of(data, at):
+    """Where the CIGAR of the record at `at` starts, and its operations."""
+    return at + NAME + np.int64(data[at + NAME_LENGTH]), uint16_at(data, at + 16)
+
+
+@scalar
+def unclipped_span(data, at):
+    """First and last reference position (from 1) that the read covers, clipped bases counted."""
+    cigar, operations = cigar_of(data, at)
+    start = int32_at(data, at + POSITION) + 1
+    stop, left, right = start - 1, np.int64(0), np.int64(0)
+    for i in range(operations):
+        value = int32_at(data, cigar + 4 * i)
+        operation, length = value & 15, (value >> 4) & 0xFFFFFFF
+        if operation == 4 or operation == 5:
+            right += length
+            if stop == start - 1:
+                left += length
+        else:
+            right = np.int64(0)
+            if operation == 0 or operation == 2 or operation == 3 or operation >= 7:
+                stop += length
+    return start - left, stop + right
+
+
+@scalar
+def quality_score(data, at):
+    """Sum of the base qualities of at least MIN_QUALITY."""
+    cigar, operations = cigar_of(data, at)
+    length = int32_at(data, at + 20)
+    start, score = cigar + 4 * operations + ((length + 1) >> 1), np.int64(0)
+    qualities = data[start : start + length]
+    for i in range(qualities.size):
+        score += qualities[i] if qualities[i] >= MIN_QUALITY else 0
+    return score
+
+
+@scalar
+def library_of(data, at, stop, ids, id_offsets, libraries):
+    """Library of the read group that the record's RG tag names, or 0."""
+    cigar, operations = cigar_of(data, at)
+    length = int32_at(data, at + 20)
+    i = cigar + 4 * operations + ((length + 1) >> 1) + length
+    while i < stop:
+        end = field_stop(data, i)
+        if data[i] == 82 and data[i + 1] == 71:
+            group = find_name(data, i + 3, end - 1, ids, id_offsets)
+            return libraries[group] if group >= 0 else 0
+        i = end
+    return 0
+
+
+@kernel
+def find_mates(data, offsets, mates):
+    """Row of the mate's primary record -> mates (int64 [n]), -1 none. Mates are neighbours, first before last."""
+    first = -1
+    for i in range(mates.size):
+        mates[i] = -1
+        flag = uint16_at(data, offsets[i] + FLAG)
+        if flag & 0x900 == 0:
+            if flag & LAST and first >= 0:
+                mates[i], mates[first] = first, i
+            first = i if flag & PAIRED and flag & FIRST else -1
+
+
+@kernel
+def signatures(data, offsets, mates, ids, id_offsets, libraries, out):
+    """Each record behind its signature -> out (uint8, WORDS int32 a record more than `data`)."""
+    for i in range(mates.size):
+        at, stop, to = offsets[i], offsets[i + 1], offsets[i] + SKIP * i
+        words = np.zeros(WORDS, np.int64)
+        flag = uint16_at(data, at + FLAG)
+        if flag & NOT_EXAMINED == 0:
+            start, end = unclipped_span(data, at)
+            words[KIND] = EXAMINED | (STRAND if flag & REVERSE else 0)
+            words[SINGLE] = end if flag & REVERSE else start
+            words[PLACE] = words[SINGLE]
+            words[LIBRARY] = library_of(data, at, stop, ids, id_offsets, libraries)
+            words[OWN_SCORE] = words[SCORE] = quality_score(data, at)
+            if flag & PAIRED and not flag & MATE_UNMAPPED and mates[i] >= 0:
+                mate = offsets[mates[i]]
+                words[SCORE] += quality_score(data, mate)
+                pair_signature(data, at, flag, start, end, mate, words)
+        for word in range(WORDS):
+            put_bytes(words[word], 4, out, to + 4 * word)
+        source, target = data[at:stop], out[to + SKIP : to + SKIP + stop - at]
+        for j in range(source.size):
+            target[j] = source[j]
+
+
+@scalar
+def pair_signature(data, at, flag, start, end, mate, words):
+    """Which end lies left, how the pair points, and the two places that identify its template."""
+    mate_start, mate_end = unclipped_span(data, mate)
+    contig, mate_contig = int32_at(data, at + CONTIG), int32_at(data, mate + CONTIG)
+    reverse, mate_reverse = flag & REVERSE != 0, uint16_at(data, mate + FLAG) & REVERSE != 0
+    same = reverse == mate_reverse
+    if contig != mate_contig:
+        leftmost = contig < mate_contig
+    else:
+        own = end if reverse else start
+        other = mate_end if mate_reverse else mate_start
+        leftmost = own <= other
+    if same:
+        forward_first = reverse != (flag & FIRST != 0)
+        orientation = FF if forward_first == leftmost else RR
+        place, mate_place = (start, mate_end) if leftmost else (end, mate_start)
+    else:
+        orientation = FR if reverse != leftmost else RF
+        place, mate_place = (end, mate_start) if reverse else (start, mate_end)
+    words[KIND] |= PAIR | (LEFTMOST if leftmost else 0) | orientation * ORIENTATION
+    words[PLACE], words[MATE_CONTIG], words[MATE_PLACE] = place, mate_contig, mate_place
+
+
+@scalar
+def word_at(data, at, word):
+    return int32_at(data, at + 4 * word)
+
+
+@scalar
+def hash_words(a, b, c, d):
+    value = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(b)
+    value = (value ^ (value >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9) ^ np.uint64(c)
+    value = (value ^ (value >> np.uint64(32))) * np.uint64(0x94D049BB133111EB) ^ np.uint64(d)
+    value = (value ^ (value >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.int64(value >> np.uint64(33))
+
+
+@scalar
+def same_pair(data, a, b):
+    """Whether the signatures at a and b are of one template, as seen from the same end."""
+    same = word_at(data, a, PLACE) == word_at(data, b, PLACE)
+    same &= word_at(data, a, KIND) | STRAND == word_at(data, b, KIND) | STRAND
+    same &= int32_at(data, a + SKIP + CONTIG) == int32_at(data, b + SKIP + CONTIG)
+    for word in (LIBRARY, MATE_CONTIG, MATE_PLACE):
+        same &= word_at(data, a, word) == word_at(data, b, word)
+    return same
+
+
+@scalar
+def same_single(data, a, b):
+    same = word_at(data, a, SINGLE) == word_at(data, b, SINGLE)
+    same &= word_at(data, a, KIND) & STRAND == word_at(data, b, KIND) & STRAND
+    same &= word_at(data, a, LIBRARY) == word_at(data, b, LIBRARY)
+    return same and int32_at(data, a + SKIP + CONTIG) == int32_at(data, b + SKIP + CONTIG)
+
+
+@scalar
+def pair_wins(data, new, old):
+    """Whether the pair at `new` is kept rather than the one at `old`: the better qualities, then the smaller name."""
+    if word_at(data, new, SCORE) != word_at(data, old, SCORE):
+        return word_at(data, new, SCORE) > word_at(data, old, SCORE)
+    a, b = new + SKIP + NAME, old + SKIP + NAME
+    while data[a] != 0 and data[a] == data[b]:
+        a += 1
+        b += 1
+    return data[a] < data[b]
+
+
+@scalar
+def single_wins(data, new, old):
+    """A pair beats reads without a placed mate; among those the better qualities win, then the first."""
+    if word_at(data, new, KIND) & PAIR or word_at(data, old, KIND) & PAIR:
+        return word_at(data, old, KIND) & PAIR == 0
+    return word_at(data, new, OWN_SCORE) > word_at(data, old, OWN_SCORE)
+
+
+@scalar
+def is_complete(data, at, place, contig, limit):
+    return place < limit or int32_at(data, at + SKIP + CONTIG) != contig
+
+
+@kernel
+def mark(data, offsets, state, contig, limit, table):
+    """Decide the groups that no further record can join: those on other contigs, and places before `limit`.
+
+    `table` int32, a power of two and at least twice the records, all -1.
+    """
+    mask = table.size - 1
+    for i in range(state.size):
+        at = offsets[i]
+        kind = word_at(data, at, KIND)
+        if kind & PAIR == 0:
+            state[i] |= PAIR_DECIDED if kind & EXAMINED else DECIDED
+        elif state[i] & PAIR_DECIDED == 0 and is_complete(data, at, word_at(data, at, PLACE), contig, limit):
+            state[i] |= PAIR_DECIDED
+            words = word_at(data, at, MATE_CONTIG), word_at(data, at, MATE_PLACE), word_at(data, at, KIND) | STRAND
+            slot = hash_words(word_at(data, at, PLACE), *words) & mask
+            while table[slot] >= 0 and not same_pair(data, at, offsets[table[slot]]):
+                slot = (slot + 1) & mask
+            old = table[slot]
+            if old >= 0:
+                wins = pair_wins(data, at, offsets[old])
+                state[old if wins else i] |= MARKED
+                table[slot] = i if wins else old
+            else:
+                table[slot] = i
+
+
+@kernel
+def mark_singles(data, offsets, state, contig, limit, table):
+    """As `mark`, for reads without a placed mate, which ends of pairs compete with."""
+    mask = table.size - 1
+    for i in range(state.size):
+        at = offsets[i]
+        undecided = state[i] & SINGLE_DECIDED == 0
+        if undecided and is_complete(data, at, word_at(data, at, SINGLE), contig, limit):
+            state[i] |= SINGLE_DECIDED
+            key = word_at(data, at, LIBRARY), word_at(data, at, KIND) & STRAND, int32_at(data, at + SKIP + CONTIG)
+            slot = hash_words(word_at(data, at, SINGLE), *key) & mask
+            while table[slot] >= 0 and not same_single(data, at, offsets[table[slot]]):
+                slot = (slot + 1) & mask
+            old = table[slot]
+            if old < 0:
+                table[slot] = i
+            elif single_wins(data, at, offsets[old]):
+                state[old] |= MARKED
+                table[slot] = i
+            elif word_at(data, at, KIND) & PAIR == 0:
+                state[i] |= MARKED
+
+
+@kernel
+def set_flags(data, offsets, state):
+    """Set the duplicate flag of the marked records; how many."""
+    marked = 0
+    for i in range(state.size):
+        if state[i] & MARKED:
+            data[offsets[i] + SKIP + FLAG + 1] |= DUPLICATE >> 8
+            marked += 1
+    return marked

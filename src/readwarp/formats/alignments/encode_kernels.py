@@ -1,0 +1,236 @@
+"""Compiled encoders: rows of Alignments and their reads -> SAM text or BAM records, one behind the other.
+
+SEQ and QUAL follow the strand of the flag; letters and qualities under a hard clip are left out.
+"""
+
+import numpy as np
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.tag_text import put_tags
+from readwarp.formats.common.text import letter_of, put_bytes, put_number
+
+OPERATIONS = np.frombuffer(b"MIDNSHP=XB", np.uint8).copy()
+ON_REFERENCE = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 0], np.int64)
+
+REVERSE = 0x10
+TAB, NEWLINE, STAR, EQUAL, ZERO = 9, 10, 42, 61, 48
+R, G, Z = 82, 71, 90
+NO_QUALITY = 255
+
+
+@scalar
+def hard_clips(cigar, start, stop):
+    """Bases hard-clipped on the left and on the right."""
+    left, right = np.int64(0), np.int64(0)
+    if stop > start and (cigar[start] & 15) == 5:
+        left = np.int64(cigar[start] >> 4)
+    if stop > start + 1 and (cigar[stop - 1] & 15) == 5:
+        right = np.int64(cigar[stop - 1] >> 4)
+    return left, right
+
+
+@scalar
+def shown_span(read, reverse, left, right, read_offsets):
+    """The part of a read that is not hard-clipped, as it was sequenced: start, stop."""
+    start, stop = read_offsets[read], read_offsets[read + 1]
+    if reverse:
+        left, right = right, left
+    return start + left, max(start + left, stop - right)
+
+
+@scalar
+def put_copy(values, start, stop, out, at):
+    source, target = values[start:stop], out[at : at + stop - start]  # slices index from 0, which compiles to vectors
+    for i in range(source.size):
+        target[i] = source[i]
+    return at + stop - start
+
+
+@scalar
+def put_bases(bases, start, stop, reverse, out, at):
+    """Letters of bases[start:stop], or of their reverse complement."""
+    source, target = bases[start:stop], out[at : at + stop - start]
+    if reverse:
+        for i in range(source.size):
+            base = source[np.uint64(source.size - 1 - i)]
+            target[i] = letter_of(base if base > 3 else np.uint8(3 - base))
+    else:
+        for i in range(source.size):
+            target[i] = letter_of(source[i])
+    return at + stop - start
+
+
+@scalar
+def put_qualities(qualities, start, stop, reverse, shift, out, at):
+    """qualities[start:stop] or their reverse, plus `shift`."""
+    source, target = qualities[start:stop], out[at : at + stop - start]
+    if reverse:
+        for i in range(source.size):
+            target[i] = source[np.uint64(source.size - 1 - i)] + shift
+    else:
+        for i in range(source.size):
+            target[i] = source[i] + shift
+    return at + stop - start
+
+
+@scalar
+def put_name(names, offsets, index, out, at):
+    """The name at `index`, or '*' for an empty one or none."""
+    if index < 0 or offsets[index + 1] == offsets[index]:
+        out[at] = STAR
+        return at + 1
+    return put_copy(names, offsets[index], offsets[index + 1], out, at)
+
+
+@scalar
+def bin_of(start, stop):
+    """The smallest bin of the binning index of BAM (SAM specification 5.3) that holds [start, stop)."""
+    stop -= 1
+    for level in range(5):
+        shift = 14 + 3 * level
+        if start >> shift == stop >> shift:
+            return ((1 << (3 * (5 - level))) - 1) // 7 + (start >> shift)
+    return 0
+
+
+@kernel
+def sam_records(reads, rows, names, groups, out, offsets):
+    """All rows -> SAM lines in `out` (uint8, large enough), starts in `offsets`; bytes written."""
+    bases, qualities, read_offsets, read_names, name_offsets, carried, carried_offsets, read_group = reads
+    read, flag, contig, position, quality, cigar, cigar_offsets, mate, mate_position, insert, tags, tag_offsets = rows
+    contig_names, contig_offsets = names
+    ids, id_offsets = groups
+    at = 0
+    for row in range(read.size):
+        offsets[row] = at
+        r = np.int64(read[row])
+        at = put_name(read_names, name_offsets, r, out, at)
+        at = put_field(np.int64(flag[row]), out, at)
+        out[at] = TAB
+        at = put_name(contig_names, contig_offsets, np.int64(contig[row]), out, at + 1)
+        at = put_field(np.int64(position[row]) + 1, out, at)
+        at = put_field(np.int64(quality[row]), out, at)
+        at = put_cigar(cigar, cigar_offsets[row], cigar_offsets[row + 1], out, at)
+        out[at] = TAB
+        if mate[row] >= 0 and mate[row] == contig[row]:
+            out[at + 1] = EQUAL
+            at += 2
+        else:
+            at = put_name(contig_names, contig_offsets, np.int64(mate[row]), out, at + 1)
+        at = put_field(np.int64(mate_position[row]) + 1, out, at)
+        at = put_field(np.int64(insert[row]), out, at)
+        left, right = hard_clips(cigar, cigar_offsets[row], cigar_offsets[row + 1])
+        reverse = flag[row] & REVERSE != 0
+        start, stop = shown_span(r, reverse, left, right, read_offsets)
+        at = put_letters(bases, qualities, start, stop, reverse, out, at)
+        at = put_tags(tags, tag_offsets[row], tag_offsets[row + 1], out, at)
+        if read_group[r] >= 0:
+            out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 4], out[at + 5] = TAB, R, G, 58, Z, 58
+            at = put_name(ids, id_offsets, np.int64(read_group[r]), out, at + 6)
+        at = put_tags(carried, carried_offsets[r], carried_offsets[r + 1], out, at)
+        out[at] = NEWLINE
+        at += 1
+    offsets[read.size] = at
+    return at
+
+
+@scalar
+def put_field(number, out, at):
+    out[at] = TAB
+    return put_number(number, out, at + 1)
+
+
+@scalar
+def put_cigar(cigar, start, stop, out, at):
+    out[at] = TAB
+    at += 1
+    if start == stop:
+        out[at] = STAR
+        return at + 1
+    for i in range(start, stop):
+        at = put_number(np.int64(cigar[i] >> 4), out, at)
+        out[at] = OPERATIONS[cigar[i] & 15]
+        at += 1
+    return at
+
+
+@scalar
+def put_letters(bases, qualities, start, stop, reverse, out, at):
+    """SEQ and QUAL as text, each '*' when it is empty or not known."""
+    out[at] = TAB
+    if start == stop:
+        out[at + 1], out[at + 2], out[at + 3] = STAR, TAB, STAR
+        return at + 4
+    at = put_bases(bases, start, stop, reverse, out, at + 1)
+    out[at] = TAB
+    if qualities[start] == NO_QUALITY:
+        out[at + 1] = STAR
+        return at + 2
+    return put_qualities(qualities, start, stop, reverse, np.uint8(33), out, at + 1)
+
+
+@kernel
+def bam_records(reads, rows, groups, out, offsets):
+    """All rows -> BAM records (block_size first) in `out` (uint8), starts in `offsets`; bytes written."""
+    bases, qualities, read_offsets, read_names, name_offsets, carried, carried_offsets, read_group = reads
+    read, flag, contig, position, quality, cigar, cigar_offsets, mate, mate_position, insert, tags, tag_offsets = rows
+    ids, id_offsets = groups
+    at = 0
+    for row in range(read.size):
+        offsets[row] = at
+        r, place = np.int64(read[row]), np.int64(position[row])
+        first, last = cigar_offsets[row], cigar_offsets[row + 1]
+        left, right = hard_clips(cigar, first, last)
+        reverse = flag[row] & REVERSE != 0
+        start, stop = shown_span(r, reverse, left, right, read_offsets)
+        covered = 0
+        for i in range(first, last):
+            covered += np.int64(cigar[i] >> 4) * ON_REFERENCE[cigar[i] & 15]
+        put_bytes(contig[row], 4, out, at + 4)
+        put_bytes(place, 4, out, at + 8)
+        put_bytes(bin_of(place, place + max(covered, 1)), 2, out, at + 14)
+        put_bytes(last - first, 2, out, at + 16)
+        put_bytes(flag[row], 2, out, at + 18)
+        put_bytes(stop - start, 4, out, at + 20)
+        put_bytes(mate[row], 4, out, at + 24)
+        put_bytes(mate_position[row], 4, out, at + 28)
+        put_bytes(insert[row], 4, out, at + 32)
+        end = put_name(read_names, name_offsets, r, out, at + 36)
+        out[end] = 0
+        out[at + 12], out[at + 13] = end + 1 - at - 36, quality[row]
+        end += 1
+        for i in range(first, last):
+            end = put_bytes(cigar[i], 4, out, end)
+        end = put_nibbles(bases, start, stop, reverse, out, end)
+        end = put_qualities(qualities, start, stop, reverse, np.uint8(0), out, end)
+        end = put_copy(tags, tag_offsets[row], tag_offsets[row + 1], out, end)
+        if read_group[r] >= 0:
+            out[end], out[end + 1], out[end + 2] = R, G, Z
+            end = put_name(ids, id_offsets, np.int64(read_group[r]), out, end + 3)
+            out[end] = 0
+            end += 1
+        end = put_copy(carried, carried_offsets[r], carried_offsets[r + 1], out, end)
+        put_bytes(end - at - 4, 4, out, at)
+        at = end
+    offsets[read.size] = at
+    return at
+
+
+@scalar
+def put_nibbles(bases, start, stop, reverse, out, at):
+    """SEQ, two letters a byte."""
+    source, target = bases[start:stop], out[at : at + ((stop - start + 1) >> 1)]
+    last, flip = source.size - 1, np.uint8(3) if reverse else np.uint8(0)
+    for i in range(source.size >> 1):
+        first = np.uint64(last - 2 * i if reverse else 2 * i)
+        second = np.uint64(last - 2 * i - 1 if reverse else 2 * i + 1)
+        target[i] = turned_nibble(source[first], flip) << np.uint8(4) | turned_nibble(source[second], flip)
+    if source.size & 1:
+        target[last >> 1] = turned_nibble(source[0 if reverse else last], flip) << np.uint8(4)
+    return at + target.size
+
+
+@scalar
+def turned_nibble(base, flip):
+    """0-4 -> BAM's 1 2 4 8 15, of the complement when `flip` is 3."""
+    return np.uint8(15) if base > 3 else np.uint8(1) << (base ^ flip)

@@ -1,0 +1,290 @@
+"""Aligned reads of a region of a BAM or CRAM file as arrays.
+
+BAM is read in bulk: the index says where to begin, blocks are decompressed by isal, records are decoded in compiled
+code. The records of a CRAM region are written by htslib as uncompressed BAM first and take the same way.
+"""
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import pysam
+from isal import igzip
+
+from readwarp.batches import AlignedReads
+from readwarp.errors import InputError, TooLargeError
+from readwarp.formats.alignments import decode_kernels as records
+from readwarp.formats.alignments.index import BamIndex, contigs_of_cram, load_index
+from readwarp.formats.alignments.samtools import reference_in
+from readwarp.formats.alignments.spool import LARGEST_RECORD, header_of, is_stream, spooled
+from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
+from readwarp.ragged import offsets_of
+from readwarp.rules.hashes import hash_of
+
+CHUNK = 1 << 18  # compressed bytes read at a time
+UNPLACED = b"\xff" * 4  # contig -1
+DAMAGE = {
+    records.UNSORTED: "reads are not sorted by position",
+    records.BROKEN: "damaged BAM record",
+    records.MISFIT: "the CIGAR of a read does not fit its bases",
+    records.BEYOND: "a read is aligned beyond its contig's end",
+}
+EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality control, duplicate
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFilter:
+    min_mapping_quality: int = 0
+    excluded_flags: int = EXCLUDED
+    samples: tuple[tuple[str, ...], ...] = ()  # read groups of each sample; empty: every read is of sample 0
+
+
+class RegionTooDeepError(TooLargeError):
+    """A region holds more than the caller has room for: ask for less of it."""
+
+
+class AlignedReader:
+    """Sorted alignments, open for reading regions from any thread: an indexed BAM or CRAM file, or a stream."""
+
+    def __init__(self, path: Path, reference: Path | None = None, threads: int = 1):
+        """`path`: "-" is stdin; it and named pipes are read to their end first, see `spool`.
+
+        `reference`: for CRAM, in any format. Raises InputError for what is damaged, not sorted or not indexed.
+        """
+        self.path = Path("stdin") if str(path) == "-" else path
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._file: BinaryIO | None = None
+        try:
+            self._open(path, reference, threads)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, path: Path, reference: Path | None, threads: int) -> None:
+        self._index: BamIndex | None = None
+        self._fasta: str | None = None
+        if is_stream(path):
+            self._file, self._index = spooled(path, str(self.path), lambda: self._indexed(reference), threads)
+        elif _is_cram(path):
+            self._fasta = self._indexed(reference)
+        first = self._read_header()
+        if self.is_cram:
+            self._cram_contigs = contigs_of_cram(path)
+        elif self._index is None:
+            self._index, self._file = load_index(path), path.open("rb")
+            self._check_index(self._index, first)
+
+    def _indexed(self, reference: Path | None) -> str | None:
+        """The reference as FASTA that htslib can use."""
+        if reference is None:
+            return None
+        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
+        return reference_in(str(reference), self._folder.name)
+
+    def _read_header(self) -> int:
+        """Set what the header says; where the first record of a BAM file begins (virtual offset)."""
+        with self._opened() as file:
+            self.header, self.is_cram = file.header, file.is_cram
+            self.names: tuple[str, ...] = self.header.references
+            self.lengths: tuple[int, ...] = self.header.lengths
+            if self.header.to_dict().get("HD", {}).get("SO") in ("unsorted", "queryname"):
+                raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
+            if not self.is_cram and not file.is_bam:
+                raise InputError(self.path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
+            return 0 if self.is_cram or self._file else int(file.tell())
+
+    def _check_index(self, index: BamIndex, first: int) -> None:
+        """An index of another file, or made before this one, would hide reads: behind its last one none has a place."""
+        if index.stop is None and any(map(index.has_reads, range(index.contigs))):
+            return  # an old index, which does not tell
+        stop = first if index.stop is None else index.stop
+        assert self._file is not None
+        is_other = index.contigs > len(self.names) or os.pread(self._file.fileno(), 2, stop >> 16) != GZIP_MAGIC
+        data = b""
+        for piece in () if is_other else self._bam_bytes(stop):
+            data += piece
+            if len(data) >= 8:
+                break
+        if is_other or (data and data[4:8] != UNPLACED):
+            raise InputError(index.path, f"is the index of another file than {self.path}, or older than it is")
+
+    def _opened(self) -> pysam.AlignmentFile:
+        verbosity = pysam.set_verbosity(0)
+        try:
+            if self._file:
+                self._file.seek(0)
+            return pysam.AlignmentFile(self._file or str(self.path), reference_filename=self._fasta)
+        except ValueError as error:
+            raise InputError(self.path, "is neither BAM nor CRAM, or names no contig") from error
+        except OSError as error:
+            if error.errno == errno.ENOEXEC:  # what htslib says of other formats
+                raise InputError(self.path, "is neither BAM nor CRAM") from error
+            raise InputError(self.path, f"cannot be read as BAM or CRAM ({error.strerror or error})") from error
+        finally:
+            pysam.set_verbosity(verbosity)
+
+    def close(self) -> None:
+        if self._file:
+            self._file.close()
+        if self._folder:
+            self._folder.cleanup()
+
+    def has_reads(self, contig: int) -> bool:
+        """Whether any read lies on a contig (its number in this file's header)."""
+        return contig in self._cram_contigs if self._index is None else self._index.has_reads(contig)
+
+    def samples(self) -> dict[str, tuple[str, ...]]:
+        """Sample name -> its read groups, as the header says."""
+        out: dict[str, tuple[str, ...]] = {}
+        for group in self.header.to_dict().get("RG", []):
+            if "SM" in group:
+                out[group["SM"]] = (*out.get(group["SM"], ()), group["ID"])
+        return out
+
+    def nothing(self, start: int, stop: int) -> AlignedReads:
+        """The reads of a contig that the file does not have."""
+        return _joined([], -1, start, stop)
+
+    def read(self, contig: int, start: int, stop: int, keep: ReadFilter, most_bases: int | None = None) -> AlignedReads:
+        """Usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order.
+
+        Raises InputError where the file is damaged or not sorted, and RegionTooDeepError.
+        """
+        groups = _group_table(tuple(self.samples().values()), keep.samples)
+        limits = (contig, self.lengths[contig], start, stop, keep.excluded_flags, keep.min_mapping_quality, *groups)
+        parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
+        for chunk in self._bytes(contig, start, stop):
+            raw = np.frombuffer(carry + chunk, np.uint8)
+            places = np.empty(raw.size // records.FIXED + 1, np.int64)
+            samples = np.empty(places.size, np.int16)
+            found, rest, last, state = records.scan(raw, 0, last, *limits, places, samples)
+            if state in DAMAGE:
+                raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
+            parts.append(_decoded(raw, places[:found], samples[:found]))
+            bases += parts[-1].bases.size
+            if most_bases is not None and bases > most_bases:
+                raise RegionTooDeepError
+            carry = raw[rest:].tobytes()
+            if state == records.DONE:
+                break
+            if len(carry) > LARGEST_RECORD:
+                raise InputError(self.path, "damaged BAM record", f"near {self.names[contig]}:{max(last, 0) + 1}")
+        if state == records.MORE and carry:
+            raise InputError(self.path, "truncated: ends within a record")
+        return _joined(parts, contig, start, stop)
+
+    def _bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
+        """Decompressed bytes from the first record that may overlap `start`."""
+        if self._index is None:
+            return self._cram_bytes(contig, start, stop)
+        offset = self._index.start_of(contig, start)
+        return iter(()) if offset is None else self._bam_bytes(offset)
+
+    def _bam_bytes(self, offset: int) -> Iterator[bytes]:
+        """Decompressed bytes from a virtual offset on."""
+        assert self._file is not None
+        place, skip = offset >> 16, offset & 0xFFFF
+        while compressed := os.pread(self._file.fileno(), CHUNK, place):
+            size = blocks_of(compressed)[0][-1]
+            if size == 0:
+                raise InputError(self.path, f"truncated or not BGZF at byte {place}")
+            try:
+                data = igzip.decompress(compressed[:size])
+            except BROKEN as error:
+                raise InputError(self.path, f"damaged block at or behind byte {place} ({error})") from error
+            yield data[skip:]
+            place, skip = place + size, 0
+
+    def _cram_bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
+        with tempfile.TemporaryFile() as copy, self._opened() as file:
+            try:
+                with pysam.AlignmentFile(copy, "wbu", header=self.header) as out:
+                    for record in file.fetch(self.names[contig], start, stop):
+                        out.write(record)
+            except (OSError, ValueError) as error:
+                reason = f"cannot be decoded; is this its reference? ({error})"
+                raise InputError(self.path, reason, f"near {self.names[contig]}:{start + 1}") from error
+            copy.seek(0)
+            data = igzip.decompress(copy.read())
+        header = header_of(data)
+        assert header is not None
+        yield data[header[0] :]
+
+
+def _is_cram(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"CRAM"
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from error
+
+
+@lru_cache
+def _group_table(samples: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, ...], ...]) -> tuple[np.ndarray, ...]:
+    """Hashes of the read groups of all `samples`, ascending, and which of the `wanted` samples each belongs to."""
+    numbers = {group: records.UNWANTED for groups in samples for group in groups} if wanted else {}
+    numbers.update({group: number for number, groups in enumerate(wanted) for group in groups})
+    rows = sorted((_hash(group), number) for group, number in numbers.items())
+    return np.array([row[0] for row in rows], np.uint64), np.array([row[1] for row in rows], np.int16)
+
+
+def _hash(text: str) -> int:
+    raw = np.frombuffer(text.encode(), np.uint8)
+    return int(hash_of(raw, 0, raw.size))
+
+
+class _Part(NamedTuple):
+    """Usable reads of one piece of the file."""
+
+    numbers: np.ndarray  # int64 [n, 4]: position, reference stop, flag, mapping quality
+    name_hash: np.ndarray
+    cigar: np.ndarray
+    bases: np.ndarray
+    qualities: np.ndarray
+    operations: np.ndarray  # int64 [n], length of each CIGAR
+    lengths: np.ndarray  # int64 [n], bases of each read
+    samples: np.ndarray  # int16 [n]
+    unassigned: np.ndarray  # int64, positions of reads that are left out because their sample is unknown
+
+
+def _decoded(raw: np.ndarray, places: np.ndarray, samples: np.ndarray) -> _Part:
+    known = samples >= 0
+    positions = raw[places[~known, None] + np.arange(8, 12)].view("<i4").ravel().astype(np.int64)
+    places = places[known]
+    cigar_offsets, read_offsets = np.empty((2, places.size + 1), np.int64)
+    records.measure(raw, places, cigar_offsets, read_offsets)
+    numbers, name_hash = np.empty((places.size, 4), np.int64), np.empty(places.size, np.uint64)
+    cigar = np.empty(cigar_offsets[-1], np.uint32)
+    bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
+    records.decode(raw, places, cigar_offsets, read_offsets, numbers, name_hash, cigar, bases, qualities)
+    sizes = np.diff(cigar_offsets), np.diff(read_offsets)
+    return _Part(numbers, name_hash, cigar, bases, qualities, *sizes, samples[known], positions)
+
+
+def _joined(parts: list[_Part], contig: int, start: int, stop: int) -> AlignedReads:
+    parts = parts or [_decoded(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int16))]
+    whole = _Part(*map(np.concatenate, zip(*parts, strict=True)))
+    return AlignedReads(
+        contig=contig,
+        start=start,
+        stop=stop,
+        position=whole.numbers[:, 0].copy(),
+        reference_stop=whole.numbers[:, 1].copy(),
+        flag=whole.numbers[:, 2].astype(np.uint16),
+        mapping_quality=whole.numbers[:, 3].astype(np.uint8),
+        name_hash=whole.name_hash,
+        sample=whole.samples.astype(np.uint8),
+        cigar=whole.cigar,
+        cigar_offsets=offsets_of(whole.operations),
+        bases=whole.bases,
+        qualities=whole.qualities,
+        read_offsets=offsets_of(whole.lengths),
+        unassigned=whole.unassigned,
+    )

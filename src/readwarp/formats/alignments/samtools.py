@@ -1,0 +1,71 @@
+"""samtools, as it comes with pysam, in a process of its own: in ours it would hold the GIL and redirect stdout."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from readwarp.errors import InputError, ReadwarpError
+from readwarp.formats.common.fasta import read_contigs
+
+
+def start(*arguments: str, **pipes: Any) -> "subprocess.Popen[bytes]":
+    """Start `samtools ...` with the pipes of subprocess.Popen, out of reach of the terminal's Ctrl-C.
+
+    References of CRAM are never looked for in the network.
+    """
+    command = [sys.executable, "-m", "readwarp.formats.alignments.samtools", *arguments]
+    environment = {"REF_PATH": os.devnull} | os.environ
+    return subprocess.Popen(command, env=environment, start_new_session=True, **pipes)
+
+
+def run(*arguments: str) -> None:
+    """Run `samtools ...` to its end. Raises ReadwarpError with what it says."""
+    process = start(*arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, said = process.communicate()
+    if process.returncode:
+        raise ReadwarpError(f"samtools {arguments[0]}: {reason(said)}")
+
+
+def reason(said: bytes) -> str:
+    """The first error in what samtools wrote to stderr, without its place in the source code."""
+    lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("[E::")] or lines or ["samtools failed"]
+    return re.sub(r"^\[\S+\] ", "", errors[0])
+
+
+def reference_in(path: str, folder: str) -> str:
+    """The reference as a FASTA file beside which an index lies or can be made: itself, or in `folder`."""
+    if Path(f"{path}.fai").exists() and (not path.endswith(".gz") or Path(f"{path}.gzi").exists()):
+        return path
+    try:
+        with Path(path).open("rb") as file:
+            is_plain = file.read(1) == b">"
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror})") from error
+    copy = Path(folder) / "reference.fa"
+    if is_plain:
+        copy.symlink_to(Path(path).resolve())
+        return str(copy)
+    with copy.open("wb") as out:
+        for contig in read_contigs(path):
+            out.write(b">" + contig.name.encode() + b"\n" + contig.letters + b"\n")
+    return str(copy)
+
+
+def main() -> int:
+    import pysam.samtools
+
+    command, *arguments = sys.argv[1:]
+    try:
+        getattr(pysam.samtools, command)(*arguments, catch_stdout=False)
+    except pysam.SamtoolsError as error:
+        print(str(error.args[0]).partition("stderr=")[2] or error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,206 @@
+"""The work of a run that can be stopped: what has been aligned so far, in a folder beside the output.
+
+    OUTPUT.unfinished/
+      job.json              what makes this run's output what it is
+      000000.65536          segment 0: the records of all templates before number 65,536, compressed
+      000000.65536.json     counts of the run up to there
+      000001.131072 ...     the next ones, each from where the one before ends
+
+A segment appears under its name when it is complete and on disk, its counts before it; so after any end of the process
+the folder says how far the run had come. When the input is done the segments go to the output, as if they had just been
+aligned.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import numpy as np
+from isal import igzip
+from numpy import ndarray
+
+from readwarp.errors import UsageError
+from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.stored import CHUNK, records_of
+from readwarp.formats.common.bgzf import BgzfWriter
+
+SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: what a kill can cost
+
+
+class Segments:
+    """The folder. `done` templates are in it, and `counts` are the run's counts up to there."""
+
+    def __init__(self, output: str, job: dict[str, Any]) -> None:
+        """Open the folder of this output, or make it. Raises UsageError where it holds another job's work."""
+        self.folder = Path(f"{output}.unfinished")
+        self.paths: list[Path] = []
+        self.done = 0
+        self.counts: dict[str, int] = {}
+        text = json.dumps(job, indent=1, sort_keys=True, default=str)
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{self.folder}: cannot be made ({error.strerror})") from error
+        stated = self.folder / "job.json"
+        if stated.exists():
+            _same_job(self.folder, json.loads(stated.read_text()), json.loads(text))
+        else:
+            write_whole(stated, text.encode())
+        self._find()
+
+    def _find(self) -> None:
+        """The segments that are complete, in order; leftovers of what was not completed are removed."""
+        for path in self.folder.glob("*.partial"):
+            path.unlink()
+        named = sorted(path for path in self.folder.iterdir() if path.suffix[1:].isdecimal())
+        for number, path in enumerate(named):
+            if int(path.stem) != number:
+                raise UsageError(f"{self.folder}: segment {number} is missing; remove the folder to begin anew")
+        self.paths = named
+        if named:
+            self.done = int(named[-1].suffix[1:])
+            self.counts = json.loads(Path(f"{named[-1]}.json").read_text())
+
+    def next_partial(self) -> Path:
+        return self.folder / f"{len(self.paths):06d}.partial"
+
+    def add(self, partial: Path, done: int, counts: dict[str, int]) -> None:
+        """The file at `next_partial` is complete: it holds everything up to template `done`."""
+        path = self.folder / f"{len(self.paths):06d}.{done}"
+        write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
+        _sync(partial)
+        partial.replace(path)
+        _sync(self.folder)
+        self.paths.append(path)
+        self.done, self.counts = done, counts
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder)
+
+
+def _same_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
+    changed = sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
+    if changed:
+        raise UsageError(
+            f"{folder}: is of another job ({', '.join(changed)} differ); remove it, or run as before to go on from it"
+        )
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """The file is there with all of this, and on disk, or not at all."""
+    partial = Path(f"{path}.partial")
+    try:
+        partial.write_bytes(content)
+        _sync(partial)
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class ResumableWriter:
+    """Stands in for an AlignmentWriter: keeps what is written in segments, and makes the output from them at the end.
+
+    What was written since the last `reached` waits in memory, so that a segment never holds part of a batch. `abort`
+    keeps all that was reached. `done` templates and their `counts` come from earlier runs.
+    """
+
+    def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
+        """writer: makes the output's. text: records are SAM text, which is not taken apart again."""
+        self.text, self.duplicates, self.done, self.counts = text, 0, segments.done, segments.counts
+        self.index: Path | None = None
+        self._segments, self._writer, self._threads = segments, writer, threads
+        self._waiting: list[Encoded] = []
+        self._open: tuple[Path, BinaryIO, BgzfWriter] | None = None
+        self._written, self._reached, self._counts = 0, segments.done, segments.counts
+        self._is_whole = True  # what the open segment holds ends at `_reached`, and more can be added to it
+
+    def write(self, encoded: Encoded) -> None:
+        self._waiting.append(encoded)
+
+    def reached(self, template: int, counts: dict[str, int]) -> None:
+        """Everything before this template has been written; the run's counts up to there."""
+        self._is_whole = False
+        if self._open is None:
+            place = self._segments.next_partial()
+            file = place.open("wb", buffering=1 << 20)
+            self._open = place, file, BgzfWriter(file, self._threads)
+        for encoded in self._waiting:
+            self._open[2].write(encoded.data)
+            self._written += encoded.data.size
+        self._waiting, self._reached, self._counts, self._is_whole = [], template, counts, True
+        if self._written >= SEGMENT_BYTES:
+            self._finish_segment()
+
+    def _finish_segment(self) -> None:
+        if self._open is None:
+            return
+        place, file, bgzf = self._open
+        self._is_whole = False  # a signal may come while it is being completed
+        bgzf.close()
+        file.close()
+        self._segments.add(place, self._reached, self._counts)
+        self._open, self._written = None, 0
+
+    def close(self) -> None:
+        self._finish_segment()
+        with self._writer() as writer:
+            for path in self._segments.paths:
+                for records in _text(path) if self.text else _records(path):
+                    writer.write(records)
+        self.duplicates, self.index = writer.duplicates, writer.index
+        self._segments.remove()
+
+    def abort(self) -> None:
+        with suppress(OSError):  # a full disk: what lies in complete segments stays
+            if self._is_whole:
+                self._finish_segment()
+        if self._open is not None:
+            place, file, bgzf = self._open
+            bgzf.abort()
+            with suppress(OSError):
+                file.close()
+            place.unlink(missing_ok=True)
+
+    def __enter__(self) -> "ResumableWriter":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.abort()
+
+
+def _records(path: Path) -> Iterator[Encoded]:
+    """BAM records of a segment."""
+    with igzip.open(path, "rb") as file:
+
+        def read_into(buffer: ndarray) -> int:
+            filled = 0
+            while filled < buffer.size and (got := file.readinto(memoryview(buffer)[filled:])):
+                filled += got
+            return filled
+
+        yield from records_of(str(path), read_into)
+
+
+def _text(path: Path) -> Iterator[Encoded]:
+    """Text as it lies in a segment."""
+    with igzip.open(path, "rb") as file:
+        while data := file.read(CHUNK):
+            yield Encoded(np.frombuffer(data, np.uint8), np.array([0, len(data)]))

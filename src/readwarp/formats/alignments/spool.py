@@ -1,0 +1,213 @@
+"""A stream of sorted alignments, kept on disk so that its regions can be read: BAM as it comes, SAM and CRAM made BAM.
+
+The file has no name, so that nothing of it is left whatever ends the process. Its index is made on the way and stays
+in memory.
+"""
+
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from itertools import chain
+from pathlib import Path
+from typing import IO, BinaryIO
+
+import numpy as np
+from isal import igzip, isal_zlib
+
+from readwarp.errors import InputError, ReadwarpError
+from readwarp.formats.alignments import decode_kernels as records
+from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.index import BamIndex, filled
+from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
+
+CHUNK = 1 << 20  # compressed bytes read at a time
+LARGEST_BLOCK = 1 << 16  # bytes, compressed
+LARGEST_RECORD = 1 << 28  # bytes
+WINDOW = records.INDEX_WINDOW  # bits
+Reference = Callable[[], str | None]
+
+
+def is_stream(path: Path) -> bool:
+    """stdin or a named pipe: can be read once."""
+    return str(path) == "-" or path.is_fifo()
+
+
+def spooled(path: Path, name: str, reference: Reference, threads: int) -> tuple[BinaryIO, BamIndex]:
+    """Read stdin ("-") or a pipe to its end -> an unnamed BAM file in the temporary folder, and its index.
+
+    `name`: of the stream, for errors; `reference` gives an indexed FASTA file, and is called for CRAM alone. Raises
+    InputError for what is damaged or not sorted, ReadwarpError where the temporary folder is full.
+    """
+    if str(path) == "-" and sys.stdin is None:
+        raise InputError(name, "is closed")
+    descriptor = os.dup(sys.stdin.fileno()) if str(path) == "-" else os.open(path, os.O_RDONLY)
+    file = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
+    try:
+        with closing(_as_bam(_pieces(descriptor), name, reference, threads)) as chunks:
+            return file, _Spool(name, file).take(chunks)
+    except BaseException:
+        file.close()
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _pieces(descriptor: int) -> Iterator[bytes]:
+    """Unbuffered, so that no lock is held while a thread waits for bytes that may never come."""
+    while True:
+        parts, size = [], 0
+        while size < CHUNK and (part := os.read(descriptor, CHUNK - size)):
+            parts.append(part)
+            size += len(part)
+        if not size:
+            return
+        yield b"".join(parts)
+
+
+def _as_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: int) -> Generator[bytes, None, None]:
+    """The bytes of a BAM file: those of the stream, or what samtools makes of them."""
+    head = next(chunks, b"")
+    if not head:
+        raise InputError(name, "is empty")
+    is_bam = head[:2] == GZIP_MAGIC and head[12:14] == b"BC"
+    if is_bam:
+        with suppress(*BROKEN):  # damage shows when the block is read
+            is_bam = isal_zlib.decompressobj(31).decompress(head, 4) in (b"BAM\x01", b"")
+    whole = chain((head,), chunks)
+    if is_bam:
+        yield from whole
+        return
+    options = ("-T", str(reference())) if head[:4] == b"CRAM" else ()
+    yield from _converted(whole, name, "-@", str(threads), *options)
+
+
+def _converted(chunks: Iterable[bytes], name: str, *options: str) -> Iterator[bytes]:
+    command = ["view", "--no-PG", "-b", "-1", *options, "-"]
+    with tempfile.TemporaryFile() as said:
+        child = samtools.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
+        assert child.stdin is not None and child.stdout is not None
+        feeder = threading.Thread(target=_feed, args=(chunks, child.stdin), name="readwarp feeder", daemon=True)
+        feeder.start()
+        try:
+            while chunk := child.stdout.read(CHUNK):
+                yield chunk
+            if child.wait():
+                said.seek(0)
+                raise InputError(name, f"cannot be read as BAM, CRAM or SAM ({samtools.reason(said.read())})")
+            feeder.join()
+        finally:
+            child.kill()
+            child.wait()
+            child.stdout.close()
+
+
+def _feed(chunks: Iterable[bytes], pipe: IO[bytes]) -> None:
+    with suppress(OSError), pipe:  # the child has gone, or nobody waits any more
+        for chunk in chunks:
+            pipe.write(chunk)
+
+
+class _Spool:
+    """Writes compressed bytes to a file, and looks into them: where reads of each window begin, and their order."""
+
+    def __init__(self, name: str, file: BinaryIO):
+        self._name, self._file = name, file
+        self._size = 0  # of the blocks that were looked into
+        self._raw = np.empty(0, np.uint8)  # decompressed, from the first record that was not whole
+        self._begins, self._places = np.empty((2, 0), np.int64)  # of each of its blocks: in `_raw`, in the file
+        self._index: _Index | None = None  # when the header has come
+
+    def take(self, chunks: Iterable[bytes]) -> BamIndex:
+        rest, last = b"", -1
+        for chunk in chunks:
+            self._write(chunk)
+            data = rest + chunk
+            places, sizes = blocks_of(data)
+            if not sizes and len(data) > LARGEST_BLOCK:
+                raise InputError(self._name, f"damaged: no BGZF block at byte {self._size}")
+            if sizes:
+                last = sizes[-1]
+                self._look_into(data[: places[-1]], np.array(places[:-1]), np.array(sizes))
+            rest, self._size = data[places[-1] :], self._size + places[-1]
+        if rest or last != 0 or self._raw.size or self._index is None:
+            raise InputError(self._name, "truncated: ends before the block that marks its end")
+        return self._index.done()
+
+    def _write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+        except OSError as error:
+            place, why = tempfile.gettempdir(), (error.strerror or "cannot be written").lower()
+            raise ReadwarpError(f"{place}: {why} ({self._name} is kept there; TMPDIR names another place)") from error
+
+    def _look_into(self, data: bytes, places: np.ndarray, sizes: np.ndarray) -> None:
+        """Decompress whole blocks, and put the records that end in them into the index."""
+        try:
+            fresh = np.frombuffer(igzip.decompress(data), np.uint8)
+        except BROKEN as error:
+            raise InputError(self._name, f"damaged block behind byte {self._size} ({error})") from error
+        begins = self._raw.size + np.cumsum(sizes) - sizes
+        self._begins, self._places = np.append(self._begins, begins), np.append(self._places, self._size + places)
+        self._raw = np.concatenate((self._raw, fresh))
+        done = 0
+        if self._index is None:
+            header = header_of(self._raw.tobytes())
+            if header is None:
+                return
+            done, self._index = header[0], _Index(self._name, *header[1:])
+        self._drop(self._index.add(self._raw, done, self._begins, self._places))
+
+    def _drop(self, done: int) -> None:
+        """Forget what lies before `done`, but not the block that it lies in."""
+        if self._raw.size - done > LARGEST_RECORD:
+            raise InputError(self._name, "damaged: a record of more than 256 MiB")
+        first = max(0, int(np.searchsorted(self._begins, done, side="right")) - 1)
+        self._raw = self._raw[done:].copy()
+        self._begins, self._places = self._begins[first:] - done, self._places[first:]
+
+
+class _Index:
+    """Grows with the records that are added."""
+
+    def __init__(self, name: str, contigs: Sequence[str], lengths: Sequence[int]):
+        self._name, self._contigs = name, contigs
+        windows = np.array([(length >> WINDOW) + 1 for length in lengths], np.int64)
+        self._first_window = np.append(0, np.cumsum(windows))  # of each contig, in ...
+        self._starts = np.zeros(self._first_window[-1], np.uint64)  # ... the virtual offsets
+        self._last = (0, -1)  # contig and position of the last record
+
+    def add(self, raw: np.ndarray, place: int, begins: np.ndarray, places: np.ndarray) -> int:
+        """Records from `place` on, in blocks that begin at `begins`; -> the first one that is not whole."""
+        blocks = begins, places
+        place, *last, state = records.add_to_index(raw, place, *self._last, *blocks, self._first_window, self._starts)
+        if state != records.MORE:
+            reason = "reads are not sorted by position" if state == records.UNSORTED else "damaged BAM record"
+            contig = (*self._contigs, "reads without a place")[last[0]]
+            raise InputError(self._name, reason, f"near {contig}:{max(last[1], 0) + 1}")
+        self._last = last[0], last[1]
+        return int(place)
+
+    def done(self) -> BamIndex:
+        return BamIndex(WINDOW, [filled(part) for part in np.split(self._starts, self._first_window[1:-1])])
+
+
+def header_of(data: bytes) -> tuple[int, list[str], list[int]] | None:
+    """Size of the binary header of BAM, names and lengths of its contigs; None where it goes beyond `data`."""
+    try:
+        place = 8 + struct.unpack_from("<i", data, 4)[0]
+        (count,), place = struct.unpack_from("<i", data, place), place + 4
+        names, lengths = [], []
+        for _ in range(count):
+            (size,) = struct.unpack_from("<i", data, place)
+            names.append(data[place + 4 : place + 3 + size].decode("latin-1"))
+            lengths.append(struct.unpack_from("<i", data, place + 4 + size)[0])
+            place += 8 + size
+    except struct.error:
+        return None
+    return (place, names, lengths) if place <= len(data) else None

@@ -1,0 +1,66 @@
+"""Names, numbers and letters in bytes, for compiled loops of several formats."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import scalar
+from readwarp.ragged import offsets_of
+
+MINUS, ZERO = 45, 48
+
+
+def joined(names: Sequence[str]) -> tuple[ndarray, ndarray]:
+    """Names -> their bytes one behind the other and offsets int64 [n + 1]."""
+    encoded = [name.encode() for name in names]
+    lengths = np.array([len(name) for name in encoded], np.int64)
+    return np.frombuffer(b"".join(encoded), np.uint8), offsets_of(lengths)
+
+
+@scalar
+def find_name(text, start, stop, names, offsets):
+    """Index of text[start:stop] among the names, or -1."""
+    for i in range(offsets.size - 1):
+        if offsets[i + 1] - offsets[i] == stop - start:
+            same = True
+            for j in range(stop - start):
+                same &= text[start + j] == names[offsets[i] + j]
+            if same:
+                return i
+    return -1
+
+
+@scalar
+def put_bytes(value, width, out, at):
+    """Little-endian integer -> out[at : at + width]; where it ends."""
+    for i in range(width):
+        out[at + i] = np.uint8((np.int64(value) >> (8 * i)) & 255)
+    return at + width
+
+
+@scalar
+def put_number(number, out, at):
+    """Decimal digits of an int64 -> out[at:]; where they end."""
+    if number < 0:
+        out[at] = MINUS
+        at += 1
+        number = -number
+    rest, digits = number // 10, 1
+    while rest > 0:
+        rest //= 10
+        digits += 1
+    for i in range(at + digits - 1, at - 1, -1):
+        rest = number // 10
+        out[i] = ZERO + number - 10 * rest
+        number = rest
+    return at + digits
+
+
+@scalar
+def letter_of(base):
+    """0-4 -> A C G T N; without a table, so that loops compile to vector code."""
+    letter = np.uint8(65) if base == 0 else np.uint8(67)
+    letter = np.uint8(71) if base == 2 else letter
+    letter = np.uint8(84) if base == 3 else letter
+    return np.uint8(78) if base > 3 else letter

@@ -1,0 +1,210 @@
+"""BAM, uBAM and CRAM as reads: primary records as they were sequenced, with their tags and read groups.
+
+Mates must be neighbours. What is sorted by coordinate, or turns out not to be grouped, goes through `samtools collate`
+first; CRAM is decoded by samtools. Secondary and supplementary records are left out; so are the tags that speak of
+the old alignment, and the flags for failed quality control and duplicates. A record whose mate is not in the file is
+taken as a single read.
+"""
+
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import ReadBatch, Segment
+from readwarp.errors import InputError
+from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.header import field, lines_of
+from readwarp.formats.common.bgzf import EOF_BLOCK
+from readwarp.formats.common.source import Source
+from readwarp.formats.common.text import joined
+from readwarp.formats.reads import bam_kernels as kernels
+from readwarp.formats.reads.raw import RawBatch, ReadInput
+from readwarp.ragged import offsets_of
+
+MOST_BYTES = 1 << 30  # of one record
+Chunk = tuple[str, int, int, tuple[ndarray, ...]]
+
+
+def read_header(path: str) -> str:
+    """SAM header text of a BAM or CRAM file. Raises InputError."""
+    import pysam
+
+    _check_whole(path)
+    verbosity = pysam.set_verbosity(0)
+    try:
+        with pysam.AlignmentFile(path, check_sq=False) as file:
+            return str(file.header)
+    except (OSError, ValueError) as error:
+        raise InputError(path, f"cannot be read as BAM or CRAM ({error})") from error
+    finally:
+        pysam.set_verbosity(verbosity)
+
+
+def _check_whole(path: str) -> None:
+    """The file ends in the block or container that marks the end."""
+    if path == "-" or not Path(path).is_file():
+        raise InputError(path, "BAM and CRAM are read from files only")
+    with Path(path).open("rb") as file:
+        is_cram = file.read(4) == b"CRAM"
+        file.seek(-min(40, Path(path).stat().st_size), 2)
+        tail = file.read()
+    if (b"\xe0EOF" not in tail) if is_cram else not tail.endswith(EOF_BLOCK):
+        raise InputError(path, "truncated: the block that marks its end is missing")
+
+
+class _Records:
+    """Decompressed BAM records as they come from the file itself, or from samtools through a pipe."""
+
+    def __init__(self, source: Source, given: ReadInput, collate: bool):
+        self.path, self._file, self._source = source.path, source, source
+        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
+        self._said = (Path(self._folder.name) / "said").open("w+b")
+        self._child: subprocess.Popen[bytes] | None = None
+        try:
+            if collate or source.kind == "cram":
+                self._start(source, given, collate)
+            self._skip_header()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, source: Source, given: ReadInput, collate: bool) -> None:
+        """Let samtools decode, and bring mates together."""
+        options = ["--no-PG"]
+        if source.kind == "cram" and given.reference:
+            options += ["--reference", samtools.reference_in(given.reference, self._folder.name)]
+        command = ["collate", "-u", "-O"] if collate else ["view", "-u"]
+        prefix = [f"{self._folder.name}/collate"] if collate else []
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": self._said}
+        self._child = samtools.start(*command, *options, source.path, *prefix, **pipes)
+        self._source = Source(source.path, cast(BinaryIO, self._child.stdout))
+
+    def _skip_header(self) -> None:
+        self._exactly(4)
+        self._exactly(_number(self._exactly(4)))
+        for _ in range(_number(self._exactly(4))):
+            self._exactly(_number(self._exactly(4)) + 4)
+
+    def _exactly(self, size: int) -> ndarray:
+        data = np.empty(size, np.uint8)
+        if self.read_into(data) < size:
+            raise InputError(self.path, "truncated: ends within its header")
+        return data
+
+    def read_into(self, buffer: ndarray) -> int:
+        got = self._source.read_into(buffer)
+        if got < buffer.size and self._child and self._child.wait():
+            self._said.seek(0)
+            raise InputError(self.path, f"cannot be decoded ({samtools.reason(self._said.read())})")
+        return got
+
+    def close(self) -> None:
+        if self._child and self._child.stdout:
+            self._child.kill()
+            self._child.wait()
+            if self._source is not self._file:
+                self._source.close()
+            self._child.stdout.close()
+        self._said.close()
+        self._folder.cleanup()
+
+
+def raw_records(sources: Sequence[Source], given: ReadInput, batch_bases: int) -> Iterator[Chunk]:
+    """Chunks of whole templates: the records, where each read lies in them, and which mate it is."""
+    if len(sources) == 2:
+        raise InputError(given.paths[1], "BAM and CRAM hold both mates in one file; give it alone")
+    source, path = sources[0], given.paths[0]
+    header = read_header(path)
+    order = next(iter(lines_of(header, "HD")), "")
+    grouped = field(order, "SO") == "queryname" or field(order, "GO") == "query"
+    limit = max(1 << 9, batch_bases * 3 // 2)  # a base takes a byte and a half
+    collate = field(order, "SO") == "coordinate"
+    if not collate and not grouped:
+        collate = _looks_ungrouped(path, given, limit)
+    records = _Records(source, given, collate)
+    try:
+        yield from _chunks(records, limit, strict=not (grouped or collate))
+    finally:
+        records.close()
+
+
+def templates(given: ReadInput, records: int, data: tuple[ndarray, ...]) -> int:
+    """Pairs and single reads in a chunk."""
+    return int(np.count_nonzero(data[2] != Segment.LAST))
+
+
+def _looks_ungrouped(path: str, given: ReadInput, limit: int) -> bool:
+    """Whether mates are apart at the beginning of a file whose header does not say how it is sorted."""
+    with closing(Source(path)) as source, closing(_Records(source, given, collate=False)) as records:
+        try:
+            for _ in _chunks(records, limit, strict=True):
+                return False
+        except UngroupedError:
+            return True
+    return False
+
+
+class UngroupedError(InputError):
+    """Mates are apart."""
+
+
+def _chunks(records: _Records, limit: int, strict: bool) -> Iterator[Chunk]:
+    rest, first, ended, size = np.empty(0, np.uint8), 1, False, limit
+    while not ended or rest.size:
+        data = np.empty(max(size, rest.size), np.uint8)
+        data[: rest.size] = rest
+        got = rest.size + records.read_into(data[rest.size :])
+        ended, data = got < data.size, data[:got]
+        places, segments = np.empty(got // kernels.NAME + 1, np.int64), np.empty(got // kernels.NAME + 1, np.uint8)
+        reads, seen, end, orphans, damaged = kernels.pair_up(data, ended, places, segments)
+        if damaged or (ended and end < got):
+            raise InputError(records.path, "damaged, or truncated within the record", first + seen)
+        if strict and orphans:
+            reason = "mates are not side by side; group them with `samtools collate`"
+            raise UngroupedError(records.path, reason, first + seen)
+        if reads:
+            yield "bam", first, reads, (data[:end], places[:reads], segments[:reads])
+        if end == 0 and not ended and size > MOST_BYTES:
+            raise InputError(records.path, "longer than 1 GiB", first)
+        size = limit if end else 2 * size
+        rest, first = data[end:].copy(), first + seen
+
+
+def parse(raw: RawBatch) -> ReadBatch:
+    """Records of whole templates -> ReadBatch. Raises InputError."""
+    data, places, segments = raw.data
+    lengths, name_lengths, tag_lengths = np.empty((3, places.size), np.int64)
+    groups = np.full(places.size, raw.input.read_group, np.int32)
+    sizes = lengths, name_lengths, tag_lengths
+    damaged = kernels.measure(data, places, *joined(raw.input.groups), *sizes, groups)
+    if damaged >= 0:
+        at = int(places[damaged])
+        name = data[at + kernels.NAME : at + kernels.NAME + int(data[at + kernels.NAME_LENGTH]) - 1]
+        raise InputError(raw.input.paths[0], "its tags are damaged", name.tobytes().decode("latin-1"))
+    offsets = read_offsets, name_offsets, tag_offsets = tuple(offsets_of(size) for size in sizes)
+    bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
+    names, tags = np.empty(name_offsets[-1], np.uint8), np.empty(tag_offsets[-1], np.uint8)
+    kernels.fill(data, places, *offsets, bases, qualities, names, tags)
+    return ReadBatch(
+        number=raw.number,
+        source=raw.source,
+        bases=bases,
+        qualities=qualities,
+        read_offsets=read_offsets,
+        names=names,
+        name_offsets=name_offsets,
+        tags=tags,
+        tag_offsets=tag_offsets,
+        segment=segments,
+        read_group=groups,
+    )
+
+
+def _number(data: ndarray) -> int:
+    return int.from_bytes(data.tobytes(), "little")

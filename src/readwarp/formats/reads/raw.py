@@ -1,0 +1,37 @@
+"""What an input of reads is, and a batch of its records that nothing has decoded yet."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from readwarp.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class ReadInput:
+    """One input: a file ("-" is stdin), or the two files of its mates."""
+
+    paths: tuple[str, ...]
+    interleaved: bool = False  # FASTQ and FASTA: mates are neighbours in the file
+    read_group: int = -1  # of every read (FASTQ, FASTA) or of those whose own group is unknown; -1 none
+    comments: bool = False  # FASTQ and FASTA: the comment holds SAM tags
+    groups: tuple[str, ...] = ()  # IDs of the header's read groups, which RG tags refer to
+    reference: str | None = None  # FASTA that CRAM was written against
+
+    def __post_init__(self) -> None:
+        if len(self.paths) not in (1, 2) or (self.interleaved and len(self.paths) == 2):
+            raise UsageError("an input is one file, interleaved or not, or two files of mates")
+
+
+@dataclass(frozen=True, slots=True)
+class RawBatch:
+    """Whole records as they lie in the files, mates in step: record i of one file and record i of the other."""
+
+    number: int  # counts from 0 within the run
+    source: int  # index of the input
+    input: ReadInput
+    kind: str  # fastq | fasta | bam
+    first_record: int  # number of the first record in its file, from 1
+    records: int  # in each of `data`
+    first_template: int  # number of the first pair or single read within the run, from 0
+    templates: int
+    data: tuple[Any, ...]  # what the format's parser takes: text of each file, or BAM records and their places

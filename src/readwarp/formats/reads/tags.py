@@ -1,0 +1,222 @@
+"""SAM tags in FASTQ comments: text to BAM's binary fields.
+
+A field is `XX:T:value` with T one of A i f Z H B. Fields are separated by a tab, or by a space before the next
+`XX:T:`. RG is no tag here: it chooses the read's group among those of the header.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.errors import InputError
+from readwarp.formats.common.text import find_name, joined, put_bytes
+from readwarp.formats.reads import fastx_kernels as layout
+from readwarp.formats.reads.raw import RawBatch
+from readwarp.ragged import offsets_of
+
+NO_TAG, UNKNOWN_GROUP = -1, -2
+REASONS = {
+    NO_TAG: "its comment is no SAM tag such as BC:Z:ACGT",
+    UNKNOWN_GROUP: "the read group of its RG tag is not among those of the header",
+}
+A, B, H, I, Z, F, C = 65, 66, 72, 105, 90, 102, 99  # noqa: E741
+COLON, COMMA, MINUS, PLUS, DOT = 58, 44, 45, 43, 46
+
+
+def tags_of_comments(raw: RawBatch, fields: Sequence[ndarray]) -> tuple[ndarray, ndarray, ndarray]:
+    """The comments of a raw batch -> tags uint8, tag_offsets int64 [n + 1], read_group int32 [n]. Raises InputError."""
+    files, given = len(fields), raw.input
+    reads = files * raw.records
+    sizes, groups = np.zeros(reads, np.int64), np.full(reads, given.read_group, np.int32)
+    ids, id_offsets = joined(given.groups)
+    for file in range(files):
+        longest = int(fields[file][:, layout.COMMENT_LENGTH].max(initial=0))
+        scratch = np.empty(4 * longest + 8, np.uint8)
+        text, rows = raw.data[file][0], fields[file]
+        record, reason = comment_sizes(text, rows, file, files, ids, id_offsets, scratch, sizes, groups)
+        if record >= 0:
+            raise InputError(given.paths[file], REASONS[reason], raw.first_record + record)
+    offsets = offsets_of(sizes)
+    tags = np.empty(offsets[-1] + 8, np.uint8)
+    for file in range(files):
+        fill_comments(raw.data[file][0], fields[file], file, files, tags, offsets)
+    return tags[: offsets[-1]], offsets, groups
+
+
+@kernel
+def comment_sizes(text, fields, first, step, ids, id_offsets, scratch, sizes, groups):
+    """Bytes of tags of each read, and its read group. -> (record, reason) of the first error, or (-1, 0)."""
+    for r in range(fields.shape[0]):
+        start = fields[r, layout.COMMENT]
+        stop = start + fields[r, layout.COMMENT_LENGTH]
+        size, group_start, group_stop = encode(text, start, stop, scratch)
+        if size < 0:
+            return r, size
+        sizes[first + step * r] = size
+        if group_stop > group_start:
+            group = find_name(text, group_start, group_stop, ids, id_offsets)
+            if group < 0:
+                return r, UNKNOWN_GROUP
+            groups[first + step * r] = group
+    return -1, 0
+
+
+@kernel
+def fill_comments(text, fields, first, step, tags, offsets):
+    for r in range(fields.shape[0]):
+        start = fields[r, layout.COMMENT]
+        encode(text, start, start + fields[r, layout.COMMENT_LENGTH], tags[offsets[first + step * r] :])
+
+
+@scalar
+def is_field(text, start, stop):
+    """Whether `XX:T:` stands here."""
+    if stop - start < 5 or text[start + 2] != COLON or text[start + 4] != COLON:
+        return False
+    first, second, kind = text[start], text[start + 1], text[start + 3]
+    letter = 65 <= first <= 90 or 97 <= first <= 122
+    return letter and (65 <= second <= 90 or 97 <= second <= 122 or 48 <= second <= 57) and kind in (A, I, F, Z, H, B)
+
+
+@scalar
+def encode(text, start, stop, out):
+    """Fields of text[start:stop] -> out; (bytes or NO_TAG, span of the value of RG)."""
+    size, group_start, group_stop = 0, 0, 0
+    while start < stop:
+        if text[start] == layout.TAB or text[start] == layout.SPACE:
+            start += 1
+            continue
+        if not is_field(text, start, stop):
+            return NO_TAG, 0, 0
+        end = start + 5
+        while end < stop and text[end] != layout.TAB:
+            if text[end] == layout.SPACE and is_field(text, end + 1, stop):
+                break
+            end += 1
+        if text[start] == 82 and text[start + 1] == 71:  # RG
+            group_start, group_stop = start + 5, end
+        else:
+            out[size], out[size + 1] = text[start], text[start + 1]
+            size = encode_value(text, start + 5, end, text[start + 3], out, size + 2)
+            if size < 0:
+                return NO_TAG, 0, 0
+        start = end
+    return size, group_start, group_stop
+
+
+@scalar
+def encode_value(text, start, stop, kind, out, at):
+    """Type and value of one field -> out[at:]; where it ends, or NO_TAG."""
+    if kind == I:
+        number, end = integer(text, start, stop)
+        if start == stop or end != stop or number < -(1 << 31) or number >= (1 << 32):
+            return NO_TAG
+        return put_integer(number, out, at)
+    if kind == F:
+        value, end = decimal(text, start, stop)
+        out[at] = F
+        return put_bytes(float_bits(value), 4, out, at + 1) if start < end == stop else NO_TAG
+    if kind == B:
+        return encode_array(text, start, stop, out, at)
+    if kind == A and stop - start != 1:
+        return NO_TAG
+    out[at] = kind
+    for i in range(start, stop):
+        if text[i] < 32 or text[i] > 126:
+            return NO_TAG
+        out[at + 1 + i - start] = text[i]
+    at += 1 + stop - start
+    if kind != A:
+        out[at] = 0
+        at += 1
+    return at
+
+
+@scalar
+def encode_array(text, start, stop, out, at):
+    """`c,1,2` -> B, the element type, the count, the elements."""
+    if start >= stop:
+        return NO_TAG
+    kind = text[start]
+    width = 1 if kind == 99 or kind == 67 else 2 if kind == 115 or kind == 83 else 4
+    if width == 4 and kind != I and kind != 73 and kind != F:
+        return NO_TAG
+    out[at], out[at + 1] = B, kind
+    end, put, count = start + 1, at + 6, 0
+    while end < stop:
+        if text[end] != COMMA:
+            return NO_TAG
+        before = end + 1
+        if kind == F:
+            value, end = decimal(text, before, stop)
+            bits = float_bits(value)
+        else:
+            bits, end = integer(text, before, stop)
+        if end == before:
+            return NO_TAG
+        put = put_bytes(bits, width, out, put)
+        count += 1
+    put_bytes(count, 4, out, at + 2)
+    return put
+
+
+@scalar
+def integer(text, start, stop):
+    """Sign and digits -> (value, where they end; `start` when there is none)."""
+    i = start
+    negative = i < stop and text[i] == MINUS
+    if i < stop and (text[i] == MINUS or text[i] == PLUS):
+        i += 1
+    digits, value = i, np.int64(0)
+    while i < stop and 48 <= text[i] <= 57 and i - digits < 18:
+        value = 10 * value + np.int64(text[i]) - 48
+        i += 1
+    return (-value if negative else value), (i if i > digits else start)
+
+
+@scalar
+def decimal(text, start, stop):
+    """Sign, digits, point, exponent -> (float64, where they end). Exact to a unit in the last place of float32."""
+    i, mantissa, exponent, digits, point = start, 0.0, 0, 0, False
+    negative = i < stop and text[i] == MINUS
+    if i < stop and (text[i] == MINUS or text[i] == PLUS):
+        i += 1
+    while i < stop and (48 <= text[i] <= 57 or (text[i] == DOT and not point)):
+        if text[i] == DOT:
+            point = True
+        else:
+            mantissa = 10.0 * mantissa + (np.int64(text[i]) - 48)
+            exponent -= point
+            digits += 1
+        i += 1
+    if digits == 0:
+        return 0.0, start
+    if i < stop and (text[i] == 101 or text[i] == 69):
+        written, end = integer(text, i + 1, stop)
+        if end == i + 1:
+            return 0.0, start
+        exponent, i = exponent + written, end
+    value = mantissa * 10.0**exponent if exponent >= 0 else mantissa / 10.0**-exponent
+    return (-value if negative else value), i
+
+
+@scalar
+def float_bits(value):
+    """IEEE single of a float64, as an integer."""
+    single = np.empty(1, np.float32)
+    single[0] = value
+    return np.int64(single.view(np.uint32)[0])
+
+
+@scalar
+def put_integer(value, out, at):
+    """The smallest type that holds the value, then the value."""
+    if value < 0:
+        width = 1 if value >= -128 else 2 if value >= -32768 else 4
+        out[at] = 99 if width == 1 else 115 if width == 2 else 105  # c s i
+    else:
+        width = 1 if value < 256 else 2 if value < 65536 else 4
+        out[at] = 67 if width == 1 else 83 if width == 2 else 73  # C S I
+    return put_bytes(value, width, out, at + 1)

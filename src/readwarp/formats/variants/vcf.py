@@ -1,0 +1,242 @@
+"""Calls out: VCF, VCF.gz with its .tbi, or BCF with its .csi, by the name's ending; VCF on stdout.
+
+Text is made for a whole batch of calls at once (`lines_of`, in any thread) and written in order. A file appears under
+its name when it is complete.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pysam
+
+from readwarp.batches import Calls
+from readwarp.errors import UsageError
+from readwarp.formats.alignments.index import CSI_LENGTH
+from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.common.output_file import OutputFile
+from readwarp.version import __version__
+
+FORMAT = "GT:GQ:DP:AD:PL"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An INFO or FORMAT field: Number, Type and Description of its header line."""
+
+    number: str
+    type: str
+    description: str
+
+
+GENOTYPE_FIELDS = {
+    "GT": Field("1", "String", "Genotype"),
+    "GQ": Field("1", "Integer", "Genotype quality: second smallest PL, at most 99"),
+    "DP": Field("1", "Integer", "Reads that say something about the alleles"),
+    "AD": Field("R", "Integer", "Reads that show each allele"),
+    "PL": Field("G", "Integer", "Phred-scaled genotype likelihoods less their minimum"),
+    "PS": Field("1", "Integer", "Phase set: position of its first record"),
+}
+COUNT_FIELDS = {
+    "AC": Field("A", "Integer", "Copies of each other allele in the genotypes"),
+    "AN": Field("1", "Integer", "Copies of all alleles in the genotypes"),
+    "AF": Field("A", "Float", "AC by AN"),
+}
+
+
+def header_text(
+    contigs: Sequence[tuple[str, int, str]],
+    samples: Sequence[str],
+    command: str,
+    reference: str,
+    information: Mapping[str, Field],
+    filters: Mapping[str, str],
+    extra: Sequence[str] = (),
+    genotype_fields: Mapping[str, Field] = GENOTYPE_FIELDS,
+) -> str:
+    """The whole header; contigs are name, length and MD5 ("" when it is not known), `extra` lines go before #CHROM."""
+    lines = ["##fileformat=VCFv4.2", f"##source=readwarp {__version__}", f"##readwarpCommand={command}"]
+    lines += [f"##reference={reference}", '##FILTER=<ID=PASS,Description="All filters passed">']
+    lines += [f'##FILTER=<ID={name},Description="{text}">' for name, text in filters.items()]
+    for name, length, md5 in contigs:
+        lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
+    for kind, fields in (("INFO", {**COUNT_FIELDS, **information}), ("FORMAT", genotype_fields)):
+        for name, field in fields.items():
+            rest = f'Number={field.number},Type={field.type},Description="{field.description}"'
+            lines.append(f"##{kind}=<ID={name},{rest}>")
+    columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *samples)
+    return "\n".join((*lines, *extra, "\t".join(columns))) + "\n"
+
+
+def lines_of(calls: Calls, contigs: Sequence[str]) -> bytes:
+    """One VCF line per call."""
+    return b"".join(line for _, line in rows_of(calls, contigs))
+
+
+def rows_of(calls: Calls, contigs: Sequence[str], with_strands: bool = False) -> list[tuple[int, bytes]]:
+    """0-based position and VCF line of each call; `with_strands`, of the only sample: SB too."""
+    columns = zip(
+        *(calls.contig.tolist(), calls.position.tolist(), calls.alleles, calls.quality.tolist(), calls.filters),
+        *(calls.genotype, information_texts(calls), strand_texts(calls) if with_strands else genotype_texts(calls)),
+        strict=True,
+    )
+    rows = []
+    for contig, position, alleles, quality, filters, genotype, information, samples in columns:
+        counts = count_text(genotype, len(alleles))
+        line = (
+            f"{contigs[contig]}\t{position + 1}\t.\t{alleles[0]}\t{','.join(alleles[1:])}\t{number_text(quality)}\t"
+            f"{';'.join(filters) or 'PASS'}\t{counts}{information}\t{samples}\n"
+        )
+        rows.append((position, line.encode()))
+    return rows
+
+
+def information_texts(calls: Calls) -> list[str]:
+    """INFO of each call, but for what is counted from genotypes; each field with a semicolon before it.
+
+    Six digits of a Float are written.
+    """
+    columns = []
+    for name, column in calls.annotations.items():
+        digits = "g" if column.dtype.kind == "f" else ""
+        columns.append([f";{name}={x:{digits}}" if x == x else "" for x in column.tolist()])  # NaN differs from itself
+    return ["".join(texts) for texts in zip(*columns, strict=True)] if columns else [""] * len(calls)
+
+
+def genotype_texts(calls: Calls) -> list[str]:
+    """FORMAT and the samples' columns of each call."""
+    is_phased = np.any(calls.phase_set >= 0, axis=1).tolist()
+    columns = zip(
+        *(calls.genotype, calls.genotype_quality.tolist(), calls.depth.tolist(), calls.allele_depth),
+        *(calls.likelihoods, calls.phase_set.tolist(), is_phased),
+        strict=True,
+    )
+    texts = []
+    for *fields, has_phase in columns:
+        text = f"{FORMAT}:PS" if has_phase else FORMAT
+        for genotype, quality, depth, allele_depth, phred, phase_set in zip(*fields, strict=True):
+            numbers = f"{quality}:{depth}:{','.join(map(str, allele_depth))}:{','.join(map(str, phred))}"
+            text += f"\t{genotype_text(genotype, phase_set >= 0)}:{numbers}"
+            if has_phase:
+                text += f":{phase_set + 1}" if phase_set >= 0 else ":."
+        texts.append(text)
+    return texts
+
+
+def strand_texts(calls: Calls) -> list[str]:
+    """As `genotype_texts` of one sample, with SB."""
+    texts = []
+    for text, strands in zip(genotype_texts(calls), calls.strands.tolist(), strict=True):
+        names, values = text.split("\t")
+        texts.append(f"{names}:SB\t{values}:{','.join(map(str, strands))}")
+    return texts
+
+
+@lru_cache(maxsize=4096)
+def genotype_text(genotype: tuple[int, ...], is_phased: bool) -> str:
+    return ("|" if is_phased else "/").join("." if allele < 0 else str(allele) for allele in genotype)
+
+
+@lru_cache(maxsize=4096)
+def count_text(genotypes: tuple[tuple[int, ...], ...], alleles: int) -> str:
+    """AC, AN and AF. AF is left out where no genotype is known."""
+    copies = [allele for genotype in genotypes for allele in genotype if allele >= 0]
+    counts = [copies.count(allele) for allele in range(1, alleles)]
+    text = f"AC={','.join(map(str, counts))};AN={len(copies)}"
+    if not copies:
+        return text
+    return f"{text};AF={','.join(number_text(count / len(copies)) for count in counts)}"
+
+
+@lru_cache(maxsize=4096)
+def number_text(value: float) -> str:
+    """At most three decimals, without zeros at the end."""
+    if isinstance(value, int):
+        return str(value)
+    text = f"{value:.3f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def kind_of(path: str | None) -> str:
+    """vcf, vcf.gz or bcf, by the ending; stdout (None or "-"), pipes and devices are vcf. Raises UsageError."""
+    if path in (None, "-"):
+        return "vcf"
+    for kind in ("vcf.gz", "vcf", "bcf"):
+        if str(path).lower().endswith("." + kind):
+            return kind
+    if Path(str(path)).exists() and not Path(str(path)).is_file():
+        return "vcf"
+    raise UsageError(f"{path}: the output's name must end in .vcf, .vcf.gz or .bcf")
+
+
+class VariantWriter:
+    """Takes lines in order. `close` completes the file and its index; `abort`, and a `close` that fails, leave none."""
+
+    def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
+        self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
+        self.index: Path | None = None  # made by `close`
+        self._file = OutputFile(path)
+        self._stream = self._file.open()
+        self._bgzf = None if self._kind == "vcf" else BgzfWriter(self._stream, threads)
+        self.write(header.encode())
+
+    def write(self, lines: bytes) -> None:
+        (self._bgzf or self._stream).write(lines)
+
+    def close(self) -> None:
+        try:
+            self._complete()
+        except BaseException:
+            self.abort()
+            raise
+
+    def _complete(self) -> None:
+        if self._bgzf:
+            self._bgzf.close()
+        self._stream.flush()
+        if self._file.name == "stdout":
+            return
+        self._stream.close()
+        if self._kind == "bcf":
+            _to_bcf(self._file.place)
+        if self._kind != "vcf":
+            self._index()
+        self._file.finish()
+
+    def _index(self) -> None:
+        """The index is renamed just before the file that it belongs to."""
+        is_csi = self._kind == "bcf" or self._needs_csi
+        made = self._file.place.with_name(self._file.place.name + (".csi" if is_csi else ".tbi"))
+        try:
+            pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
+            self.index = made.replace(self._file.name + made.suffix)
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
+
+    def abort(self) -> None:
+        if self._bgzf:
+            self._bgzf.abort()
+        if self._file.name != "stdout":
+            with suppress(OSError):  # what could not be written before cannot be now
+                self._stream.close()
+        self._file.remove()
+
+
+def _to_bcf(path: Path) -> None:
+    """VCF.gz -> BCF under the same name."""
+    copy = path.with_name(path.name + ".bcf")
+    verbosity = pysam.set_verbosity(0)  # htslib looks for an index, and says so when there is none
+    try:
+        with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
+            for record in source:
+                out.write(record)
+        copy.replace(path)
+    except BaseException:
+        copy.unlink(missing_ok=True)
+        raise
+    finally:
+        pysam.set_verbosity(verbosity)

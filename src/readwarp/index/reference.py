@@ -1,0 +1,18 @@
+"""The reference as all steps know it: its contigs and their packed bases."""
+
+from dataclasses import dataclass
+
+from numpy import ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Contigs one behind the other; a reference position counts from the first base of the first contig."""
+
+    names: tuple[str, ...]
+    contig_offsets: ndarray  # int64 [contigs + 1]
+    md5: tuple[str, ...]  # of each contig, as in @SQ M5
+    packed: ndarray  # uint8, two bases a byte, low nibble first (readwarp.rules.bases)
+
+    def __repr__(self) -> str:
+        return f"Reference({len(self.names)} contigs, {int(self.contig_offsets[-1])} bases)"

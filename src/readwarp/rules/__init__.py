@@ -1,0 +1,1 @@
+"""Rules that several rooms follow, on either side: packed bases, CIGARs, hashes."""

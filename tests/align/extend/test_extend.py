@@ -1,0 +1,247 @@
+"""The extend step: scores and alignments of reads in windows, against the recurrence in plain Python."""
+
+import numpy as np
+import pytest
+
+from helpers.alignment_oracle import best, rescored
+from helpers.seeding import planned
+from readwarp.align.extend import cpu, cuda
+from readwarp.align.extend.scalar import proven_gap
+from readwarp.batches import Candidates, ReadBatch, Status
+from readwarp.config import MAX_READ_LENGTH, Scoring
+from readwarp.device import memory
+from readwarp.device.backend import Backend
+from readwarp.pairwise.scalar import LOCAL
+from readwarp.ragged import columns_of
+from readwarp.rules.bases import pack
+
+SCORINGS = [
+    Scoring(),
+    Scoring(2, 3, 4, 1, 3),
+    Scoring(1, 5, 1, 2, 7),
+    Scoring(1, 2, 6, 1, 0),
+    Scoring(40, 90, 80, 20, 60),
+]
+
+
+def batch(reads):
+    """Code sequences as a ReadBatch."""
+    nothing, offsets = np.empty(0, np.uint8), np.zeros(len(reads) + 1, np.int64)
+    bases = np.array([code for read in reads for code in read], np.uint8)
+    read_offsets = np.concatenate([[0], np.cumsum([len(read) for read in reads])]).astype(np.int64)
+    segment, group = np.zeros(len(reads), np.uint8), np.zeros(len(reads), np.int32)
+    return ReadBatch(0, 0, bases, bases, read_offsets, nothing, offsets, nothing, offsets, segment, group)
+
+
+def candidates(rows):
+    """(read, strand, window start, window stop, diagonal) rows as Candidates."""
+    columns = np.array(rows, np.int64).reshape(-1, 5).T.copy()
+    zeros = np.zeros(len(rows), np.int32)
+    return Candidates(
+        np.arange(len(rows) + 1), columns[0].astype(np.int32), columns[1].astype(np.uint8), columns[2], columns[3],
+        columns[4], zeros, zeros, zeros, zeros.astype(np.uint8),
+    )  # fmt: skip
+
+
+def contents(value):
+    return [array.tobytes() for array in columns_of(value).values()]
+
+
+def score(side, reads, *rest):
+    """What a side says of reads and reference that are on the host."""
+    backend = Backend(side.__name__.split(".")[-1], (0,))
+    with backend.frame():
+        there = backend.to_device(reads, "bases", "read_offsets")
+        windows, bases, scoring = rest
+        return side.score(side.orient(reads, there), windows, on_side(backend, bases), scoring)
+
+
+def trace(side, reads, *rest):
+    backend = Backend(side.__name__.split(".")[-1], (0,))
+    with backend.frame():
+        there = backend.to_device(reads, "bases", "read_offsets")
+        windows, chosen, bases, *others = rest
+        return side.trace(side.orient(reads, there), windows, chosen, on_side(backend, bases), *others)
+
+
+def on_side(backend, array):
+    return array if backend.name == "cpu" else memory.current().upload(array)
+
+
+def packed(reference):
+    out = np.zeros(reference.size // 2 + 1, np.uint8)
+    pack(reference, 0, out)
+    return out
+
+
+def reverse_complement(read):
+    return [code if code > 3 else 3 - code for code in reversed(read)]
+
+
+def simulated(rng, number, longest, padding=12, errors=0.03, size=2000):
+    """(reference with some N, oriented reads, the batch, candidates)."""
+    reference = rng.choice(5, size, p=[0.249, 0.249, 0.249, 0.249, 0.004]).astype(np.uint8)
+    oriented, rows = [], []
+    for read in range(number):
+        start, length = int(rng.integers(padding, size - longest - 2 * padding)), int(rng.integers(1, longest + 1))
+        codes = reference[start : start + length].tolist()
+        codes = [int(rng.integers(0, 5)) if rng.random() < errors else code for code in codes]
+        if length > 8 and rng.random() < 0.4:
+            place, gap = int(rng.integers(2, length - 4)), int(rng.integers(1, 4))
+            inserted = rng.integers(0, 4, gap).tolist()
+            codes = (
+                codes[:place] + codes[place + gap :] if rng.random() < 0.5 else codes[:place] + inserted + codes[place:]
+            )
+        oriented.append(codes)
+        window = start - int(rng.integers(0, padding)), start + length + int(rng.integers(1, padding))
+        rows.append((read, int(rng.integers(0, 2)), *window, start + int(rng.integers(-1, 2)) * (rng.random() < 0.2)))
+    reads = [reverse_complement(codes) if row[1] else codes for codes, row in zip(oriented, rows, strict=True)]
+    return reference, oriented, batch(reads), candidates(rows)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS, ids=str)
+def test_scores_and_alignments(scoring):
+    rng = np.random.default_rng(1)
+    reference, oriented, reads, windows = simulated(rng, 120, 50)
+    there, bases = np.where(reference > 3, 5, reference), packed(reference)
+    scores = score(cpu, reads, windows, bases, scoring)
+    found = trace(cpu, reads, windows, np.arange(120), bases, scoring, scores)
+    assert {Status.OK, Status.UNGAPPED} == set(scores.status.tolist())
+    for c, query in enumerate(oriented):
+        start, stop = windows.window_start[c], windows.window_stop[c]
+        expected = best(query, there[start:stop].tolist(), cpu.costs_of(scoring), LOCAL)
+        assert scores.score[c] == expected[0]
+        if scores.status[c] == Status.OK and expected[0]:
+            assert (scores.query_stop[c], scores.reference_stop[c] - start) == expected[1:]
+        cigar = found.cigar[found.cigar_offsets[c] : found.cigar_offsets[c + 1]]
+        begin = int(found.query_start[c]), int(found.reference_start[c])
+        assert rescored(query, there, *begin, cigar, cpu.costs_of(scoring)) == (
+            found.score[c], found.edit_distance[c], found.query_stop[c], found.reference_stop[c],
+        )  # fmt: skip
+        ends = (int(begin[0] == 0) + int(found.query_stop[c] == len(query))) * scoring.end_bonus
+        assert found.score[c] + (ends if cigar.size else 0) == scores.score[c]
+        assert start <= found.reference_start[c] <= found.reference_stop[c] <= stop
+
+
+def test_trace_of_some_scores_them_itself():
+    reference, _, reads, windows = simulated(np.random.default_rng(2), 60, 40)
+    chosen, bases = np.array([50, 3, 3, 17]), packed(reference)
+    scores = score(cpu, reads, windows, bases, Scoring())
+    a, b = (trace(cpu, reads, windows, chosen, bases, Scoring(), s) for s in (None, scores))
+    assert contents(a) == contents(b)
+    assert a.candidate.tolist() == chosen.tolist()
+
+
+def test_one_mismatch_is_answered_without_dynamic_programming():
+    rng = np.random.default_rng(3)
+    reference = rng.integers(0, 4, 400).astype(np.uint8)
+    read = reference[100:250].tolist()
+    read[70] ^= 1
+    scores = score(cpu, batch([read]), candidates([(0, 0, 70, 280, 100)]), packed(reference), Scoring())
+    assert (scores.status[0], scores.score[0], scores.reference_stop[0]) == (Status.UNGAPPED, 155, 250)
+
+
+def test_a_better_diagonal_in_the_window_is_found():
+    """In a tandem repeat the read lies exactly two units further on."""
+    unit = [0, 1, 2, 3, 3, 1, 0]
+    reference = np.array([3, 3] + unit * 30, np.uint8)
+    read = unit * 5
+    reference[10] = 3 - reference[10]
+    scores = score(cpu, batch([read]), candidates([(0, 0, 0, 100, 2)]), packed(reference), Scoring())
+    assert (scores.status[0], scores.score[0]) == (Status.OK, 35 + 10)
+
+
+def test_n_matches_nothing():
+    reference = np.array([0, 1, 4, 3] * 10, np.uint8)
+    scores = score(cpu, batch([[0, 1, 4, 3]]), candidates([(0, 0, 0, 40, 0)]), packed(reference), Scoring(end_bonus=0))
+    assert scores.score[0] == 2
+    alone = score(cpu, batch([[4] * 20]), candidates([(0, 0, 0, 40, 0)]), packed(reference), Scoring(end_bonus=0))
+    traced = trace(
+        cpu, batch([[4] * 20]), candidates([(0, 0, 0, 40, 0)]), np.arange(1), packed(reference), Scoring(end_bonus=0)
+    )
+    assert (alone.score[0], alone.status[0], traced.cigar.size) == (0, Status.OK, 0)
+
+
+def test_lengths_of_reads():
+    rng = np.random.default_rng(4)
+    reference = rng.integers(0, 4, 3 * MAX_READ_LENGTH).astype(np.uint8)
+    lengths = [0, 1, MAX_READ_LENGTH - 1, MAX_READ_LENGTH, MAX_READ_LENGTH + 1]
+    reads = [
+        np.delete(reference[100 : 101 + n], n // 2).tolist() if n > 1 else reference[100 : 100 + n].tolist()
+        for n in lengths
+    ]
+    rows = [(k, 0, 90, 120 + n, 100) for k, n in enumerate(lengths)]
+    scores = score(cpu, batch(reads), candidates(rows), packed(reference), Scoring())
+    assert scores.status.tolist() == [Status.OK, Status.UNGAPPED, Status.OK, Status.OK, Status.TOO_LONG]
+    assert scores.score.tolist() == [0, 11, MAX_READ_LENGTH - 1 + 3, MAX_READ_LENGTH + 3, 0]
+    found = trace(cpu, batch(reads), candidates(rows), np.arange(5), packed(reference), Scoring(), scores)
+    assert np.diff(found.cigar_offsets).tolist() == [0, 1, 3, 3, 0]
+    assert found.status.tolist() == scores.status.tolist()
+
+
+def test_nothing_to_do():
+    reads, none = batch([]), candidates([])
+    assert len(score(cpu, reads, none, np.zeros(1, np.uint8), Scoring()).score) == 0
+    assert len(trace(cpu, reads, none, np.arange(0), np.zeros(1, np.uint8), Scoring()).score) == 0
+
+
+def test_proven_gap():
+    """150 exact bases score 160; with one gap of g bases at most 160 - 6 - g."""
+    gaps = [proven_gap(150, score, 1, 6, 1, 5) for score in (160, 154, 153, 152, 120)]
+    assert gaps == [0, 0, 1, 2, 34]
+
+
+@pytest.mark.parametrize("scoring", SCORINGS[:3], ids=str)
+def test_cuda_gives_the_same_bytes(scoring):
+    reference, _, reads, windows = simulated(np.random.default_rng(5), 1500, 150)
+    bases, chosen = packed(reference), np.array([3, 1, 15, 3, 8, *range(100, 1400)])
+    ours, theirs = (score(side, reads, windows, bases, scoring) for side in (cpu, cuda))
+    assert [array.tobytes() for array in columns_of(ours).values()] == [
+        array.tobytes() for array in columns_of(theirs).values()
+    ]
+    ours, theirs = (trace(side, reads, windows, chosen, bases, scoring) for side in (cpu, cuda))
+    assert [array.tobytes() for array in columns_of(ours).values()] == [
+        array.tobytes() for array in columns_of(theirs).values()
+    ]
+
+
+def test_cuda_takes_the_bytes_it_says():
+    """All that it does itself: reads without gaps leave nothing to the engine."""
+    rng = np.random.default_rng(7)
+    reference = rng.integers(0, 4, 400).astype(np.uint8)
+    reads = batch([reference[100:150].tolist(), reference[200:220].tolist()])
+    windows = candidates([(0, 0, 90, 160, 100), (1, 0, 190, 230, 200), (0, 0, 95, 155, 100)])
+    backend = Backend("cuda", (0,))
+    with planned(1 << 20) as workspace, workspace.frame():
+        there, bases = backend.to_device(reads, "bases", "read_offsets"), workspace.upload(packed(reference))
+        marks = [workspace.high_water]
+        oriented = cuda.orient(reads, there)
+        marks.append(workspace.high_water)
+        scores = cuda.score(oriented, windows, bases, Scoring())
+        marks.append(workspace.high_water)
+        assert scores.status.tolist() == [Status.UNGAPPED] * 3
+    assert np.diff(marks).tolist() == [cuda.oriented_bytes(70), cuda.scored_bytes(3)]
+    with planned(1 << 20) as workspace, workspace.frame():
+        oriented = cuda.Oriented(workspace.upload(np.zeros(140, np.uint8)), reads.read_offsets)
+        bases = workspace.upload(packed(reference))
+        before = workspace.high_water
+        cuda.trace(oriented, windows, np.arange(200) % 3, bases, Scoring(), scores)
+        assert workspace.high_water - before == cuda.traced_bytes(200)
+
+
+def test_cuda_windows_take_the_bytes_they_say():
+    reads, windows = batch([[0, 1, 2, 3]]), candidates([(0, 0, 3, 160, 3), (0, 0, 20, 220, 3)])
+    reference = np.random.default_rng(8).integers(0, 5, 300).astype(np.uint8)
+    with planned(1 << 20) as workspace, workspace.frame():
+        oriented, bases = workspace.upload(reads.bases), workspace.upload(packed(reference))
+        before = workspace.high_water
+        starts, rows = np.zeros(2, np.int64), np.array([1, 0])
+        pairs = cuda.windows_of(oriented, starts, starts + 4, windows, bases, rows)
+        kept, most = cuda.window_bytes(2, 357)
+        assert workspace.high_water - before == most
+        workspace.empty(1, np.uint8)
+        assert workspace.high_water - before == max(most, kept + 256)
+        (targets,) = workspace.download(pairs.targets)
+    there = np.where(reference > 3, 5, reference)
+    assert targets.tolist() == [*there[20:220], *there[3:160]]
+    assert pairs.target_starts.tolist() == [0, 200] and pairs.target_lengths.tolist() == [200, 157]

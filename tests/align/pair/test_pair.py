@@ -1,0 +1,217 @@
+"""Insert-size model, candidates and rescue windows against plain Python."""
+
+import numpy as np
+import pytest
+from hypothesis import given as given_data
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from readwarp.align import pair
+from readwarp.align.pair.insert_sizes import DEFAULT, InsertEvidence
+from readwarp.batches import Chains, InsertSizes, Origin, ReadBatch, Scores, Segment
+from readwarp.config import AlignParameters, PairParameters
+from readwarp.errors import UsageError
+from readwarp.index.reference import Reference
+from readwarp.rules.bases import pack
+
+SIZES = InsertSizes(mean=300, deviation=30, low=180, high=420, pairs=1000, other_orientations=0)
+LENGTH = 60
+
+
+def batch(reads: list[np.ndarray], paired: bool = True) -> ReadBatch:
+    offsets = np.concatenate([[0], np.cumsum([read.size for read in reads])]).astype(np.int64)
+    segments = [Segment.FIRST, Segment.LAST] * (len(reads) // 2) if paired else [Segment.UNPAIRED] * len(reads)
+    n = len(reads)
+    return ReadBatch(
+        number=0,
+        source=0,
+        bases=np.concatenate(reads).astype(np.uint8),
+        qualities=np.full(offsets[-1], 30, np.uint8),
+        read_offsets=offsets,
+        names=np.full(n, 97, np.uint8),
+        name_offsets=np.arange(n + 1, dtype=np.int64),
+        tags=np.empty(0, np.uint8),
+        tag_offsets=np.zeros(n + 1, np.int64),
+        segment=np.array(segments, np.uint8),
+        read_group=np.full(n, -1, np.int32),
+    )
+
+
+def chains_of(reads: list[list[tuple[int, int, int]]], length: int = LENGTH) -> Chains:
+    """Chains (v, strand, score) of each read; each covers the whole read."""
+    rows = [chain for read in reads for chain in read]
+    column = [np.array([row[i] for row in rows], np.int64) for i in range(3)]
+    n = len(rows)
+    return Chains(
+        chain_offsets=np.concatenate([[0], np.cumsum([len(read) for read in reads])]).astype(np.int64),
+        reference_start=column[0],
+        reference_stop=column[0] + length,
+        query_start=np.zeros(n, np.int32),
+        query_stop=np.full(n, length, np.int32),
+        strand=column[1].astype(np.uint8),
+        score=column[2].astype(np.int32),
+        anchors=np.full(n, 5, np.int32),
+        repetitive=np.zeros(len(reads), np.int32),
+        status=np.zeros(len(reads), np.uint8),
+    )
+
+
+def dummy_reads(number: int) -> ReadBatch:
+    return batch([np.zeros(LENGTH, np.uint8)] * number)
+
+
+def reference_of(bases: np.ndarray) -> Reference:
+    packed = np.zeros((bases.size + 1) // 2, np.uint8)
+    pack(bases.astype(np.uint8), 0, packed)
+    packed.flags.writeable = False
+    return Reference(("one",), np.array([0, bases.size], np.int64), ("",), packed)
+
+
+def test_model_of_normal_inserts():
+    rng = np.random.default_rng(1)
+    distances = rng.normal(350, 40, 4000).round().astype(np.int32)
+    distances[::100] = 9000  # chimeras
+    sizes = pair.fit([InsertEvidence(distances[:1000], 3), InsertEvidence(distances[1000:], 4)], PairParameters())
+    assert abs(sizes.mean - 350) < 3 and abs(sizes.deviation - 40) < 3
+    assert 350 - 5 * 40 < sizes.low <= sizes.mean - 4 * sizes.deviation < sizes.mean + 4 * sizes.deviation <= sizes.high
+    assert (sizes.pairs, sizes.other_orientations) == (4000, 7)
+
+
+def test_parts_of_the_evidence_do_not_matter():
+    distances = np.random.default_rng(2).integers(200, 500, 1000).astype(np.int32)
+    whole = pair.fit([InsertEvidence(distances, 0)], PairParameters())
+    assert whole == pair.fit([InsertEvidence(part, 0) for part in np.split(distances, [1, 400])], PairParameters())
+
+
+def test_too_few_pairs_give_the_default():
+    few = pair.fit([InsertEvidence(np.full(24, 300, np.int32), 2)], PairParameters())
+    assert (few.mean, few.low, few.high, few.pairs) == (DEFAULT.mean, DEFAULT.low, DEFAULT.high, 0)
+    assert pair.fit([], PairParameters()).pairs == 0
+    equal = pair.fit([InsertEvidence(np.full(25, 300, np.int32), 2)], PairParameters())
+    assert (equal.mean, equal.deviation, equal.pairs) == (300, 1, 25) and equal.low < 300 < equal.high
+
+
+def test_stated_model():
+    assert pair.given(300) == InsertSizes(300, 30, 180, 420, 0, 0)
+    assert pair.given(300, 50, 900, 10) == InsertSizes(300, 50, 10, 900, 0, 0)
+    for wrong in [(0,), (300, 0), (300, 30, 100, 200)]:
+        with pytest.raises(UsageError):
+            pair.given(*wrong)
+
+
+def test_orientations_are_told_apart():
+    confident = [
+        [[(1000, 0, 50)], [(1240, 1, 50)]],  # 300 apart, pointing at each other
+        [[(1240, 1, 50)], [(1000, 0, 50)]],
+        [[(1000, 0, 50)], [(1240, 0, 50)]],  # the same way
+        [[(1240, 0, 50)], [(1000, 1, 50)]],  # away from each other
+        [[(1000, 0, 50), (5000, 0, 49)], [(1240, 1, 50)]],  # not unique
+        [[(1000, 0, 20)], [(1240, 1, 50)]],  # weak
+        [[(1000, 0, 50)], [(90_000, 1, 50)]],  # far apart
+        [[], [(1240, 1, 50)]],
+        [[(1000, 0, 50)], [(100_000, 1, 50)]],  # on another contig
+    ]
+    chains = chains_of([read for mates in confident for read in mates])
+    evidence = pair.orientations(dummy_reads(18), chains, np.array([0, 95_000, 200_000], np.int64))
+    assert evidence.distances.tolist() == [300, 300] and evidence.others == 2
+
+
+@settings(max_examples=50, deadline=None)
+@given_data(data=st.data())
+def test_candidates_are_the_best_chains_by_score_and_mate(data):
+    contig_offsets = np.array([0, 1000, 1500], np.int64)
+    chain = st.tuples(st.integers(0, 1499 - LENGTH), st.integers(0, 1), st.integers(20, 60))
+    mates = [
+        data.draw(st.lists(chain.filter(lambda c: (c[0] < 1000) == (c[0] + LENGTH <= 1000)), max_size=6))
+        for _ in range(2)
+    ]
+    mates = [sorted(mate, key=lambda c: -c[2]) for mate in mates]
+    parameters = PairParameters(max_candidates=data.draw(st.integers(1, 4)), window_padding=16)
+    found = pair.plan_candidates(dummy_reads(2), chains_of(mates), contig_offsets, SIZES, parameters)
+
+    def concordant(a, b):
+        forward, reverse = (a, b) if a[1] == 0 else (b, a)
+        same_contig = (a[0] < 1000) == (b[0] < 1000)
+        return a[1] != b[1] and same_contig and SIZES.low <= reverse[0] + LENGTH - forward[0] <= SIZES.high
+
+    for m, own in enumerate(mates):
+        value = [c[2] + max([0, *(o[2] for o in mates[1 - m] if concordant(c, o))]) for c in own]
+        order = sorted(range(len(own)), key=lambda i: (-value[i], i))
+        paired = [i for i in order[:1] if value[i] > own[i][2]]
+        hopeless = {i for i in order if paired and value[i] == own[i][2] and own[i][2] < 0.7 * own[0][2]}
+        order = [i for i in order if i not in hopeless][: parameters.max_candidates]
+        rows = slice(*found.candidate_offsets[m : m + 2])
+        assert found.diagonal[rows].tolist() == [own[i][0] for i in order]
+        assert found.chain_score[rows].tolist() == [own[i][2] for i in order]
+        starts = [max(0 if own[i][0] < 1000 else 1000, own[i][0] - 16) for i in order]
+        stops = [min(1000 if own[i][0] < 1000 else 1500, own[i][0] + LENGTH + 16) for i in order]
+        assert (found.window_start[rows].tolist(), found.window_stop[rows].tolist()) == (starts, stops)
+        assert (found.read[rows] == m).all() and (found.origin[rows] == Origin.CHAIN).all()
+
+
+def reverse_complement(bases: np.ndarray) -> np.ndarray:
+    return 3 - bases[::-1]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("changes", [0, 1, 3])
+def test_rescue_finds_a_mate(turned, changes):
+    """The mate has a change every LENGTH / (changes + 1) bases; the other read is placed at 2000."""
+    rng = np.random.default_rng(changes)
+    genome = rng.integers(0, 4, 5000)
+    first, last = genome[2000 : 2000 + LENGTH], genome[2240 : 2240 + LENGTH].copy()
+    for change in range(changes):
+        place = LENGTH * (change + 1) // (changes + 1)
+        last[place] = (last[place] + 1) % 4
+    reads = batch([first, reverse_complement(last)])
+    placed, missing, strand = 2000, 2240, 0
+    if turned:  # the reverse mate is the one that is placed
+        reads, placed, missing, strand = (
+            batch([reverse_complement(genome[2240:2300]), genome[2000:2060]]),
+            2240,
+            2000,
+            1,
+        )
+    chains = chains_of([[(placed, strand, 60)], []])
+    found, scores = planned(reads, chains, genome)
+    rescued = pair.plan_rescue(reads, found, scores, reference_of(genome), SIZES, AlignParameters())
+    assert rescued.candidate_offsets.tolist() == [0, 0, 1]
+    assert (rescued.diagonal.tolist(), rescued.strand.tolist()) == ([missing], [1 - strand])
+    assert rescued.window_start[0] <= missing - 16 and rescued.window_stop[0] >= missing + LENGTH + 16
+    assert rescued.window_stop[0] - rescued.window_start[0] < LENGTH + 150
+    merged, merged_scores = pair.merge(found, scores, rescued, Scores(*(column[:1] for column in columns(scores))))
+    assert merged.candidate_offsets.tolist() == [0, 1, 2] and merged.diagonal.tolist() == [placed, missing]
+    assert merged_scores.score.size == 2
+
+
+def planned(reads: ReadBatch, chains: Chains, genome: np.ndarray):
+    """Candidates and their scores, all perfect."""
+    found = pair.plan_candidates(reads, chains, np.array([0, genome.size], np.int64), SIZES, PairParameters())
+    n = len(found)
+    stop = np.full(n, LENGTH, np.int32)
+    return found, Scores(np.full(n, LENGTH + 10, np.int32), stop, found.diagonal + LENGTH, np.zeros(n, np.uint8))
+
+
+def columns(scores: Scores) -> list[np.ndarray]:
+    return [scores.score, scores.query_stop, scores.reference_stop, scores.status]
+
+
+def test_nothing_is_rescued_where_nothing_is_missing_or_found():
+    rng = np.random.default_rng(7)
+    genome, other = rng.integers(0, 4, 5000), rng.integers(0, 4, LENGTH)
+    reads = batch([genome[2000:2060], reverse_complement(genome[2240:2300]), genome[1000:1060], other])
+    chains = chains_of([[(2000, 0, 60)], [(2240, 1, 60)], [(1000, 0, 60)], []])
+    found, scores = planned(reads, chains, genome)
+    assert len(pair.plan_rescue(reads, found, scores, reference_of(genome), SIZES, AlignParameters())) == 0
+    single = batch([genome[2000:2060], genome[1000:1060]], paired=False)
+    found, scores = planned(single, chains_of([[(2000, 0, 60)], [(1000, 0, 60)]]), genome)
+    assert len(pair.plan_rescue(single, found, scores, reference_of(genome), SIZES, AlignParameters())) == 0
+
+
+def test_rescue_of_homopolymers_is_bounded():
+    """Every word matches everywhere; the copies looked at are capped and the answer is a window all the same."""
+    genome = np.zeros(3000, np.int64)
+    reads = batch([np.zeros(LENGTH, np.int64), np.full(LENGTH, 3)])
+    found, scores = planned(reads, chains_of([[(1000, 0, 60)], []]), genome)
+    rescued = pair.plan_rescue(reads, found, scores, reference_of(genome), SIZES, AlignParameters())
+    assert len(rescued) == 1 and rescued.window_stop[0] - rescued.window_start[0] <= SIZES.high + 2 * LENGTH + 64

@@ -1,0 +1,124 @@
+"""All steps with CUDA kernels: the bytes of the CPU, and where the arrays that kernels work on lie."""
+
+import numpy as np
+import pytest
+
+from helpers.align_oracle import cut_pair, random_bases
+from helpers.seeding import planned
+from readwarp.align import pipeline
+from readwarp.align.aligner import _batch
+from readwarp.align.pair import given
+from readwarp.config import AlignParameters
+from readwarp.device import memory
+from readwarp.device.backend import Backend
+from readwarp.index import Index
+from readwarp.metrics import Metrics
+from readwarp.ragged import columns_of
+
+HERE, CARD = Backend("cpu"), Backend("cuda", (0,))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory) -> Index:
+    path = tmp_path_factory.mktemp("tiny") / "tiny.fa"
+    copy = random_bases(120, 31)
+    path.write_text(f">one\n{random_bases(150, 32)}{copy}{random_bases(120, 33)}{copy}\n>two\n{random_bases(90, 34)}\n")
+    return Index.build(path)
+
+
+@pytest.fixture(scope="module")
+def reads(index):
+    """Pairs of 48 bases: exact, with a deletion, in a repeat, with a mate that nothing seeds, without a place."""
+    one = "".join("ACGT"[code] for code in _unpacked(index, 510))
+    pairs = [cut_pair(one, start, 130, 48) for start in (10, 60, 170)]
+    first, last = cut_pair(one, 20, 131, 49)
+    pairs.append((first[:24] + first[25:], last[:48]))
+    first, last = cut_pair(one, 30, 130, 48)
+    damaged = "".join("ACGT"[("ACGT".index(base) + (i % 12 == 5)) % 4] for i, base in enumerate(last))
+    pairs.append((first, damaged))
+    pairs.append((random_bases(48, 35), "N" * 48))
+    named = [(f"r{i}", bases, None) for i, pair in enumerate(pairs) for bases in pair]
+    return _batch(named, True)
+
+
+def _unpacked(index: Index, size: int) -> np.ndarray:
+    out = np.empty(size, np.uint8)
+    pipeline.unpack(index.reference.packed, 0, size, out)
+    return out
+
+
+def aligned(reads, index, backend: Backend, seeds_on_host: bool = False):
+    placed, parameters, metrics = pipeline.place(index, backend, seeds_on_host), AlignParameters(), Metrics()
+    rows = pipeline.align_batch(reads, placed, given(130, 10), parameters, backend, metrics)
+    return [array.tobytes() for array in columns_of(rows).values()], metrics.counts
+
+
+def test_same_bytes_wherever_seeds_are(reads, index):
+    expected, counts = aligned(reads, index, HERE)
+    assert counts["mapped"] == 10 and counts["rescue_windows"] and counts["dp_cells"]
+    for seeds_on_host in (False, True):
+        assert aligned(reads, index, CARD, seeds_on_host) == (expected, counts)
+
+
+def test_seeds_on_the_host_take_nothing_of_the_card(index, monkeypatch):
+    moved = []
+    monkeypatch.setattr(Backend, "resident", lambda self, value: moved.append((self.name, value)) or value)
+    placed = pipeline.place(index, CARD, seeds_on_host=True)
+    assert moved == [("cpu", index), ("cuda", index.reference)]
+    assert placed.there is index and placed.seeding == HERE
+
+
+def test_seeding_takes_the_bytes_it_says(reads, index):
+    from readwarp.align.chain import cuda as chain
+    from readwarp.align.seed import cpu, cuda
+
+    placed, n = pipeline.place(index, CARD), len(reads)
+    anchors = cpu.find_seeds(reads, index, index.parameters).anchors.size
+    with planned(1 << 20) as workspace, workspace.frame():
+        there = pipeline.on_side(reads, CARD)
+        chains = pipeline.find_chains(reads, there, placed, AlignParameters(), CARD, Metrics())
+    uploaded = memory.rounded(reads.bases.size) + memory.rounded(8 * (n + 1))
+    seeding = cuda.device_bytes(n, reads.bases.size, index.parameters.t, anchors, anchors)
+    assert workspace.high_water == uploaded + seeding + chain.device_bytes(n, anchors, chains.score.size)
+
+
+def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, monkeypatch):
+    """Once an index is placed, nothing is allocated, and no kernel copies an array of the host by itself."""
+    from numba.cuda.dispatcher import _LaunchConfiguration
+
+    from readwarp.device.jit import cuda
+
+    placed = pipeline.place(index, CARD)
+    launched, launch = set(), _LaunchConfiguration.__call__
+
+    def checked(configured, *arguments):
+        kernel = configured.dispatcher.py_func
+        launched.add(f"{kernel.__module__.split('.')[-2]} {kernel.__name__}")
+        assert not any(isinstance(argument, np.ndarray) for argument in arguments), kernel.__name__
+        assert int(configured.stream.handle) == int(memory.current().stream.handle), kernel.__name__
+        return launch(configured, *arguments)
+
+    monkeypatch.setattr(_LaunchConfiguration, "__call__", checked)
+    monkeypatch.setattr(cuda, "to_device", None)
+    with planned(8 << 20):
+        rows = pipeline.align_batch(reads, placed, given(130, 10), AlignParameters(), CARD, Metrics())
+    assert len(rows) == len(reads)
+    assert launched > {
+        "seed sketch_reads", "seed look_up", "seed choose", "seed emit", "seed sort_anchors", "device sum_tiles",
+        "device scan_tiles", "chain chain_reads", "chain close_up", "extend orient_reads", "extend score_ungapped",
+        "extend unpack_windows", "extend trace_ungapped",
+    }  # fmt: skip
+    engine = {name for name in launched if name.startswith("pairwise ")}
+    assert engine and not engine & {"pairwise score_threads", "pairwise trace_threads"}  # the fast ones were taken
+
+
+def test_an_error_says_during_which_step_it_came_up(reads, index, monkeypatch):
+    from readwarp.align.chain import cpu
+
+    def broken(*_):
+        raise RuntimeError("unspecified launch failure")
+
+    monkeypatch.setattr(cpu, "chain_hits", broken)
+    with pytest.raises(RuntimeError, match="unspecified launch failure") as caught:
+        aligned(reads, index, HERE)
+    assert caught.value.__notes__ == ["during chain"]

@@ -1,0 +1,268 @@
+"""Haplotypes to alleles: against the rules of the contract, spelled out in plain Python."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.making import Read, aligned_reads, codes, offsets, random_sequence
+from readwarp.batches import Haplotypes, Regions
+from readwarp.call.alleles import INDEL_COST, KEPT, MAX_MISFIT, SNV_COST
+from readwarp.call.alleles.compare import Weighed, compare
+from readwarp.call.alleles.marginal import place_of
+from readwarp.call.alleles.select import bound_reads, number_variants, select_haplotypes
+from readwarp.call.alleles.weigh import weigh_haplotypes
+from readwarp.call.evidence import NOTHING
+from readwarp.call.pairhmm import ReadRows
+from readwarp.call.sites.find import sites_of
+from readwarp.device.backend import Backend
+from readwarp.ragged import replace
+
+REFERENCE = codes("ACGTACGTTTTTACGATCGATCGGCTAACGAT" * 4)
+SNV_A, SNV_B = (30, 1, b"\x03"), (36, 1, b"\x02")
+DELETION, INSERTION = (34, 4, b""), (40, 0, b"\x01\x01")
+
+
+def haplotypes_of(variants: list[list[tuple[int, int, bytes]]]) -> Haplotypes:
+    """One region's haplotypes; bases are not looked at by this step."""
+    flat = [v for own in variants for v in own]
+    return Haplotypes(
+        haplotype_offsets=offsets([len(variants)]),
+        bases=np.zeros(len(variants), np.uint8),
+        base_offsets=offsets([1] * len(variants)),
+        support=np.zeros(len(variants), np.int32),
+        variant_offsets=offsets(map(len, variants)),
+        begin=np.array([v[0] for v in flat], np.int64),
+        deleted=np.array([v[1] for v in flat], np.int32),
+        inserted=np.frombuffer(b"".join(v[2] for v in flat), np.uint8),
+        inserted_offsets=offsets(len(v[2]) for v in flat),
+        status=np.zeros(1, np.uint8),
+    )
+
+
+def region_of(reads: int, start: int = 20, stop: int = 60) -> Regions:
+    one = np.array([start]), np.array([stop]), np.array([0]), np.array([100])
+    spans = np.zeros((2, reads), np.int64)
+    return Regions(
+        0, *one, offsets([reads]), np.arange(reads, dtype=np.int32), spans[0], spans[1], np.zeros(1, np.uint8)
+    )
+
+
+def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), reads=None, **span):
+    """Sites as {(begin, is_indel): alleles} and each site's (pairs x alleles) table."""
+    reads = reads or [Read(10, "60M", "A" * 60, (30,) * 60, name=f"r{i}") for i in range(len(table))]
+    rows = ReadRows(*np.zeros((4, 0), np.uint8), np.zeros(len(table) + 1, np.int64))
+    values = np.array(table, np.float64).ravel()
+    batch = aligned_reads(reads)
+    weighed = Weighed(
+        region_of(len(reads), **span), haplotypes_of(variants), rows, values, np.zeros(values.size, np.uint8)
+    )
+    sites, out, phase = weigh_haplotypes(
+        weighed, batch, batch.qualities, REFERENCE, 0, np.array([ploidy], np.int8), 1, frozenset(forced)
+    )
+    found = {}
+    for s in range(len(sites)):
+        alleles = [
+            (int(sites.deleted[a]), sites.inserted[sites.inserted_offsets[a] : sites.inserted_offsets[a + 1]].tobytes())
+            for a in range(sites.allele_offsets[s], sites.allele_offsets[s + 1])
+        ]
+        values = out.values[out.value_offsets[s] : out.value_offsets[s + 1]].reshape(-1, len(alleles))
+        found[int(sites.begin[s]), bool(sites.is_indel[s])] = alleles, values
+    assert phase.allele.shape == (len(sites), 1, ploidy)
+    return found, sites, out
+
+
+def test_a_variant_must_earn_its_place():
+    variants = [[], [SNV_A], [SNV_A, SNV_B], [SNV_B]]
+    table = [[0.0, -4, -8, -4]] * 5 + [[-8.0, -4, 0, -4]] * 5
+    found, _, _ = weigh(table, variants)
+    assert list(found) == [(30, False), (36, False)]
+    alleles, values = found[30, False]
+    assert alleles == [(1, REFERENCE[30:31].tobytes()), (1, b"\x03")]
+    assert values.tolist() == [[0.0, -4.5]] * 5 + [[-4.5, 0.0]] * 5
+
+
+def test_one_misread_base_is_no_haplotype():
+    found, _, out = weigh([[0.0, -3.5]] * 20 + [[-3.5, 0.0]], [[], [SNV_A]])
+    assert found == {} and out.read.size == 0
+
+
+def test_a_deleted_site_has_a_missing_base_as_allele():
+    table = [[-9.0, 0.0, -9.0]] * 6 + [[-9.0, -9.0, 0.0]] * 6
+    found, _, _ = weigh(table, [[], [DELETION], [SNV_B]])
+    alleles, values = found[36, False]
+    assert alleles[1:] == [(1, b"\x02"), (1, b"\x04")]
+    assert values[0].tolist() == [-4.5, -4.5, 0.0] and values[-1].tolist() == [-4.5, 0.0, -4.5]
+    assert found[34, True][0] == [(0, b""), (4, b"")]
+
+
+def test_alleles_outside_the_region_belong_to_a_neighbour():
+    table = [[-9.0, 0.0]] * 6
+    found, _, _ = weigh(table, [[], [SNV_A, INSERTION]], start=20, stop=35)
+    assert list(found) == [(30, False)]
+
+
+def test_forced_alleles_are_sites_whatever_the_reads_say():
+    found, sites, _ = weigh([[0.0, -9.0]] * 6, [[], [SNV_A]], forced={SNV_A})
+    assert list(found) == [(30, False)] and sites.is_forced.tolist() == [False, True]
+
+
+def test_reads_that_do_not_reach_the_site_are_left_out():
+    reads = [Read(p, "20M", "A" * 20, (30,) * 20, name=f"r{p}") for p in range(0, 60, 4)]
+    _, _, out = weigh([[-9.0, 0.0]] * len(reads), [[], [SNV_A]], reads=reads)
+    assert [reads[r].position for r in out.read] == [p for p in range(0, 60, 4) if p <= 30 < p + 20]
+
+
+def test_a_read_that_fits_nothing_says_nothing():
+    misfit = [-MAX_MISFIT - 1, -MAX_MISFIT - 9]
+    _, _, out = weigh([[-9.0, 0.0]] * 6 + [misfit], [[], [SNV_A]])
+    assert out.allele.tolist() == [1] * 6 + [NOTHING]
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_selection_is_the_best_of_all_combinations(data):
+    ploidy = data.draw(st.sampled_from([1, 2, 2, 3]))
+    number = data.draw(st.integers(1, 4))
+    pool = [SNV_A, SNV_B, DELETION, INSERTION]
+    variants = [
+        [],
+        *data.draw(st.lists(st.lists(st.sampled_from(pool), unique=True), min_size=number, max_size=number)),
+    ]
+    rows = data.draw(st.integers(0, 12))
+    table = (
+        np.array(
+            data.draw(
+                st.lists(
+                    st.lists(st.integers(-40, 0), min_size=number + 1, max_size=number + 1),
+                    min_size=rows,
+                    max_size=rows,
+                )
+            ),
+            np.float64,
+        ).reshape(rows, number + 1)
+        / 10.0
+    )
+    haplotypes, regions = haplotypes_of(variants), region_of(rows)
+    numbers = number_variants(
+        *(haplotypes.haplotype_offsets, haplotypes.variant_offsets, haplotypes.begin, haplotypes.deleted),
+        *(haplotypes.inserted, haplotypes.inserted_offsets),
+    )
+    kept, chosen = np.zeros(number + 1, bool), np.zeros((1, 1, ploidy), np.int32)
+    select_haplotypes(
+        *(regions.read_offsets, haplotypes.haplotype_offsets, offsets([table.size]), table.ravel().copy()),
+        *(
+            np.ones(rows, bool),
+            np.zeros(rows, np.uint8),
+            1,
+            np.array([ploidy], np.int8),
+            haplotypes.variant_offsets,
+            numbers,
+        ),
+        *(haplotypes.deleted, haplotypes.inserted_offsets, kept, chosen),
+    )
+
+    def score(combination):
+        likelihood = sum(math.log10(sum(10.0 ** table[r, h] for h in combination) / ploidy) for r in range(rows))
+        shown = {v for h in combination for v in variants[h]}
+        return likelihood - sum(SNV_COST if v[1] == len(v[2]) else INDEL_COST for v in shown)
+
+    scores = {c: score(c) for c in itertools.combinations_with_replacement(range(number + 1), ploidy)}
+    best = max(scores.values())
+    assert kept[0]
+    if ploidy <= 2:
+        assert scores[tuple(sorted(chosen[0, 0].tolist()))] == pytest.approx(best)
+        assert rows or np.flatnonzero(kept).tolist() == [0]
+        sure = {h for c, s in scores.items() if s >= best - KEPT + 1e-9 for h in c} | {0}
+        able = {h for c, s in scores.items() if s >= best - KEPT - 1e-9 for h in c} | {0}
+        assert not rows or sure <= set(np.flatnonzero(kept).tolist()) <= able
+    else:
+        mine = scores[tuple(sorted(chosen[0, 0].tolist()))]
+        for copy, h in itertools.product(range(ploidy), range(number + 1)):
+            other = chosen[0, 0].tolist()
+            other[copy] = h
+            assert scores[tuple(sorted(other))] <= mine + 1e-6
+
+
+def test_bounds_follow_mapping_quality_and_fit():
+    values = np.array([-3.0, -20.0, -30.0, -60.0])
+    says = bound_reads(
+        *(offsets([2]), offsets([2]), offsets([4]), values, np.array([20, 60], np.uint8)),
+        *(np.zeros(8, np.uint8), np.full(8, 40, np.uint8), offsets([4, 4])),
+    )
+    assert values.tolist() == [0.0, -2.0, 0.0, -4.5] and says.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("cigar", "target", "place"),
+    [("5S10M", 20, 5), ("5S10M", 17, 2), ("5S10M", 14, 0), ("10M5S", 32, 12), ("10M5S", 35, 14), ("5M3D5M", 26, 4)],
+)
+def test_place_of_goes_on_into_clips(cigar, target, place):
+    size = 15 if "S" in cigar else 10
+    batch = aligned_reads([Read(20, cigar, "A" * size, (30,) * size)])
+    assert place_of(batch.position, batch.cigar, batch.cigar_offsets, batch.read_offsets, 0, target) == place
+
+
+def some_regions(count: int = 5):
+    """Regions with a reference haplotype and one with a longer insertion each, and reads of both."""
+    sequence = random_sequence(100 * count + 100, 9)
+    added = "GATTACAGATTACA"
+    reads, haplotypes, spans = [], [], []
+    for g in range(count):
+        low = 100 * g
+        plain = sequence[low : low + 100]
+        haplotypes += [plain, plain[:50] + added + plain[50:]]
+        spans.append((low + 40, low + 60, low, low + 100))
+        reads += [Read(low + 10, "80M", plain[10:90], (30,) * 80, name=f"p{g}")]
+        reads += [Read(low + 10, "40M14I26M", haplotypes[-1][10:90], (30,) * 80, name=f"i{g}")]
+        reads += [Read(low + 2, "40M", plain[2:42], (30,) * 40, name=f"s{g}")]
+    batch = aligned_reads(reads)
+    owner = batch.position // 100
+    columns = np.array(spans, np.int64).T
+    regions = Regions(
+        0, *columns, np.searchsorted(owner, np.arange(count + 1)), np.arange(len(batch), dtype=np.int32),
+        batch.read_offsets[:-1], batch.read_offsets[1:], np.zeros(count, np.uint8),
+    )  # fmt: skip
+    made = haplotypes_of([[], []] * count)
+    text = codes("".join(haplotypes))
+    made = replace(made, haplotype_offsets=offsets([2] * count), bases=text, base_offsets=offsets(map(len, haplotypes)))
+    return regions, made, batch
+
+
+def test_batches_of_regions_do_not_matter(monkeypatch):
+    regions, haplotypes, batch = some_regions()
+    sites = find_no_sites()
+    whole = compare(regions, haplotypes, batch, batch.qualities, sites, Backend("cpu"))
+    monkeypatch.setattr("readwarp.call.alleles.compare.MOST_PAIRS", 7)
+    parts = compare(regions, haplotypes, batch, batch.qualities, sites, Backend("cpu"))
+    assert whole.values.tobytes() == parts.values.tobytes() and whole.values.size == 5 * 3 * 2
+    assert whole.cells.tolist() == [200 * 214] * 5
+
+
+def test_a_longer_haplotype_is_none_the_less_likely():
+    """Reads that end before the insertion tell nothing, whatever its length."""
+    regions, haplotypes, batch = some_regions()
+    table = compare(regions, haplotypes, batch, batch.qualities, find_no_sites(), Backend("cpu")).values.reshape(-1, 2)
+    before = table[batch.position % 100 == 2]
+    assert np.abs(before[:, 0] - before[:, 1]).max() < 1e-3
+    assert (np.abs(table[batch.position % 100 != 2][:, 0] - table[batch.position % 100 != 2][:, 1]) > 3).all()
+
+
+def test_a_neighbours_substitution_says_nothing():
+    regions, haplotypes, batch = some_regions(1)
+    changed = batch.bases.copy()
+    place = int(batch.read_offsets[0]) + 5
+    changed[place] = (changed[place] + 1) % 4
+    site = int(batch.position[0]) + 5
+    sites = replace(find_no_sites(), begin=np.array([site]), is_indel=np.array([False]))
+    one = compare(regions, haplotypes, batch, batch.qualities, sites, Backend("cpu"))
+    other = compare(regions, haplotypes, replace(batch, bases=changed), batch.qualities, sites, Backend("cpu"))
+    assert np.abs(one.values - other.values).max() < 1e-6
+
+
+def find_no_sites():
+    empty = sites_of([], [], 0, REFERENCE, 0)
+    return replace(empty, begin=np.empty(0, np.int64), is_indel=np.empty(0, bool))

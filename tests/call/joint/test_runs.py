@@ -1,0 +1,198 @@
+"""Whole runs of genotype: reads of a trio to gVCFs to one VCF, and what must not change it."""
+
+import random
+
+import pysam
+import pytest
+from readwarp.call.joint.pipeline import allow_files, genotype_cohort, window_size
+
+from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
+from helpers.vcf_checks import bcftools, check_vcf
+from readwarp.call.job import call_variants
+from readwarp.call.targets import Target
+from readwarp.config import CallParameters, Resources
+from readwarp.errors import InputError
+from readwarp.index.build import read_reference
+from readwarp.metrics import Metrics
+
+SEQUENCE = random_sequence(4000, seed=41)
+CONTIGS = {"one": SEQUENCE, "bare": random_sequence(300, seed=12)}
+
+LENGTHS = {name: len(sequence) for name, sequence in CONTIGS.items()}
+
+
+def snv(position: int) -> tuple[int, str, str]:
+    return position, SEQUENCE[position], other(SEQUENCE[position])
+
+
+def deletion(position: int, size: int) -> tuple[int, str, str]:
+    return position, SEQUENCE[position : position + size + 1], SEQUENCE[position]
+
+
+def insertion(position: int, bases: str) -> tuple[int, str, str]:
+    return position, SEQUENCE[position], SEQUENCE[position] + bases
+
+
+# two haplotypes of each parent; the child has the first of either
+FATHER = ([snv(300), deletion(900, 4), snv(1700), snv(2500)], [snv(300), snv(1200)])
+MOTHER = ([snv(600), snv(902), insertion(2000, "GATTAC"), snv(3000)], [snv(600), snv(1200), deletion(2000, 1)])
+CHILD = (FATHER[0], MOTHER[0])
+SAMPLES = {"father": FATHER, "mother": MOTHER, "child": CHILD}
+
+
+@pytest.fixture(scope="module")
+def trio(tmp_path_factory):
+    """Reference, and for each of the trio alignments, gVCF and VCF."""
+    folder = tmp_path_factory.mktemp("trio")
+    write_fasta(folder / "ref.fa", CONTIGS)
+    reference, made = read_reference(folder / "ref.fa"), {}
+    for seed, (name, haplotypes) in enumerate(SAMPLES.items()):
+        rng, reads = random.Random(seed), []
+        for read in tiled([sorted(own) for own in haplotypes], SEQUENCE, step=7):
+            qualities = tuple(rng.choice((25, 30, 37)) for _ in read.bases)
+            reads.append(Read(read.position, read.cigar, read.bases, qualities, read.flag, 60, read.name))
+        bam = folder / f"{name}.bam"
+        write_bam(bam, LENGTHS, [("one", read) for read in reads], {"RG": [{"ID": "x", "SM": name}]})
+        for gvcf, ending in ((True, "g.vcf.gz"), (False, "vcf.gz")):
+            arguments = (reference, bam, folder / f"{name}.{ending}", CallParameters(), Resources(2), Metrics())
+            call_variants(*arguments, gvcf=gvcf, command="x")
+        made[name] = folder / f"{name}.g.vcf.gz"
+    return folder, reference, made
+
+
+def genotype(trio, output, *names, threads=2, **options):
+    _, reference, made = trio
+    metrics = Metrics()
+    inputs = [made[name] for name in names or made]
+    genotype_cohort(
+        reference, inputs, output, Resources(threads, **options.pop("resources", {})), metrics, command="x", **options
+    )
+    return output, metrics
+
+
+def records(path, sample: int = 0):
+    with pysam.VariantFile(str(path)) as file:
+        return [
+            (r.pos - 1, r.ref, r.alts, r.samples[sample]["GT"], r.samples[sample].phased, tuple(r.filter)) for r in file
+        ]
+
+
+def body(path) -> list[str]:
+    with pysam.VariantFile(str(path)) as file:
+        return list(map(str, file))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_alone_has_the_calls_of_its_vcf(trio, tmp_path, name):
+    """But for a substitution beside a deletion on the other haplotype: what the VCF calls REF there is `*`."""
+    output, _ = genotype(trio, tmp_path / "out.vcf", name)
+    assert check_vcf(output, trio[0] / "ref.fa") == len(body(output))
+    starred = [(902, SEQUENCE[902], (other(SEQUENCE[902]), "*"), (2, 1), True, ("PASS",))] * (name == "child")
+    alone = records(trio[0] / f"{name}.vcf.gz")
+    assert records(output) == [
+        *(r for r in alone if r[0] < 902),
+        *(starred or (r for r in alone if r[0] == 902)),
+        *(r for r in alone if r[0] > 902),
+    ]
+    for mine, own in zip(body(output), body(trio[0] / f"{name}.vcf.gz"), strict=True):
+        mine, own = mine.split("\t"), own.split("\t")
+        if "*" in mine[4]:
+            continue
+        assert mine[8:] == own[8:]  # FORMAT and all that is in it
+        assert float(mine[5]) == pytest.approx(float(own[5]), abs=1)  # PLs are rounded
+        facts = [[x for x in columns[7].split(";") if not x.startswith("QD=")] for columns in (mine, own)]
+        assert facts[0] == facts[1]
+
+
+def test_a_trio(trio, tmp_path):
+    output, metrics = genotype(trio, tmp_path / "trio.vcf.gz")
+    bcftools("norm", "--check-ref", "e", "-f", str(trio[0] / "ref.fa"), str(output))
+    assert len(body(output)) == metrics.counts["variants"]
+    assert (tmp_path / "trio.vcf.gz.tbi").exists()
+    with pysam.VariantFile(str(output)) as file:
+        found = {(r.pos - 1, r.ref): r for r in file}
+        assert list(file.header.samples) == list(SAMPLES)
+    assert {(p, old) for haplotypes in SAMPLES.values() for own in haplotypes for p, old, _ in own} - set(found) <= {
+        (2000, SEQUENCE[2000])  # REF is that of the deletion there
+    }
+    for (position, _), record in found.items():
+        assert not set(record.filter.keys()) - {"PASS"}
+        shown = [spelled(record, name) for name in SAMPLES]
+        assert shown == [carried(name, position, record) for name in SAMPLES]
+        father, mother, child = shown
+        assert any(sorted((a, b)) == child for a in father for b in mother)
+    assert found[902, SEQUENCE[902]].alts[-1] == "*"
+    assert found[902, SEQUENCE[902]].info["AC"] == (2, 2)
+
+
+def spelled(record, sample: str) -> list[str]:
+    return sorted(record.alleles[a] for a in record.samples[sample]["GT"])
+
+
+def carried(sample: str, position: int, record) -> list[str]:
+    """What the sample was made with, in the record's spelling."""
+    out = []
+    for haplotype in SAMPLES[sample]:
+        allele = record.ref
+        for at, old, new in haplotype:
+            if at == position and (len(old) == len(new)) == (max(map(len, record.alleles)) == 1):
+                allele = new + record.ref[len(old) :]
+            elif at < position < at + len(old):
+                allele = "*"
+        out.append(allele)
+    return sorted(out)
+
+
+def test_threads_windows_parts_and_kinds_of_files_do_not_matter(trio, tmp_path):
+    whole = body(genotype(trio, tmp_path / "whole.vcf", threads=3)[0])
+    assert len(whole) > 8
+    small = genotype(trio, tmp_path / "small.vcf", threads=1, resources={"memory": 1})[0]
+    assert (tmp_path / "whole.vcf").read_bytes() == small.read_bytes()
+    parts = []
+    for i, (start, stop) in enumerate(((0, 901), (901, 903), (903, 2001), (2001, 4000))):
+        part, _ = genotype(trio, tmp_path / f"{i}.vcf", regions=[Target(0, start, stop)])
+        parts += body(part)
+    assert parts == whole
+    both = genotype(trio, tmp_path / "two.bcf", regions=[Target(0, 2500, 4000), Target(0, 0, 1000)])[0]
+    assert body(both) == [line for line in whole if not 1000 < int(line.split("\t")[1]) <= 2500]
+    folder, reference, made = trio
+    for name, path in made.items():
+        (tmp_path / f"{name}.vcf").write_bytes(pysam.BGZFile(str(path)).read())
+        bcftools("view", "-Ob", "-o", str(tmp_path / f"{name}.bcf"), str(path))
+    for ending in ("vcf", "bcf"):
+        inputs = [tmp_path / f"{name}.{ending}" for name in made]
+        genotype_cohort(reference, inputs, tmp_path / "again.vcf", Resources(2), Metrics(), command="x")
+        assert body(tmp_path / "again.vcf") == whole
+    pysam.tabix_index(str(tmp_path / "child.bcf"), preset="bcf")
+    indexed = (folder / "child.g.vcf.gz", tmp_path / "child.bcf")
+    alone = []
+    for path in indexed:
+        genotype_cohort(
+            reference,
+            [path],
+            tmp_path / "part.vcf",
+            Resources(1),
+            Metrics(),
+            regions=[Target(0, 500, 2100)],
+            command="x",
+        )
+        alone.append(body(tmp_path / "part.vcf"))
+    assert alone[0] == alone[1] and alone[0]
+
+
+def test_memory_makes_windows():
+    assert window_size(1, 1 << 40, 4) == 1 << 17
+    assert window_size(1000, 1 << 30, 4) == (1 << 30) // (16 * 1000 * 6)
+    assert window_size(10**6, 1 << 20, 4) == 1024
+
+
+def test_open_files(monkeypatch):
+    limits = []
+    monkeypatch.setattr("resource.getrlimit", lambda _: (64, 128))
+    monkeypatch.setattr("resource.setrlimit", lambda _, given: limits.append(given))
+    allow_files(10)
+    assert limits == []
+    allow_files(50)
+    assert limits == [(82, 128)]
+    with pytest.raises(InputError, match="200 files need 232 to be open at once, this system allows 128"):
+        allow_files(200)

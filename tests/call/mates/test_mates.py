@@ -1,0 +1,86 @@
+"""Overlapping mates against a plain-Python oracle."""
+
+import time
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.making import Read, aligned_reads, reads_of
+from readwarp.call.mates import DEFAULT_QUALITY
+from readwarp.call.mates.merge import merge_mates
+from readwarp.ragged import replace
+
+LENGTH = 40
+
+
+def oracle(reads: list[Read]) -> list[int]:
+    """At each position the reads of a name in file order: the one that is kept so far against the next."""
+    reads = sorted(reads, key=lambda read: read.position)
+    qualities = [list(read.qualities) for read in reads]
+    kept: dict[tuple[str, int], tuple[int, int]] = {}  # (name, position) -> read, base
+    for j, read in enumerate(reads):
+        for p, q, operation in read.aligned():
+            if operation not in "M=X":
+                continue
+            if (read.name, p) not in kept:
+                kept[read.name, p] = j, q
+                continue
+            better, worse = kept[read.name, p], (j, q)
+            if qualities[j][q] > qualities[better[0]][better[1]]:
+                better, worse = worse, better
+            if reads[better[0]].bases[better[1]] != reads[worse[0]].bases[worse[1]]:
+                qualities[better[0]][better[1]] -= qualities[worse[0]][worse[1]]
+            qualities[worse[0]][worse[1]] = 0
+            kept[read.name, p] = better
+    return [q for row in qualities for q in row]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_equals_plain_python(data):
+    reads = data.draw(reads_of(LENGTH, most=14, few_bases="AC"))
+    assert merge_mates(aligned_reads(reads)).tolist() == oracle(reads)
+
+
+def merged(first, second):
+    return merge_mates(aligned_reads([first, second])).tolist()
+
+
+def test_agreeing_bases_count_once():
+    assert merged(Read(0, "3M", "ACG", (30, 20, 25)), Read(1, "3M", "CGT", (20, 30, 10))) == [30, 20, 0, 0, 30, 10]
+
+
+def test_differing_bases_leave_the_difference():
+    assert merged(Read(0, "2M", "AC", (30, 20)), Read(0, "2M", "GT", (20, 20))) == [10, 0, 0, 0]
+
+
+def test_other_names_are_left_alone():
+    assert merged(Read(0, "2M", "AC", (30, 20)), Read(0, "2M", "AC", (20, 20), name="s")) == [30, 20, 20, 20]
+
+
+def test_other_samples_are_left_alone():
+    reads = aligned_reads([Read(0, "2M", "AC", (30, 20))] * 3)
+    reads = replace(reads, sample=np.array([0, 1, 0], np.uint8))
+    assert merge_mates(reads).tolist() == [30, 20, 30, 20, 0, 0]
+
+
+def test_many_reads_of_one_name_take_no_time():
+    reads = aligned_reads([Read(i % 50, "100M", "A" * 100, (30,) * 100) for i in range(10_000)])
+    began = time.process_time()
+    qualities = merge_mates(reads)
+    assert time.process_time() - began < 5
+    assert (qualities > 0).sum() == 149
+
+
+def test_a_position_depends_on_its_own_reads_alone():
+    """Long overlaps are merged block by block."""
+    size = 10_000
+    reads = [Read(0, f"{size}M", "A" * size, (30,) * size), Read(5, f"{size}M", "A" * size, (31,) * size)]
+    qualities = merge_mates(aligned_reads(reads))
+    assert np.array_equal(qualities[:size], [30] * 5 + [0] * (size - 5))
+    assert np.array_equal(qualities[size:], [31] * size)
+
+
+def test_missing_qualities_take_the_default():
+    assert merge_mates(aligned_reads([Read(0, "2M", "AC", (255, 255))])).tolist() == [DEFAULT_QUALITY] * 2

@@ -1,0 +1,8 @@
+"""What tests of the emulated card share."""
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _frees_in_context(frees_in_context):
+    """In all of them."""

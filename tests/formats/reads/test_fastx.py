@@ -1,0 +1,306 @@
+"""FASTQ and FASTA in: every wrapping and cut gives the same reads, and every broken file one clear error."""
+
+import gzip
+import io
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import dnaio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.batch_samples import Read, fastq, read_all
+from helpers.processes import environment_with_tests
+from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.common.source import kind_of
+from readwarp.formats.reads.raw import ReadInput
+from readwarp.formats.reads.stream import open_reads, parse
+
+IUPAC = "ACGTURYSWKMBDHVNacgturyswkmbdhvn."
+CODE_LETTERS = {letter: letter.upper().replace("U", "T") for letter in IUPAC}
+
+
+def expected_bases(bases: str) -> str:
+    return "".join(CODE_LETTERS[b] if CODE_LETTERS[b] in "ACGT" else "N" for b in bases)
+
+
+names = st.text(st.characters(min_codepoint=33, max_codepoint=126), max_size=12).filter(
+    lambda name: not name.endswith(("/1", "/2"))
+)
+comments = st.sampled_from(["", " 1:N:0:ACGT", "\tcomment", "/1", "/2 more words"])
+
+
+@st.composite
+def records(draw, name=None):
+    length = draw(st.integers(0, 30))
+    bases = draw(st.text(st.sampled_from(IUPAC), min_size=length, max_size=length))
+    quality = draw(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=length, max_size=length))
+    return draw(names) if name is None else name, bases, quality
+
+
+@st.composite
+def titled(draw, record):
+    """The record with a comment or mate number behind its name."""
+    name, bases, quality = record
+    comment = draw(comments)
+    return (name if len(name) < 2 and comment.startswith("/") else name + comment), bases, quality
+
+
+def bgzip(data: bytes) -> bytes:
+    out = io.BytesIO()
+    writer = BgzfWriter(out)
+    writer.write(data)
+    writer.close()
+    return out.getvalue()
+
+
+WRAPPINGS = {
+    "plain": lambda data: data,
+    "gzip": gzip.compress,
+    "members": lambda data: gzip.compress(data[: len(data) // 3]) + gzip.compress(data[len(data) // 3 :]),
+    "bgzip": bgzip,
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_any_wrapping_and_cut_gives_the_same_reads(data):
+    made = data.draw(st.lists(records(), max_size=12))
+    text = fastq([data.draw(titled(record)) for record in made], data.draw(st.sampled_from(["\n", "\r\n"])))
+    if text.endswith(b"\n") and made and made[-1][1] and data.draw(st.booleans()):
+        text = text.rstrip(b"\r\n")
+    elif data.draw(st.booleans()):
+        text += b"\n" * data.draw(st.integers(1, 9))
+    expected = [Read(name, 0, expected_bases(bases), quality) for name, bases, quality in made]
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(WRAPPINGS[data.draw(st.sampled_from(sorted(WRAPPINGS)))](text))
+        assert read_all(file.name, batch_bases=data.draw(st.integers(1, 300))) == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_mates_stay_together(data):
+    firsts = data.draw(st.lists(records(), max_size=10))
+    lasts = [data.draw(records(name)) for name, _, _ in firsts]
+    expected = []
+    for pair in zip(firsts, lasts, strict=True):
+        expected += [Read(name, i + 1, expected_bases(b), q) for i, (name, b, q) in enumerate(pair)]
+    size = data.draw(st.integers(1, 300))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "1.fq").write_bytes(fastq([data.draw(titled(r)) for r in firsts]))
+        (folder / "2.fq").write_bytes(gzip.compress(fastq([data.draw(titled(r)) for r in lasts])))
+        (folder / "both.fq").write_bytes(fastq([r for pair in zip(firsts, lasts, strict=True) for r in pair]))
+        assert read_all(folder / "1.fq", folder / "2.fq", batch_bases=size) == expected
+        assert read_all(folder / "both.fq", batch_bases=size, interleaved=True) == expected
+
+
+def test_batches_are_bounded_and_numbered(tmp_path):
+    path = tmp_path / "reads.fq"
+    lengths = [10] * 50 + [400] + [10] * 50
+    path.write_bytes(fastq([(f"r{i}", "A" * n, "I" * n) for i, n in enumerate(lengths)]))
+    batches = [parse(raw) for raw in open_reads([ReadInput((str(path),)), ReadInput((str(path),))], 100)]
+    assert [batch.number for batch in batches] == list(range(len(batches)))
+    assert all(batch.bases.size <= 100 or len(batch) == 1 for batch in batches)
+    assert [batch.source for batch in batches] == sorted(batch.source for batch in batches)
+    assert sum(len(batch) for batch in batches) == 202
+
+
+def test_several_inputs_have_their_read_groups(tmp_path):
+    paths = [tmp_path / "a.fq", tmp_path / "b.fq"]
+    for path in paths:
+        path.write_bytes(fastq([(path.stem, "ACGT", "IIII")]))
+    inputs = [ReadInput((str(path),), read_group=group) for group, path in enumerate(paths)]
+    batches = [parse(raw) for raw in open_reads(inputs, 1000)]
+    assert [batch.read_group.tolist() for batch in batches] == [[0], [1]]
+
+
+def test_odd_files_agree_with_dnaio(test_data):
+    for name in ("portiera_36bp_1.fastq.gz", "variable_length_blank_tail_2.fastq.gz", "phix.1.fastq"):
+        with dnaio.open(test_data / "odd" / name) as file:
+            whole = [record for record in file if record.name]
+        expected = [
+            (r.id.removesuffix("/1").removesuffix("/2"), expected_bases(r.sequence), r.qualities) for r in whole
+        ]
+        got = [(r.name, r.bases, r.qualities) for r in read_all(test_data / "odd" / name, batch_bases=5000)]
+        assert got == expected
+
+
+def test_interleaved_sample(test_data):
+    reads = read_all(test_data / "odd" / "sarscov2_interleaved.fastq.gz", interleaved=True)
+    assert [read.segment for read in reads] == [1, 2] * (len(reads) // 2) and len(reads) == 200
+
+
+def test_fasta_over_several_lines(tmp_path):
+    path = tmp_path / "reads.fa"
+    path.write_bytes(b">a first\nACGT\nACG\n\n>b\r\nac\r\nrn\r\n>empty\n>last\nTTT")
+    expected = [
+        Read("a", 0, "ACGTACG", None),
+        Read("b", 0, "ACNN", None),
+        Read("empty", 0, "", ""),
+        Read("last", 0, "TTT", None),
+    ]
+    for size in (1, 7, 1000):
+        assert read_all(path, batch_bases=size) == expected
+
+
+def test_stdin(tmp_path):
+    code = "from helpers.batch_samples import read_all; print(kind_of('-'), read_all('-'))"
+    text = gzip.compress(fastq([("a", "ACGT", "IIII")]))
+    done = subprocess.run(
+        [sys.executable, "-c", "from readwarp.formats.common.source import kind_of\n" + code],
+        input=text,
+        capture_output=True,
+        check=True,
+        env=environment_with_tests(),
+    )
+    assert done.stdout.decode().strip() == f"fastq {[Read('a', 0, 'ACGT', 'IIII')]}"
+
+
+def test_comments_become_tags(tmp_path, test_data):
+    reads = read_all(test_data / "odd" / "phix.tags.fastq", comments=True)
+    assert [read.tags for read in reads[:2]] == [b"xyZhello\0abC\x7b", b"abS\xc8\x01cdZworld\0"]
+    path = tmp_path / "reads.fq"
+    comment = "BC:Z:ACGT CO:Z:two words\tza:A:x zb:B:s,1,-2 RG:Z:b zf:f:0.5 zi:i:-70000 zh:H:1AE3"
+    path.write_bytes(fastq([(f"r {comment}", "A", "I"), ("plain", "C", "I")]))
+    expected = b"BCZACGT\0COZtwo words\0zaAxzbBs\2\0\0\0\1\0\xfe\xffzff\0\0\0\x3fzii\x90\xee\xfe\xffzhH1AE3\0"
+    got = read_all(path, comments=True, groups=("a", "b"), read_group=0)
+    assert got == [Read("r", 0, "A", "I", expected, 1), Read("plain", 0, "C", "I", b"", 0)]
+
+
+GOOD = [(f"read{i}", "ACGTACGT", "IIIIIIII") for i in range(9)]
+TEXT = fastq(GOOD)
+BAD = {
+    "no plus": (TEXT.replace(b"+\n", b"-\n", 1), 1, "third line"),
+    "unequal lengths": (TEXT.replace(b"@read2\nACGT", b"@read2\nACG", 1), 3, "quality has 8 letters, sequence 7"),
+    "no third line": (TEXT.replace(b"@read3\nACGTACGT\n+\n", b"@read3\nACGTACGT\n", 1), 4, "third line"),
+    "no fourth line": (
+        TEXT.replace(b"@read3\nACGTACGT\n+\nIIIIIIII\n", b"@read3\nACGTACGT\n+\n", 1),
+        4,
+        "quality has 6",
+    ),
+    "bad letter": (TEXT.replace(b"@read8\nACGT", b"@read8\nAC!T", 1), 9, "IUPAC"),
+    "gap letter": (TEXT.replace(b"@read8\nACGT", b"@read8\nAC-T", 1), 9, "IUPAC"),
+    "bad quality": (TEXT.replace(b"IIIIIIII", b"III III\x7f", 1), 1, "Phred"),
+    "no at": (TEXT.replace(b"@read5", b"read5", 1), 6, "'@'"),
+    "blank between": (TEXT.replace(b"@read5", b"\n@read5", 1), 6, "blank line"),
+    "ends early": (TEXT[:-20], 9, "ends within"),
+    "no last quality": (TEXT[:-9], 9, "quality has 0 letters"),
+    "binary name": (TEXT.replace(b"@read4", b"@rea\xff4", 1), 5, "name"),
+    "long name": (TEXT.replace(b"@read4", b"@" + b"x" * 255, 1), 5, "longer than 254"),
+    "not fastq": (b"hello\nworld\n", 1, "not FASTQ"),
+}
+
+
+@pytest.mark.parametrize("batch_bases", [1, 20, 10000])
+@pytest.mark.parametrize("case", BAD)
+def test_bad_fastq_is_an_error_with_its_place(tmp_path, case, batch_bases):
+    text, record, reason = BAD[case]
+    path = tmp_path / "reads.fq"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=reason) as caught:
+        read_all(path, batch_bases=batch_bases)
+    assert (caught.value.path, caught.value.record) == (str(path), record)
+
+
+PAIRS = {
+    "fewer firsts": (TEXT, TEXT + fastq(GOOD[:1]), 0, 10, "has 9 reads"),
+    "fewer lasts": (TEXT + fastq(GOOD[:3]), TEXT, 1, 10, "has 9 reads"),
+    "no lasts": (TEXT, b"", 1, 1, "has 0 reads"),
+    "other names": (TEXT, TEXT.replace(b"@read6", b"@raed6"), 1, 7, "names of the mates differ: read6 and raed6"),
+    "last broken": (TEXT, TEXT[:-20], 1, 9, "ends within"),
+    "fasta": (TEXT, b">a\nACGT\n", 1, None, "FASTA"),
+}
+
+
+@pytest.mark.parametrize("batch_bases", [1, 20, 10000])
+@pytest.mark.parametrize("case", PAIRS)
+def test_bad_pairs_are_errors(tmp_path, case, batch_bases):
+    first, last, wrong, record, reason = PAIRS[case]
+    paths = tmp_path / "1.fq", tmp_path / "2.fq"
+    paths[0].write_bytes(first)
+    paths[1].write_bytes(last)
+    with pytest.raises(InputError, match=reason) as caught:
+        read_all(*paths, batch_bases=batch_bases)
+    assert (caught.value.path, caught.value.record) == (str(paths[wrong]), record)
+
+
+def test_interleaved_needs_an_even_number_with_equal_names(tmp_path):
+    path = tmp_path / "reads.fq"
+    path.write_bytes(TEXT)
+    with pytest.raises(InputError, match="names of the mates differ: read0 and read1"):
+        read_all(path, interleaved=True)
+    path.write_bytes(fastq([GOOD[0]] * 3))
+    for size in (1, 20, 10000):
+        with pytest.raises(InputError, match="no mate") as caught:
+            read_all(path, interleaved=True, batch_bases=size)
+        assert caught.value.record == 3
+
+
+@pytest.mark.parametrize(
+    "comment", ["1:N:0:ACGT", "BC:Z", "BC:i:x", "BC:i:5000000000", "BC:A:xy", "BC:B:q,1", "BC:B:c,", "zf:f:"]
+)
+def test_a_comment_that_is_no_tag(tmp_path, comment):
+    path = tmp_path / "reads.fq"
+    path.write_bytes(fastq([GOOD[0], (f"read1 {comment}", "A", "I")]))
+    assert len(read_all(path)) == 2
+    with pytest.raises(InputError, match="no SAM tag") as caught:
+        read_all(path, comments=True)
+    assert caught.value.record == 2
+
+
+def test_an_unknown_read_group_in_a_comment(tmp_path):
+    path = tmp_path / "reads.fq"
+    path.write_bytes(fastq([("r RG:Z:c", "A", "I")]))
+    with pytest.raises(InputError, match="read group"):
+        read_all(path, comments=True, groups=("a", "b"))
+
+
+def test_broken_gzip(tmp_path, test_data):
+    whole = gzip.compress(fastq([(f"r{i}", "ACGT" * 30, "I" * 120) for i in range(2000)]), 1)
+    path = tmp_path / "reads.fq.gz"
+    for cut in (20, len(whole) // 2, len(whole) - 5):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(InputError, match="truncated"):
+            read_all(path, batch_bases=10**6)
+    damaged = bytearray(whole)
+    damaged[-6] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(InputError, match="corrupt"):
+        read_all(path, batch_bases=10**6)
+    with pytest.raises(InputError, match="corrupt"):
+        read_all(test_data / "odd" / "test_corrupted_30reads_R1.fastq.gz")
+
+
+def test_odd_bad_files(test_data):
+    for name, record in (
+        ("test_quality_mismatch.fastq", 2),
+        ("test_truncated_clean.fastq", 3),
+        ("test_truncated_halfway.fastq", 2),
+    ):
+        with pytest.raises(InputError) as caught:
+            read_all(test_data / "odd" / name)
+        assert caught.value.record == record
+
+
+def test_nothing_in_it(tmp_path):
+    path = tmp_path / "reads.fq"
+    for nothing in (b"", b"\n\n\n", gzip.compress(b"")):
+        path.write_bytes(nothing)
+        assert read_all(path) == read_all(path, path) == read_all(path, interleaved=True) == []
+
+
+def test_missing_file_and_wrong_use(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        read_all(tmp_path / "none.fq")
+    with pytest.raises(UsageError):
+        ReadInput(("a", "b"), interleaved=True)
+
+
+def test_kinds(test_data):
+    kinds = {"phix.1.fastq": "fastq", "phix.fasta": "fasta", "sarscov2_unaligned.bam": "bam"}
+    assert {name: kind_of(str(test_data / "odd" / name)) for name in kinds} == kinds

@@ -1,0 +1,227 @@
+"""VCF text, its containers, and regions."""
+
+import numpy as np
+import pysam
+import pytest
+
+from readwarp.batches import Calls
+from readwarp.call.genotypes.annotations import FIELDS
+from readwarp.call.genotypes.filters import DESCRIPTIONS
+from readwarp.call.targets import Target, merged, parse_region, read_bed, windows
+from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.output_file import OutputFile
+from readwarp.formats.variants.vcf import (
+    VariantWriter,
+    count_text,
+    header_text,
+    kind_of,
+    lines_of,
+    number_text,
+    rows_of,
+)
+
+NAMES, LENGTHS = ("c1", "HLA-A*01:01", "HLA-A*01:01:02"), (1000, 500, 700)
+CONTIGS = [(name, length, "0" * 32) for name, length in zip(NAMES, LENGTHS, strict=True)]
+NAN = float("nan")
+
+
+def made_calls() -> Calls:
+    """Two samples; the second has no reads at the first site, and is phased at the second."""
+    return Calls(
+        contig=np.array([0, 1], np.int32),
+        position=np.array([9, 499], np.int64),
+        alleles=[("A", "C", "G"), ("GT", "G")],
+        quality=np.array([30.0, 12.346]),
+        genotype=[((1, 2), (-1, -1)), ((0, 1), (1, 0))],
+        genotype_quality=np.array([[40, 0], [12, 99]], np.int32),
+        depth=np.array([[20, 0], [8, 30]], np.int32),
+        allele_depth=[((1, 10, 9), (0, 0, 0)), ((4, 4), (15, 14))],
+        likelihoods=[((300, 200, 150, 180, 0, 160), (0,) * 6), ((12, 0, 80), (200, 0, 210))],
+        phase_set=np.array([[-1, -1], [-1, 449]]),
+        filters=[(), ("LowQual", "StrandBias")],
+        annotations={"DP": np.array([20, 12345678]), "QD": np.array([1.5, 0.325]), "MQRankSum": np.array([-0.5, NAN])},
+        strands=np.array([[1, 0, 10, 9], [9, 10, 9, 9]], np.int32),
+    )
+
+
+LINES = (
+    "c1\t10\t.\tA\tC,G\t30\tPASS\tAC=1,1;AN=2;AF=0.5,0.5;DP=20;QD=1.5;MQRankSum=-0.5\tGT:GQ:DP:AD:PL\t"
+    "1/2:40:20:1,10,9:300,200,150,180,0,160\t./.:0:0:0,0,0:0,0,0,0,0,0\n"
+    "HLA-A*01:01\t500\t.\tGT\tG\t12.346\tLowQual;StrandBias\tAC=2;AN=4;AF=0.5;DP=12345678;QD=0.325\tGT:GQ:DP:AD:PL:PS\t"
+    "0/1:12:8:4,4:12,0,80:.\t1|0:99:30:15,14:200,0,210:450\n"
+)
+
+
+def header() -> str:
+    return header_text(CONTIGS, ["NA 1", "b"], "readwarp call a b", "a", FIELDS, DESCRIPTIONS, ["##more=1"])
+
+
+def write(path, longest=1000) -> None:
+    writer = VariantWriter(None if path is None else str(path), header(), longest)
+    writer.write(lines_of(made_calls(), NAMES))
+    writer.close()
+
+
+def test_lines():
+    assert lines_of(made_calls(), NAMES).decode() == LINES
+
+
+def test_rows_know_their_position():
+    rows = rows_of(made_calls(), NAMES)
+    assert [position for position, _ in rows] == [9, 499]
+    assert b"".join(line for _, line in rows).decode() == LINES
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(1.0, "1"), (0.12345, "0.123"), (100.0, "100"), (7, "7"), (-0.5, "-0.5"), (-0.0001, "0")]
+)
+def test_numbers_are_short(value, text):
+    assert number_text(value) == text
+
+
+def test_no_genotype_known():
+    assert count_text(((-1, -1),), 3) == "AC=0,0;AN=0"
+    assert count_text(((1, 1, 2), (0,)), 3) == "AC=2,1;AN=4;AF=0.5,0.25"
+
+
+@pytest.mark.parametrize(("name", "index"), [("a.vcf", None), ("a.vcf.gz", ".tbi"), ("a.bcf", ".csi")])
+def test_containers(tmp_path, capfd, name, index):
+    path = tmp_path / name
+    write(path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, *([name + index] if index else [])])
+    with pysam.VariantFile(str(path)) as file:
+        assert list(file.header.samples) == ["NA 1", "b"]
+        assert [(c, file.header.contigs[c].length) for c in file.header.contigs] == list(
+            zip(NAMES, LENGTHS, strict=True)
+        )
+        records = list(file)
+        assert [(r.chrom, r.pos, r.alleles) for r in records] == [
+            ("c1", 10, ("A", "C", "G")),
+            ("HLA-A*01:01", 500, ("GT", "G")),
+        ]
+        assert records[0].samples[0]["PL"] == (300, 200, 150, 180, 0, 160)
+        assert records[1].samples[1].phased and records[1].samples[1]["PS"] == 450
+        assert list(records[1].filter) == ["LowQual", "StrandBias"]
+        if index:
+            assert [r.pos for r in file.fetch("HLA-A*01:01", 400, 500)] == [500]
+    assert capfd.readouterr().err == ""
+
+
+def test_every_name_in_a_line_is_declared(tmp_path):
+    """htslib warns, and adds it itself, when one is not."""
+    path = tmp_path / "a.vcf"
+    write(path)
+    text = path.read_text()
+    for kind, names in (
+        ("INFO", ("AC", "AN", "AF", *FIELDS)),
+        ("FILTER", ("PASS", *DESCRIPTIONS)),
+        ("FORMAT", ("GT", "GQ", "DP", "AD", "PL", "PS")),
+    ):
+        assert all(f"##{kind}=<ID={name}," in text for name in names)
+    assert "##source=readwarp" in text and "##readwarpCommand=readwarp call a b" in text
+    assert text.splitlines()[-4] == "##more=1"
+
+
+def test_long_contigs_take_csi(tmp_path):
+    write(tmp_path / "a.vcf.gz", longest=1 << 29)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.vcf.gz", "a.vcf.gz.csi"]
+
+
+def test_stdout(capsysbinary):
+    write(None)
+    assert capsysbinary.readouterr().out.decode() == header() + LINES
+
+
+def test_abort_leaves_nothing(tmp_path):
+    writer = VariantWriter(str(tmp_path / "a.vcf.gz"), header(), 1000)
+    writer.write(LINES.encode())
+    writer.abort()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a.vcf", "a.vcf.gz", "a.bcf"])
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, name):
+    def full(file: OutputFile):
+        file.place.touch()
+        return open("/dev/full", "wb")
+
+    monkeypatch.setattr(OutputFile, "open", full)
+    with pytest.raises(OSError, match="No space left"):
+        write(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a.vcf.gz", "a.bcf"])
+def test_what_fails_at_the_end_leaves_nothing(tmp_path, name):
+    """A line that htslib cannot take: neither the index nor BCF can be made."""
+    verbosity = pysam.get_verbosity()
+    writer = VariantWriter(str(tmp_path / name), header(), 1000)
+    writer.write(b"c1\tnowhere\n")
+    with pytest.raises((OSError, ValueError)):
+        writer.close()
+    assert list(tmp_path.iterdir()) == [] and pysam.get_verbosity() == verbosity
+
+
+def test_nothing_under_the_name_before_the_end(tmp_path):
+    path = tmp_path / "a.vcf"
+    writer = VariantWriter(str(path), header(), 1000)
+    writer.write(LINES.encode())
+    assert not path.exists()
+    writer.close()
+    assert path.read_text() == header() + LINES
+
+
+@pytest.mark.parametrize("name", ["a.txt", "vcf", "a.vcf.bz2"])
+def test_other_endings(name):
+    with pytest.raises(UsageError, match=r"must end in \.vcf"):
+        kind_of(name)
+
+
+# regions
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("c1", (0, 0, 1000)),
+        ("c1:5", (0, 4, 1000)),
+        ("c1:1-1,000", (0, 0, 1000)),
+        ("c1:990-2000", (0, 989, 1000)),
+        ("HLA-A*01:01", (1, 0, 500)),
+        ("HLA-A*01:01:02", (2, 0, 700)),
+        ("HLA-A*01:01:3-4", (1, 2, 4)),
+    ],
+)
+def test_regions(text, target):
+    assert parse_region(text, NAMES, LENGTHS) == target
+
+
+@pytest.mark.parametrize("text", ["c2", "c2:1-5", "c1:0-5", "c1:8-7", "c1:2000", "c1:x", "c1:-5", ""])
+def test_regions_that_do_not_exist(text):
+    with pytest.raises(InputError):
+        parse_region(text, NAMES, LENGTHS)
+
+
+def test_bed(tmp_path):
+    path = tmp_path / "a.bed"
+    path.write_text("#comment\ntrack name=x\nc1\t5\t10\tname\n\nHLA-A*01:01 0 9999\nc1\t3\t3\n")
+    assert read_bed(path, NAMES, LENGTHS) == [(0, 5, 10), (1, 0, 500)]
+
+
+@pytest.mark.parametrize("line", ["c9\t1\t2", "c1\t1", "c1\tx\t2", "c1\t-1\t2", "c1\t5\t3", "c1\t9999\t99999"])
+def test_broken_bed(tmp_path, line):
+    path = tmp_path / "a.bed"
+    path.write_text(f"c1\t1\t2\n{line}\n")
+    with pytest.raises(InputError, match=r"a\.bed: record 2"):
+        read_bed(path, NAMES, LENGTHS)
+
+
+def test_missing_bed(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_bed(tmp_path / "none.bed", NAMES, LENGTHS)
+
+
+def test_targets_are_joined_and_cut():
+    targets = [Target(1, 0, 5), Target(0, 10, 20), Target(0, 15, 30), Target(0, 30, 31), Target(0, 40, 41)]
+    assert merged(targets) == [(0, 10, 31), (0, 40, 41), (1, 0, 5)]
+    assert list(windows(merged(targets), 15)) == [(0, 10, 25), (0, 25, 31), (0, 40, 41), (1, 0, 5)]
