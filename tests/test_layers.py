@@ -14,13 +14,15 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "src" / "readwarp").rglob("*.py"))
 LINES, FUNCTION_LINES = 400, 70
 
-# cli -> align | call | report -> pairwise | index -> stream | device | formats | rules -> batches, config, ...
+# cli -> run -> align | call | report -> pairwise | index -> stream -> device | formats | rules -> batches, config, ...
 LAYERS = [
     {"cli"},
+    {"run"},
     {"align", "call", "report"},
     {"pairwise", "index"},
-    {"stream", "device", "formats", "rules"},
-    {"batches", "config", "errors", "metrics", "ragged", "version"},
+    {"stream"},
+    {"device", "formats", "rules"},
+    {"batches", "callable_package", "config", "errors", "keywords", "metrics", "ragged", "version"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 BESIDE = {  # imports between rooms of one layer

@@ -94,7 +94,7 @@ def align_reads(job: AlignJob, reporter: Reporter, index: Index, compile_too: Se
     metrics = reporter.metrics
     backend = choose_backend(job.resources, job.inputs.files, ALIGN)
     job = replace(job, parameters=seeded_as(index, job.parameters))
-    planned, cards = open_memory(job, index, backend, metrics)
+    planned, cards = open_memory(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0, metrics)
     with closing(cards):
         stages = ("text" if job.is_text else "formats", *compile_too)
         with reporter.compiling(), precompiled(stages, job.resources.threads):
@@ -118,18 +118,20 @@ def align_reads(job: AlignJob, reporter: Reporter, index: Index, compile_too: Se
     return Result.of(metrics, alignments=job.output, alignments_index=writer.index)
 
 
-def open_memory(job: AlignJob, index: Index, backend: Backend, metrics: Metrics) -> tuple[Plan, AlignCards]:
+def open_memory(
+    resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics
+) -> tuple[Plan, AlignCards]:
     """The plan of the host's memory, and cards with all of theirs taken. Raises MemoryBudgetError."""
 
     def place(backend: Backend, planned: CardPlan | None) -> steps.PlacedIndex:
         return steps.place(index, backend, seeds_on_host=planned is not None and planned.seeding == "cpu")
 
-    planned = plan_batches(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0)
+    planned = plan_batches(resources, index, backend, sort_bytes)
 
     def plan(room: int) -> CardPlan:
         return plan_cards(room, planned, index, backend)
 
-    cards = open_cards(backend, plan, job.resources.vram, READS, place, metrics)
+    cards = open_cards(backend, plan, resources.vram, READS, place, metrics)
     if cards.planned:
         say(cards.planned, backend)
         planned = replace(planned, batch_bases=cards.planned.batch_bases)
