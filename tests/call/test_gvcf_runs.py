@@ -217,8 +217,8 @@ def test_forced_alleles_do_not_depend_on_windows(made, tmp_path):
     rows_ = [vcf_row(snv(p)) for p in rng.sample(range(20, 2900), 60)]
     rows_ += [("one", p + 1, SEQUENCE[p], SEQUENCE[p] + "GAT"[: 1 + p % 3]) for p in rng.sample(range(20, 2900), 40)]
     vcf = write_vcf(tmp_path / "asked.vcf", rows_, CONTIGS)
-    run(made, tmp_path / "a.vcf", alleles=vcf, gvcf=True)
-    run(made, tmp_path / "b.vcf", alleles=vcf, gvcf=True, threads=2, batch_bases=64 * 450)
+    run(made, tmp_path / "a.vcf", alleles=vcf)
+    run(made, tmp_path / "b.vcf", alleles=vcf, threads=2, batch_bases=64 * 450)
     assert rows(tmp_path / "a.vcf") == rows(tmp_path / "b.vcf")
 
 
