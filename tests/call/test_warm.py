@@ -10,6 +10,7 @@ from helpers.jobs import call_variants
 from readwarp.call import job, warm
 from readwarp.call.job import Calling
 from readwarp.call.pairhmm import cuda as pairhmm
+from readwarp.call.pairhmm.cuda_pairs import shape_table
 from readwarp.call.pileup import cuda as pileup
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
@@ -38,7 +39,7 @@ def test_nothing_is_left_to_be_loaded(monkeypatch):
                 pairhmm.log_likelihoods(rows, warm.REFERENCE[:700], haplotype, one, none)
     assert loads == []
     for bytes_each in (4, 8):
-        table = pairhmm.shape_table(bytes_each)
+        table = shape_table(bytes_each)
         met = table[lengths[lengths < table.size]]
         assert set(met // 100) | {0} == set(table // 100)  # rows of a thread, by which kernels differ
 
