@@ -115,7 +115,7 @@ def align_reads(job: AlignJob, reporter: Reporter, index: Index, compile_too: Se
         metrics.count("duplicates", writer.duplicates)
     metrics.note(flagstat=flagstat.flagstat(metrics))
     summarize(metrics, time.perf_counter() - started, stream.earlier, job.part)
-    return Result.of(metrics, alignments=job.output, alignments_index=writer.index)
+    return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
 
 
 def open_memory(

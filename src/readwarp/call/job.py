@@ -110,7 +110,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
     for name, text in NOT_IN_FULL.items():
         if number := metrics.counts.get(name):
             logger.warning("%s %s", f"{number:,}", text)
-    return Result.of(metrics, variants=job.output, variants_index=writer.index)
+    return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def run(
 
         readwarp.run("ref.fa", "sample_1.fq.gz", "sample_2.fq.gz", output="results")
 
-    Returns the paths that were written (alignments, alignments_index, variants, variants_index, metrics_file, report)
+    Returns the paths that were written (alignments, alignments_index, variants, variants_index, metrics, report)
     and the metrics. Raises UsageError, InputError, DeviceError, MemoryBudgetError, each a ReadwarpError.
     """
     check_keywords("run", options, RunOptions)

@@ -95,9 +95,8 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
     note_of(bam).unlink(missing_ok=True)
     bai = next((path for ending in ("bai", "csi") if (path := Path(f"{bam}.{ending}")).exists()), None)
     page = job.page if has_report else None
-    return Result.of(
-        metrics, alignments=bam, alignments_index=bai, **called.paths, metrics_file=job.metrics, report=page
-    )
+    files = {"alignments": bam, "alignments_index": bai, **called.paths, "metrics": job.metrics, "report": page}
+    return Result.of(metrics, files)
 
 
 def call_sample(job: RunJob, reference: Reference, reporter: Reporter) -> Result:

@@ -6,7 +6,7 @@ A job is given a `Reporter` and knows no more of who listens. This one tells nob
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +35,8 @@ class Result:
     metrics: Metrics
 
     @classmethod
-    def of(cls, metrics: Metrics, **paths: Path | None) -> "Result":
-        """With the paths that are files: None and - are stdout, which leaves none."""
+    def of(cls, metrics: Metrics, paths: Mapping[str, Path | None]) -> "Result":
+        """With those paths that are files: None and - are stdout, which leaves none."""
         return cls({name: path for name, path in paths.items() if path is not None and str(path) != "-"}, metrics)
 
 
@@ -60,7 +60,7 @@ class Meter:
 
     def phase(self, what: str) -> None:
         """All units are done; what is being done with them now."""
-        self.what = what
+        self.what, self.share = what, None
         logger.debug("%s", what)
         self.update()
 

@@ -92,7 +92,7 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, metrics: Metrics, me
     finally:
         for file in files:
             file.close()
-    return Result.of(metrics, variants=job.output, variants_index=writer.index)
+    return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
 
 
 def open_files(inputs: Sequence[Path], reference: Reference, with_index: bool) -> tuple[GenomicFile, ...]:
