@@ -15,6 +15,7 @@ Place = tuple[float, float]
 
 ROOMS = {
     "cli": "options, messages, exit codes",
+    "run": "a whole sample",
     "align": "reads to alignments",
     "call": "alignments to variants",
     "report": "results to a page",

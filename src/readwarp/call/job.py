@@ -15,9 +15,9 @@ from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import choose_samples, match_contigs
 from readwarp.call.output import count_calls, describe, open_variants
 from readwarp.call.ploidy import Ploidies, read_ploidies, uniform
+from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
 from readwarp.call.targets import Region, Target, find_targets, targets_in, windows
 from readwarp.call.warm import warm_up
-from readwarp.call.window import BYTES_PER_BASE, Found, Steps
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
