@@ -16,7 +16,7 @@ def check_keywords(function: str, options: Mapping[str, Any], known: type) -> No
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
-def picked(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def pick(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """The options that are given, under other names; those that are not given, or None, are left to the defaults."""
     return {other: options[name] for name, other in names.items() if options.get(name) is not None}
 
@@ -41,6 +41,6 @@ def path_or_none(given: AnyPath | None) -> Path | None:
     return None if given is None else Path(given)
 
 
-def several(given: str | Sequence[str] | None) -> tuple[str, ...]:
+def as_tuple(given: str | Sequence[str] | None) -> tuple[str, ...]:
     """Of one text, of several or of none."""
     return (given,) if isinstance(given, str) else tuple(given or ())

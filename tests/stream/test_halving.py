@@ -7,7 +7,7 @@ import pytest
 from helpers.lettered_batches import batch, names_of
 from readwarp.batches import Segment
 from readwarp.errors import TooLargeError
-from readwarp.stream.halving import READS, Halving, Kind, Limit
+from readwarp.stream.halving import READS, Divisible, Halving, Limit
 
 MOST = Limit.MOST_PATIENCE
 
@@ -110,7 +110,7 @@ def test_other_errors_pass_through_the_halving():
         Halving(READS, is_full)(batch("abcd"), work, work, Counted())
 
 
-SPANS: Kind[range] = Kind(
+SPANS: Divisible[range] = Divisible(
     len, lambda s: (s[: len(s) // 2], s[len(s) // 2 :]) if len(s) > 2 else None, "halved", "on_host", lambda s: 1
 )
 

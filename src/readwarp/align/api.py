@@ -9,7 +9,7 @@ from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
 from readwarp.config import SEED_PRESETS, AlignParameters, RecordParameters, Scoring
 from readwarp.errors import UsageError
-from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, picked
+from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.parts import WHOLE, part_of
 from readwarp.stream.reporter import Progress, Reporter, Result
@@ -87,7 +87,7 @@ def make_job(
         inputs=open_inputs(Path(reference), [str(path) for path in reads], options),
         output=path_or_none(output),
         parameters=AlignParameters(
-            scoring=Scoring(**picked(options, SCORES)), records=RecordParameters(**picked(options, RECORDS))
+            scoring=Scoring(**pick(options, SCORES)), records=RecordParameters(**pick(options, RECORDS))
         ),
         resources=resources_of(options),
         seeds=SEED_PRESETS[preset] if preset else None,

@@ -13,7 +13,7 @@ from readwarp.formats.common.files import check_inputs
 from readwarp.formats.common.source import kind_of
 from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.raw import ReadInput
-from readwarp.keywords import several
+from readwarp.keywords import as_tuple
 
 ALIGNED = ("bam", "cram")
 
@@ -60,7 +60,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             raise UsageError(f"{paths[0]}: is given as both files of a pair")
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     own = [lines_of(header, "RG") for header in headers]
-    lines = read_group_lines(several(options.get("read_group")), groups, own)
+    lines = read_group_lines(as_tuple(options.get("read_group")), groups, own)
     merged = merged_lines([line for line in lines if line] + [line for group in own for line in group])
     inputs = tuple(
         ReadInput(

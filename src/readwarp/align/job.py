@@ -86,13 +86,20 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
     check_output(job.output, job.force, [job.reference, *job.inputs.files])
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
-        return align_reads(job, reporter, open_index(job, reporter))
+        backend = choose_side(job)
+        return align_reads(job, open_index(job, reporter), backend, reporter)
 
 
-def align_reads(job: AlignJob, reporter: Reporter, index: Index, compile_too: Sequence[str] = ()) -> Result:
+def choose_side(job: AlignJob) -> Backend:
+    """CPU or GPU. Raises DeviceError, which is not to come after hours of building an index."""
+    return choose_backend(job.resources, job.inputs.files, ALIGN)
+
+
+def align_reads(
+    job: AlignJob, index: Index, backend: Backend, reporter: Reporter, compile_too: Sequence[str] = ()
+) -> Result:
     """`run_align` once the output is checked and locked. compile_too: stages whose kernels are compiled meanwhile."""
     metrics = reporter.metrics
-    backend = choose_backend(job.resources, job.inputs.files, ALIGN)
     job = replace(job, parameters=seeded_as(index, job.parameters))
     planned, cards = open_memory(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0, metrics)
     with closing(cards):
@@ -133,7 +140,7 @@ def open_memory(
 
     cards = open_cards(backend, plan, resources.vram, READS, place, metrics)
     if cards.planned:
-        say(cards.planned, backend)
+        log_cards(cards.planned, backend)
         planned = replace(planned, batch_bases=cards.planned.batch_bases)
     metrics.note(
         device=backend.name,
@@ -146,7 +153,7 @@ def open_memory(
     return planned, cards
 
 
-def say(card: CardPlan, backend: Backend) -> None:
+def log_cards(card: CardPlan, backend: Backend) -> None:
     """One line for each card."""
     seeding = "on the card" if card.seeding == "cuda" else "on the CPU (the index does not fit beside the batches)"
     for device in backend.devices:

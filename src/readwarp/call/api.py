@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
-from readwarp.call.targets import Region, region_text, several_regions
+from readwarp.call.targets import Region, as_regions, spell_region
 from readwarp.config import CallParameters
-from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, picked, several
+from readwarp.keywords import AnyPath, as_tuple, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
 
@@ -59,7 +59,7 @@ def call(
     DeviceError, MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("call", options, CallOptions)
-    options |= texts_of_regions(options)
+    options |= spell_regions(options)
     command = command_line("call", reference, alignments, output=output, **options)
     return run_call(make_job(reference, alignments, output, options, command), Reporter(command, progress))
 
@@ -72,11 +72,11 @@ def make_job(
         reference=Path(reference),
         alignments=Path(alignments),
         output=path_or_none(output),
-        parameters=CallParameters(**picked(options, PARAMETERS)),
+        parameters=CallParameters(**pick(options, PARAMETERS)),
         resources=resources_of(options),
-        regions=several_regions(options.get("region")),
+        regions=as_regions(options.get("region")),
         targets=path_or_none(options.get("targets")),
-        samples=several(options.get("sample")),
+        samples=as_tuple(options.get("sample")),
         gvcf=options.get("gvcf", False),
         alleles=path_or_none(options.get("alleles")),
         ploidies=path_or_none(options.get("ploidy_bed")),
@@ -85,7 +85,7 @@ def make_job(
     )
 
 
-def texts_of_regions(options: PlaceOptions) -> PlaceOptions:
+def spell_regions(options: PlaceOptions) -> PlaceOptions:
     """The regions as the command line takes them."""
-    regions = several_regions(options.get("region"))
-    return {} if regions is None else {"region": [region_text(region) for region in regions]}
+    regions = as_regions(options.get("region"))
+    return {} if regions is None else {"region": [spell_region(region) for region in regions]}

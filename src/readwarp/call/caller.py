@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from readwarp.batches import Calls
 from readwarp.call.job import CallJob, call_variants, open_calling
 from readwarp.call.output import count_calls
-from readwarp.call.targets import Region, several_regions
+from readwarp.call.targets import Region, as_regions
 from readwarp.config import CallParameters, Resources
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
@@ -123,7 +123,7 @@ class Caller:
             alignments=Path(alignments),
             parameters=self.parameters,
             resources=self.resources,
-            regions=several_regions(regions),
+            regions=as_regions(regions),
             samples=tuple(samples),
             alleles=Path(alleles) if alleles else None,
             ploidies=Path(ploidies) if ploidies else None,

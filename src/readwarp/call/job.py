@@ -32,7 +32,7 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.choice import choose_backend
-from readwarp.stream.halving import Kind
+from readwarp.stream.halving import Divisible
 from readwarp.stream.plan import CardPlan, share_card, workers_of
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import ordered
@@ -149,7 +149,9 @@ def halves(window: Target) -> tuple[Target, Target] | None:
     return (Target(contig, start, middle), Target(contig, middle, stop)) if stop - start > SMALLEST else None
 
 
-WINDOWS: Kind[Target] = Kind(lambda w: w.stop - w.start, halves, "windows_halved", "windows_on_host", lambda w: 1)
+WINDOWS: Divisible[Target] = Divisible(
+    lambda w: w.stop - w.start, halves, "windows_halved", "windows_on_host", lambda w: 1
+)
 
 
 @contextmanager

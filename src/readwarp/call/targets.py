@@ -44,7 +44,7 @@ def parse_region(text: str, names: Sequence[str], lengths: Sequence[int]) -> Tar
     return Target(contig, start, stop)
 
 
-def several_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ...] | None:
+def as_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ...] | None:
     """One region or several as several; None, which is everything, stays None."""
     if given is None or isinstance(given, str):
         return None if given is None else (given,)
@@ -53,7 +53,7 @@ def several_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ..
     return tuple(cast(Iterable[Region], given))
 
 
-def region_text(region: Region) -> str:
+def spell_region(region: Region) -> str:
     """As the command line takes it."""
     return region if isinstance(region, str) else f"{region[0]}:{region[1] + 1}-{region[2]}"
 

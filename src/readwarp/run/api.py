@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from readwarp.align.api import AlignmentOptions, ReadOptions, ScoringOptions
 from readwarp.align.api import make_job as make_align_job
-from readwarp.call.api import CallingOptions, texts_of_regions
+from readwarp.call.api import CallingOptions, spell_regions
 from readwarp.call.api import make_job as make_call_job
 from readwarp.keywords import AnyPath, check_keywords, command_line
 from readwarp.run.job import RunJob, run_sample, sample_of
@@ -44,7 +44,7 @@ def run(
     and the metrics. Raises UsageError, InputError, DeviceError, MemoryBudgetError, each a ReadwarpError.
     """
     check_keywords("run", options, RunOptions)
-    options |= texts_of_regions(options)
+    options |= spell_regions(options)
     command = command_line("run", reference, *reads, output=output, **options)
     return run_sample(make_job(reference, reads, output, options, command), Reporter(command, progress))
 

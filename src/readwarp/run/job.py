@@ -6,7 +6,7 @@ from pathlib import Path
 
 from readwarp import report
 from readwarp.align.inputs import Inputs
-from readwarp.align.job import AlignJob, align_reads, open_index
+from readwarp.align.job import AlignJob, align_reads, choose_side, open_index
 from readwarp.call import job as calling
 from readwarp.call.job import CallJob
 from readwarp.call.targets import find_targets, targets_in
@@ -41,7 +41,7 @@ class RunJob:
         return self.calling.output
 
     @property
-    def metrics(self) -> Path:
+    def metrics_file(self) -> Path:
         return self.folder / "metrics.json"
 
     @property
@@ -61,9 +61,9 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError; a folder that was made for it and is empty then goes."""
     is_new = make_folder(job.folder)
     try:
-        goes_on = job.alignment.resume and (note_of(job.alignments).exists() or not job.metrics.exists())
+        goes_on = job.alignment.resume and (note_of(job.alignments).exists() or not job.metrics_file.exists())
         inputs = [job.alignment.reference, *job.alignment.inputs.files]
-        for output in (job.alignments, job.variants, job.metrics, job.page):
+        for output in (job.alignments, job.variants, job.metrics_file, job.page):
             check_output(output, job.force or goes_on, inputs)  # where nothing is left to go on from, all is complete
         check_resume(job.alignment.resume, [job.alignments], job.alignment.inputs.files)
         with locked(job.alignments):
@@ -78,24 +78,25 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
     """`run_sample` once the outputs are checked and locked."""
     bam, vcf, metrics = job.alignments, job.variants, reporter.metrics
     has_report = wants_report(job)
-    alignment, index = job.alignment, open_index(job.alignment, reporter)
+    alignment, backend = job.alignment, choose_side(job.alignment)
+    index = open_index(alignment, reporter)
     calling.check_files(job.calling, index.reference)
     if not is_aligned(bam, alignment, index, metrics):
-        align_reads(alignment, reporter, index, compile_too=("calling",))
+        align_reads(alignment, index, backend, reporter, compile_too=("calling",))
         if alignment.resume:
             set_aligned(bam, alignment, index, metrics)
-    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics, job.page, *statistics.texts_of(bam, vcf)):
+    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, job.page, *statistics.texts_of(bam, vcf)):
         stale.unlink(missing_ok=True)  # --force was given
     called = call_sample(job, index.reference, reporter)
-    sample = Sample(bam.stem, bam, vcf, job.metrics, job.alignment.reference, job.calling.targets)
+    sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, job.calling.targets)
     texts = make_statistics(sample, job, reporter) if has_report else []
-    reporter.write_metrics(job.metrics)
+    reporter.write_metrics(job.metrics_file)
     if has_report:
         report.write([sample], texts, job.page, sample.name)
     note_of(bam).unlink(missing_ok=True)
     bai = next((path for ending in ("bai", "csi") if (path := Path(f"{bam}.{ending}")).exists()), None)
     page = job.page if has_report else None
-    files = {"alignments": bam, "alignments_index": bai, **called.paths, "metrics": job.metrics, "report": page}
+    files = {"alignments": bam, "alignments_index": bai, **called.paths, "metrics": job.metrics_file, "report": page}
     return Result.of(metrics, files)
 
 

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import Workspaces
 from readwarp.metrics import Metrics
-from readwarp.stream.halving import Halving, Kind
+from readwarp.stream.halving import Divisible, Halving
 from readwarp.stream.plan import FREE_SHARE, CardPlan, readable
 
 logger = logging.getLogger("readwarp")
@@ -26,10 +26,10 @@ PlanCard = Callable[[int], CardPlan]  # within a budget of bytes
 class Cards(Generic[T, P]):
     """`place` is called once for each card, and for the host when an item needs it."""
 
-    def __init__(self, backend: Backend, planned: CardPlan | None, kind: Kind[T], place: Place[P]) -> None:
+    def __init__(self, backend: Backend, planned: CardPlan | None, items: Divisible[T], place: Place[P]) -> None:
         """Takes all the memory that was planned for each card. Raises what the driver raises where one has less."""
         self.backend, self.planned, self._place = backend, planned, place
-        self._halving = Halving(kind, backend.is_out_of_memory)
+        self._halving = Halving(items, backend.is_out_of_memory)
         self._placed: dict[int, P] = {}
         try:
             for device in backend.devices or (0,):
@@ -84,24 +84,19 @@ class Cards(Generic[T, P]):
 
 
 def open_cards(
-    backend: Backend,
-    plan: Callable[[int], CardPlan],
-    vram: int | None,
-    kind: Kind[T],
-    place: Place[P],
-    metrics: Metrics,
+    backend: Backend, plan: PlanCard, vram: int | None, items: Divisible[T], place: Place[P], metrics: Metrics
 ) -> Cards[T, P]:
     """Cards with all the memory taken that `plan` says within a budget of bytes: `vram`, or what is free.
 
     Half of it where a card has less than was planned. Raises MemoryBudgetError when that is too little.
     """
     if backend.name == "cpu":
-        return Cards(backend, None, kind, place)
+        return Cards(backend, None, items, place)
     room = vram or backend.free_memory(FREE_SHARE)
     while True:
         planned = plan(room)
         try:
-            return Cards(backend, planned, kind, place)
+            return Cards(backend, planned, items, place)
         except Exception as error:
             if not backend.is_out_of_memory(error):
                 raise

@@ -19,22 +19,22 @@ def reads_between(batch: ReadBatch, start: int, stop: int) -> ReadBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[T]):
-    """What can be halved, and the names of the counters of what was."""
+class Divisible(Generic[T]):
+    """How items of work are halved, and where that is counted."""
 
     size: Callable[[T], int]
     halves: Callable[[T], tuple[T, T] | None]  # None: cannot be cut further
-    halved: str  # items that were cut since a card was full
-    on_host: str  # `items` that no card had room for
-    items: Callable[[T], int]
+    halved: str  # counter of items that were cut since a card was full
+    on_host: str  # counter of what no card had room for: an item counts as `number`
+    number: Callable[[T], int]
 
 
 class Halving(Generic[T]):
     """Work on items, in halves where one is too large. One for a run, for any number of threads."""
 
-    def __init__(self, kind: Kind[T], is_full: Callable[[BaseException], bool]) -> None:
+    def __init__(self, items: Divisible[T], is_full: Callable[[BaseException], bool]) -> None:
         """is_full: whether an error says that a card is full."""
-        self._kind, self._is_full, self._limit = kind, is_full, Limit()
+        self._items, self._is_full, self._limit = items, is_full, Limit()
 
     def __call__(
         self, item: T, work: Callable[[T], U], on_host: Callable[[T], U], count: Callable[[str, int], None]
@@ -44,8 +44,8 @@ class Halving(Generic[T]):
         `on_host` does what a card has no room for and what cannot be cut further; `count` is told of cuts and of that.
         `work` may also raise a TooLargeError of the host, for items that can be cut; these cuts are not counted.
         """
-        kind, halves, is_full = self._kind, self._kind.halves(item), True
-        size = kind.size(item)
+        items, is_full = self._items, True
+        halves, size = items.halves(item), items.size(item)
         if halves is None or self._limit.allows(size):
             try:
                 result = work(item)
@@ -57,12 +57,12 @@ class Halving(Generic[T]):
                 self._limit.fitted()
                 return [result]
             if halves is None:
-                count(kind.on_host, kind.items(item))
+                count(items.on_host, items.number(item))
                 return [on_host(item)]
             if is_full:
                 self._limit.was_full(size)
         if is_full:
-            count(kind.halved, 1)
+            count(items.halved, 1)
         return [result for half in halves or () for result in self(half, work, on_host, count)]
 
 
@@ -112,4 +112,4 @@ def halves_of_reads(batch: ReadBatch) -> tuple[ReadBatch, ReadBatch] | None:
     return reads_between(batch, 0, middle), reads_between(batch, middle, len(batch))
 
 
-READS: Kind[ReadBatch] = Kind(len, halves_of_reads, "batches_halved", "reads_on_host", len)
+READS: Divisible[ReadBatch] = Divisible(len, halves_of_reads, "batches_halved", "reads_on_host", len)

@@ -21,7 +21,7 @@ logger = logging.getLogger("readwarp")
 class Progress(NamedTuple):
     """How far a job has come."""
 
-    what: str  # it is doing: aligning, sorting, calling, ...
+    what: str  # it is doing: compiling, aligning, sorting, calling, ...
     done: int  # so many units
     unit: str  # reads, bases, ...
     share: float | None  # of all there is to do, 0-1; None while that is not known
@@ -71,7 +71,7 @@ class Meter:
         """A kernel is being compiled: the number-th of this process."""
 
 
-class CallingMeter(Meter):
+class CallbackMeter(Meter):
     """Tells a function."""
 
     def __init__(self, what: str, unit: str, tell: Callable[[Progress], object]) -> None:
@@ -80,6 +80,9 @@ class CallingMeter(Meter):
 
     def update(self) -> None:
         self.tell(Progress(self.what, self.done, self.unit, self.share))
+
+    def kernel(self, name: str, number: int) -> None:
+        self.tell(Progress("compiling", number, "kernels", None))
 
 
 class Reporter:
@@ -93,7 +96,7 @@ class Reporter:
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
         """The meter of a stage."""
-        yield CallingMeter(what, unit, self._tell) if self._tell else Meter(what, unit)
+        yield self._meter(what, unit)
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
@@ -111,7 +114,10 @@ class Reporter:
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
         """What is told of each kernel that is compiled while the block runs."""
-        yield Meter("compiling", "kernels")
+        yield self._meter("compiling", "kernels")
+
+    def _meter(self, what: str, unit: str) -> Meter:
+        return CallbackMeter(what, unit, self._tell) if self._tell else Meter(what, unit)
 
     def write_metrics(self, path: Path) -> None:
         """The metrics, with the versions of the libraries and the peak of memory, as JSON."""

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from readwarp.call.api import PlaceOptions, texts_of_regions
+from readwarp.call.api import PlaceOptions, spell_regions
 from readwarp.call.joint.job import GenotypeJob, run_genotype
-from readwarp.call.targets import several_regions
+from readwarp.call.targets import as_regions
 from readwarp.config import JointParameters
 from readwarp.errors import InputError
-from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, picked
+from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
 
@@ -50,7 +50,7 @@ def genotype(
     MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("genotype", options, GenotypeOptions)
-    options |= texts_of_regions(options)
+    options |= spell_regions(options)
     command = command_line("genotype", reference, *gvcfs, output=output, **options)
     return run_genotype(make_job(reference, gvcfs, output, options, command), Reporter(command, progress))
 
@@ -65,9 +65,9 @@ def make_job(
         reference=Path(reference),
         inputs=tuple(path for name in names for path in named_files(name)),
         output=path_or_none(output),
-        parameters=JointParameters(**picked(options, {"max_alleles": "most_alternates", "ploidy": "most_copies"})),
+        parameters=JointParameters(**pick(options, {"max_alleles": "most_alternates", "ploidy": "most_copies"})),
         resources=resources_of({"threads": options.get("threads"), "memory": options.get("memory"), "device": "cpu"}),
-        regions=several_regions(options.get("region")),
+        regions=as_regions(options.get("region")),
         targets=path_or_none(options.get("targets")),
         command=command,
         force=options.get("force", False),
