@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.jobs import call_variants
 from helpers.making import LETTERS, random_sequence, tiled, write_bam, write_fasta
 from helpers.vcf_checks import check_vcf
 from readwarp.call.forced import read_alleles
 from readwarp.call.haplotypes import MAX_HAPLOTYPES
-from readwarp.call.pipeline import call_variants
-from readwarp.config import CallParameters, Resources
+from readwarp.config import CallParameters
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
 
@@ -41,7 +41,7 @@ def made(tmp_path_factory) -> Path:
     write_fasta(folder / "c.fa", {"c": SEQUENCE})
     reads = tiled([FIRST, SECOND], SEQUENCE, step=4, length=100)
     write_bam(folder / "c.bam", {"c": LENGTH}, [("c", read) for read in reads])
-    call_variants(folder / "c.fa", folder / "c.bam", folder / "plain.vcf", CallParameters(), Resources(), Metrics())
+    call_variants(folder / "c.fa", folder / "c.bam", folder / "plain.vcf")
     return folder
 
 
@@ -50,12 +50,8 @@ def run(folder: Path, asked: list[Row], ploidy: int = 2) -> Metrics:
     head = f"##fileformat=VCFv4.2\n##contig=<ID=c,length={LENGTH}>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n"
     lines = [f"c\t{position + 1}\t.\t{old}\t{new}\t.\t.\t.\n" for position, old, new in asked]
     (folder / "asked.vcf").write_text(head + "".join(lines))
-    metrics, parameters = Metrics(), CallParameters(ploidy=ploidy)
-    call_variants(
-        folder / "c.fa", folder / "c.bam", folder / "found.vcf", parameters, Resources(), metrics,
-        alleles=folder / "asked.vcf",
-    )  # fmt: skip
-    return metrics
+    parameters, alleles = CallParameters(ploidy=ploidy), folder / "asked.vcf"
+    return call_variants(folder / "c.fa", folder / "c.bam", folder / "found.vcf", parameters, alleles=alleles)
 
 
 def alleles_of(folder: Path, name: str) -> set[tuple[int, int, str]]:

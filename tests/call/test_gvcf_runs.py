@@ -6,11 +6,10 @@ import numpy as np
 import pysam
 import pytest
 
+from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta, write_vcf
 from helpers.vcf_checks import body, quiet_bcftools
-from readwarp.call.pipeline import call_variants
-from readwarp.call.targets import Target
-from readwarp.config import CallParameters, Resources
+from readwarp.config import Resources
 from readwarp.errors import InputError, UsageError
 from readwarp.metrics import Metrics
 
@@ -46,9 +45,7 @@ def made(tmp_path_factory):
 
 
 def run(made, output, *, parameters=None, threads=1, batch_bases=None, **options) -> Metrics:
-    metrics, resources = Metrics(), Resources(threads=threads, batch_bases=batch_bases)
-    call_variants(*made, output, parameters or CallParameters(), resources, metrics, **options)
-    return metrics
+    return call_variants(*made, output, parameters, Resources(threads=threads, batch_bases=batch_bases), **options)
 
 
 def rows(path) -> list[list[str]]:
@@ -128,7 +125,7 @@ def test_windows_and_threads_change_nothing(made, gvcf, tmp_path, threads, batch
 
 def test_regions_cut_blocks_at_their_border_only(made, gvcf, tmp_path):
     parts, border = [], 1250
-    for i, target in enumerate([Target(0, 0, border), Target(0, border, 3000)]):
+    for i, target in enumerate([("one", 0, border), ("one", border, 3000)]):
         run(made, tmp_path / f"{i}.vcf", gvcf=True, regions=[target])
         parts.append(rows(tmp_path / f"{i}.vcf"))
     whole = [row for row in rows(gvcf) if row[0] == "one"]
@@ -218,8 +215,8 @@ def test_forced_alleles_do_not_depend_on_windows(made, tmp_path):
     rows_ = [vcf_row(snv(p)) for p in rng.sample(range(20, 2900), 60)]
     rows_ += [("one", p + 1, SEQUENCE[p], SEQUENCE[p] + "GAT"[: 1 + p % 3]) for p in rng.sample(range(20, 2900), 40)]
     vcf = write_vcf(tmp_path / "asked.vcf", rows_, CONTIGS)
-    run(made, tmp_path / "a.vcf", alleles=vcf, gvcf=True)
-    run(made, tmp_path / "b.vcf", alleles=vcf, gvcf=True, threads=2, batch_bases=64 * 450)
+    run(made, tmp_path / "a.vcf", alleles=vcf)
+    run(made, tmp_path / "b.vcf", alleles=vcf, threads=2, batch_bases=64 * 450)
     assert rows(tmp_path / "a.vcf") == rows(tmp_path / "b.vcf")
 
 

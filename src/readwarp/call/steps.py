@@ -8,7 +8,6 @@ neither on where windows end nor on threads.
 """
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,8 +36,7 @@ from readwarp.call.sites.select import within
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
-from readwarp.device.workspaces import Workspaces
-from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
@@ -47,7 +45,6 @@ from readwarp.rules.cigar import DELETION, INSERTION
 
 MARGIN = 1024  # bases of pileup around a window ...
 CALL_MARGIN = MAX_INDEL + 1  # ... those whose calls may overlap one in the window
-SMALLEST = 1024  # a window of this size is not cut further, however deep it is
 BYTES_PER_BASE = 12  # of memory, for each base of the reads of a window, at the peak
 
 
@@ -60,7 +57,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Steps:
     """What all windows share."""
 
     reference: Reference
@@ -69,44 +66,14 @@ class Caller:
     keep: ReadFilter
     parameters: CallParameters
     backend: Backend
-    workspaces: Workspaces
     metrics: Metrics
-    most_bases: int  # of reads in memory; deeper windows are cut
     samples: int
     ploidies: Ploidies
     forced: Forced | None
     with_bands: bool
 
-    def call(self, window: Target) -> Iterator[Found]:
-        """What lies in the window, in parts where it is too deep to be taken at once."""
-        contig, start, stop = window
-        is_smallest = stop - start <= SMALLEST
-        try:
-            found = self._tried(window, None if is_smallest else self.most_bases)
-        except Exception as error:
-            if self.backend.is_out_of_memory(error):
-                self.metrics.count("windows_on_host" if is_smallest else "windows_halved")
-            elif not isinstance(error, RegionTooDeepError):
-                raise
-        else:
-            yield found
-            return
-        if is_smallest:
-            yield from replace(self, backend=Backend("cpu")).call(window)
-            return
-        middle = (start + stop) // 2
-        yield from self.call(Target(contig, start, middle))
-        yield from self.call(Target(contig, middle, stop))
-
-    def _tried(self, window: Target, most_bases: int | None) -> Found:
-        """`_call` on a card where there is one; what a window that fails has counted is forgotten."""
-        own = replace(self, metrics=Metrics())
-        with nullcontext() if self.backend.name == "cpu" else self.workspaces.borrowed():
-            found = own._call(window, most_bases)
-        self.metrics.include(own.metrics)
-        return found
-
-    def _call(self, window: Target, most_bases: int | None) -> Found:
+    def call(self, window: Target, most_bases: int | None) -> Found:
+        """What lies in the window. Raises RegionTooDeepError where its reads have more than `most_bases`."""
         contig, start, stop = window
         length = contig_length(self.reference, contig)
         low, high = max(0, start - MARGIN), min(length, stop + MARGIN)
