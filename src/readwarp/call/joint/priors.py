@@ -28,10 +28,19 @@ def find_priors(sites: Sequence[JointSite], bases: Bases, parameters: CallParame
     gaps = [gap for part in parts for gap in part]
     begin = np.array([sites[s].position + 1 for s in rows], np.int64)
     stop, unit = begin.copy(), np.ones(begin.size, np.int32)
+    deleted = np.array([gone for gone, _ in gaps], np.int32)
+    inserted, inserted_offsets = b"".join(new for _, new in gaps), offsets_of([len(new) for _, new in gaps])
     extend_tracts(
-        *(np.frombuffer(reference, np.uint8), start, begin, stop, unit, np.ones(begin.size, np.bool_)),
-        *(offsets_of([len(part) for part in parts]), np.array([deleted for deleted, _ in gaps], np.int32)),
-        *(np.frombuffer(b"".join(new for _, new in gaps), np.uint8), offsets_of([len(new) for _, new in gaps])),
+        np.frombuffer(reference, np.uint8),
+        start,
+        begin,
+        stop,
+        unit,
+        np.ones(begin.size, np.bool_),
+        offsets_of([len(part) for part in parts]),
+        deleted,
+        np.frombuffer(inserted, np.uint8),
+        inserted_offsets,
     )
     tracts = zip(unit.tolist(), (stop - begin).tolist(), strict=True)
     out[rows] = [indel_prior(parameters.indel_prior, u, tract) for u, tract in tracts]
