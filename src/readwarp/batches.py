@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
 
@@ -186,6 +187,11 @@ class AlignedReads(NamedTuple):
     read_offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
     unassigned: Annotated[ndarray, "int64 [unassigned]"]  # positions of reads left out
 
+    @property
+    def strand(self) -> ndarray:
+        """uint8 [reads]"""
+        return ((self.flag >> 4) & 1).astype(np.uint8)
+
     def __len__(self) -> int:
         return self.position.size
 
@@ -198,6 +204,11 @@ class Window(NamedTuple):
     stop: int
     bases: Annotated[ndarray, "uint8 [bases]"]  # of the reference, 0-4
     first: int  # position of the first of these bases, 0-based in the contig
+
+    def trim(self) -> "Window":
+        """The window without the reference around it."""
+        bases = self.bases[self.start - self.first : self.stop - self.first]
+        return Window(self.contig, self.start, self.stop, bases, self.start)
 
 
 class Pileup(NamedTuple):
@@ -240,6 +251,11 @@ class Sites(NamedTuple):
     inserted_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
     source: Annotated[ndarray, "int32 [alleles]"]  # allele of the pileup, -1 for the reference and for substitutions
     is_forced: Annotated[ndarray, "bool [alleles]"]  # asked for by the user: genotyped whatever the reads say
+
+    @property
+    def position(self) -> ndarray:
+        """int64 [sites], as VCF writes it but 0-based: of the base, or of an indel's anchor base."""
+        return self.begin - self.is_indel
 
     def __len__(self) -> int:
         return self.begin.size

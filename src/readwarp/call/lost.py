@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Likelihoods, Pileup, Sites
+from readwarp.batches import AlignedReads, Likelihoods, Pileup, Sites, Window
 from readwarp.call.evidence.substitutions import weigh_indels, weigh_substitutions
 from readwarp.call.forced import missing
 from readwarp.call.sites.find import forced_sites
@@ -30,8 +30,8 @@ def weigh_lost(
         asked = missing(asked, sites)
     if not asked:
         return
-    lost = forced_sites(pileup, reference[pileup.start - start : pileup.stop - start], asked)
+    lost = forced_sites(pileup, Window(pileup.contig, pileup.start, pileup.stop, reference, start), asked)
     indels = take(lost, "sites", lost.is_indel)
     yield indels, weigh_indels(reads, pileup, indels, reference, start, parameters.max_depth)
     others = take(lost, "sites", ~lost.is_indel)
-    yield others, weigh_substitutions(reads, reads.qualities, others, parameters.min_base_quality, parameters.max_depth)
+    yield others, weigh_substitutions(reads, others, parameters)

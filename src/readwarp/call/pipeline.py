@@ -17,7 +17,7 @@ from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
 from readwarp.call.inputs import choose_samples, contig_length, match_contigs
 from readwarp.call.ploidy import Ploidies, read_ploidies, uniform
-from readwarp.call.targets import Target, merged, windows
+from readwarp.call.targets import Target, merge_targets, split_targets
 from readwarp.call.warm import warm_up
 from readwarp.call.window import BYTES_PER_BASE, Caller
 from readwarp.config import CallParameters, Resources
@@ -163,7 +163,7 @@ def call_windows(
     """work(window) of all windows, in order, by as many threads as there may be."""
     size = min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
     workers = workers_of(resources.threads, len(caller.backend.devices))
-    return ordered(windows(targets, size), work, workers, 2 * workers + 2)
+    return ordered(split_targets(targets, size), work, workers, 2 * workers + 2)
 
 
 def _run(
@@ -214,7 +214,7 @@ def forced_alleles(path: Path, reference: Reference, metrics: Metrics) -> Forced
 
 def targets_of(reference: Reference, regions: Sequence[Target] | None) -> list[Target]:
     if regions is not None:
-        return merged(regions)
+        return merge_targets(regions)
     return [Target(contig, 0, contig_length(reference, contig)) for contig in range(len(reference.names))]
 
 

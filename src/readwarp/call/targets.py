@@ -42,13 +42,13 @@ def parse_region(text: str, names: Sequence[str], lengths: Sequence[int]) -> Tar
 
 def read_bed(path: Path, names: Sequence[str], lengths: Sequence[int]) -> list[Target]:
     """The intervals of a BED file, plain or gzip. Raises InputError for an unknown contig and for a broken line."""
-    return [target for _, target, _ in bed_lines(path, names, lengths) if target.start < target.stop]
+    return [target for _, target, _ in read_bed_lines(path, names, lengths) if target.start < target.stop]
 
 
-def bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Iterator[tuple[int, Target, list[str]]]:
-    """Line number, interval, and the columns behind it. Raises InputError."""
+def read_bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Iterator[tuple[int, Target, list[str]]]:
+    """Line number, interval and the columns after it. Raises InputError."""
     numbers = {name: contig for contig, name in enumerate(names)}
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    for number, line in enumerate(_read_text(path).splitlines(), 1):
         fields = line.split("\t") if "\t" in line else line.split()
         if not fields or fields[0].startswith(("#", "track", "browser")):
             continue
@@ -62,7 +62,7 @@ def bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Itera
         yield number, Target(contig, start, min(stop, lengths[contig])), fields[3:]
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         data = path.read_bytes()
         return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
@@ -74,7 +74,7 @@ def _text(path: Path) -> str:
         raise InputError(path, "is not text") from error
 
 
-def merged(targets: Iterable[Target]) -> list[Target]:
+def merge_targets(targets: Iterable[Target]) -> list[Target]:
     """In reference order, overlapping and touching ones joined."""
     out: list[Target] = []
     for target in sorted(targets):
@@ -85,7 +85,7 @@ def merged(targets: Iterable[Target]) -> list[Target]:
     return out
 
 
-def windows(targets: Iterable[Target], size: int) -> Iterator[Target]:
+def split_targets(targets: Iterable[Target], size: int) -> Iterator[Target]:
     for contig, start, stop in targets:
         for first in range(start, stop, size):
             yield Target(contig, first, min(first + size, stop))

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import QUERY, REFERENCE, Read, aligned_reads, codes, offsets, random_sequence, reads_of
+from helpers.making import QUERY, REFERENCE, Read, aligned_reads, offsets, random_sequence, reads_of, window_of
 from readwarp.batches import AlignedReads, Regions, Sites, Status
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.regions import FLANK, LEAST_FLANK, MAX_REGION, MIN_BASES, REACHES, SPARE
-from readwarp.call.regions.clipped import with_clipped
+from readwarp.call.regions.clipped import add_clipped
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
@@ -151,9 +151,8 @@ def listed(regions: Regions, reads: AlignedReads):
 
 def found(reads: list[Read], places: list[Place], start=0, stop=LENGTH, low=0, high=LENGTH, max_reads=1000):
     batch = aligned_reads(reads)
-    regions, within = find_regions(
-        batch, batch.qualities, sites_of(places), np.zeros(stop - start, np.uint8), start, low, high, max_reads
-    )
+    window = window_of("A" * (stop - start), low, high, start)
+    regions, within = find_regions(batch, sites_of(places), window, max_reads)
     return listed(regions, batch), within.tolist(), regions
 
 
@@ -268,13 +267,10 @@ def shaken(reference: str, seed: int, number: int = 1500) -> list[Read]:
 def regions_between(reads: list[Read], reference: str, low: int, high: int, max_reads: int):
     """What a window finds, reads named by their place in `reads`."""
     chosen = [i for i, read in enumerate(reads) if read.position < high and read.stop > low]
-    batch = aligned_reads([reads[i] for i in chosen])
-    qualities = merge_mates(batch)
-    batch = replace(batch, qualities=qualities)
-    bases, p = codes(reference), CallParameters()
-    sites = find_sites(count_window(batch, bases[low:high], low, high, p), bases[low:high], p)
-    sites = with_clipped(batch, qualities, sites, bases, 0, low, high)
-    regions, within = find_regions(batch, qualities, sites, bases, 0, low, high, max_reads)
+    batch = merge_mates(aligned_reads([reads[i] for i in chosen]))
+    window, p = window_of(reference, low, high), CallParameters()
+    sites = add_clipped(batch, find_sites(count_window(batch, window, p), window, p), window)
+    regions, within = find_regions(batch, sites, window, max_reads)
     rows = [(*row[:5], [(chosen[r], a, b) for r, a, b in row[5]]) for row in listed(regions, batch)]
     return rows, list(zip(sites.begin.tolist(), sites.is_indel.tolist(), within.tolist(), strict=True))
 
@@ -339,9 +335,9 @@ def test_samples_are_thinned_apart():
     """The few reads of one sample stay beside the many of another."""
     reads = aligned_reads([Read(100, "80M", "A" * 80, (30,) * 80, name=f"r{i}") for i in range(60)])
     reads = replace(reads, sample=np.array([i % 6 == 0 for i in range(60)], np.uint8))
-    sites, bases = sites_of([(140, 142, True, (1,))]), np.zeros(LENGTH, np.uint8)
+    sites, window = sites_of([(140, 142, True, (1,))]), window_of("A" * LENGTH)
     for most, expected_numbers, status in ((50, [50, 10], Status.OK), (20, [20, 10], Status.CAPACITY)):
-        regions, _ = find_regions(reads, reads.qualities, sites, bases, 0, 0, LENGTH, most)
+        regions, _ = find_regions(reads, sites, window, most)
         assert np.bincount(reads.sample[regions.read]).tolist() == expected_numbers
         assert regions.status.tolist() == [status]
 

@@ -5,7 +5,7 @@ from itertools import groupby
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Haplotypes, Regions, Sites
+from readwarp.batches import Haplotypes, Regions, Sites, Window
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.sites.find import Site, sites_of
 
@@ -68,7 +68,8 @@ def regional_sites(
             unchanged = (0, b"") if indel else (1, reference[begin - start : begin - start + 1].tobytes())
             listed = [unchanged, *alleles[: MAX_ALLELES - 1 - len(missing)], *missing]
             rows.append((begin, indel, [(*allele, -1) for allele in listed]))
-    sites = sites_of(rows, list(forced), regions.contig, reference, start)
+    window = Window(regions.contig, start, start + reference.size, reference, start)
+    sites = sites_of(rows, window, list(forced))
     return sites, np.searchsorted(regions.start, sites.begin, side="right") - 1
 
 

@@ -1,10 +1,9 @@
 """Confidence: how sure it is that a position without a call carries the reference's base alone (gVCF).
 
-    reference_bands(pileup: Pileup, reads: AlignedReads, reference: uint8, start, stop, covered: bool,
-                    parameters: CallParameters, ploidy: int8) -> Bands
+    reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: bool, ploidy: int8) -> Bands
 
-`reference` holds the bases of the pileup's window; `covered` and `ploidy` [stop - start] belong to [start, stop), which
-lies within the window. Where `covered` is set a record of its own answers. `reads` are those that were counted.
+The window lies within the pileup's, and `covered` and `ploidy` have an entry for each of its positions. Where `covered`
+is set, a record of its own answers. `reads` are those that were counted.
 
 Let P be the ploidy and L(k) the likelihood of k copies of any other allele, <NON_REF>, and P - k of the reference's.
 Two kinds of other alleles are weighed at each position p:
@@ -19,7 +18,7 @@ where the terms with e/3 alone (n for k = P, m for k = 0) are sums over the read
 *Insertions and deletions.* m reads have a gap at p: a deletion across it, or an event with p as its anchor. A read
 speaks for the reference where one stretch of it without gaps covers the repeat around p and p + 1 and REACH bases on
 either side: one that ends inside says nothing about its length. The repeat is the union of the stretches of units of
-1 to MOST_UNIT bases, at least two units long, that hold p or p + 1; e is the probability of an indel error of one of
+1 to MAX_UNIT bases, at least two units long, that hold p or p + 1; e is the probability of an indel error of one of
 their units (the highest; see `evidence.scalar.log_indel_error`), and no read speaks across more than MAX_TRACT bases.
 
     log10 L(k) = n log10( (P - k)/P (1 - e) + k/P e ) + m log10( (P - k)/P e + k/P (1 - e) )
@@ -37,5 +36,5 @@ minima can be joined, so blocks do not depend on windows.
 
 GQ_BANDS = (0, 10, 20, 30, 40, 50, 60)  # the lowest GQ of each band
 UNKNOWN = -1  # number of the band where nothing is known
-MOST_UNIT = 6
-REACH = 5  # bases behind a repeat that a read must cover
+MAX_UNIT = 6
+REACH = 5  # bases on either side of a repeat that a read must cover

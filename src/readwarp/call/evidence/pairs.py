@@ -1,6 +1,9 @@
 """Which reads lie across which sites, and where in the read (host only)."""
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites
 from readwarp.device.jit import kernel
@@ -8,16 +11,23 @@ from readwarp.ragged import offsets_of
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
 
+class Spans(NamedTuple):
+    """What a read must overlap to lie across a site, anchors included; sites in order of `first`."""
+
+    first: Annotated[ndarray, "int64 [sites]"]
+    last: Annotated[ndarray, "int64 [sites]"]
+    reach: Annotated[ndarray, "int64 [sites]"]  # the running maximum of `last`
+
+
 def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods:
     """Pairs of each site and the first `max_depth` reads across it, with room for what they say."""
-    low, last = sites.begin - sites.is_indel, sites.stop - ~sites.is_indel
-    reach = np.maximum.accumulate(last)
-    number = np.zeros(len(sites) + 1, np.int64)
-    empty = np.empty(0, np.int32)
-    link(reads.position, reads.reference_stop, low, last, reach, max_depth, number, empty)
-    offsets = offsets_of(number[:-1])
+    last = sites.stop - ~sites.is_indel
+    spans = Spans(sites.position, last, np.maximum.accumulate(last))
+    number = np.zeros(len(sites), np.int64)
+    link(reads, spans, max_depth, number, np.empty(0, np.int32))
+    offsets = offsets_of(number)
     read = np.empty(offsets[-1], np.int32)
-    link(reads.position, reads.reference_stop, low, last, reach, max_depth, offsets.copy(), read)
+    link(reads, spans, max_depth, offsets[:-1].copy(), read)
     alleles = np.diff(sites.allele_offsets)
     value_offsets = offsets_of(np.diff(offsets) * alleles)
     return Likelihoods(
@@ -26,7 +36,7 @@ def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods
         allele=np.empty(read.size, np.int8),
         quality=np.zeros(read.size, np.uint8),
         mapping_quality=reads.mapping_quality[read],
-        strand=((reads.flag[read] >> 4) & 1).astype(np.uint8),
+        strand=reads.strand[read],
         sample=reads.sample[read],
         end_distance=np.zeros(read.size, np.int32),
         value_offsets=value_offsets,
@@ -35,42 +45,19 @@ def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods
 
 
 @kernel
-def link(position, reference_stop, low, last, reach, max_depth, cursor, pair_read):
-    """Count the pairs of each site in `cursor` (pair_read empty), or write them from `cursor` on, which moves.
-
-    `low` and `last`: first and last reference base of the site, anchors included, `low` ascending; `reach`: the running
-    maximum of `last`. A read and a site meet where they overlap.
-    """
-    seen = np.zeros(low.size, np.int64)
+def link(reads, spans, max_depth, cursor, pair_read):
+    """Write the reads across each site from `cursor` on, which moves; where `pair_read` is empty, count them."""
+    position, reference_stop, first, last = reads.position, reads.reference_stop, spans.first, spans.last
+    seen = np.zeros(first.size, np.int64)
     for read in range(position.size):
-        site = np.searchsorted(reach, position[read])
-        while site < low.size and low[site] < reference_stop[read]:
+        site = np.searchsorted(spans.reach, position[read])
+        while site < first.size and first[site] < reference_stop[read]:
             if last[site] >= position[read] and seen[site] < max_depth:
                 if pair_read.size:
                     pair_read[cursor[site]] = read
                 seen[site] += 1
                 cursor[site] += 1
             site += 1
-
-
-@kernel
-def base_at(position, cigar, cigar_offsets, read_offsets, read, target):
-    """(index of the base aligned to `target`, False), (that before the deletion across it, True) or (-1, False)."""
-    p, q = position[read], read_offsets[read]
-    for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-        operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
-        if is_match(operation):
-            if target < p + length:
-                return (q + target - p if target >= p else -1), False
-            p, q = p + length, q + length
-        elif operation in (DELETION, SKIP):
-            if target < p + length:
-                is_deleted = operation == DELETION and q > read_offsets[read]
-                return (q - 1 if is_deleted else -1), is_deleted
-            p += length
-        elif operation in (INSERTION, SOFT_CLIP):
-            q += length
-    return -1, False
 
 
 @kernel

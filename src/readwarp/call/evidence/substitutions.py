@@ -6,12 +6,13 @@ import numpy as np
 
 from readwarp.batches import AlignedReads, Likelihoods, Pileup, Sites
 from readwarp.call.evidence import CLEAR, FLANK, INFORMED, MAX_WEIGHT, NOTHING, SEVERAL
-from readwarp.call.evidence.pairs import anchors, base_at, find_pairs
+from readwarp.call.evidence.pairs import anchors, find_pairs
 from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
+from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
-from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match
+from readwarp.rules.cigar import DELETION, INSERTION, SOFT_CLIP, find_base, is_match
 
 GAP_COST = 0.5  # log10, of each gap by which a read's own alignment differs besides
 LOG_RANDOM = -math.log10(4.0)
@@ -34,38 +35,34 @@ def weigh_indels(
     return out
 
 
-def weigh_substitutions(
-    reads: AlignedReads, qualities: np.ndarray, sites: Sites, least: int, max_depth: int
-) -> Likelihoods:
-    """Bases of quality below `least` say nothing. See the step's contract."""
-    out = find_pairs(reads, sites, max_depth)
-    compare_bases(
-        *(reads.position, reads.reference_stop, reads.mapping_quality, reads.cigar, reads.cigar_offsets),
-        *(reads.bases, qualities, reads.read_offsets, least, sites.begin, sites.allele_offsets, sites.inserted),
-        *(out.pair_offsets, out.read, out.value_offsets, out.allele, out.quality, out.end_distance, out.values),
-    )
+def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParameters) -> Likelihoods:
+    """Bases of less than `min_base_quality` say nothing. See the step's contract."""
+    out = find_pairs(reads, sites, parameters.max_depth)
+    compare_bases(reads, sites, parameters.min_base_quality, out)
     return out
 
 
 @kernel
-def compare_bases(
-    position, reference_stop, mapping_quality, cigar, cigar_offsets, bases, qualities, read_offsets, least,
-    begin, allele_offsets, inserted,
-    pair_offsets, pair_read, value_offsets, allele, quality, end_distance, values,
-):  # fmt: skip
-    for site in range(begin.size):
-        first, number = allele_offsets[site], allele_offsets[site + 1] - allele_offsets[site]
+def compare_bases(reads, sites, min_base_quality, out):
+    """Fill `out`: what the base of each pair's read says about the site's alleles."""
+    position, bases, qualities = reads.position, reads.bases, reads.qualities
+    pair_offsets, inserted, values, allele = out.pair_offsets, sites.inserted, out.values, out.allele
+    for site in range(sites.begin.size):
+        begin, first = sites.begin[site], sites.allele_offsets[site]
+        number = sites.allele_offsets[site + 1] - first
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
-            read, row = pair_read[pair], value_offsets[site] + (pair - pair_offsets[site]) * number
-            place, is_deleted = base_at(position, cigar, cigar_offsets, read_offsets, read, begin[site])
-            q = min(qualities[place], mapping_quality[read]) if place >= 0 else 0
-            if place < 0 or q < least or q < 2 or (bases[place] > 3 and not is_deleted):
+            read, row = out.read[pair], out.value_offsets[site] + (pair - pair_offsets[site]) * number
+            cigar = reads.cigar[reads.cigar_offsets[read] : reads.cigar_offsets[read + 1]]
+            place, operation = find_base(cigar, position[read], reads.read_offsets[read], begin)
+            is_deleted = operation == DELETION and place >= reads.read_offsets[read]
+            q = min(qualities[place], reads.mapping_quality[read]) if is_deleted or is_match(operation) else 0
+            if q < min_base_quality or q < 2 or (bases[place] > 3 and not is_deleted):
                 values[row : row + number] = 0.0
                 allele[pair] = NOTHING
                 continue
             base = 4 if is_deleted else bases[place]
-            allele[pair], quality[pair] = SEVERAL, qualities[place]
-            end_distance[pair] = min(begin[site] - position[read], reference_stop[read] - 1 - begin[site])
+            allele[pair], out.quality[pair] = SEVERAL, qualities[place]
+            out.end_distance[pair] = min(begin - position[read], reads.reference_stop[read] - 1 - begin)
             for a in range(number):
                 fits = inserted[first + a] == base
                 values[row + a] = log_match(q) if fits else log_mismatch(q)

@@ -22,7 +22,7 @@ from readwarp.call.joint.records import build_calls
 from readwarp.call.joint.sites import JointSite, find_sites, records_of
 from readwarp.call.pipeline import count_calls, describe, targets_of
 from readwarp.call.spelling import Bases
-from readwarp.call.targets import Target, windows
+from readwarp.call.targets import Target, split_targets
 from readwarp.config import CallParameters, JointParameters, Resources
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError
@@ -220,7 +220,7 @@ def _read(
             if is_part:
                 low = max(0, span(target)[0])
                 list(pool.map(lambda file, t=target, p=low: file.go_to(t.contig, p), cohort.files))
-            for window in windows([target], size):
+            for window in split_targets([target], size):
                 low, high = span(window)
                 with cohort.metrics.time("read"):
                     rows = list(pool.map(lambda f, c=window.contig, a=low, b=high: f.rows(c, a, b), cohort.files))

@@ -10,10 +10,10 @@ then the nearest place, then the one further on.
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Sites
+from readwarp.batches import AlignedReads, Sites, Window
 from readwarp.call.forced import missing
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
-from readwarp.call.regions import MAX_CLIP, MIN_CLIP, MIN_CLIP_QUALITY, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
+from readwarp.call.regions import MAX_CLIP, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
 from readwarp.call.regions.clips import BEGINNING, ENDING, find_clip_places, good_clips
 from readwarp.call.sites.find import Site, sites_of
 from readwarp.device.jit import kernel
@@ -22,51 +22,39 @@ from readwarp.ragged import concatenate, take
 Allele = tuple[int, int, bytes]  # begin, deleted, inserted
 
 
-def with_clipped(
-    reads: AlignedReads, qualities: np.ndarray, sites: Sites, reference: np.ndarray, start: int, low: int, high: int
-) -> Sites:
-    """The sites, and those of insertions and deletions within [low, high) that only clipped bases spell.
-
-    `reference` are bases 0-4 from position `start` of the contig on, beyond [low, high) where the contig goes on.
-    """
-    alleles = clipped_alleles(reads, qualities, reference, start, low, high)
+def add_clipped(reads: AlignedReads, sites: Sites, window: Window) -> Sites:
+    """The sites, and those of insertions and deletions in the window that only clipped bases spell."""
+    alleles = clipped_alleles(reads, window)
     new = missing(alleles, sites) if alleles else []
     if not new:
         return sites
     rows: list[Site] = [(begin, True, [(0, b"", -1), (deleted, bases, -1)]) for begin, deleted, bases in new]
-    added = sites_of(rows, (), sites.contig, reference, start)
-    both = concatenate((sites, added), "sites")
-    return take(both, "sites", np.lexsort((both.is_indel, both.begin - both.is_indel)))
+    both = concatenate((sites, sites_of(rows, window)), "sites")
+    return take(both, "sites", np.lexsort((both.is_indel, both.position)))
 
 
-def clipped_alleles(
-    reads: AlignedReads, qualities: np.ndarray, reference: np.ndarray, start: int, low: int, high: int
-) -> list[Allele]:
+def clipped_alleles(reads: AlignedReads, window: Window) -> list[Allele]:
     """Distinct alleles, leftmost, in order."""
-    places = find_clip_places(reads, qualities, low, high)
-    found = set()
+    places, found = find_clip_places(reads, window.start, window.stop), set()
     for side, own in ((ENDING, places.ending), (BEGINNING, places.beginning)):
         votes = np.zeros((own.size, MAX_CLIP, 4), np.int32)
-        collect(
-            *(reads.position, reads.reference_stop, reads.cigar, reads.cigar_offsets, reads.bases, qualities),
-            *(reads.read_offsets, own, side, MIN_CLIP, MIN_CLIP_QUALITY, votes),
-        )
+        count_votes(reads, own, side, votes)
         consensus, sizes = votes.argmax(axis=2), (votes.sum(axis=2) >= MIN_CLIPS).cumprod(axis=1).sum(axis=1)
-        for place, bases, size in zip(own.tolist(), consensus, sizes.tolist(), strict=True):
-            other, new = rejoin(bases[:size], place - start, side, reference, MAX_INDEL)
+        for place, bases, size in zip((own - window.first).tolist(), consensus, sizes.tolist(), strict=True):
+            other, new = rejoin(bases[:size], place, side, window.bases, MAX_INDEL)
             if other < 0:
                 continue
-            ahead = min(size - new, max(0, (place - start - other) * (1 if side == ENDING else -1)))
+            ahead = min(size - new, max(0, (place - other) * (1 if side == ENDING else -1)))
             inner = bases[: new + ahead].astype(np.uint8).tobytes()  # repeated bases as the consensus has them
             if side == ENDING:
-                found.add(_spelled(reference, place - start, other + ahead, inner))
+                found.add(_spell(window.bases, place, other + ahead, inner))
             else:
-                found.add(_spelled(reference, other - ahead, place - start, inner[::-1]))
-    alleles = [(begin + start, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
-    return sorted(allele for allele in alleles if low < allele[0] and allele[0] + allele[1] < high)
+                found.add(_spell(window.bases, other - ahead, place, inner[::-1]))
+    alleles = [(begin + window.first, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
+    return sorted(allele for allele in alleles if window.start < allele[0] and allele[0] + allele[1] < window.stop)
 
 
-def _spelled(reference: np.ndarray, left: int, right: int, new: bytes) -> Allele:
+def _spell(reference: np.ndarray, left: int, right: int, new: bytes) -> Allele:
     """The haplotype reference[:left] + new + reference[right:] as one allele, trimmed and moved left."""
     old = reference[left:right].tobytes()
     new += reference[right:left].tobytes()
@@ -87,21 +75,19 @@ def _is_fit(deleted: int, bases: bytes) -> bool:
 
 
 @kernel
-def collect(
-    position, reference_stop, cigar, cigar_offsets, bases, qualities, read_offsets, places, side, least, least_quality,
-    votes,
-):  # fmt: skip
+def count_votes(reads, places, side, votes):
     """Count in `votes` [place, distance, base] the bases of clips of this side, outwards from their places."""
-    for read in range(position.size):
-        at = position[read] if side == BEGINNING else reference_stop[read]
-        place = np.searchsorted(places, at)
-        if place == places.size or places[place] != at:
+    bases, qualities, read_offsets = reads.bases, reads.qualities, reads.read_offsets
+    ends = reads.position if side == BEGINNING else reads.reference_stop
+    for read in range(ends.size):
+        place = np.searchsorted(places, ends[read])
+        if place == places.size or places[place] != ends[read]:
             continue
-        clips = good_clips(cigar, cigar_offsets, qualities, read_offsets, read, least, least_quality)
-        size = clips[0] if side == BEGINNING else clips[1]
+        first, last = read_offsets[read], read_offsets[read + 1]
+        own = reads.cigar[reads.cigar_offsets[read] : reads.cigar_offsets[read + 1]]
+        size = good_clips(own, qualities[first:last])[0 if side == BEGINNING else 1]
         for k in range(min(size, votes.shape[1])):
-            outwards = size - 1 - k if side == BEGINNING else read_offsets[read + 1] - read_offsets[read] - size + k
-            base = bases[read_offsets[read] + outwards]
+            base = bases[first + size - 1 - k if side == BEGINNING else last - size + k]
             if base < 4:
                 votes[place, k, base] += 1
 
