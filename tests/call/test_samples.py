@@ -137,10 +137,11 @@ def test_clips_of_one_sample_make_a_place():
     """Two of eight reads of one sample are many, and one each of two samples none."""
     clipped = Read(100, "50M10S", "A" * 60, (35,) * 60)
     whole = Read(100, "60M", "A" * 60, (35,) * 60)
+    window = window_of("A" * 1000)
     own = numbered([clipped] * 2 + [whole] * 98, [1, 1] + [1] * 6 + [0] * 92)
-    assert find_clip_places(own, 0, 1000).ending.tolist() == [150]
+    assert find_clip_places(own, window).ending.tolist() == [150]
     apart = replace(own, sample=np.array([0, 1] + [0] * 49 + [1] * 49, np.uint8))
-    assert find_clip_places(apart, 0, 1000).ending.size == 0
+    assert find_clip_places(apart, window).ending.size == 0
 
 
 def test_names_are_numbered_by_sample():
@@ -148,7 +149,7 @@ def test_names_are_numbered_by_sample():
     reads = [Read(100, "60M", "A" * 60, (35,) * 60, 0, 60, name) for name in "aabba"]
     batch = numbered(reads, [0, 1, 1, 0, 0])
     sites = sites_of([(130, True, [(0, b"", -1), (2, b"", -1)])], window)
-    regions, _ = find_regions(batch, sites, window, 100)
+    regions, _ = find_regions(batch, find_clip_places(batch, window), sites, window, 100)
     order, number, offsets = by_name(regions, batch, 2)
     sample, name = batch.sample[regions.read[order]], batch.name_hash[regions.read[order]]
     assert sample.tolist() == [0, 0, 0, 1, 1] and offsets.tolist() == [0, 3, 5]

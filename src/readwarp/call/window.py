@@ -31,6 +31,7 @@ from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.regions.clipped import add_clipped
+from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
 from readwarp.call.targets import Target
@@ -137,8 +138,9 @@ class Caller:
         with self.metrics.time("sites"):
             sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around))
         with self.metrics.time("regions"):
-            sites = add_clipped(reads, sites, around)
-            regions, in_region = find_regions(reads, sites, around, p.max_region_reads)
+            places = find_clip_places(reads, around)
+            sites = add_clipped(reads, places, sites, around)
+            regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
             regions = take(regions, "regions", _reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
         evidence = weigh_substitutions(reads, single, p)

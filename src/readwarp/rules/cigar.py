@@ -24,16 +24,16 @@ def run_of(code):
 
 
 @scalar
-def find_base(cigar, position, first, target):
-    """Where a read lies at a reference position -> (index among the bases, operation).
+def find_base(cigar, start, stop, position, first, target):
+    """What a read has at a reference position -> (index among the bases, operation).
 
-    `cigar`: the read's operations; `position` and `first`: where its first aligned base and its first base lie. The
+    Its operations are cigar[start:stop]; `position` and `first` are those of its first aligned base and first base. The
     index is that of the base aligned there, or of the last one before a deletion or skip (`first` - 1 where there is
     none). Beyond the alignment it is -1, and so is the operation.
     """
     p, q = position, first
-    for code in cigar:
-        operation, _, on_reference, on_read = run_of(code)
+    for i in range(start, stop):
+        operation, _, on_reference, on_read = run_of(cigar[i])
         if p <= target < p + on_reference:
             return (q + target - p if on_read else q - 1), operation
         p, q = p + on_reference, q + on_read
@@ -41,12 +41,12 @@ def find_base(cigar, position, first, target):
 
 
 @scalar
-def soft_clips(cigar):
-    """Bases clipped at the beginning and at the end of a read."""
+def soft_clips(cigar, start, stop):
+    """Bases clipped at the beginning and at the end of the read whose operations are cigar[start:stop]."""
     leading = trailing = np.int64(0)
     is_leading = True
-    for code in cigar:
-        operation, length, _, _ = run_of(code)
+    for i in range(start, stop):
+        operation, length, _, _ = run_of(cigar[i])
         if operation == SOFT_CLIP and is_leading:
             leading = length
         elif operation == SOFT_CLIP:

@@ -14,6 +14,7 @@ from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.regions import FLANK, LEAST_FLANK, MAX_REGION, MIN_BASES, REACHES, SPARE
 from readwarp.call.regions.clipped import add_clipped
+from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
@@ -152,7 +153,7 @@ def listed(regions: Regions, reads: AlignedReads):
 def found(reads: list[Read], places: list[Place], start=0, stop=LENGTH, low=0, high=LENGTH, max_reads=1000):
     batch = aligned_reads(reads)
     window = window_of("A" * (stop - start), low, high, start)
-    regions, within = find_regions(batch, sites_of(places), window, max_reads)
+    regions, within = find_regions(batch, find_clip_places(batch, window), sites_of(places), window, max_reads)
     return listed(regions, batch), within.tolist(), regions
 
 
@@ -269,8 +270,9 @@ def regions_between(reads: list[Read], reference: str, low: int, high: int, max_
     chosen = [i for i, read in enumerate(reads) if read.position < high and read.stop > low]
     batch = merge_mates(aligned_reads([reads[i] for i in chosen]))
     window, p = window_of(reference, low, high), CallParameters()
-    sites = add_clipped(batch, find_sites(count_window(batch, window, p), window, p), window)
-    regions, within = find_regions(batch, sites, window, max_reads)
+    places, sites = find_clip_places(batch, window), find_sites(count_window(batch, window, p), window, p)
+    sites = add_clipped(batch, places, sites, window)
+    regions, within = find_regions(batch, places, sites, window, max_reads)
     rows = [(*row[:5], [(chosen[r], a, b) for r, a, b in row[5]]) for row in listed(regions, batch)]
     return rows, list(zip(sites.begin.tolist(), sites.is_indel.tolist(), within.tolist(), strict=True))
 
@@ -337,7 +339,7 @@ def test_samples_are_thinned_apart():
     reads = replace(reads, sample=np.array([i % 6 == 0 for i in range(60)], np.uint8))
     sites, window = sites_of([(140, 142, True, (1,))]), window_of("A" * LENGTH)
     for most, expected_numbers, status in ((50, [50, 10], Status.OK), (20, [20, 10], Status.CAPACITY)):
-        regions, _ = find_regions(reads, sites, window, most)
+        regions, _ = find_regions(reads, find_clip_places(reads, window), sites, window, most)
         assert np.bincount(reads.sample[regions.read]).tolist() == expected_numbers
         assert regions.status.tolist() == [status]
 

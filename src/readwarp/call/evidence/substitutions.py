@@ -45,16 +45,17 @@ def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParam
 @kernel
 def compare_bases(reads, sites, min_base_quality, out):
     """Fill `out`: what the base of each pair's read says about the site's alleles."""
-    position, bases, qualities = reads.position, reads.bases, reads.qualities
+    position, bases, qualities, read_offsets = reads.position, reads.bases, reads.qualities, reads.read_offsets
+    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     pair_offsets, inserted, values, allele = out.pair_offsets, sites.inserted, out.values, out.allele
     for site in range(sites.begin.size):
         begin, first = sites.begin[site], sites.allele_offsets[site]
         number = sites.allele_offsets[site + 1] - first
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
             read, row = out.read[pair], out.value_offsets[site] + (pair - pair_offsets[site]) * number
-            cigar = reads.cigar[reads.cigar_offsets[read] : reads.cigar_offsets[read + 1]]
-            place, operation = find_base(cigar, position[read], reads.read_offsets[read], begin)
-            is_deleted = operation == DELETION and place >= reads.read_offsets[read]
+            start, stop, first_base = cigar_offsets[read], cigar_offsets[read + 1], read_offsets[read]
+            place, operation = find_base(cigar, start, stop, position[read], first_base, begin)
+            is_deleted = operation == DELETION and place >= first_base
             q = min(qualities[place], reads.mapping_quality[read]) if is_deleted or is_match(operation) else 0
             if q < min_base_quality or q < 2 or (bases[place] > 3 and not is_deleted):
                 values[row : row + number] = 0.0

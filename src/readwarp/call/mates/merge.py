@@ -22,6 +22,7 @@ def merge_mates(reads: AlignedReads) -> AlignedReads:
 def merge_groups(reads, order, places, others):
     """Merge the qualities in place. `order`: reads by name, then file order; `places`, `others`: room for a block."""
     name_hash, sample, position, reference_stop = reads.name_hash, reads.sample, reads.position, reads.reference_stop
+    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     bases, qualities = reads.bases, reads.qualities
     for i in range(order.size - 1):
         first, following = order[i], order[i + 1]
@@ -29,7 +30,9 @@ def merge_groups(reads, order, places, others):
             continue
         for block in range(position[first], reference_stop[first], places.size):
             stop = min(reference_stop[first], block + places.size)
-            if not locate_bases(reads, first, block, stop, places):
+            own = cigar_offsets[first], cigar_offsets[first + 1]
+            locate_bases(cigar, own, position[first], read_offsets[first], block, stop, places)
+            if not has_quality(qualities, places[: stop - block]):
                 continue
             for j in range(i + 1, order.size):
                 second = order[j]
@@ -37,24 +40,32 @@ def merge_groups(reads, order, places, others):
                     break
                 low, high = max(block, position[second]), min(stop, reference_stop[second])
                 if sample[second] == sample[first] and low < high:
-                    locate_bases(reads, second, low, high, others)
+                    own = cigar_offsets[second], cigar_offsets[second + 1]
+                    locate_bases(cigar, own, position[second], read_offsets[second], low, high, others)
                     merge_bases(bases, qualities, places[low - block : high - block], others)
 
 
 @kernel
-def locate_bases(reads, read, start, stop, places):
-    """Index of the base that the read aligns to each position of [start, stop), -1 for none; -> has one any quality."""
-    cigar, qualities, p, q = reads.cigar, reads.qualities, reads.position[read], reads.read_offsets[read]
+def locate_bases(cigar, operations, p, q, start, stop, places):
+    """Index of the base that a read aligns to each position of [start, stop), -1 for none.
+
+    `operations`: those of the read, first and after the last; p and q: of its first aligned base and its first base.
+    """
     places[: stop - start] = -1
-    has_quality = False
-    for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
+    for i in range(operations[0], operations[1]):
         operation, length, on_reference, on_read = run_of(cigar[i])
         if is_match(operation):
             for k in range(max(0, start - p), min(length, stop - p)):
                 places[p + k - start] = q + k
-                has_quality |= qualities[q + k] > 0
         p, q = p + on_reference, q + on_read
-    return has_quality
+
+
+@kernel
+def has_quality(qualities, places):
+    for place in places:
+        if place >= 0 and qualities[place] > 0:
+            return True
+    return False
 
 
 @kernel
@@ -64,7 +75,7 @@ def merge_bases(bases, qualities, places, others):
         first, second = places[i], others[i]
         if first < 0 or second < 0:
             continue
-        better, worse = (second, first) if qualities[second] > qualities[first] else (first, second)
-        if bases[first] != bases[second]:
-            qualities[better] -= qualities[worse]
-        qualities[worse] = 0
+        one, two = qualities[first], qualities[second]
+        doubt = np.uint8(0) if bases[first] == bases[second] else min(one, two)
+        qualities[first] = 0 if two > one else one - doubt
+        qualities[second] = two - doubt if two > one else 0

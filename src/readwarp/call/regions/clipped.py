@@ -14,17 +14,18 @@ from readwarp.batches import AlignedReads, Sites, Window
 from readwarp.call.forced import missing
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.regions import MAX_CLIP, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
-from readwarp.call.regions.clips import BEGINNING, ENDING, find_clip_places, good_clips
+from readwarp.call.regions.clips import BEGINNING, ENDING, ClipPlaces, is_good
 from readwarp.call.sites.find import Site, sites_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
+from readwarp.rules.cigar import soft_clips
 
 Allele = tuple[int, int, bytes]  # begin, deleted, inserted
 
 
-def add_clipped(reads: AlignedReads, sites: Sites, window: Window) -> Sites:
+def add_clipped(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> Sites:
     """The sites, and those of insertions and deletions in the window that only clipped bases spell."""
-    alleles = clipped_alleles(reads, window)
+    alleles = clipped_alleles(reads, places, window)
     new = missing(alleles, sites) if alleles else []
     if not new:
         return sites
@@ -33,9 +34,9 @@ def add_clipped(reads: AlignedReads, sites: Sites, window: Window) -> Sites:
     return take(both, "sites", np.lexsort((both.is_indel, both.position)))
 
 
-def clipped_alleles(reads: AlignedReads, window: Window) -> list[Allele]:
+def clipped_alleles(reads: AlignedReads, places: ClipPlaces, window: Window) -> list[Allele]:
     """Distinct alleles, leftmost, in order."""
-    places, found = find_clip_places(reads, window.start, window.stop), set()
+    found = set()
     for side, own in ((ENDING, places.ending), (BEGINNING, places.beginning)):
         votes = np.zeros((own.size, MAX_CLIP, 4), np.int32)
         count_votes(reads, own, side, votes)
@@ -78,16 +79,19 @@ def _is_fit(deleted: int, bases: bytes) -> bool:
 def count_votes(reads, places, side, votes):
     """Count in `votes` [place, distance, base] the bases of clips of this side, outwards from their places."""
     bases, qualities, read_offsets = reads.bases, reads.qualities, reads.read_offsets
+    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     ends = reads.position if side == BEGINNING else reads.reference_stop
     for read in range(ends.size):
         place = np.searchsorted(places, ends[read])
         if place == places.size or places[place] != ends[read]:
             continue
-        first, last = read_offsets[read], read_offsets[read + 1]
-        own = reads.cigar[reads.cigar_offsets[read] : reads.cigar_offsets[read + 1]]
-        size = good_clips(own, qualities[first:last])[0 if side == BEGINNING else 1]
+        leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
+        size = leading if side == BEGINNING else trailing
+        first = read_offsets[read] if side == BEGINNING else read_offsets[read + 1] - trailing
+        if not is_good(qualities, first, size):
+            continue
         for k in range(min(size, votes.shape[1])):
-            base = bases[first + size - 1 - k if side == BEGINNING else last - size + k]
+            base = bases[first + (size - 1 - k if side == BEGINNING else k)]
             if base < 4:
                 votes[place, k, base] += 1
 

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
+from readwarp.batches import AlignedReads, Window
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
 from readwarp.device.jit import kernel
@@ -21,8 +21,9 @@ class ClipPlaces(NamedTuple):
     beginning: Annotated[ndarray, "int64 [beginnings]"]  # where they begin after one
 
 
-def find_clip_places(reads: AlignedReads, start: int, stop: int) -> ClipPlaces:
-    """Places within (start, stop) that one of the samples shows by reads of its own."""
+def find_clip_places(reads: AlignedReads, window: Window) -> ClipPlaces:
+    """Places between bases of the window that one of the samples shows by reads of its own."""
+    start, stop = window.start, window.stop
     is_place = np.zeros((2, max(0, stop - start - 1)), bool)
     for sample in range(int(reads.sample.max(initial=0)) + 1):
         clips = np.zeros((2, stop - start + 1), np.int32)
@@ -51,41 +52,32 @@ def count_clips(reads, sample, start, stop, clips, across):
 
     To `across` it adds 1 where it begins and -1 after its end.
     """
-    position, reference_stop, cigar, cigar_offsets = (
-        reads.position,
-        reads.reference_stop,
+    position, reference_stop, samples = reads.position, reads.reference_stop, reads.sample
+    cigar, cigar_offsets, qualities, read_offsets = (
         reads.cigar,
         reads.cigar_offsets,
+        reads.qualities,
+        reads.read_offsets,
     )
-    qualities, read_offsets = reads.qualities, reads.read_offsets
     for read in range(position.size):
         first, last = position[read], reference_stop[read]
-        if reads.sample[read] != sample or first >= stop or last <= start:
+        if samples[read] != sample or first >= stop or last <= start:
             continue
         across[max(first, start) - start] += 1
         across[min(last, stop) - start] -= 1
-        own = cigar[cigar_offsets[read] : cigar_offsets[read + 1]]
-        leading, trailing = good_clips(own, qualities[read_offsets[read] : read_offsets[read + 1]])
-        if leading and first >= start:
+        leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
+        if first >= start and is_good(qualities, read_offsets[read], leading):
             clips[BEGINNING, first - start] += 1
-        if trailing and last <= stop:
+        if last <= stop and is_good(qualities, read_offsets[read + 1] - trailing, trailing):
             clips[ENDING, last - start] += 1
 
 
 @kernel
-def good_clips(cigar, qualities):
-    """Bases clipped at the beginning and at the end of a read, 0 where they are too few or of low quality."""
-    leading, trailing = soft_clips(cigar)
-    if leading and not is_good(qualities[:leading]):
-        leading = np.int64(0)
-    if trailing and not is_good(qualities[qualities.size - trailing :]):
-        trailing = np.int64(0)
-    return leading, trailing
-
-
-@kernel
-def is_good(qualities):
+def is_good(qualities, first, size):
+    """Whether a clip of `size` bases is long enough and of sufficient quality."""
+    if size < MIN_CLIP:
+        return False
     total = 0
-    for quality in qualities:
-        total += quality
-    return qualities.size >= MIN_CLIP and total >= MIN_CLIP_QUALITY * qualities.size
+    for i in range(first, first + size):
+        total += qualities[i]
+    return total >= MIN_CLIP_QUALITY * size

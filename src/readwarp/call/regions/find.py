@@ -5,15 +5,17 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Regions, Sites, Window
 from readwarp.call.regions import FLANK, LEAST_FLANK, SPARE
-from readwarp.call.regions.clips import find_clip_places
+from readwarp.call.regions.clips import ClipPlaces
 from readwarp.call.regions.clusters import Spans, cluster, marks_of
 from readwarp.call.regions.reads import assign_reads
 from readwarp.ragged import replace
 
 
-def find_regions(reads: AlignedReads, sites: Sites, window: Window, max_reads: int) -> tuple[Regions, ndarray]:
+def find_regions(
+    reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window, max_reads: int
+) -> tuple[Regions, ndarray]:
     """See the step's contract."""
-    spans = cluster(marks_of(sites, find_clip_places(reads, window.start, window.stop)))
+    spans = cluster(marks_of(sites, places))
     first, last, room = window.first, window.first + window.bases.size, spans.room + SPARE
     regions = assign_reads(reads, flank(spans, window), max_reads)
     low, high = np.maximum(regions.low - room, first), np.minimum(regions.high + room, last)

@@ -94,7 +94,7 @@ def _sites_of_bases(pileup: Pileup, reference: np.ndarray, shown: np.ndarray, as
 
 @kernel
 def find_bases(pileup, reference, limits, shown):
-    """Set bit b of `shown` (uint8 [positions]) where enough reads show row b of the counts, not the reference's base."""
+    """Set bit b of `shown` (uint8 [positions]) where enough reads show row b of the counts, not the reference's."""
     counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(reference.size):
         if reference[w] > 3:
