@@ -175,7 +175,7 @@ class AlignedReads(NamedTuple):
     start: int  # the region asked for, 0-based in the contig
     stop: int
     position: Annotated[ndarray, "int64 [reads]"]  # first aligned reference base, 0-based in the contig
-    reference_stop: Annotated[ndarray, "int64 [reads]"]  # one behind the last aligned reference base
+    reference_stop: Annotated[ndarray, "int64 [reads]"]  # one after the last aligned reference base
     flag: Annotated[ndarray, "uint16 [reads]"]  # SAM flag
     mapping_quality: Annotated[ndarray, "uint8 [reads]"]
     name_hash: Annotated[ndarray, "uint64 [reads]"]  # equal for the mates of a pair
@@ -237,7 +237,7 @@ class Sites(NamedTuple):
     """Places of one contig where alleles compete, in order of position, and their alleles, the reference's first.
 
     An allele replaces the `deleted` reference bases from the site's `begin` on by its inserted bases. A substitution
-    has `begin` at its base; an insertion or deletion has it right behind its anchor base.
+    has `begin` at its base; an insertion or deletion has it right after its anchor base.
     """
 
     contig: int
@@ -363,7 +363,7 @@ class Bands(NamedTuple):
     ploidy: Annotated[ndarray, "int8 [blocks]"]
     depth_sum: Annotated[ndarray, "int64 [blocks]"]  # of the run's positions
     min_depth: Annotated[ndarray, "int32 [blocks]"]
-    likelihoods: Annotated[ndarray, "int32 [blocks, most copies + 1]"]  # least PL of 0, 1, ... copies
+    likelihoods: Annotated[ndarray, "int32 [blocks, max copies + 1]"]  # the minimum PL of 0, 1, ... copies
 
     def __len__(self) -> int:
         return self.start.size

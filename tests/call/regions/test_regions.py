@@ -12,7 +12,7 @@ from readwarp.batches import AlignedReads, Regions, Sites, Status
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.regions import FLANK, LEAST_FLANK, MAX_REGION, MIN_BASES, REACHES, SPARE
+from readwarp.call.regions import FLANK, MAX_REGION, MIN_BASES, MIN_FLANK, REACHES, SPARE
 from readwarp.call.regions.clipped import add_clipped
 from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
@@ -164,8 +164,8 @@ def expected(reads: list[Read], places: list[Place], start: int, stop: int, low:
         first, last, reach = max(first, start), min(last, stop), max(last, *(m[2] for m in own))
         before = spans[i - 1][1] if i else -FLANK
         behind = spans[i + 1][0] if i + 1 < len(spans) else stop + FLANK
-        inner_low = max(first - FLANK, min(before, first - LEAST_FLANK), start)
-        inner_high = min(reach + FLANK, max(behind, reach + LEAST_FLANK), stop)
+        inner_low = max(first - FLANK, min(before, first - MIN_FLANK), start)
+        inner_high = min(reach + FLANK, max(behind, reach + MIN_FLANK), stop)
         room = SPARE + min(sum(m[4] for m in own), max(m[2] for m in own) - min(m[1] for m in own))
         bases = [(i, expected_bases(r, first, last, inner_low, inner_high)) for i, r in enumerate(reads)]
         taking = [(i, *span) for i, span in bases if span]

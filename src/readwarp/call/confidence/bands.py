@@ -37,7 +37,7 @@ class Confidence(NamedTuple):
     ploidy: Annotated[ndarray, "int8 [positions]"]
     depth: Annotated[ndarray, "int32 [positions]"]
     quality: Annotated[ndarray, "int32 [positions]"]  # GQ, UNKNOWN where nothing is known
-    likelihoods: Annotated[ndarray, "int32 [positions, most copies + 1]"]  # PL of 0, 1, ... copies
+    likelihoods: Annotated[ndarray, "int32 [positions, max copies + 1]"]  # PL of 0, 1, ... copies
 
 
 def reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: ndarray, ploidy: ndarray) -> Bands:

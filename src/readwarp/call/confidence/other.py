@@ -2,15 +2,15 @@
 
     add_non_ref(sites: Sites, likelihoods: Likelihoods) -> Sites, Likelihoods
 
-appends it to every site, as inserted base UNLISTED alone. What a read says about it follows from what it says about the
-listed alleles:
+appends it to every site, as the inserted base UNLISTED alone. What a read says about it follows from what it says about
+the listed alleles:
 
-* it says nothing: nothing either (0 like the rest of its row);
-* its base is none of those listed: the probability 1 - e of a match;
-* substitutions else: the least of its row, since an allele that is not listed fits a read that shows a listed one no
-  better than the worst of these;
-* insertions and deletions else: the best of its row times the probability of an indel error of one repeat unit there,
-  since the nearest allele that is not listed is one unit away.
+* It says nothing: nothing here either (0 like the rest of its row).
+* Its base is none of those listed: the probability 1 - e of a match.
+* Other substitutions: the minimum of its row. To a read that shows a listed allele, one that is not listed fits no
+  better than the worst of those listed.
+* Other insertions and deletions: the maximum of its row times the probability of an indel error of one repeat unit
+  there, since the nearest allele that is not listed is one unit away.
 
 So <NON_REF> never fits better than a listed allele that a read shows.
 """

@@ -1,14 +1,12 @@
 """Evidence: what each read says about the alleles of a site, by its own alignment and base qualities alone.
 
-    weigh_substitutions(reads: AlignedReads, qualities, sites: Sites, min_base_quality, max_depth) -> Likelihoods
+    weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParameters) -> Likelihoods
     weigh_indels(reads, pileup: Pileup, sites, reference: uint8, start, max_depth) -> Likelihoods
 
 It is for what no haplotypes answer: substitutions outside active regions, with no other candidate near, and forced
 alleles that no haplotype of a region has (`readwarp.call.lost`, which alone takes `weigh_indels`). Within regions whole
-haplotypes are weighed, see `readwarp.call.alleles`. `qualities` uint8, one per base of the reads, are as they come from
-`readwarp.call.mates`; `weigh_indels` takes those of `reads`, and its `reference` begins at `start`. Values are float64,
-log10 P(read | allele). Each site is answered by the first `max_depth` reads across it, in file order; NOTHING marks
-those that say nothing.
+haplotypes are weighed, see `readwarp.call.alleles`. Values are log10 P(read | allele). Each site is answered by the
+first `max_depth` reads across it, in file order; NOTHING marks those that say nothing.
 
 Substitutions: P(b | allele) = 1 - e where the base is the allele, e / 3 where not; e = 10 ** (-min(Q, MAPQ) / 10).
 A deletion across the base is an allele like another, with the quality of the base before it.

@@ -62,7 +62,7 @@ def locate_bases(cigar, operations, p, q, start, stop, places):
 
 @kernel
 def has_quality(qualities, places):
-    for place in places:
+    for place in places:  # noqa: SIM110 (in kernels, generators are slow)
         if place >= 0 and qualities[place] > 0:
             return True
     return False

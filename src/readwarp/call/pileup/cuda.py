@@ -1,9 +1,9 @@
 """Pileup on CUDA: one thread per reference position, so that no two write to one place.
 
 The threads of a warp go through the reads across their positions together, in file order, from the first that reaches
-beyond the warp's first position: it is found by bisection in the running maximum of the reads' stops. So they read
-neighbouring bases of one read at a time, and what is the read's own once for all. A thread counts in shared memory, and
-writes the events that have its position as their anchor. A second kernel moves events left, one thread each.
+beyond the warp's first position. Bisection in the running maximum of the reads' stops finds it. So they read
+neighbouring bases of one read at a time, and look up its place and CIGAR once for all. A thread counts in shared
+memory, and writes the events whose anchor is its position. A second kernel moves events left, one thread each.
 """
 
 from typing import Annotated, NamedTuple
@@ -66,12 +66,12 @@ def reads_of(reads: AlignedReads) -> Reads:
 
 @cuda.jit(device=True)
 def first_beyond(reach, position):
-    """The first read from which on `reach` lies behind the position."""
-    first, behind = np.uint32(0), np.uint32(reach.size)
-    while first < behind:
-        middle = np.uint32((first + behind) >> np.uint32(1))
+    """The first read whose `reach` lies beyond the position."""
+    first, after = np.uint32(0), np.uint32(reach.size)
+    while first < after:
+        middle = np.uint32((first + after) >> np.uint32(1))
         if reach[middle] > position:
-            behind = middle
+            after = middle
         else:
             first = np.uint32(middle + np.uint32(1))
     return first
@@ -79,7 +79,7 @@ def first_beyond(reach, position):
 
 @cuda.jit(device=True)
 def read_at(reads, number, start):
-    """((start, stop, twice its CIGAR operations and 1 if it is reverse, the first of them), first base) of a read."""
+    """A read's (start, stop, twice the number of its operations plus its strand, the first of them) and first base."""
     number = min(number, np.uint32(reads.position.size - 1))
     i, stop = np.uint64(reads.cigar_offsets[number]), np.uint64(reads.cigar_offsets[np.uint32(number + np.uint32(1))])
     operations = np.int32(stop - i) << np.int32(1) | np.int32((reads.flag[number] >> 4) & 1)
@@ -90,15 +90,15 @@ def read_at(reads, number, start):
 
 @cuda.jit(device=True)
 def add(counted, cell, thread, quality):
-    """One more of that row and side, to the thread's counts and to its sums."""
+    """Count one more of that cell for the thread, and add its quality."""
     counted[0][cell, thread] += np.int32(1)
     counted[1][cell, thread] += quality
 
 
 @cuda.jit(device=True)
 def walk_to(w, reads, number, fields, own):
-    """(the read's base at w, GONE or NOTHING; its place among all bases, its quality, the events before, the CIGAR
-    operation behind w if w is the last of an aligned stretch). fields, own: of `read_at`.
+    """-> (the read's base at w, GONE or NOTHING; its place among all bases; its quality; the number of events before;
+    the CIGAR operation after w where w ends an aligned stretch). fields, own: of `read_at`.
     """
     cigar, cigar_offsets, bases, qualities = reads.cigar, reads.cigar_offsets, reads.bases, reads.qualities
     r, _, operations, word = fields
@@ -166,7 +166,8 @@ def count_bases(reads, limits, counts, events):
                     depth = np.int32(depth + 1)
                     add(counted, np.uint32(np.uint32(base) * np.uint32(SIDES) + side), thread, quality)
                 gap, size = following & np.int32(15), np.int32(np.uint32(following) >> np.uint32(4))
-                if gap in (INSERTION, DELETION) and is_open and is_event(size, quality):
+                is_gap = gap == INSERTION or gap == DELETION  # `in` compares 64 bits
+                if is_gap and is_open and is_event(size, quality):
                     at = np.uint64(events.offsets[number] + event)
                     events.position[at], events.query[at] = start + w, np.int64(k + np.uint64(1))
                     events.length[at] = size if gap == INSERTION else -size

@@ -1,11 +1,11 @@
 """Insertions and deletions that clipped bases spell: longer ones, which aligners clip instead of opening a gap.
 
-At a clip place the clipped bases of all reads are lined up, outwards from the place, and at each distance the base
-that most of them show is taken, as far as MIN_CLIPS reads reach: the consensus. Where it continues as the reference
-does somewhere within MAX_INDEL bases of the place, the haplotype jumps there: forwards over a deletion, backwards where
-bases are repeated, and by bases that are new where the consensus continues so only behind those. It must do so to its
-end, over MIN_REJOINED bases or more, with at most one other base in REJOINED_PER_ERROR. The fewest new bases are taken,
-then the nearest place, then the one further on.
+At a clip place the clipped bases of all reads are lined up outwards from the place. At each distance the base that most
+of them show is taken, as far as MIN_CLIPS reads reach: the consensus. Where it continues as the reference does within
+MAX_INDEL bases of the place, the haplotype jumps there: forwards over a deletion, or backwards where bases are
+repeated. Where it continues so only after some bases, these are new. It must continue so to its end, over MIN_REJOINED
+bases or more, with at most one other base in REJOINED_PER_ERROR. The jump with the fewest new bases is taken, then the
+one to the nearest place, then the one further on.
 """
 
 import numpy as np
@@ -77,7 +77,7 @@ def _is_fit(deleted: int, bases: bytes) -> bool:
 
 @kernel
 def count_votes(reads, places, side, votes):
-    """Count in `votes` [place, distance, base] the bases of clips of this side, outwards from their places."""
+    """Count the bases of this side's clips, outwards from their places, in `votes` [place, distance, base]."""
     bases, qualities, read_offsets = reads.bases, reads.qualities, reads.read_offsets
     cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     ends = reads.position if side == BEGINNING else reads.reference_stop

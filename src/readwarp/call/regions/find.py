@@ -4,7 +4,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Regions, Sites, Window
-from readwarp.call.regions import FLANK, LEAST_FLANK, SPARE
+from readwarp.call.regions import FLANK, MIN_FLANK, SPARE
 from readwarp.call.regions.clips import ClipPlaces
 from readwarp.call.regions.clusters import Spans, cluster, marks_of
 from readwarp.call.regions.reads import assign_reads
@@ -31,8 +31,8 @@ def flank(spans: Spans, window: Window) -> Regions:
     start, stop = np.maximum(spans.start, first), np.minimum(spans.stop, last)
     reach = np.maximum(stop, spans.reach)
     low, high = start - FLANK, reach + FLANK
-    low[1:] = np.maximum(low[1:], np.minimum(stop[:-1], start[1:] - LEAST_FLANK))
-    high[:-1] = np.minimum(high[:-1], np.maximum(start[1:], reach[:-1] + LEAST_FLANK))
+    low[1:] = np.maximum(low[1:], np.minimum(stop[:-1], start[1:] - MIN_FLANK))
+    high[:-1] = np.minimum(high[:-1], np.maximum(start[1:], reach[:-1] + MIN_FLANK))
     return Regions(
         contig=window.contig,
         start=start,

@@ -78,7 +78,7 @@ def cut(cigar, position, first_base, start, stop, low, high):
     `after`; its bases begin with q0. `inside` is the first base aligned at `low` or after it, and `outside` the one
     after the last that is aligned before `high`.
     """
-    most, found, found_stop = np.int64(0), first_base, first_base
+    shared, found, found_stop = np.int64(0), first_base, first_base
     p, q, q0 = position, first_base, first_base
     p0 = p1 = aligned = after = inside = outside = np.int64(-1)
     for i in range(cigar.size + 1):
@@ -92,8 +92,8 @@ def cut(cigar, position, first_base, start, stop, low, high):
                 outside = q + min(length, high - p)
             p1, after = p + length, q + length
         elif operation == SKIP or (operation in (INSERTION, DELETION) and length > MAX_INDEL):
-            if aligned >= 0 and min(p1, stop) - max(p0, start) > most:
-                most = min(p1, stop) - max(p0, start)
+            if aligned >= 0 and min(p1, stop) - max(p0, start) > shared:
+                shared = min(p1, stop) - max(p0, start)
                 found = max(q0, aligned - (p0 - low)) if low < p0 else inside
                 found_stop = min(q, after + (high - p1)) if high > p1 else outside
             q0 = q + on_read

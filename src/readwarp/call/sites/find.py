@@ -161,7 +161,7 @@ def _shown_by(pileup: Pileup, anchor: int, deleted: int, inserted: bytes) -> int
 
 @kernel
 def extend_tracts(sites, window):
-    """Move each indel site's `stop` to after the rightmost place where an allele could be written; find its `unit`."""
+    """Move each indel site's `stop` beyond the rightmost place where an allele could be written; find its `unit`."""
     reference, deleted, inserted = window.bases, sites.deleted, sites.inserted
     inserted_offsets = sites.inserted_offsets
     for site in range(sites.begin.size):
