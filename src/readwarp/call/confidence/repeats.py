@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from readwarp.batches import Window
 from readwarp.call.confidence import MAX_UNIT, REACH
-from readwarp.call.evidence.scalar import log_indel_error
+from readwarp.call.confidence.scalar import log_indel_error
 from readwarp.call.sites import MAX_TRACT
 from readwarp.device.jit import kernel
 from readwarp.rules.cigar import is_match, run_of

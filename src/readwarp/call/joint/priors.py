@@ -33,14 +33,14 @@ def thetas(sites: Sequence[JointSite], bases: Bases, parameters: CallParameters)
 
 def _gaps(site: JointSite) -> Iterator[Allele]:
     """What REF and each other allele delete and insert after the anchor."""
-    yield 0, b"", -1
+    yield 0, b""
     for allele in site.alleles[1:]:
         reference = site.alleles[0]
         if allele == STAR:
             continue
         while min(len(reference), len(allele)) > 1 and reference[-1] == allele[-1]:
             reference, allele = reference[:-1], allele[:-1]
-        yield len(reference) - 1, CODES[np.frombuffer(allele[1:].encode(), np.uint8)].tobytes(), -1
+        yield len(reference) - 1, CODES[np.frombuffer(allele[1:].encode(), np.uint8)].tobytes()
 
 
 def misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None:

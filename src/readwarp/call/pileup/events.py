@@ -67,15 +67,11 @@ def assemble(reads: AlignedReads, window: Window, counts: Counts, events: Events
     number = int(is_first.sum())
     read = np.searchsorted(events.offsets, used[order], side="right") - 1
     allele_counts = np.bincount(allele * 2 + reads.strand[read], minlength=2 * number).reshape(number, 2)
-    kept = np.flatnonzero(is_first & ~has_n)
-    rows, first = allele[kept], order[kept]
+    shown = np.flatnonzero(is_first & ~has_n)
+    first = order[shown]
     offsets = offsets_of(np.where(is_deletion[first], 0, length[first]))
     allele_bases = np.empty(offsets[-1], np.uint8)
     copy_insertions(reads.bases, query[first], shift[first], offsets, allele_bases)
-    names = np.full(number, -1, np.int32)
-    names[rows] = np.arange(rows.size)
-    event_allele = np.full(events.length.size, -1, np.int32)
-    event_allele[used[order]] = names[allele]
     return Pileup(
         contig=reads.contig,
         start=window.start,
@@ -86,10 +82,7 @@ def assemble(reads: AlignedReads, window: Window, counts: Counts, events: Events
         allele_length=length[first].astype(np.int32),
         allele_bases=allele_bases,
         allele_offsets=offsets,
-        allele_counts=allele_counts[rows].astype(np.int32),
-        event_offsets=events.offsets,
-        event_position=events.position,
-        event_allele=event_allele,
+        allele_counts=allele_counts[allele[shown]].astype(np.int32),
     )
 
 

@@ -11,7 +11,6 @@ one to the nearest place, then the one further on.
 import numpy as np
 
 from readwarp.batches import AlignedReads, Sites, Window
-from readwarp.call.forced import missing
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.regions import MAX_CLIP, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
 from readwarp.call.regions.clips import BEGINNING, ENDING, ClipPlaces, is_good
@@ -26,10 +25,10 @@ Allele = tuple[int, int, bytes]  # begin, deleted, inserted
 def add_clipped(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> Sites:
     """The sites, and those of insertions and deletions in the window that only clipped bases spell."""
     alleles = clipped_alleles(reads, places, window)
-    new = missing(alleles, sites) if alleles else []
+    new = _find_missing(alleles, sites) if alleles else []
     if not new:
         return sites
-    rows: list[Site] = [(begin, True, [(0, b"", -1), (deleted, bases, -1)]) for begin, deleted, bases in new]
+    rows: list[Site] = [(begin, True, [(0, b""), (deleted, bases)]) for begin, deleted, bases in new]
     both = concatenate((sites, sites_of(rows, window)), "sites")
     return take(both, "sites", np.lexsort((both.is_indel, both.position)))
 
@@ -53,6 +52,15 @@ def clipped_alleles(reads: AlignedReads, places: ClipPlaces, window: Window) -> 
                 found.add(_spell(window.bases, other - ahead, place, inner[::-1]))
     alleles = [(begin + window.first, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
     return sorted(allele for allele in alleles if window.start < allele[0] and allele[0] + allele[1] < window.stop)
+
+
+def _find_missing(alleles: list[Allele], sites: Sites) -> list[Allele]:
+    """Those that are no alleles of the sites."""
+    site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
+    offsets, bases = sites.inserted_offsets.tolist(), sites.inserted.tobytes()
+    begin, deleted = sites.begin[site].tolist(), sites.deleted.tolist()
+    known = {(begin[a], deleted[a], bases[offsets[a] : offsets[a + 1]]) for a in range(len(deleted))}
+    return [allele for allele in alleles if allele not in known]
 
 
 def _spell(reference: np.ndarray, left: int, right: int, new: bytes) -> Allele:

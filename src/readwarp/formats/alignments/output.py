@@ -64,7 +64,8 @@ class AlignmentWriter:
         self.format = format_of(path)
         self.text = self.format == "sam" and sort == "none" and not binary  # what Encoder.text must be
         _check_options(self.format, sort, mark_duplicates, write_index)
-        self.duplicates = 0  # marked; known after `close`
+        self.duplicates = 0  # marked; known after `close`, as `index` is
+        self.index: Path | None = None
         self._header, self._write_index, self._threads = header, write_index, threads
         self._sorter: Sorter | None = None
         self._libraries: Libraries | None = None
@@ -132,6 +133,7 @@ class AlignmentWriter:
         kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)
         index, threads = f"{self._file.name}.{ending}", str(self._threads)
         samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place))
+        self.index = Path(index)
 
     def __enter__(self) -> "AlignmentWriter":
         return self
