@@ -122,12 +122,12 @@ TRACE = [
     ),
     Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", "i4[,] i8[,] i8[] u4[] u4[]", 128),
 ]  # fmt: skip
-READS = "(i8[] i8[] u2[] u4[] i8[] u1[] u1[] i8[])"
+COUNTS, EVENTS = "call.pileup.events.Counts", "call.pileup.events.Events"
 PILEUP = [
     Kernel(f"pileup {name}", "call.pileup.cuda", name, arguments, 128)
     for name, arguments in (
-        ("count_bases", f"{READS} i8[] (i8 i8 i4 i4) i4[,,] i4[,,] (i8[] i8[] i4[] i8[])"),
-        ("shift_events", "u1[] i8 u1[] i8[] i4[] i8[] i4[]"),
+        ("count_bases", f"call.pileup.cuda.Reads call.pileup.events.Limits {COUNTS} {EVENTS}"),
+        ("shift_events", f"batches.Window u1[] {EVENTS}"),
     )
 ]
 

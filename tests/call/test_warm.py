@@ -32,7 +32,7 @@ def test_nothing_is_left_to_be_loaded(monkeypatch):
     lengths = np.diff(rows.offsets)
     for device in BOTH.devices:
         with BOTH.on(device):
-            pileup.count_window(reads, warm.REFERENCE, 0, warm.REFERENCE.size, PARAMETERS)
+            pileup.count_window(reads, warm.WINDOW, PARAMETERS)
             for read in range(lengths.size):
                 haplotype = np.array([0, 700], np.int64)
                 one, none = np.array([read]), np.zeros(1, np.int64)

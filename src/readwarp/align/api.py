@@ -21,9 +21,7 @@ RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eq
 
 
 class AlignmentOptions(TypedDict, total=False):
-    preset: (
-        str | None
-    )  # of `config.PRESETS`; None: standard, with the seeds of the index that is there
+    preset: str | None  # of `config.PRESETS`; None: standard, with the seeds of the index that is there
     insert_size: float | tuple[float | int, ...] | None  # mean[, deviation[, max[, min]]]; None: estimated
     min_score: int  # lowest score to report
     soft_clip: bool  # in supplementary alignments, instead of hard clips

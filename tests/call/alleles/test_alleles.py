@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, offsets, random_sequence
-from readwarp.batches import Haplotypes, Regions
+from readwarp.batches import Haplotypes, Regions, Window
 from readwarp.call.alleles import INDEL_COST, KEPT, MAX_MISFIT, SNV_COST
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.marginal import place_of
@@ -277,5 +277,5 @@ def test_a_neighbours_substitution_says_nothing():
 
 
 def find_no_sites():
-    empty = sites_of([], [], 0, REFERENCE, 0)
+    empty = sites_of([], Window(0, 0, REFERENCE.size, REFERENCE, 0))
     return replace(empty, begin=np.empty(0, np.int64), is_indel=np.empty(0, bool))

@@ -5,7 +5,7 @@ from itertools import groupby
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Haplotypes, Regions, Sites
+from readwarp.batches import Haplotypes, Regions, Sites, Window
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.sites.find import Site, sites_of
 
@@ -69,7 +69,8 @@ def regional_sites(
             asked = sum((begin, *allele) in forced for allele in alleles)
             room = max(MAX_ALLELES - 1 - len(missing), asked)
             rows.append((begin, indel, [unchanged, *alleles[:room], *missing]))
-    sites = sites_of(rows, list(forced), regions.contig, reference, start)
+    window = Window(regions.contig, start, start + reference.size, reference, start)
+    sites = sites_of(rows, window, list(forced))
     return sites, np.searchsorted(regions.start, sites.begin, side="right") - 1
 
 

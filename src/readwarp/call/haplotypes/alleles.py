@@ -11,7 +11,7 @@ from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MAX_WAYS, MI
 from readwarp.call.haplotypes.rows import NOT_ASKED, close_row, copy
 from readwarp.call.haplotypes.ways import NO_WAY, add_way, agreement
 from readwarp.call.pileup import MAX_SHIFT
-from readwarp.call.pileup.scalar import rotated
+from readwarp.call.pileup.scalar import rotate
 from readwarp.device.jit import kernel, scalar
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
@@ -181,12 +181,12 @@ def is_event(allele, inserted, operation, length, p, q, bases, reference, start)
         if operation == DELETION:
             last = reference[p - 1 - i + length - start]
         else:
-            last = bases[q + rotated(length - 1, i, length)]
+            last = bases[q + rotate(length - 1, i, length)]
         if gone != last:
             return False
     if operation == INSERTION:
         for i in range(length):
-            if bases[q + rotated(i, shift, length)] != inserted[allele[SOURCE] + i]:
+            if bases[q + rotate(i, shift, length)] != inserted[allele[SOURCE] + i]:
                 return False
     return True
 
