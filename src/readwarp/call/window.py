@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status
+from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status, Window
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.sites import forced_variants
 from readwarp.call.alleles.weigh import weigh_haplotypes
@@ -180,17 +180,15 @@ class Caller:
         self, reads: AlignedReads, regions: Regions, sites: Sites, bases: np.ndarray, first: int, window: Target
     ) -> tuple[Sites, Likelihoods, Phase]:
         """Sites of the regions, by whole haplotypes."""
-        metrics, qualities = self.metrics, reads.qualities
+        metrics, here = self.metrics, Window(window.contig, window.start, window.stop, bases, first)
         with metrics.time("haplotypes"):
-            haplotypes = build_haplotypes(regions, reads, qualities, sites, bases, first)
+            haplotypes = build_haplotypes(regions, reads, sites, here)
         with metrics.time("pairhmm"):
-            weighed = compare(regions, haplotypes, reads, qualities, sites, self.backend)
+            weighed = compare(regions, haplotypes, reads, sites, self.backend)
         self._count(weighed, window)
         ploidy = self.ploidies.highest(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
-            return weigh_haplotypes(
-                weighed, reads, qualities, bases, first, ploidy, self.samples, forced_variants(sites)
-            )
+            return weigh_haplotypes(weighed, reads, here, ploidy, self.samples, forced_variants(sites))
 
     def _count(self, weighed: Weighed, window: Target) -> None:
         """Count the regions that begin in the window; its neighbours see some of them too."""
@@ -202,7 +200,7 @@ class Caller:
         count("regions_short_of_haplotypes", int((own & (haplotypes.status != Status.OK)).sum()))
         count("haplotypes", int(np.diff(haplotypes.haplotype_offsets)[own].sum()))
         count("pairhmm_cells", int(weighed.cells[own].sum()))
-        count("pairhmm_pairs", int(np.diff(weighed.value_offsets)[own].sum()))
+        count("pairhmm_pairs", int(np.diff(weighed.pair_offsets)[own].sum()))
         count("pairhmm_pairs_off_card", int(weighed.pairs_with(Status.TOO_LONG)[own].sum()))
         count("pairhmm_pairs_in_logarithms", int(weighed.pairs_with(Status.OVERFLOW)[own].sum()))
 
