@@ -85,7 +85,7 @@ def combine(groups, alleles, bounds, spans, reads, window, drafts):
         own = part_of(alleles, bounds[region, 0], bounds[region, 1])
         number = own.begin.size
         choices = part_of(own, 0, min(number, MAX_FORKS))
-        seen = look_up_fragments(g, groups, choices, reads, window)
+        seen = look_up_fragments(choices, g, groups, reads, window)
         found, is_lost = combine_alleles(choices, seen, ways)
         drafts.is_full[region] |= is_lost or number > MAX_FORKS
         taken = np.uint64(0)
@@ -103,80 +103,86 @@ def combine(groups, alleles, bounds, spans, reads, window, drafts):
 
 
 @kernel
-def look_up_fragments(g, groups, alleles, reads, window):
+def look_up_fragments(alleles, g, groups, reads, window):
     """Which alleles the fragments of a group show, and of which they show whether or not.
 
-    Of an allele on which reads of one fragment disagree, it knows nothing.
+    Where reads of one fragment disagree on an allele, it knows nothing of that.
     """
-    fragments = count_fragments(groups, g)
+    shows, knows = look(alleles, g, groups, reads, window)
+    first, fragments = groups.read_offsets[g], count_fragments(groups, g)
     shown, known = np.zeros(fragments, np.uint64), np.zeros(fragments, np.uint64)
-    for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
-        shows, knows = look(alleles, r, groups, reads, window)
-        f = groups.fragment[r]
-        differs = known[f] & knows & (shown[f] ^ shows)
-        shown[f], known[f] = (shown[f] | shows) & ~differs, (known[f] | knows) & ~differs
+    for r in range(shows.size):
+        f = groups.fragment[first + r]
+        differs = known[f] & knows[r] & (shown[f] ^ shows[r])
+        shown[f], known[f] = (shown[f] | shows[r]) & ~differs, (known[f] | knows[r]) & ~differs
     return Seen(shown, known)
 
 
 @kernel
-def look(alleles, r, groups, reads, window):
-    """(alleles that the read of a row shows, alleles of which it shows whether or not), by the bases it is cut to."""
-    begin, deleted, added, source = alleles.begin, alleles.deleted, alleles.added, alleles.source
-    cigar, bases, qualities = reads.cigar, reads.bases, reads.qualities
-    read, first, stop = groups.read[r], groups.base_start[r], groups.base_stop[r]
-    shows, knows = np.uint64(0), np.uint64(0)
-    p, q = reads.position[read] - window.first, reads.read_offsets[read]
-    is_inside, left, right = False, p, p  # the reference that the bases [first, stop) are aligned to
-    for c in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
-        operation, length, on_reference, on_read = run_of(cigar[c])
-        if is_match(operation):
-            if q + length > first and q < stop:
-                left = left if is_inside else p + max(0, first - q)
-                is_inside, right = True, p + min(length, stop - q)
-            for i in range(begin.size):
-                place = q + begin[i] - p
-                if deleted[i] != 1 or added[i] != 1 or not p <= begin[i] < p + length:
-                    continue
-                if first <= place < stop and bases[place] < 4 and qualities[place] >= MIN_QUALITY:
-                    knows |= bit_of(i)
-                    if bases[place] == alleles.bases[source[i]]:
-                        shows |= bit_of(i)
-        elif operation in (INSERTION, DELETION) and first <= q <= stop and is_inside:
-            for i in range(begin.size):
-                is_across = p <= begin[i] < p + length and deleted[i] == added[i] == 1
-                if operation == DELETION and is_across:
-                    knows |= bit_of(i)
-                elif is_event(alleles, i, cigar[c], p, q, bases, window.bases):
-                    shows |= bit_of(i)
-                    knows |= bit_of(i)
-        if operation == SKIP and is_inside:
-            break
-        p, q = p + on_reference, q + on_read
-    for i in range(begin.size):
-        is_gap = is_simple(deleted[i], added[i]) and deleted[i] != added[i]
-        if is_inside and is_gap and left + MARGIN <= begin[i] and alleles.stop[i] + MARGIN <= right:
-            knows |= bit_of(i)
+def look(alleles, g, groups, reads, window):
+    """(alleles that each read of a group shows, those of which it shows whether or not), by the bases it is cut to."""
+    begin, deleted, added, source, end, _, own = alleles
+    read_of, base_start, base_stop = groups.read, groups.base_start, groups.base_stop
+    position, cigar, cigar_offsets = reads.position, reads.cigar, reads.cigar_offsets
+    bases, qualities, read_offsets = reads.bases, reads.qualities, reads.read_offsets
+    first_row, rows = groups.read_offsets[g], groups.read_offsets[g + 1] - groups.read_offsets[g]
+    shows, knows = np.zeros(rows, np.uint64), np.zeros(rows, np.uint64)
+    for r in range(rows):
+        read, first, stop = read_of[first_row + r], base_start[first_row + r], base_stop[first_row + r]
+        p, q = position[read] - window.first, read_offsets[read]
+        is_inside, left, right = False, p, p  # the reference that the bases [first, stop) are aligned to
+        for c in range(cigar_offsets[read], cigar_offsets[read + 1]):
+            operation, length, on_reference, on_read = run_of(cigar[c])
+            if is_match(operation):
+                if q + length > first and q < stop:
+                    left = left if is_inside else p + max(0, first - q)
+                    is_inside, right = True, p + min(length, stop - q)
+                for i in range(begin.size):
+                    place = q + begin[i] - p
+                    if deleted[i] != 1 or added[i] != 1 or not p <= begin[i] < p + length:
+                        continue
+                    if first <= place < stop and bases[place] < 4 and qualities[place] >= MIN_QUALITY:
+                        knows[r] |= bit_of(i)
+                        if bases[place] == own[source[i]]:
+                            shows[r] |= bit_of(i)
+            elif operation in (INSERTION, DELETION) and first <= q <= stop and is_inside:
+                for i in range(begin.size):
+                    if deleted[i] == added[i] == 1:
+                        if operation == DELETION and p <= begin[i] < p + length:
+                            knows[r] |= bit_of(i)
+                        continue
+                    is_alike = deleted[i] == on_reference and added[i] == on_read and 0 <= p - begin[i] <= MAX_SHIFT
+                    if is_alike and is_event(alleles, i, operation, p, q, bases, window.bases):
+                        shows[r] |= bit_of(i)
+                        knows[r] |= bit_of(i)
+            if operation == SKIP and is_inside:
+                break
+            p, q = p + on_reference, q + on_read
+        for i in range(begin.size):
+            is_gap = is_simple(deleted[i], added[i]) and deleted[i] != added[i]
+            if is_inside and is_gap and left + MARGIN <= begin[i] and end[i] + MARGIN <= right:
+                knows[r] |= bit_of(i)
     return shows, knows
 
 
 @kernel
-def is_event(alleles, i, run, p, q, bases, reference):
-    """Whether an insertion or deletion of a CIGAR, moved left as far as it can be, is allele i."""
-    operation, length, deleted, added = run_of(run)
-    shift = p - alleles.begin[i]
-    if alleles.deleted[i] != deleted or alleles.added[i] != added or shift < 0 or shift > MAX_SHIFT:
-        return False
-    for k in range(shift):
+def is_event(alleles, i, operation, p, q, bases, reference):
+    """Whether an insertion or deletion of a CIGAR, of as many bases as allele i, is that allele once moved left."""
+    begin, deleted, added, source, own = (
+        alleles.begin[i],
+        alleles.deleted[i],
+        alleles.added[i],
+        alleles.source[i],
+        alleles.bases,
+    )
+    for k in range(p - begin):
         gone = reference[p - 1 - k]
-        if operation == DELETION:
-            last = reference[p - 1 - k + length]
-        else:
-            last = bases[q + rotated(length - 1, k, length)]
+        last = reference[p - 1 - k + deleted] if operation == DELETION else bases[q + rotated(added - 1, k, added)]
         if gone != last:
             return False
     same = True
     for k in range(added):
-        same &= bases[q + rotated(k, shift, length)] == alleles.bases[alleles.source[i] + k]
+        same &= bases[q + rotated(k, p - begin, added)] == own[source + k]
     return same
 
 

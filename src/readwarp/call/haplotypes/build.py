@@ -18,7 +18,8 @@ def build_haplotypes(regions: Regions, reads: AlignedReads, sites: Sites, window
     """See the step's contract."""
     spans = spans_of(regions, window.bases, window.first)
     drafts = draft(regions, reads, sites, window, spans)
-    drafts = take(drafts, "drafts", unite(drafts, np.argsort(drafts.region, kind="stable"), spans, window.bases))
+    order = np.argsort(drafts.region[: drafts.used[0]], kind="stable")
+    drafts = take(drafts, "drafts", unite(drafts, order, spans, window.bases))
     spelled, variants = spell_drafts(drafts, spans, window.bases)
     order = rank(spelled, unite(spelled, np.arange(spelled.used[0]), spans, window.bases), MAX_HAPLOTYPES - 1)
     return gather(spelled, variants, order, spans, window)
@@ -33,7 +34,7 @@ def draft(regions: Regions, reads: AlignedReads, sites: Sites, window: Window, s
     drafts = new_drafts(int(number.sum()), bases, np.zeros(len(regions), np.int64), np.zeros(len(regions), bool))
     assemble(groups, spans, reads, window.bases, np.array(SIZES), graph_for(groups, spans), drafts)
     combine(groups, alleles, bounds, spans, reads, window, drafts)
-    return take(drafts, "drafts", slice(0, drafts.used[0]))
+    return drafts
 
 
 def graph_for(groups: Groups, spans: Spans) -> Graph:
