@@ -8,12 +8,10 @@ import pytest
 
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta, write_vcf
 from helpers.vcf_checks import body, quiet_bcftools
-from readwarp.call.forced import read_alleles
 from readwarp.call.pipeline import call_variants
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError, UsageError
-from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
 
 SEQUENCE = random_sequence(3000, seed=31)
@@ -223,21 +221,6 @@ def test_forced_alleles_do_not_depend_on_windows(made, tmp_path):
     run(made, tmp_path / "a.vcf", alleles=vcf, gvcf=True)
     run(made, tmp_path / "b.vcf", alleles=vcf, gvcf=True, threads=2, batch_bases=64 * 450)
     assert rows(tmp_path / "a.vcf") == rows(tmp_path / "b.vcf")
-
-
-def test_more_alleles_than_haplotypes_take(made, tmp_path):
-    """Three substitutions at every base and an insertion at every second, where there is a real insertion too."""
-    asked = []
-    for p in range(1960, 2040):
-        asked += [("one", p + 1, SEQUENCE[p], base) for base in "ACGT" if base != SEQUENCE[p]]
-        asked += [("one", p + 1, SEQUENCE[p], SEQUENCE[p] + "CGT"[p % 3] * 2)] * (p % 2)
-    vcf = write_vcf(tmp_path / "asked.vcf", asked, CONTIGS)
-    run(made, tmp_path / "a.vcf", alleles=vcf)
-    reference = read_reference(made[0])
-    wanted = read_alleles(vcf, reference).within(0, 0, 3000)
-    alts = tmp_path / "alts.vcf"
-    alts.write_text((tmp_path / "a.vcf").read_text())
-    assert set(wanted) <= set(read_alleles(alts, reference).within(0, 0, 3000))
 
 
 def test_alleles_of_another_reference_leave_no_output(made, tmp_path):

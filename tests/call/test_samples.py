@@ -148,7 +148,7 @@ def test_names_are_numbered_by_sample():
     sequence = np.zeros(400, np.uint8)
     reads = [Read(100, "60M", "A" * 60, (35,) * 60, 0, 60, name) for name in "aabba"]
     batch = numbered(reads, [0, 1, 1, 0, 0])
-    sites = sites_of([(130, True, [(0, b"", -1), (2, b"", -1)])], (), 0, sequence, 0)
+    sites = sites_of([(130, True, [(0, b""), (2, b"")])], (), 0, sequence, 0)
     regions, _ = find_regions(batch, batch.qualities, sites, sequence, 0, 0, 400, 100)
     groups = group_reads(regions, batch, 2)
     sample, name = batch.sample[groups.read], batch.name_hash[groups.read]

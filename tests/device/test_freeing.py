@@ -23,6 +23,7 @@ ENOUGH = 30  # arrays, which is more than Numba keeps
 @pytest.fixture
 def contexts(monkeypatch):
     """The devices whose context is current when memory is freed; None: none is."""
+    gc.collect()  # what other tests left
     found, free = [], driver.cuMemFree
 
     def noted(handle):

@@ -26,7 +26,6 @@ from readwarp.call.genotypes.joining import joined, no_calls
 from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import contig_length
-from readwarp.call.lost import weigh_lost
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
@@ -134,6 +133,7 @@ class Caller:
     def _genotype(self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target) -> Calls:
         """Calls in the window and around it, as far as they may overlap one in it."""
         p, low = self.parameters, pileup.start
+        around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
         with self.metrics.time("sites"):
             here = bases[low - first : pileup.stop - first]
             sites = find_sites(pileup, here, p, self.forced, self._pileups(reads, here, pileup))
@@ -143,18 +143,13 @@ class Caller:
                 reads, reads.qualities, sites, bases, first, low, pileup.stop, p.max_region_reads
             )
             regions = take(regions, "regions", _reach(regions, window))
-        near = within(sites, window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
-        single = take(sites, "sites", near & ~in_region)
+        single = take(sites, "sites", within(sites, *around) & ~in_region)
         evidence = weigh_substitutions(reads, reads.qualities, single, p.min_base_quality, p.max_depth)
         regional, likelihoods, phase = self._weigh(reads, regions, sites, bases, first, window)
-        around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
-        asked = self.forced.within(window.contig, *around) if self.forced else ()
-        lost = weigh_lost(asked, (single, regional), reads, pileup, bases, first, p)
         with self.metrics.time("genotypes"):
             parts = (
                 self._genotyped(single, evidence, bases, first, None),
                 self._genotyped(regional, likelihoods, bases, first, phase),
-                *(self._genotyped(*weighed, bases, first, None) for weighed in lost),
             )
             return mark_overlaps(joined(parts, *around, samples=self.samples))
 

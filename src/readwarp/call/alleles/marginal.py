@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from readwarp.call.evidence import CLEAR, INFORMED, NOTHING, SEVERAL
-from readwarp.call.haplotypes import MAX_HAPLOTYPES
+from readwarp.call.alleles import CLEAR, INFORMED
+from readwarp.call.evidence import NOTHING, SEVERAL
 from readwarp.call.haplotypes.drafts import is_equal
 from readwarp.device.jit import kernel
 from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match, run_of
@@ -103,7 +103,7 @@ def weigh_rows(sites, weighed, selected, reads, spans, phase, out):
     """Fill the Likelihoods of each site and the reads that reach it, and the alleles of `phase` by its regions."""
     regions, haplotypes, values = weighed.regions, weighed.haplotypes, weighed.values
     stays, informs, best = selected.stays, selected.informs, selected.best
-    shown = np.empty(MAX_HAPLOTYPES, np.int8)
+    shown = np.empty(haplotypes.support.size, np.int8)
     for s in range(phase.region.size):
         g, begin, stop = phase.region[s], sites.begin[s] - sites.is_indel[s], sites.stop[s]
         first = haplotypes.haplotype_offsets[g]

@@ -6,8 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, MAX_VARIANTS, SNV_COST
-from readwarp.call.evidence import MAX_WEIGHT
+from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, MAX_VARIANTS, MAX_WEIGHT, SNV_COST
 from readwarp.call.haplotypes.drafts import is_equal
 from readwarp.device.jit import kernel
 

@@ -12,7 +12,7 @@ repeats a k-mer or these edges have a cycle; then the next of SIZES is tried. Ha
 
 Alleles. By its CIGARs a fragment shows an allele of the region's sites, does not show it, or does not cover it;
 haplotypes are the ways through the alleles that are shown, each of which is taken or not. An allele that no haplotype
-has, and one that the user asks for, also makes one by itself.
+has makes one by itself, and so does every allele that the user asks for.
 
 The same rule leads through forks and alleles. Let m be the fragments that know both the choice before and this one,
 and c those of them that agree with the way so far and with this choice; the way goes on where
@@ -25,12 +25,13 @@ Each haplotype is aligned to its reference span (global, COSTS: `readwarp.pairwi
 substitutions one by one, insertions and deletions leftmost. Variants that do not begin in the region's [start, stop)
 are taken back: the reference's bases stand in their place. So a haplotype's variants, applied to the reference, make
 exactly its bases. Haplotypes with an insertion or deletion of more than pileup.MAX_INDEL bases, or one that touches the
-span's ends, are left out. Equal ones are one, with the greater support.
+span's ends, are left out. The haplotype of an allele that the user asks for is not aligned: the allele is its one
+variant. Equal haplotypes are one, with the greater support, and spelled as asked for.
 
 Order and limit: the reference's first, then by support, greatest first, then by sequence. At most MAX_HAPLOTYPES of a
-region remain, those of alleles that the user asks for before others; status CAPACITY where one was left out, where more
-than MAX_WAYS were open at once, or where there were more than MAX_FORKS choices. A region depends on its own reads and
-span only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
+region remain, and beyond that all those of alleles that the user asks for; status CAPACITY where one was left out,
+where more than MAX_WAYS were open at once, or where there were more than MAX_FORKS choices. A region depends on its own
+reads and span only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
 """
 
 SIZES = (25, 35, 45, 55, 63)  # k
@@ -41,5 +42,5 @@ MARGIN = 4  # aligned bases of a read on both sides of an insertion or deletion 
 MAX_FORKS = 62  # bits of a way
 MAX_WAYS = 64
 MAX_LONGER = 256  # bases by which a haplotype may be longer than the reference's
-MAX_HAPLOTYPES = 32
+MAX_HAPLOTYPES = 32  # the reference's among them, those asked for not
 COSTS = (10, 8, 20, 1, 0)  # match, mismatch, gap opening and extension, end bonus

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp.batches import Regions, Sites
 from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MIN_QUALITY
-from readwarp.call.haplotypes.drafts import add_draft, copy
+from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
 from readwarp.call.haplotypes.groups import count_fragments
 from readwarp.call.haplotypes.ways import NO_WAY, ONE, Seen, add_way, bit_of, count_agreeing, new_ways
 from readwarp.call.pileup import MAX_SHIFT
@@ -56,18 +56,9 @@ def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, nda
 
 
 @kernel
-def part_of(alleles, first, stop):
-    """The alleles [first, stop), as views."""
-    begin, deleted, added, source, end, is_asked, bases = alleles
-    return Alleles(
-        begin[first:stop],
-        deleted[first:stop],
-        added[first:stop],
-        source[first:stop],
-        end[first:stop],
-        is_asked[first:stop],
-        bases,
-    )
+def some_of(alleles, rows):
+    begin, deleted, added, source, stop, is_asked, bases = alleles
+    return Alleles(begin[rows], deleted[rows], added[rows], source[rows], stop[rows], is_asked[rows], bases)
 
 
 @scalar
@@ -82,24 +73,45 @@ def combine(groups, alleles, bounds, spans, reads, window, drafts):
     ways = new_ways()
     for g in range(groups.region.size):
         region = groups.region[g]
-        own = part_of(alleles, bounds[region, 0], bounds[region, 1])
-        number = own.begin.size
-        choices = part_of(own, 0, min(number, MAX_FORKS))
+        own = some_of(alleles, np.arange(bounds[region, 0], bounds[region, 1]))
+        rows = choose(own, g, groups, reads, window)
+        choices, bits = some_of(own, rows), np.zeros(own.begin.size, np.uint64)
+        for i in range(rows.size):
+            bits[rows[i]] = bit_of(i)
         seen = look_up_fragments(choices, g, groups, reads, window)
         found, is_lost = combine_alleles(choices, seen, ways)
-        drafts.is_full[region] |= is_lost or number > MAX_FORKS
+        drafts.is_full[region] |= is_lost or rows.size < bits.size
         taken = np.uint64(0)
         for w in range(found):
             if ways.support[w] != NO_WAY:
                 taken |= ways.bits[w]
-                spell(region, choices, ways.bits[w], ways.support[w], False, spans, window.bases, drafts)
-        for i in range(number):
-            bit = bit_of(i) if i < MAX_FORKS else np.uint64(0)
-            if own.is_asked[i] or not taken & bit:
+                spell(region, choices, ways.bits[w], ways.support[w], NOT_ASKED, spans, window.bases, drafts)
+        for i in range(bits.size):
+            if own.is_asked[i] or not taken & bits[i]:
                 support = np.int64(0)
                 for f in range(seen.shown.size):
-                    support += 1 if seen.shown[f] & bit else 0
-                spell(region, part_of(own, i, i + 1), ONE, support, own.is_asked[i], spans, window.bases, drafts)
+                    support += 1 if seen.shown[f] & bits[i] else 0
+                asked = bounds[region, 0] + i if own.is_asked[i] else NOT_ASKED
+                spell(region, some_of(own, np.array([i])), ONE, support, asked, spans, window.bases, drafts)
+
+
+@kernel
+def choose(alleles, g, groups, reads, window):
+    """Which alleles of a region are its choices, in order: all, or MAX_FORKS of them.
+
+    Those that nobody asked for come first, then those that more reads of the group show.
+    """
+    number = alleles.begin.size
+    if number <= MAX_FORKS:
+        return np.arange(number)
+    shown = np.full(number, groups.read_offsets[g + 1] - groups.read_offsets[g] + 1)  # more than can show one
+    for first in range(0, number, MAX_FORKS):
+        some = np.arange(first, min(number, first + MAX_FORKS))
+        shows, _ = look(some_of(alleles, some), g, groups, reads, window)
+        for i in range(some.size):
+            if alleles.is_asked[some[i]]:
+                shown[some[i]] = (shows & bit_of(i) != 0).sum()
+    return np.sort(np.argsort(-shown, kind="mergesort")[:MAX_FORKS])
 
 
 @kernel
@@ -231,7 +243,7 @@ def is_possible(alleles, i, way):
 
 
 @kernel
-def spell(region, alleles, way, support, is_asked, spans, reference, drafts):
+def spell(region, alleles, way, support, asked, spans, reference, drafts):
     """Add the haplotype with the alleles of a way, if they lie within the span and are not too long."""
     begin, deleted, added, source, bases = alleles.begin, alleles.deleted, alleles.added, alleles.source, drafts.bases
     place, p, high, longer = drafts.used[1], spans.low[region], spans.high[region], 0
@@ -246,4 +258,4 @@ def spell(region, alleles, way, support, is_asked, spans, reference, drafts):
             place = copy(reference, p, begin[i], bases, place)
             place = copy(alleles.bases, source[i], source[i] + added[i], bases, place)
             p = begin[i] + deleted[i]
-    add_draft(drafts, region, copy(reference, p, high, bases, place), support, is_asked)
+    add_draft(drafts, region, copy(reference, p, high, bases, place), support, asked)

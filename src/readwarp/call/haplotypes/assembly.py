@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.haplotypes import MAX_FORKS, MAX_LONGER
-from readwarp.call.haplotypes.drafts import add_draft, copy
+from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
 from readwarp.call.haplotypes.graph import (
     FIRST_BIT,
     FORK,
@@ -199,4 +199,4 @@ def spell_way(region, way, support, graph, spans, reference, drafts):
                 bit += 1
     rest = spans.known_high[region]
     if place + high - rest <= stop and node == sink:
-        add_draft(drafts, region, copy(reference, rest, high, bases, place), support, False)
+        add_draft(drafts, region, copy(reference, rest, high, bases, place), support, NOT_ASKED)

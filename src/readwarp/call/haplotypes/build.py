@@ -7,7 +7,7 @@ from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status, W
 from readwarp.call.haplotypes import MAX_HAPLOTYPES, MAX_LONGER, MAX_WAYS, SIZES
 from readwarp.call.haplotypes.alleles import alleles_of, combine
 from readwarp.call.haplotypes.assembly import assemble
-from readwarp.call.haplotypes.drafts import Drafts, Spans, new_drafts, rank, spans_of, unite
+from readwarp.call.haplotypes.drafts import NOT_ASKED, Drafts, Spans, new_drafts, rank, spans_of, unite
 from readwarp.call.haplotypes.graph import Graph, new_graph
 from readwarp.call.haplotypes.groups import Groups, group_reads
 from readwarp.call.haplotypes.variants import Variants, spell_drafts
@@ -17,24 +17,28 @@ from readwarp.ragged import concatenate, offsets_of, replace, take
 def build_haplotypes(regions: Regions, reads: AlignedReads, sites: Sites, window: Window) -> Haplotypes:
     """See the step's contract."""
     spans = spans_of(regions, window.bases, window.first)
-    drafts = draft(regions, reads, sites, window, spans)
-    order = np.argsort(drafts.region[: drafts.used[0]], kind="stable")
-    drafts = take(drafts, "drafts", unite(drafts, order, spans, window.bases))
-    spelled, variants = spell_drafts(drafts, spans, window.bases)
+    alleles, bounds = alleles_of(sites, regions, window.first)
+    groups = group_reads(regions, reads, int(reads.sample.max(initial=0)) + 1)
+    drafts = room_for(groups, spans, np.diff(bounds, axis=1).ravel())
+    assemble(groups, spans, reads, window.bases, np.array(SIZES), graph_for(groups, spans), drafts)
+    combine(groups, alleles, bounds, spans, reads, window, drafts)
+    drafts = take(drafts, "drafts", unite(drafts, asked_first(drafts), spans, window.bases))
+    spelled, variants = spell_drafts(drafts, spans, alleles, window.bases)
     order = rank(spelled, unite(spelled, np.arange(spelled.used[0]), spans, window.bases), MAX_HAPLOTYPES - 1)
     return gather(spelled, variants, order, spans, window)
 
 
-def draft(regions: Regions, reads: AlignedReads, sites: Sites, window: Window, spans: Spans) -> Drafts:
-    """Haplotypes from both sources."""
-    groups = group_reads(regions, reads, int(reads.sample.max(initial=0)) + 1)
-    alleles, bounds = alleles_of(sites, regions, window.first)
-    number = 2 * MAX_WAYS + np.diff(bounds, axis=1)[groups.region, 0]  # ways of both kinds, and each allele by itself
+def room_for(groups: Groups, spans: Spans, alleles: ndarray) -> Drafts:
+    """Room for all that the groups can give: ways of both kinds, and each of so many alleles of a region by itself."""
+    number, regions = 2 * MAX_WAYS + alleles[groups.region], len(spans)
     bases = int((number * (spans.high - spans.low + MAX_LONGER)[groups.region]).sum())
-    drafts = new_drafts(int(number.sum()), bases, np.zeros(len(regions), np.int64), np.zeros(len(regions), bool))
-    assemble(groups, spans, reads, window.bases, np.array(SIZES), graph_for(groups, spans), drafts)
-    combine(groups, alleles, bounds, spans, reads, window, drafts)
-    return drafts
+    return new_drafts(int(number.sum()), bases, np.zeros(regions, np.int64), np.zeros(regions, bool))
+
+
+def asked_first(drafts: Drafts) -> ndarray:
+    """Drafts by region, those asked for before others: of equal ones the first one's spelling remains."""
+    used = drafts.used[0]
+    return np.lexsort((drafts.asked[:used] == NOT_ASKED, drafts.region[:used]))
 
 
 def graph_for(groups: Groups, spans: Spans) -> Graph:

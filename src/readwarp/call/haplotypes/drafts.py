@@ -8,6 +8,8 @@ from numpy import ndarray
 from readwarp.batches import Regions
 from readwarp.device.jit import kernel
 
+NOT_ASKED = np.int64(-1)
+
 
 class Spans(NamedTuple):
     """Where regions lie; in this room positions count from the first base of the window."""
@@ -30,7 +32,7 @@ class Drafts(NamedTuple):
     base_offsets: Annotated[ndarray, "int64 [drafts + 1] of bases"]
     region: Annotated[ndarray, "int64 [drafts]"]
     support: Annotated[ndarray, "int64 [drafts]"]
-    is_asked: Annotated[ndarray, "bool [drafts]"]  # made of an allele that the user asked for
+    asked: Annotated[ndarray, "int64 [drafts]"]  # the allele asked for that alone makes it, or NOT_ASKED
     used: Annotated[ndarray, "int64 [2]"]  # drafts and bases that there are
     reference_support: Annotated[ndarray, "int64 [regions]"]  # of the reference's haplotype
     is_full: Annotated[ndarray, "bool [regions]"]  # some were left out
@@ -54,7 +56,7 @@ def new_drafts(drafts: int, bases: int, reference_support: ndarray, is_full: nda
         base_offsets=np.zeros(drafts + 1, np.int64),
         region=np.empty(drafts, np.int64),
         support=np.empty(drafts, np.int64),
-        is_asked=np.empty(drafts, bool),
+        asked=np.empty(drafts, np.int64),
         used=np.zeros(2, np.int64),
         reference_support=reference_support,
         is_full=is_full,
@@ -70,10 +72,10 @@ def copy(source, first, stop, out, place):
 
 
 @kernel
-def add_draft(drafts, region, stop, support, is_asked):
+def add_draft(drafts, region, stop, support, asked):
     """Add the draft whose bases, up to `stop`, were written after those of the draft before."""
     row = drafts.used[0]
-    drafts.region[row], drafts.support[row], drafts.is_asked[row] = region, support, is_asked
+    drafts.region[row], drafts.support[row], drafts.asked[row] = region, support, asked
     drafts.base_offsets[row + 1] = stop
     drafts.used[0], drafts.used[1] = row + 1, stop
 
@@ -93,15 +95,9 @@ def is_equal(bases, first, size, other, begin, length):
 def unite(drafts, order, spans, reference):
     """The drafts that differ from the reference's span and from drafts before them, in `order` (drafts by region).
 
-    Of equal drafts the first one stays, with the greatest support, asked for if one of them was.
+    Of equal drafts the first one stays, with the greatest support.
     """
-    bases, offsets, region, support, is_asked = (
-        drafts.bases,
-        drafts.base_offsets,
-        drafts.region,
-        drafts.support,
-        drafts.is_asked,
-    )
+    bases, offsets, region, support = drafts.bases, drafts.base_offsets, drafts.region, drafts.support
     reference_support, low, high = drafts.reference_support, spans.low, spans.high
     stays = np.zeros(order.size, np.bool_)
     begin = 0
@@ -120,7 +116,6 @@ def unite(drafts, order, spans, reference):
             if stays[i] and stays[j] and is_equal(bases, first, size, bases, offsets[other], length):
                 stays[i] = False
                 support[other] = max(support[other], support[row])
-                is_asked[other] |= is_asked[row]
     return order[stays]
 
 
@@ -140,8 +135,8 @@ def comes_before(drafts, one, other):
 
 @kernel
 def rank(drafts, order, max_drafts):
-    """The drafts of each region in their final order, at most so many; those asked for take precedence over others."""
-    region, is_asked, is_full = drafts.region, drafts.is_asked, drafts.is_full
+    """The drafts of each region in their final order: all that are asked for, and at most `max_drafts` others."""
+    region, asked, is_full = drafts.region, drafts.asked, drafts.is_full
     ranked, best, number, begin = order.copy(), order.copy(), 0, 0
     while begin < order.size:
         g, stop = region[order[begin]], begin
@@ -152,16 +147,13 @@ def rank(drafts, order, max_drafts):
                 place -= 1
             ranked[place] = order[stop]
             stop += 1
-        for_others = np.int64(max_drafts)
+        room = np.int64(max_drafts)
         for i in range(begin, stop):
-            for_others -= is_asked[ranked[i]]
-        room, for_others = np.int64(max_drafts), max(for_others, np.int64(0))
-        for i in range(begin, stop):
-            asked = is_asked[ranked[i]]
-            if room > 0 and (asked or for_others > 0):
-                best[number] = ranked[i]
-                number, room, for_others = number + 1, room - 1, for_others - 1 + asked
-            else:
+            is_other = asked[ranked[i]] == NOT_ASKED
+            if is_other and room == 0:
                 is_full[g] = True
+                continue
+            best[number] = ranked[i]
+            number, room = number + 1, room - is_other
         begin = stop
     return best[:number].copy()

@@ -1,6 +1,7 @@
 """Haplotypes aligned to the reference's span, and spelled as variants.
 
-A common beginning and end never cost an alignment with affine gaps anything, so only what is between is aligned.
+A common beginning and end never cost an alignment with affine gaps anything, so only what is between is aligned. What
+the user asks for is spelled as asked, whatever its alignment would be.
 """
 
 from typing import Annotated, NamedTuple
@@ -9,7 +10,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.haplotypes import COSTS
-from readwarp.call.haplotypes.drafts import Drafts, Spans, add_draft, copy, new_drafts
+from readwarp.call.haplotypes.alleles import Alleles
+from readwarp.call.haplotypes.drafts import NOT_ASKED, Drafts, Spans, add_draft, copy, new_drafts
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
@@ -29,7 +31,7 @@ class Variants(NamedTuple):
     inserted_offsets: Annotated[ndarray, "int64 [variants + 1] of inserted bases"]
 
 
-def spell_drafts(drafts: Drafts, spans: Spans, reference: ndarray) -> tuple[Drafts, Variants]:
+def spell_drafts(drafts: Drafts, spans: Spans, alleles: Alleles, reference: ndarray) -> tuple[Drafts, Variants]:
     """The drafts as their variants make them, and these variants; without drafts that are too long or have none."""
     starts, lengths, targets, sizes = np.empty((4, len(drafts)), np.int64)
     pairs = Pairs(drafts.bases, starts, lengths, reference, targets, sizes)
@@ -45,7 +47,7 @@ def spell_drafts(drafts: Drafts, spans: Spans, reference: ndarray) -> tuple[Draf
     )
     bases = int((np.diff(drafts.base_offsets) + (spans.high - spans.low)[drafts.region]).sum())
     out = new_drafts(len(drafts), bases, drafts.reference_support, drafts.is_full)
-    spell_all(drafts, pairs, traces, spans, variants, out)
+    spell_all(drafts, pairs, traces, spans, alleles, variants, out)
     return out, replace(variants, variant_offsets=variants.variant_offsets[: out.used[0] + 1])
 
 
@@ -64,17 +66,33 @@ def trim(drafts, spans, pairs):
 
 
 @kernel
-def spell_all(drafts, pairs, traces, spans, variants, out):
+def spell_all(drafts, pairs, traces, spans, alleles, variants, out):
     """Write the variants of each draft and the haplotype that they make, if there are any and all are allowed."""
     reference, number = pairs.targets, np.int64(0)
     for i in range(drafts.region.size):
-        runs = traces.cigar[traces.cigar_offsets[i] : traces.cigar_offsets[i + 1]]
-        stop = find_variants(runs, pairs.query_starts[i], pairs.target_starts[i], pairs, number, variants)
-        are_allowed, stop = normalise(number, stop, drafts.region[i], spans, reference, variants)
+        if drafts.asked[i] != NOT_ASKED:
+            are_allowed, stop = True, spell_asked(drafts.asked[i], alleles, number, variants)
+        else:
+            runs = traces.cigar[traces.cigar_offsets[i] : traces.cigar_offsets[i + 1]]
+            stop = find_variants(runs, pairs.query_starts[i], pairs.target_starts[i], pairs, number, variants)
+            are_allowed, stop = normalise(number, stop, drafts.region[i], spans, reference, variants)
         if are_allowed and stop > number:
             rebuild(i, number, stop, drafts, spans, reference, variants, out)
             number = stop
             variants.variant_offsets[out.used[0]] = number
+
+
+@kernel
+def spell_asked(i, alleles, number, variants):
+    """Append allele i; returns the number of variants.
+
+    There is room: it inserts no more bases than are left of its draft without the ends that it shares with its span.
+    """
+    _, begin, deleted, inserted, inserted_offsets = variants
+    first, place = alleles.source[i], inserted_offsets[number]
+    begin[number], deleted[number] = alleles.begin[i], alleles.deleted[i]
+    inserted_offsets[number + 1] = copy(alleles.bases, first, first + alleles.added[i], inserted, place)
+    return number + 1
 
 
 @kernel
@@ -162,4 +180,4 @@ def rebuild(draft, first, stop, drafts, spans, reference, variants, out):
         place, p = copy(reference, p, begin[v], bases, place), begin[v] + deleted[v]
         place = copy(inserted, inserted_offsets[v], inserted_offsets[v + 1], bases, place)
     place = copy(reference, p, spans.high[region], bases, place)
-    add_draft(out, region, place, drafts.support[draft], drafts.is_asked[draft])
+    add_draft(out, region, place, drafts.support[draft], drafts.asked[draft])
