@@ -7,6 +7,8 @@ floats f8.
 from dataclasses import dataclass
 from typing import Any
 
+from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
+
 CAPABILITIES = (75, 80, 89, 90, 120)
 
 
@@ -136,17 +138,16 @@ PLACES = "i4[,] i4[,] i4[] f8[]"
 PHREDS = "(u1[] u1[] u1[] u1[] f8[])"
 
 
-def pair_hmm(rows: int, width: int) -> Kernel:
+def pair_hmm(rows: int, precision: Precision) -> Kernel:
     """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
-    arguments = f"{'(u1[] f4[,])' if width == 4 else PHREDS} u1[] i4[,] {PLACES}"
-    loop = Loop("FFMA" if width == 4 else "DFMA", "SHFL", width // 2, rows)
-    name = f"pairhmm float{8 * width} x {rows}"
-    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, width), loop)
+    is_narrow, name = precision is FLOAT32, f"pairhmm float{8 * precision.bytes_each} x {rows}"
+    arguments = f"{'(u1[] f4[,])' if is_narrow else PHREDS} u1[] i4[,] {PLACES}"
+    loop = Loop("FFMA" if is_narrow else "DFMA", "SHFL", precision.bytes_each // 2, rows)
+    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, precision), loop)
 
 
 PAIR_HMM = [
-    *(pair_hmm(rows, 4) for rows in (8, 12, 16, 20)),
-    *(pair_hmm(rows, 8) for rows in (8, 10)),
+    *(pair_hmm(rows, precision) for precision in (FLOAT32, FLOAT64) for rows in precision.rows),
     Kernel("pairhmm fill_table", "call.pairhmm.cuda_sums", "fill_table", f"{PHREDS} i8[] f4[,]", 32),
     Kernel("pairhmm find_small", "call.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
 ]

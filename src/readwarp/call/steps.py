@@ -139,17 +139,15 @@ class Steps:
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Target
     ) -> tuple[Sites, Likelihoods, Phase]:
         """Sites of the regions, by whole haplotypes."""
-        metrics, qualities = self.metrics, reads.qualities
+        metrics = self.metrics
         with metrics.time("haplotypes"):
-            haplotypes = build_haplotypes(regions, reads, qualities, sites, around.bases, around.first)
+            haplotypes = build_haplotypes(regions, reads, sites, around)
         with metrics.time("pairhmm"):
-            weighed = compare(regions, haplotypes, reads, qualities, sites, self.backend)
+            weighed = compare(regions, haplotypes, reads, sites, self.backend)
         self._count(weighed, window)
         ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
-            return weigh_haplotypes(
-                weighed, reads, qualities, around.bases, around.first, ploidy, self.samples, forced_variants(sites)
-            )
+            return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
 
     def _count(self, weighed: Weighed, window: Target) -> None:
         """Count the regions that begin in the window; its neighbours see some of them too."""
@@ -161,7 +159,7 @@ class Steps:
         count("regions_short_of_haplotypes", int((own & (haplotypes.status != Status.OK)).sum()))
         count("haplotypes", int(np.diff(haplotypes.haplotype_offsets)[own].sum()))
         count("pairhmm_cells", int(weighed.cells[own].sum()))
-        count("pairhmm_pairs", int(np.diff(weighed.value_offsets)[own].sum()))
+        count("pairhmm_pairs", int(np.diff(weighed.pair_offsets)[own].sum()))
         count("pairhmm_pairs_off_card", int(weighed.pairs_with(Status.TOO_LONG)[own].sum()))
         count("pairhmm_pairs_in_logarithms", int(weighed.pairs_with(Status.OVERFLOW)[own].sum()))
 
