@@ -10,7 +10,7 @@ from readwarp.call.haplotypes.rows import Rows, close_row, copy
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
-from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
 from readwarp.rules.cigar import DELETION, MATCH
 
@@ -28,8 +28,8 @@ def spell_rows(
     target, size, query, length = np.empty((4, kept.size), np.int64)
     trim(bases, offsets, region, kept, spans, reference, target, size, query, length)
     pairs = Pairs(bases, query, length, reference, target, size)
-    ends = score_pairs(pairs, COSTS, GLOBAL)
-    traces = trace_pairs(pairs, COSTS, GLOBAL, ends)
+    scheme = Scheme(COSTS, GLOBAL)
+    traces = trace_pairs(pairs, scheme, score_pairs(pairs, scheme))
     most = int(traces.cigar.size + np.minimum(length, size).sum())
     begin, deleted = np.empty((2, most), np.int64)
     inserted = np.empty(int(length.sum()), np.uint8)

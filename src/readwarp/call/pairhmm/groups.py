@@ -15,7 +15,7 @@ from readwarp.call.pairhmm.scalar import (
 )
 from readwarp.device.jit import kernel
 from readwarp.device.simd import empty_vectors, store_transposed
-from readwarp.pairwise.transpose import rounded_up, transpose
+from readwarp.pairwise.transpose import Sequences, rounded_up, transpose
 
 
 @kernel
@@ -97,8 +97,10 @@ def sum_sorted(read_bases, read_starts, lengths, tables, table_starts, haplotype
             pads[lane] = rows - lengths[pair] if pair < stop else rows
             own[lane] = table_starts[pair] if pair < stop else 1
             first_row[lane] = scale / sizes[pair] if pair < stop else 0.0
-        transpose(read_bases, read_starts[begin:stop], lengths[begin:stop], pads, count, rows, BEFORE, bases, bases)
-        transpose(haplotypes, starts[begin:stop], sizes[begin:stop], none, count, columns, BEYOND, bases, haplotype)
+        codes = Sequences(read_bases, read_starts[begin:stop], lengths[begin:stop], pads)
+        transpose(codes, count, rows, BEFORE, bases, bases)
+        codes = Sequences(haplotypes, starts[begin:stop], sizes[begin:stop], none)
+        transpose(codes, count, columns, BEYOND, bases, haplotype)
         _terms_into_lanes(tables, own, pads, count, rows, terms)
         sum_group(haplotype, columns, bases, symbols, terms, rows, first_row, above, insertion, found)
         for pair in range(begin, stop):
