@@ -123,7 +123,8 @@ def band_of_group(tasks, some, mode):
     it) and strays[pair, 1] towards the first columns. Lanes are put in line on that diagonal, rows above the target
     among them; in GLOBAL mode on their first cell instead, so that their borders coincide.
     """
-    query_stop, target_stop = tasks.ends.query_stop[some], tasks.ends.target_stop[some]
+    query_stop = tasks.ends.query_stop[some].astype(np.int64)
+    target_stop = tasks.ends.target_stop[some].astype(np.int64)
     diagonals = target_stop - query_stop
     deletions, insertions = tasks.strays[some, 0], tasks.strays[some, 1]
     if mode == GLOBAL:
@@ -155,7 +156,7 @@ def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
     target, narrow, bits = np.empty(0, like.dtype), np.empty(0, np.int8), np.empty(0, np.uint8)
     for begin in range(0, order.size, count):
         some = order[begin : begin + count]
-        columns, band = int(query_stop[some].max()), band_of_group(tasks, some, scheme.mode)
+        columns, band = query_stop[some].astype(np.int64).max(), band_of_group(tasks, some, scheme.mode)
         rows, stride = band.rows, min(columns, band.lead + band.width + 1)
         size = rows * stride * plane // 2
         if size > room:
