@@ -67,6 +67,15 @@ def replace(value: T, **columns: Any) -> T:
     return type(value)(**{**columns_of(value), **columns})
 
 
+def empty(kind: type[Batch], lengths: dict[str, int]) -> Batch:
+    """A batch to be filled, whose axes have these lengths."""
+    shapes = {
+        name: [lengths[axis.removesuffix(" + 1")] + axis.endswith(" + 1") for axis in field.axes]
+        for name, field in fields_of(kind).items()
+    }
+    return kind(**{name: np.empty(shape, fields_of(kind)[name].dtype) for name, shape in shapes.items()})
+
+
 def take(batch: Batch, axis: str, rows: "slice | ndarray") -> Batch:
     """The rows of an axis that are given (a slice: views; bool [rows]; or integers in any order), with all they hold.
 

@@ -34,6 +34,8 @@ where more than MAX_WAYS were open at once, or where there were more than MAX_FO
 reads and span only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
 """
 
+from readwarp.pairwise.pairs import Costs
+
 SIZES = (25, 35, 45, 55, 63)  # k
 MIN_QUALITY = 10  # Phred, of usable bases
 MIN_FRAGMENTS = 2
@@ -43,4 +45,4 @@ MAX_FORKS = 62  # bits of a way
 MAX_WAYS = 64
 MAX_LONGER = 256  # bases by which a haplotype may be longer than the reference's
 MAX_HAPLOTYPES = 32  # the reference's among them, those asked for not
-COSTS = (10, 8, 20, 1, 0)  # match, mismatch, gap opening and extension, end bonus
+COSTS = Costs(match=10, mismatch=8, gap_open=20, gap_extend=1)

@@ -15,7 +15,7 @@ from readwarp.call.haplotypes.drafts import NOT_ASKED, Drafts, Spans, add_draft,
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
-from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
 from readwarp.ragged import replace
 from readwarp.rules.cigar import MATCH, run_of
@@ -36,7 +36,8 @@ def spell_drafts(drafts: Drafts, spans: Spans, alleles: Alleles, reference: ndar
     starts, lengths, targets, sizes = np.empty((4, len(drafts)), np.int64)
     pairs = Pairs(drafts.bases, starts, lengths, reference, targets, sizes)
     trim(drafts, spans, pairs)
-    traces = trace_pairs(pairs, COSTS, GLOBAL, score_pairs(pairs, COSTS, GLOBAL))
+    scheme = Scheme(COSTS, GLOBAL)
+    traces = trace_pairs(pairs, scheme, score_pairs(pairs, scheme))
     room = int(traces.cigar.size + np.minimum(lengths, sizes).sum())
     variants = Variants(
         variant_offsets=np.zeros(len(drafts) + 1, np.int64),

@@ -18,7 +18,7 @@ from readwarp.call.pairhmm.scalar import (
 )
 from readwarp.device.jit import kernel
 from readwarp.device.simd import empty_vectors, store_transposed
-from readwarp.pairwise.transpose import rounded_up, transpose
+from readwarp.pairwise.transpose import Sequences, rounded_up, transpose
 
 
 class Tables(NamedTuple):
@@ -108,8 +108,10 @@ def sum_sorted(pairs, read, tables, scale, symbols, sums):
             own[lane] = table_starts[read[pair]] if pair < stop else 1
             first_row[lane] = scale / sizes[pair] if pair < stop else 0.0
         bases, haplotype = space.bases, space.haplotype
-        transpose(reads, read_starts[begin:stop], lengths[begin:stop], pads, count, rows, BEFORE, bases, bases)
-        transpose(haplotypes, starts[begin:stop], sizes[begin:stop], none, count, columns, BEYOND, bases, haplotype)
+        codes = Sequences(reads, read_starts[begin:stop], lengths[begin:stop], pads)
+        transpose(codes, count, rows, BEFORE, bases, bases)
+        codes = Sequences(haplotypes, starts[begin:stop], sizes[begin:stop], none)
+        transpose(codes, count, columns, BEYOND, bases, haplotype)
         _terms_into_lanes(terms, own, pads, count, rows, space.terms)
         sum_group(space, rows, columns, first_row, symbols, found)
         for pair in range(begin, stop):
