@@ -20,7 +20,7 @@ from readwarp.cli.reporting import Progress, Reporter, consumed
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
-from readwarp.formats.alignments.output import AlignmentWriter, format_of
+from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.reads.raw import RawBatch
@@ -228,12 +228,9 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
         return AlignmentWriter(
             job.output,
             header,
+            Finish(job.sort, job.mark_duplicates, job.write_index, SORT_BYTES),
             threads=job.resources.threads,
             reference=str(job.reference),
-            write_index=job.write_index,
-            sort=job.sort,
-            mark_duplicates=job.mark_duplicates,
-            memory=SORT_BYTES,
         )
 
     if not job.resume:

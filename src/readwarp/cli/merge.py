@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from readwarp.cli.reporting import Reporter
     from readwarp.device.machine import usable_threads
-    from readwarp.formats.alignments.output import AlignmentWriter
+    from readwarp.formats.alignments.output import AlignmentWriter, Finish
     from readwarp.formats.common.lock import locked
 
     if options.output is None:
@@ -53,17 +53,15 @@ def run(options: argparse.Namespace) -> int:
     with locked(options.output), Reporter(options) as reporter:
         header, groups = planned(options.alignments, options.sort, None if options.no_pg else options.command_line)
         started, templates = time.perf_counter(), 0
+        memory = options.memory or SORT_BYTES
         with (
             reporter.progress("merging", "reads") as progress,
             AlignmentWriter(
                 str(options.output),
                 header,
+                Finish(options.sort, options.mark_duplicates, options.write_index, memory),
                 threads=options.threads or usable_threads(),
                 reference=None if options.reference is None else str(options.reference),
-                write_index=options.write_index,
-                sort=options.sort,
-                mark_duplicates=options.mark_duplicates,
-                memory=options.memory or SORT_BYTES,
                 binary=True,
             ) as writer,
         ):
@@ -82,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
 def planned(paths: "Sequence[Path]", sort: str, command: str | None) -> tuple[str, list[list[Path]]]:
     """(header of the output, the files in order: the parts of one run together). Raises InputError."""
     from readwarp.cli.inputs import merged_programs
-    from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merged_lines, program_lines
+    from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merge_lines, program_lines
     from readwarp.formats.reads.bam import read_header
 
     for path in paths:
@@ -103,7 +101,7 @@ def planned(paths: "Sequence[Path]", sort: str, command: str | None) -> tuple[st
     comments = [line for header in headers.values() for line in lines_of(header, "CO") if not line.startswith(PART)]
     named = ((field(line, "SN") or "", int(field(line, "LN") or 0), field(line, "M5") or "") for line in contigs[0])
     lines = program_lines(programs, command) if command else programs
-    return header_text(named, sort, merged_lines(own), lines, list(dict.fromkeys(comments))), grouped(headers)
+    return header_text(named, sort, merge_lines(own), lines, list(dict.fromkeys(comments))), grouped(headers)
 
 
 def grouped(headers: dict[Path, str]) -> list[list[Path]]:
@@ -137,14 +135,14 @@ def grouped(headers: dict[Path, str]) -> list[list[Path]]:
 
 def merged(groups: list[list[Path]]) -> "Iterator[Encoded]":
     """All records in the order of the reads."""
-    from readwarp.formats.alignments.stored import by_blocks, stored_records
+    from readwarp.formats.alignments.stored import split_blocks, stored_records
     from readwarp.stream.parts import BLOCK
 
     for paths in groups:
         if len(paths) == 1:
             yield from stored_records(str(paths[0]))
             continue
-        streams = [by_blocks(stored_records(str(path)), BLOCK) for path in paths]
+        streams = [split_blocks(stored_records(str(path)), BLOCK) for path in paths]
         while streams:
             for stream in list(streams):
                 block = next(stream, None)
