@@ -8,7 +8,7 @@ from readwarp.config import MAX_READ_LENGTH, SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.device.prefetch import prefetch
 from readwarp.index import Index
-from readwarp.index.syncmers import bucket_of, most_syncmers, sketch, sketch_scratch, tag_of
+from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, max_syncmers, sketch, tag_of
 
 AHEAD = 16  # look-ups in flight, in each of their two stages
 READS_AHEAD = 4  # reads whose entries are asked for together
@@ -18,15 +18,15 @@ SMALL = 48  # anchors up to which insertion sort is the fastest
 def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
     n, p = len(reads), index.parameters
     lengths = np.diff(reads.read_offsets)
-    room = int(most_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
-    hashes, firsts, counts = np.empty(room, np.uint64), np.empty(room, np.uint32), np.empty(room, np.uint32)
-    queries, strands = np.empty(room, np.int32), np.empty(room, np.uint8)
+    room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
+    found = Syncmers(np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.uint8))
+    hashes, queries, strands = found
+    firsts, counts = np.empty(room, np.uint32), np.empty(room, np.uint32)
     seed_offsets, anchor_offsets = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     repetitive, status = np.zeros(n, np.int32), np.zeros(n, np.uint8)
     caps = np.empty(n, np.int64)
-    scratch = sketch_scratch(MAX_READ_LENGTH)
     sketch_reads(
-        reads.bases, reads.read_offsets, p.k, p.s, p.t, scratch, hashes, queries, strands, seed_offsets, status
+        reads.bases, reads.read_offsets, Shape.of(p), Scratch.empty(MAX_READ_LENGTH), found, seed_offsets, status
     )
     bucket_bits = (index.bucket_starts.size - 1).bit_length() - 1
     look_up(hashes[: seed_offsets[-1]], index.bucket_starts, index.tags, bucket_bits, firsts, counts)
@@ -45,15 +45,15 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
 
 
 @kernel
-def sketch_reads(bases, read_offsets, k, s, t, scratch, hashes, queries, strands, seed_offsets, status):
-    """Syncmers of each read, one read behind the other."""
+def sketch_reads(bases, read_offsets, shape, scratch, out, seed_offsets, status):
+    """Syncmers of each read, one read after another."""
     row = np.int64(0)
     for read in range(read_offsets.size - 1):
         start, stop = read_offsets[read], read_offsets[read + 1]
         if stop - start > MAX_READ_LENGTH:
             status[read] = Status.TOO_LONG
         else:
-            row = sketch(bases, start, stop, k, s, t, scratch, hashes, queries, strands, row)
+            row = sketch(bases, start, stop, shape, scratch, out, row)
         seed_offsets[read + 1] = row
 
 

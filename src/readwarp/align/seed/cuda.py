@@ -55,7 +55,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
 
 
 def slots_of(reads: int, bases: int, t: int) -> int:
-    """Room for the seeds of so many reads and bases in all; at least `index.syncmers.most_syncmers` of each read."""
+    """Room for the seeds of so many reads and bases in all; at least `index.syncmers.max_syncmers` of each read."""
     return bases // (t + 1) + reads
 
 
