@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 from readwarp.report.alignments import AlignmentStatistics, Points, median, share_from
-from readwarp.report.plot import Plot, Plotter
+from readwarp.report.plot import Caption, Plot, Plotter
 from readwarp.report.plots import NAMED, Axis, Line, number_text
 
 Alignments = Mapping[int, AlignmentStatistics]  # by the sample's number
@@ -34,9 +34,7 @@ def where_reads_went(plotter: Plotter, of: Alignments, paired: bool) -> Plot:
         "mean little DNA at the start, and depth that is paid for twice."
     )
     axis = Axis("reads", (0, None), percent=True)
-    return plotter.bars(
-        "reads", "Mapped, paired, duplicate", note, list(names.values()), values, axis, plotter.each(texts)
-    )
+    return plotter.bars(Caption("reads", "Mapped, paired, duplicate", note), list(names.values()), values, axis, texts)
 
 
 def insert_sizes(plotter: Plotter, of: Alignments) -> Plot:
@@ -49,7 +47,7 @@ def insert_sizes(plotter: Plotter, of: Alignments) -> Plot:
         "means adapters in the reads, two hills mean two libraries."
     )
     x, y = Axis("insert size, bases", (0, end)), Axis(f"pairs in {width} bases", (0, None), percent=True)
-    return plotter.lines("insert-size", "Insert size", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("insert-size", "Insert size", note), lines, x, y, texts, fill=True)
 
 
 def mapping_qualities(plotter: Plotter, of: Alignments) -> Plot:
@@ -64,7 +62,7 @@ def mapping_qualities(plotter: Plotter, of: Alignments) -> Plot:
         "fits as well. Repeats of the genome make some reads unsure always."
     )
     axis = Axis("mapped reads", (0, None), percent=True)
-    return plotter.bars("mapq", "Mapping quality", note, names, values, axis, plotter.each(texts))
+    return plotter.bars(Caption("mapq", "Mapping quality", note), names, values, axis, texts)
 
 
 def coverage(plotter: Plotter, of: Alignments) -> list[Plot]:
@@ -83,10 +81,8 @@ def coverage(plotter: Plotter, of: Alignments) -> list[Plot]:
     more = f"The share of {where} that is covered at least so deep. Calling wants about 20 for heterozygous variants."
     at_least_axis = Axis("bases", (0, 1.02), percent=True)
     plots = [
-        plotter.lines("depth", "Depth", note, covered, x, y, plotter.each(means), fill=True),
-        plotter.lines(
-            "cumulative", "Covered at least", more, at_least, x, at_least_axis, plotter.each(texts), fill=True
-        ),
+        plotter.lines(Caption("depth", "Depth", note), covered, x, y, means, fill=True),
+        plotter.lines(Caption("cumulative", "Covered at least", more), at_least, x, at_least_axis, texts, fill=True),
     ]
     return [*plots, contigs(plotter, of)] if any(len(a.contigs) > 1 for a in of.values()) else plots
 
@@ -107,7 +103,7 @@ def contigs(plotter: Plotter, of: Alignments) -> Plot:
         "mitochondrion has many times as much."
     )
     x = Axis("reads per base by the mean", (0, None))
-    return plotter.bars("contigs", "Depth by contig", note, names, values, x, plotter.each(texts), lying=True)
+    return plotter.bars(Caption("contigs", "Depth by contig", note), names, values, x, texts, horizontal=True)
 
 
 def along_the_read(plotter: Plotter, of: Alignments) -> list[Plot]:
@@ -129,7 +125,7 @@ def qualities(plotter: Plotter, of: Alignments) -> Plot:
         "1,000. A slow fall is usual, last reads lie lower; a sudden drop is a fault of the machine."
     )
     y = Axis("mean quality", (0, None))
-    return plotter.lines("quality", "Base quality", note, lines, Axis("cycle", (0, None)), y, plotter.each(texts))
+    return plotter.lines(Caption("quality", "Base quality", note), lines, Axis("cycle", (0, None)), y, texts)
 
 
 def mismatches(plotter: Plotter, of: Alignments) -> Plot:
@@ -140,7 +136,7 @@ def mismatches(plotter: Plotter, of: Alignments) -> Plot:
         "end is usual, peaks at the first cycles come from primers or adapters."
     )
     x, y = Axis("cycle", (0, None)), Axis("mismatches", (0, None), percent=True)
-    return plotter.lines("mismatches", "Mismatches", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("mismatches", "Mismatches", note), lines, x, y, texts, fill=True)
 
 
 def gc_contents(plotter: Plotter, of: Alignments) -> Plot:
@@ -151,7 +147,7 @@ def gc_contents(plotter: Plotter, of: Alignments) -> Plot:
         "of another species or adapters."
     )
     x, y = Axis("G and C, percent", (0, 100)), Axis("reads", (0, None), percent=True)
-    return plotter.lines("gc", "GC content", note, lines, x, y, plotter.each(texts))
+    return plotter.lines(Caption("gc", "GC content", note), lines, x, y, texts)
 
 
 def first_and_last(plotter: Plotter, of: Mapping[int, tuple[Points, Points]]) -> list[Line]:

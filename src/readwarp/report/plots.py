@@ -112,14 +112,14 @@ def draw_bars(
 def draw_rows(
     name: str, categories: Sequence[str], values: Mapping[int, Sequence[float]], samples: int, x: Axis
 ) -> str:
-    """As draw_bars, lying; the first category on top."""
+    """As draw_bars, horizontal; the first category on top."""
     together = 1 if samples > NAMED else len(values)
     height = 0.9 + len(categories) * (0.21 if together == 1 else 0.09 + 0.15 * together)
     with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "x"}):
         figure, axes = _figure(x, Axis(""), (SIZE[0], height), left=0.2 + 0.078 * max(map(len, categories)))
         places = np.arange(len(categories))
         if samples > NAMED:
-            _boxes(axes, np.array(list(values.values()), dtype=np.float64), lying=True)
+            _boxes(axes, np.array(list(values.values()), dtype=np.float64), horizontal=True)
         else:
             width = 0.8 / len(values)
             for number, (sample, row) in enumerate(values.items()):
@@ -197,19 +197,19 @@ def _spread(axes: "Axes", lines: Sequence[Line]) -> None:
     xs = xs[np.unique(np.linspace(0, xs.size - 1, 160).astype(int))] if xs.size > 160 else xs
     columns = [np.array(line.points).reshape(-1, 2).T for line in lines if line.points]
     rows = [np.interp(xs, column[0], column[1], left=0, right=0) for column in columns]
-    least, low, middle, high, most = np.percentile(rows, (0, 25, 50, 75, 100), axis=0)
-    axes.fill_between(xs, least, most, color=COLOURS[0], alpha=0.14, linewidth=0, label="all samples")
+    bottom, low, middle, high, top = np.percentile(rows, (0, 25, 50, 75, 100), axis=0)
+    axes.fill_between(xs, bottom, top, color=COLOURS[0], alpha=0.14, linewidth=0, label="all samples")
     axes.fill_between(xs, low, high, color=COLOURS[0], alpha=0.32, linewidth=0, label="half of them")
     axes.plot(xs, middle, color=COLOURS[0], linewidth=1.7, label="median")
     axes.legend(fontsize=9.5)
 
 
-def _boxes(axes: "Axes", values: Any, lying: bool = False) -> None:
+def _boxes(axes: "Axes", values: Any, horizontal: bool = False) -> None:
     line = {"color": INK, "linewidth": 1}
     axes.boxplot(
         values,
         positions=range(values.shape[1]),
-        orientation="horizontal" if lying else "vertical",
+        orientation="horizontal" if horizontal else "vertical",
         widths=0.5,
         patch_artist=True,
         boxprops={"facecolor": COLOURS[0], "edgecolor": COLOURS[0], "alpha": 0.5},

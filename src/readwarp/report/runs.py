@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from readwarp.report.plot import Plot, Plotter
+from readwarp.report.plot import Caption, Plot, Plotter
 from readwarp.report.plots import Axis
 
 Runs = Mapping[int, Mapping[str, Any]]  # facts by the sample's number
@@ -30,7 +30,7 @@ def phases(plotter: Plotter, of: Runs) -> Plot:
         "later runs find them in the cache."
     )
     x = Axis("seconds", (0, None))
-    return plotter.bars("phases", "Time by phase", note, names, values, x, plotter.each(texts), lying=True)
+    return plotter.bars(Caption("phases", "Time by phase", note), names, values, x, texts, horizontal=True)
 
 
 def stages(plotter: Plotter, of: Runs) -> Plot:
@@ -47,7 +47,7 @@ def stages(plotter: Plotter, of: Runs) -> Plot:
     x = Axis("seconds, all threads", (0, None))
     title = "Time by step"
     return plotter.bars(
-        "stages", title, note, [n.replace("_", " ") for n in names], values, x, plotter.each(texts), True
+        Caption("stages", title, note), [n.replace("_", " ") for n in names], values, x, texts, horizontal=True
     )
 
 

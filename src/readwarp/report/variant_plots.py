@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from readwarp.report.plot import Plot, Plotter
+from readwarp.report.plot import Caption, Plot, Plotter
 from readwarp.report.plots import Axis, Line, number_text
 from readwarp.report.variants import BALANCE_BINS, QUALITY_BINS, VariantStatistics
 
@@ -33,7 +33,7 @@ def types(plotter: Plotter, of: Variants) -> Plot:
         "Calls that pass all filters. A human genome has about 4 million SNVs and 0.8 million short indels, with as "
         "many insertions as deletions or somewhat fewer."
     )
-    return plotter.bars("types", "Variants by type", note, names, values, Axis("calls", (0, None)), plotter.each(texts))
+    return plotter.bars(Caption("types", "Variants by type", note), names, values, Axis("calls", (0, None)), texts)
 
 
 def substitutions(plotter: Plotter, of: Variants) -> Plot:
@@ -51,7 +51,7 @@ def substitutions(plotter: Plotter, of: Variants) -> Plot:
     )
     axis = Axis("SNVs", (0, None), percent=True)
     title = "Substitutions"
-    return plotter.bars("substitutions", title, note, list(CHANGES.values()), values, axis, plotter.each(texts))
+    return plotter.bars(Caption("substitutions", title, note), list(CHANGES.values()), values, axis, texts)
 
 
 def indel_lengths(plotter: Plotter, of: Variants) -> Plot:
@@ -70,7 +70,7 @@ def indel_lengths(plotter: Plotter, of: Variants) -> Plot:
     ends = {-20.0: "≤ -20", 20.0: "≥ 20"}
     ticks = {float(n): ends.get(float(n), str(n)) for n in range(-20, 21, 10)}
     x, y = Axis("length, bases", ticks=ticks), Axis("insertions and deletions", (0, None), percent=True)
-    return plotter.lines("indels", "Indel lengths", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("indels", "Indel lengths", note), lines, x, y, texts, fill=True)
 
 
 def evidence(plotter: Plotter, of: Variants) -> list[Plot]:
@@ -103,7 +103,7 @@ def balance(plotter: Plotter, of: Variants) -> Plot:
         "contamination, copies in the genome or false calls."
     )
     x, y = Axis("reads with the other allele", (0, 1), percent=True), Axis("calls", (0, None), percent=True)
-    return plotter.lines("balance", "Allele balance", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("balance", "Allele balance", note), lines, x, y, texts, fill=True)
 
 
 def quality(plotter: Plotter, of: Variants) -> Plot:
@@ -124,7 +124,7 @@ def quality(plotter: Plotter, of: Variants) -> Plot:
         "hundreds, homozygous calls to the right of heterozygous ones."
     )
     x, y = Axis("QUAL", log=True), Axis("calls", (0, None), percent=True)
-    return plotter.lines("qual", "Call quality", note, lines, x, y, plotter.each(texts))
+    return plotter.lines(Caption("qual", "Call quality", note), lines, x, y, texts)
 
 
 def depth(plotter: Plotter, of: Variants) -> Plot:
@@ -146,7 +146,7 @@ def depth(plotter: Plotter, of: Variants) -> Plot:
         "lie in copies that the reference has once."
     )
     x, y = Axis("depth at calls", (0, 1.1 * end)), Axis("calls", (0, None), percent=True)
-    return plotter.lines("call-depth", "Depth at calls", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("call-depth", "Depth at calls", note), lines, x, y, texts, fill=True)
 
 
 def filters(plotter: Plotter, of: Variants) -> Plot:
@@ -158,7 +158,7 @@ def filters(plotter: Plotter, of: Variants) -> Plot:
     texts = {n: f"{v.genotypes.passed:,} pass, {v.genotypes.failed:,} fail" for n, v in of.items()}
     note = "Calls by filter; a call may fail several. The header of the VCF says what each one means."
     x = Axis("calls", (0, None))
-    return plotter.bars("filters", "Filters", note, names, values, x, plotter.each(texts), lying=True)
+    return plotter.bars(Caption("filters", "Filters", note), names, values, x, texts, horizontal=True)
 
 
 def ts_tv(v: VariantStatistics) -> str:
