@@ -124,7 +124,7 @@ def free() -> list[int]:
     """Bytes of each card."""
     backend = Backend("cuda", (0, 1))
     for each in backend.devices:
-        freeing.free_unused(each)
+        freeing.free(each, ())
     return [free_on(each, backend) for each in backend.devices]
 
 

@@ -228,7 +228,7 @@ def test_nothing_beside_a_pair_wins(form):
     check(queries, targets, costs, form)
 
 
-@pytest.mark.parametrize("form", lanes.FORMS[:2], indirect=True)
+@pytest.mark.parametrize("form", tuple(lanes.FORMS)[:2], indirect=True)
 def test_overflow_is_found_and_leaves_the_other_half_alone(form):
     rng = np.random.default_rng(7)
     costs = (7, 0, 870, 1, 0) if form == "s16x2" else (25, 7, 7, 0, 0)

@@ -109,14 +109,6 @@ class Backend:
 
         return _mapped(value, memory.current().upload, names)
 
-    def to_host(self, value: T) -> T:
-        """The same value with its device arrays on the host, all of them brought there at once."""
-        if self.name == "cpu":
-            return value
-        from readwarp.device import memory
-
-        return _downloaded(value, memory.current().download)
-
 
 def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> Any:
     """The value with its host arrays moved: those of these names, or all."""
@@ -135,11 +127,6 @@ def _on_card(value: object) -> Iterator[Any]:
         elif is_dataclass(part) or hasattr(part, "_asdict"):
             waiting += columns_of(part).values()
     yield from found.values()
-
-
-def _downloaded(value: Any, download: Callable[..., tuple[np.ndarray, ...]]) -> Any:
-    there = {name: array for name, array in columns_of(value).items() if hasattr(array, "copy_to_host")}
-    return replace(value, **dict(zip(there, download(*there.values()), strict=True)))
 
 
 def choose(device: str) -> Backend:

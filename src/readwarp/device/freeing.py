@@ -66,11 +66,6 @@ def free(device: int, arrays: Iterable[Any]) -> None:
                 unused.clear()
 
 
-def free_unused(device: int) -> None:
-    """Give back what is out of use."""
-    free(device, ())
-
-
 def keep() -> None:
     """From here on nothing is freed: threads that cannot be waited for may use it, and the process ends."""
     global _is_kept
