@@ -130,7 +130,7 @@ def test_duplicate_contigs_in_the_header(refused, write):
 
 def test_duplicate_contigs_in_the_reference(plain, refused, write):
     ref = write("x.fa", ">one\nACGT\n>one\nACGT\n")
-    assert refused(plain[1], ref=ref) == f"{ref}: record one: name occurs twice"
+    assert refused(plain[1], ref=ref) == f"{ref}: record one: this name occurs twice"
 
 
 # index and order

@@ -20,7 +20,7 @@ from readwarp.device.driver import Device
 from readwarp.device.jit import cuda
 from readwarp.errors import WorkspaceFullError
 from readwarp.index.reference import Reference
-from readwarp.stream.worth import ALIGN, START_SECONDS, least_bases
+from readwarp.stream.worth import ALIGN, START_SECONDS, min_bases
 
 
 @pytest.fixture
@@ -197,8 +197,8 @@ def test_metrics_and_log_say_what_the_card_did(align, most_reads, capsys):
 
 
 def test_a_job_pays_by_its_size():
-    assert least_bases(ALIGN, 2) == 2 * least_bases(ALIGN, 1)
-    seconds = least_bases(ALIGN, 8) / (8 * ALIGN.bases_per_second)
+    assert min_bases(ALIGN, 2) == 2 * min_bases(ALIGN, 1)
+    seconds = min_bases(ALIGN, 8) / (8 * ALIGN.bases_per_second)
     assert seconds * ALIGN.share == pytest.approx(START_SECONDS)
 
 

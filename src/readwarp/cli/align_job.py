@@ -28,7 +28,7 @@ from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.stream.halving import Halving
-from readwarp.stream.parts import BLOCK, WHOLE, Part, chosen
+from readwarp.stream.parts import BLOCK, WHOLE, Part, select_reads
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import with_models
 from readwarp.stream.worth import ALIGN
@@ -152,7 +152,7 @@ class Stages:
             with metrics.time("parse"):
                 reads = parse(raw)
             work, on_host = (partial(does, sizes=sizes, metrics=metrics) for does in (self.on_card, self.on_host))
-            for some in chosen(reads, raw.first_template, self.job.part, self.done):
+            for some in select_reads(reads, raw.first_template, self.job.part, self.done):
                 number += len(some)
                 encoded += self.halving(some, work, on_host, metrics.count)
         return Done(raw.source, number, stop, encoded, metrics)

@@ -10,7 +10,7 @@ from readwarp.config import Resources
 from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.device.driver import has_card
-from readwarp.stream.worth import CALL, Work, least_bases
+from readwarp.stream.worth import CALL, Work, min_bases
 
 if TYPE_CHECKING:
     from readwarp.call.targets import Target
@@ -24,7 +24,7 @@ def settled(resources: Resources, paths: Iterable[str | Path], work: Work, share
     """auto becomes cpu where the job is small, and says so; `share` of the bases in the files takes part."""
     if resources.device != "auto" or not backends.devices():
         return resources
-    bases, least = bases_of(paths), least_bases(work, resources.threads)
+    bases, least = bases_of(paths), min_bases(work, resources.threads)
     if bases is None or bases * share >= least:
         return resources
     text = "about %s read bases are too few for a GPU to pay (it does from %s on with %d threads): on the CPU"

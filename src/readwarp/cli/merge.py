@@ -135,14 +135,14 @@ def grouped(headers: dict[Path, str]) -> list[list[Path]]:
 
 def merged(groups: list[list[Path]]) -> "Iterator[Encoded]":
     """All records in the order of the reads."""
-    from readwarp.formats.alignments.stored import split_blocks, stored_records
+    from readwarp.formats.alignments.stored import read_stored, split_blocks
     from readwarp.stream.parts import BLOCK
 
     for paths in groups:
         if len(paths) == 1:
-            yield from stored_records(str(paths[0]))
+            yield from read_stored(str(paths[0]))
             continue
-        streams = [split_blocks(stored_records(str(path)), BLOCK) for path in paths]
+        streams = [split_blocks(read_stored(str(path)), BLOCK) for path in paths]
         while streams:
             for stream in list(streams):
                 block = next(stream, None)

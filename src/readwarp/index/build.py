@@ -5,7 +5,7 @@
     sort      each partition, which is then split into bucket starts, tags and positions, partitions in parallel
 
 An entry is (bucket within its partition) << 48 | tag << 33 | strand << 32 | position, so the plain order of numbers is
-the order of the index, whatever the number of threads. Syncmers are computed twice, which is cheaper than keeping them.
+the order of the index for any number of threads. Syncmers are computed twice, which is cheaper than keeping them.
 Peak memory per base, for k - s = 4: 2.5 bytes while reading, 0.5 (packed) + 1.6 (entries) + 1.45 (index) after it.
 """
 

@@ -54,9 +54,9 @@ class Finish:
 
 
 class AlignmentWriter:
-    """Takes encoded batches in order. One thread calls it; `close` completes the file, `abort` leaves none.
+    """Takes encoded batches in order, from one thread. `close` completes the file, `abort` leaves none.
 
-    Also a context manager, which closes on success and aborts on any exception.
+    As a context manager it closes on success and aborts on any exception.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class AlignmentWriter:
         *,
         threads: int = 1,
         reference: str | None = None,  # FASTA, for CRAM
-        binary: bool = False,  # what is written here are BAM records, whatever the file becomes
+        binary: bool = False,  # BAM records are written here, whatever the file becomes
     ):
         self.format = format_of(path)
         self.text = self.format == "sam" and finish.sort == "none" and not binary  # what Encoder.text must be
@@ -129,7 +129,7 @@ class AlignmentWriter:
     def abort(self) -> None:
         if self._sorter:
             self._sorter.close()
-        with suppress(OSError):  # what could not be written before cannot be now
+        with suppress(OSError):  # what failed before fails again
             self._sink.abort()
         self._file.remove()
 

@@ -52,16 +52,16 @@ class ReadFilter:
 
 
 class RegionTooDeepError(Exception):
-    """A region holds more than the caller has room for: ask for less of it."""
+    """A region holds more than the caller has room for: ask for a smaller one."""
 
 
 class AlignedReader:
     """Sorted alignments, open for reading regions from any thread: an indexed BAM or CRAM file, or a stream."""
 
     def __init__(self, path: Path, reference: Path | None = None, threads: int = 1):
-        """`path`: "-" is stdin; it and named pipes are read to their end first, see `spool`.
+        """`path`: "-" is stdin. stdin and named pipes are read to their end first, see `spool`.
 
-        `reference`: for CRAM, in any format. Raises InputError for what is damaged, not sorted or not indexed.
+        `reference`: for CRAM, in any format. Raises InputError where the file is damaged, not sorted or not indexed.
         """
         self.path = Path("stdin") if str(path) == "-" else path
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -76,9 +76,9 @@ class AlignedReader:
         self._index: BamIndex | None = None
         self._fasta: str | None = None
         if is_stream(path):
-            self._file, self._index = spool(path, str(self.path), lambda: self._indexed(reference), threads)
+            self._file, self._index = spool(path, str(self.path), lambda: self._prepare_fasta(reference), threads)
         elif _is_cram(path):
-            self._fasta = self._indexed(reference)
+            self._fasta = self._prepare_fasta(reference)
         first = self._read_header()
         if self.is_cram:
             self._cram_contigs = contigs_of_cram(path)
@@ -86,7 +86,7 @@ class AlignedReader:
             self._index, self._file = load_index(path), path.open("rb")
             self._check_index(self._index, first)
 
-    def _indexed(self, reference: Path | None) -> str | None:
+    def _prepare_fasta(self, reference: Path | None) -> str | None:
         """The reference as FASTA that htslib can use."""
         if reference is None:
             return None
@@ -95,7 +95,7 @@ class AlignedReader:
 
     def _read_header(self) -> int:
         """Take over what the header says; where the first record of a BAM file begins (virtual offset)."""
-        with self._opened() as file:
+        with self._open_by_pysam() as file:
             self.header, self.is_cram = file.header, file.is_cram
             self.names: tuple[str, ...] = self.header.references
             self.lengths: tuple[int, ...] = self.header.lengths
@@ -120,7 +120,7 @@ class AlignedReader:
         if is_other or (data and data[4:8] != UNPLACED):
             raise InputError(index.path, f"belongs to another file than {self.path}, or is older")
 
-    def _opened(self) -> pysam.AlignmentFile:
+    def _open_by_pysam(self) -> pysam.AlignmentFile:
         verbosity = pysam.set_verbosity(0)
         try:
             if self._file:
@@ -217,7 +217,7 @@ class AlignedReader:
             place, skip = place + size, 0
 
     def _cram_bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
-        with tempfile.TemporaryFile() as copy, self._opened() as file:
+        with tempfile.TemporaryFile() as copy, self._open_by_pysam() as file:
             try:
                 with pysam.AlignmentFile(copy, "wbu", header=self.header) as out:
                     for record in file.fetch(self.names[contig], start, stop):

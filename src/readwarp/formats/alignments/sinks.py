@@ -1,4 +1,4 @@
-"""Where encoded records go, in their final order: SAM text, BAM in threads, or samtools for CRAM and sorted SAM."""
+"""Where encoded records go in their final order: SAM text, BAM in threads, or samtools for CRAM and sorted SAM."""
 
 import subprocess
 import sys
@@ -64,7 +64,7 @@ class BamSink:
 
 
 class ChildSink:
-    """BAM records through a pipe to samtools, which writes CRAM, or SAM when they had to be sorted first."""
+    """BAM records through a pipe to samtools, which writes CRAM, or SAM where they had to be sorted first."""
 
     def __init__(self, file: OutputFile, header: str, reference: str | None):
         self._file, self._header, self._reference = file, header, reference
@@ -103,9 +103,9 @@ class ChildSink:
         self._clean()
 
     def _name_reference(self, reference: str) -> None:
-        """In the header, htslib has named our temporary copy of the reference (UR); put the true place there.
+        """htslib has named our temporary copy of the reference in the header (UR); put the true place there.
 
-        The header is replaced in place, in the room that is left for that; if it is too small, UR is left out.
+        The header is replaced in place, within the room that is left for that; if it is too small, UR is left out.
         """
         text = Path(self._folder.name) / "header.sam"
         for place in (f"\tUR:{Path(reference).resolve()}", ""):
@@ -117,7 +117,7 @@ class ChildSink:
         raise ReadwarpError(f"{self._file.name}: its header could not be completed")
 
     def _fail(self) -> NoReturn:
-        """The child has ended before its time: say why."""
+        """The child has ended too early: raise its reason."""
         self._child.wait()
         self._said.seek(0)
         reason = samtools.reason(self._said.read())

@@ -61,7 +61,7 @@ def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[Bi
 
 
 def _read(descriptor: int) -> Iterator[bytes]:
-    """Unbuffered, so that no lock is held while a thread waits for bytes that may never come."""
+    """Bytes, unbuffered, so that no lock is held while a thread waits for some that may never come."""
     while True:
         parts, size = [], 0
         while size < CHUNK and (part := os.read(descriptor, CHUNK - size)):
@@ -73,7 +73,7 @@ def _read(descriptor: int) -> Iterator[bytes]:
 
 
 def _to_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: int) -> Generator[bytes, None, None]:
-    """The bytes of a BAM file: those of the stream, or what samtools makes of them."""
+    """The bytes of a BAM file: those of the stream, converted by samtools if it is no BAM."""
     head = next(chunks, b"")
     if not head:
         raise InputError(name, "is empty")
@@ -116,7 +116,7 @@ def _feed(chunks: Iterable[bytes], pipe: IO[bytes]) -> None:
 
 
 class _Spool:
-    """Writes compressed bytes to a file, and looks into them: where reads of each window begin, and their order."""
+    """Writes compressed bytes to a file, and looks into them to index the records and to check their order."""
 
     def __init__(self, name: str, file: BinaryIO):
         self._name, self._file = name, file
@@ -166,7 +166,7 @@ class _Spool:
         self._drop(self._index.add(self._raw, done, self._blocks))
 
     def _drop(self, done: int) -> None:
-        """Forget what lies before `done`, but not the block that it lies in."""
+        """Forget what comes before `done`, but not the block that it is in."""
         if self._raw.size - done > MAX_RECORD:
             raise InputError(self._name, "damaged: a record of more than 256 MiB")
         begin, place = self._blocks

@@ -24,15 +24,15 @@ CHUNK = 1 << 22  # bytes of records in memory
 NOT_FIRST = 0x80 | 0x100 | 0x800  # last mate, secondary, supplementary
 
 
-def stored_records(path: str) -> Iterator[Encoded]:
-    """The records of a BAM file, in pieces of whole templates. Raises InputError."""
+def read_stored(path: str) -> Iterator[Encoded]:
+    """Read a BAM file, in pieces of whole templates. Raises InputError."""
     with closing(Source(path)) as source:
         skip_header(source.read_into, source.path)
-        yield from records_of(path, source.read_into)
+        yield from read_templates(path, source.read_into)
 
 
-def records_of(path: str, read_into: Callable[[ndarray], int]) -> Iterator[Encoded]:
-    """As `stored_records`, of what `read_into` gives: it fills a buffer as far as the file goes."""
+def read_templates(path: str, read_into: Callable[[ndarray], int]) -> Iterator[Encoded]:
+    """As `read_stored`, of the bytes with which `read_into` fills a buffer, as far as the file goes."""
     rest, ended = np.empty(0, np.uint8), False
     while not ended:
         data = np.empty(rest.size + CHUNK, np.uint8)

@@ -1,4 +1,4 @@
-"""Names, numbers and letters in bytes, for compiled loops of several formats."""
+"""Names, numbers and letters as bytes, for the compiled loops of several formats."""
 
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple

@@ -49,7 +49,7 @@ def read_header(path: str) -> str:
 def _check_whole(path: str) -> None:
     """Raises InputError unless the file ends in the block or container that marks the end."""
     if path == "-" or not Path(path).is_file():
-        raise InputError(path, "BAM and CRAM are read from files only")
+        raise InputError(path, "BAM and CRAM can be read from files only")
     with Path(path).open("rb") as file:
         is_cram = file.read(4) == b"CRAM"
         file.seek(-min(40, Path(path).stat().st_size), 2)

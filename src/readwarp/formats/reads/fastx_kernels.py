@@ -11,7 +11,7 @@ OK, NO_NAME_LINE, NO_PLUS, UNEQUAL, BAD_BASE, BAD_QUALITY, BAD_NAME, LONG_NAME =
 REASONS = {
     NO_NAME_LINE: "does not start with '@'",
     NO_PLUS: "its third line does not start with '+'",
-    BAD_BASE: "a character of the sequence is no IUPAC letter",
+    BAD_BASE: "a character of the sequence is not an IUPAC letter",
     BAD_QUALITY: "a character of the quality is outside Phred+33 ('!' to '~')",
     BAD_NAME: "a character of the name is outside '!' to '~'",
     LONG_NAME: "the name is longer than 254 characters",
@@ -79,7 +79,7 @@ def newline_bits(word):
 
 @scalar
 def lowest_byte(bits):
-    """Which byte the lowest bit lies in."""
+    """The byte that holds the lowest bit."""
     lowest = bits & (~bits + np.uint64(1))
     byte = np.int64(4) if lowest & np.uint64(0xFFFFFFFF00000000) else np.int64(0)
     byte += 2 if lowest & np.uint64(0xFFFF0000FFFF0000) else 0

@@ -1,7 +1,7 @@
 """SAM tags in FASTQ comments: text to BAM's binary fields.
 
 A field is `XX:T:value` with T one of A i f Z H B. Fields are separated by a tab, or by a space before the next
-`XX:T:`. RG is no tag here: it chooses the read's group among those of the header.
+`XX:T:`. RG becomes no tag: it names the read's group among those of the header.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from readwarp.ragged import offsets_of, replace
 
 NO_TAG, UNKNOWN_GROUP = -1, -2
 REASONS = {
-    NO_TAG: "its comment is no SAM tag such as BC:Z:ACGT",
-    UNKNOWN_GROUP: "the read group of its RG tag is not among those of the header",
+    NO_TAG: "its comment is not made of SAM tags such as BC:Z:ACGT",
+    UNKNOWN_GROUP: "the read group of its RG tag is not in the header",
 }
 A, B, H, I, Z, F = 65, 66, 72, 105, 90, 102  # noqa: E741
 COLON, COMMA, MINUS, PLUS, DOT = 58, 44, 45, 43, 46
@@ -73,7 +73,7 @@ def fill_comments(text, records, stride, tags, offsets):
 
 @scalar
 def is_field(text, start, stop):
-    """Whether `XX:T:` stands here."""
+    """Whether a field begins here."""
     if stop - start < 5 or text[start + 2] != COLON or text[start + 4] != COLON:
         return False
     first, second, kind = text[start], text[start + 1], text[start + 3]
