@@ -1,4 +1,4 @@
-"""A plot of the page: SVG, what it shows in words, and its numbers as a table; of one sample or many."""
+"""A plot of the page, of one sample or many: SVG, what it shows in words, and its numbers as a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Plot:
 
 
 class Plotter:
-    """Makes plots of the samples of one report, which keep their order and colours throughout."""
+    """Makes the plots of one report, throughout which samples keep their order and colours."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -101,5 +101,5 @@ class Plotter:
         if len(self.names) == 1:
             return next(iter(texts.values()), "")
         if len(self.names) > NAMED:
-            return f"{len(texts)} samples: their median, where half of them lie, and where all do"
+            return f"{len(texts)} samples: their median, the range of half of them, and that of all"
         return "; ".join(f"{self.names[sample]} {text}" for sample, text in texts.items())
