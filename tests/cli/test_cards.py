@@ -117,7 +117,7 @@ def test_memory_that_cannot_be_pinned_is_no_reason_for_smaller_batches(align, fa
     code, found, _ = align("unpinned", "--device", "cuda:0", "-q", pairs=1)
     assert code == 5 and found is None
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("readwarp: error: the system has no 8388608 bytes of memory to pin")
+    assert line.startswith("readwarp: error: the system cannot pin 8388608 bytes of memory")
 
 
 def free() -> list[int]:

@@ -105,7 +105,7 @@ class Given:
 def test_memory_that_cannot_be_pinned_is_not_a_full_card(monkeypatch):
     given = Given(CudaAPIError(2, "Call to cuMemHostAlloc results in CUDA_ERROR_OUT_OF_MEMORY"))
     monkeypatch.setattr(memory.cuda, "pinned_array", given)
-    with pytest.raises(PinnedMemoryError, match=r"no 4096 bytes of memory to pin.*fewer --threads") as caught:
+    with pytest.raises(PinnedMemoryError, match=r"cannot pin 4096 bytes of memory.*fewer --threads") as caught:
         Workspace(ALIGNMENT, 4096)
     assert not failure.is_out_of_memory(caught.value) and caught.value.exit_code == 5 and given.calls == 1
 

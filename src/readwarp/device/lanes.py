@@ -1,4 +1,4 @@
-"""Packed lanes for CUDA kernels: 32-bit registers that hold two numbers (or one), and what can be done with them.
+"""Packed lanes for CUDA kernels: 32-bit registers that hold two numbers (or one), and their operations.
 
     form    numbers   made for          on each number
     s16x2   2 int16   sm_90 to sm_110   DPX: sum and maximum in one instruction, maximum of three
@@ -25,8 +25,8 @@ class Form:
 
     number: type[np.generic]
     pairs: int  # numbers in a register
-    keys: int  # scores are multiplied by this to be compared; what is below tells cells apart
-    cells: int  # keys that there are: from 0 on, in half2 from -3 to 3, so that all round to the score
+    keys: int  # a score is multiplied by this and a key added, which tells cells apart when scores are compared
+    cells: int  # number of keys: from 0 on; in half2 from -3 to 3, so that all round to the score
     ptx: Operations
 
 
@@ -52,17 +52,17 @@ class Lanes:
     second: Callable[..., Any]  # (x): the number in the high half
 
 
-_SAME = {  # operations that are alike in all forms
+_SAME = {  # in all forms
     "pick": ("prmt.b32 $0, $1, $2, $3;", 3),
     "scaled": ("mad.lo.s32 $0, $1, $2, $3;", 3),
     "where": ("lop3.b32 $0, $1, $2, $3, 0xCA;", 3),
 }
-# A product with 1 that is no constant to the compiler goes to the FMA pipe.
+# A product with a 1 that the compiler does not know goes to the FMA pipe.
 _INTEGERS = _SAME | {
     "plus": ("mad.lo.s32 $0, $1, $3, $2;", 3),
     "keyed": ("mad.lo.s32 $0, $1, $2, $3;", 3),
     "leveled": ("mov.b32 $0, $1;", 1),
-    "uniform": ("mov.b32 $0, $1;", 1),  # there is no such reduction before sm_80, no use for it from sm_90 on
+    "uniform": ("mov.b32 $0, $1;", 1),  # no such reduction exists before sm_80, none is needed from sm_90 on
 }
 FORMS: dict[str, Form] = {
     "s16x2": Form(
@@ -101,7 +101,7 @@ FORMS: dict[str, Form] = {
             "keyed": ("fma.rn.f16x2 $0, $1, $2, $3;", 3),
             "maximum": ("max.f16x2 $0, $1, $2;", 2),
             "maximum3": ("max.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
-            # Beyond 8192 only multiples of 8 are left: x + 10240 is rounded to one.
+            # Beyond 8192 there are only multiples of 8: x + 10240 is rounded to one.
             "leveled": ("mov.b32 t, 0x71007100; add.f16x2 $0, $1, t;", 1),
             "rises": ("set.gt.u32.f16x2 $0, $1, $2;", 3),
             "uniform": ("redux.sync.max.s32 $0, $1, 0xFFFFFFFF;", 1),
@@ -171,8 +171,8 @@ def lanes_of(form: str) -> Lanes:
 
     from readwarp.device.instructions import instruction
 
-    def made(name: str, ptx: str, operands: int) -> Any:
+    def make(name: str, ptx: str, operands: int) -> Any:
         result = types.int32 if name in ("first", "second") else types.uint32
         return instruction(f"{{ .reg .b32 t, u; .reg .b16 l, h; {ptx} }}", operands, types.uint32, result)
 
-    return Lanes(**{name: made(name, *line) for name, line in FORMS[form].ptx.items()})
+    return Lanes(**{name: make(name, *line) for name, line in FORMS[form].ptx.items()})
