@@ -217,9 +217,6 @@ class Pileup(NamedTuple):
     allele_bases: Annotated[ndarray, "uint8 [inserted bases]"]  # 0-4
     allele_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
     allele_counts: Annotated[ndarray, "int32 [alleles, 2]"]  # forward, reverse
-    event_offsets: Annotated[ndarray, "int64 [reads + 1] of events"]  # of each read's CIGAR
-    event_position: Annotated[ndarray, "int64 [events]"]  # the reference base before it, left-aligned
-    event_allele: Annotated[ndarray, "int32 [events]"]  # -1 where it does not count
 
 
 class Sites(NamedTuple):
@@ -238,7 +235,6 @@ class Sites(NamedTuple):
     deleted: Annotated[ndarray, "int32 [alleles]"]
     inserted: Annotated[ndarray, "uint8 [inserted bases]"]  # 4 alone: *, 5 alone: <NON_REF>
     inserted_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
-    source: Annotated[ndarray, "int32 [alleles]"]  # allele of the pileup, -1 for the reference and for substitutions
     is_forced: Annotated[ndarray, "bool [alleles]"]  # asked for by the user: genotyped whatever the reads say
 
     def __len__(self) -> int:

@@ -6,14 +6,13 @@ from pathlib import Path
 import pysam
 import pytest
 
+from helpers.jobs import call_variants
 from helpers.making import Read, random_sequence, segment, tiled, write_fasta
 from helpers.vcf_checks import bcftools, check_vcf, check_with_bcftools
 from readwarp.call.genotypes.annotations import FIELDS
 from readwarp.call.genotypes.filters import DESCRIPTIONS
-from readwarp.call.pipeline import call_variants
-from readwarp.config import CallParameters, Resources
+from readwarp.config import CallParameters
 from readwarp.formats.variants.vcf import header_text
-from readwarp.metrics import Metrics
 
 LENGTH = 1500
 REPEATS = ((300, "A" * 9), (700, "CA" * 7), (1100, "GATA" * 4))
@@ -84,7 +83,7 @@ def called(folder, text: str, own: list[list[Read]], ploidy: int, name: str = "a
     """The reference is folder/c.fa."""
     write_samples(folder / "c.bam", own)
     fasta, out = write_fasta(folder / "c.fa", {"c": text}), folder / name
-    call_variants(fasta, folder / "c.bam", out, CallParameters(ploidy=ploidy), Resources(), Metrics(), **options)
+    call_variants(fasta, folder / "c.bam", out, CallParameters(ploidy=ploidy), **options)
     return out
 
 

@@ -4,15 +4,13 @@ import numpy as np
 import pysam
 import pytest
 
+from helpers.jobs import call_variants
 from helpers.making import Read, aligned_reads, random_sequence, segment, tiled, write_fasta
 from readwarp.call.haplotypes.build import by_name
-from readwarp.call.pipeline import call_variants
 from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.samples import of_sample
 from readwarp.call.sites.find import sites_of
-from readwarp.config import CallParameters, Resources
-from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 
 SEQUENCE = random_sequence(2400, seed=21)
@@ -66,7 +64,7 @@ def segment_of(header: pysam.AlignmentHeader, read: Read, sample: str) -> pysam.
 
 def called(fasta, bam, output, samples=()) -> dict[tuple, dict[str, tuple]]:
     """GT of each sample at each variant that passes."""
-    call_variants(fasta, bam, output, CallParameters(), Resources(threads=1, device="cpu"), Metrics(), samples=samples)
+    call_variants(fasta, bam, output, samples=samples)
     with pysam.VariantFile(str(output)) as file:
         return {
             (r.start, *r.alleles): {name: tuple(sorted(call["GT"], key=str)) for name, call in r.samples.items()}
@@ -148,7 +146,7 @@ def test_names_are_numbered_by_sample():
     sequence = np.zeros(400, np.uint8)
     reads = [Read(100, "60M", "A" * 60, (35,) * 60, 0, 60, name) for name in "aabba"]
     batch = numbered(reads, [0, 1, 1, 0, 0])
-    sites = sites_of([(130, True, [(0, b"", -1), (2, b"", -1)])], (), 0, sequence, 0)
+    sites = sites_of([(130, True, [(0, b""), (2, b"")])], (), 0, sequence, 0)
     regions, _ = find_regions(batch, batch.qualities, sites, sequence, 0, 0, 400, 100)
     order, number, offsets = by_name(regions, batch, 2)
     sample, name = batch.sample[regions.read[order]], batch.name_hash[regions.read[order]]

@@ -15,6 +15,7 @@ Place = tuple[float, float]
 
 ROOMS = {
     "cli": "options, messages, exit codes",
+    "run": "a whole sample",
     "align": "reads to alignments",
     "call": "alignments to variants",
     "report": "results to a page",
@@ -172,7 +173,7 @@ def import_arrow(edge: Edge, edges: Iterable[Edge], places: dict[str, Place], wi
     if y0 == y1:
         side = 1 if x1 > x0 else -1
         return arrow(f"M{x0 + side * widths[a] / 2:g} {y0:g}H{x1 - side * (widths[b] / 2 + 1):g}")
-    down = [(c, d) for c, d in edges if places[c][1] != places[d][1]]
+    down = [(c, d) for c, d in sorted(edges) if places[c][1] != places[d][1]]
     leaving = sorted((d for c, d in down if c == a), key=lambda d: places[d][0])
     coming = sorted((c for c, d in down if d == b), key=lambda c: places[c][0])
     x1 += 26 * (coming.index(a) - (len(coming) - 1) / 2)

@@ -8,13 +8,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "readwarp"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
-# cli -> align | call | report -> pairwise | index -> stream | device | formats | rules -> batches, config, ...
+# cli -> run -> align | call | report -> pairwise | index | stream -> device | formats | rules -> batches, config, ...
 LAYERS = [
     {"cli"},
+    {"run"},
     {"align", "call", "report"},
-    {"pairwise", "index"},
-    {"stream", "device", "formats", "rules"},
-    {"batches", "config", "errors", "metrics", "ragged", "version"},
+    {"pairwise", "index", "stream"},
+    {"device", "formats", "rules"},
+    {"batches", "callable_package", "config", "errors", "keywords", "metrics", "ragged", "version"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 

@@ -33,7 +33,6 @@ def made_sites(places: Sequence[tuple[int, Sequence[Allele]]], forced: Sequence[
         deleted=np.array([deleted for deleted, _ in alleles], np.int32),
         inserted=np.array(["ACGT*".index(base) for _, bases in alleles for base in bases], np.uint8),
         inserted_offsets=offsets(len(bases) for _, bases in alleles),
-        source=np.full(len(alleles), -1, np.int32),
         is_forced=is_forced,
     )
 

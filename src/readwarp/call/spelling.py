@@ -5,6 +5,9 @@ insertion, deletion  trimmed, and moved left while the base before it equals its
 other replacements   what is left between common ends is aligned as haplotypes are (`haplotypes.COSTS`): substitutions,
                      insertions and deletions, each moved left as far as the one before it; neighbouring gaps stay
                      one allele that deletes some bases and inserts others
+
+Gaps of an alignment lie leftmost, so that each allele is spelled as it is by itself: different ones make different
+sequences.
 """
 
 from collections.abc import Iterator

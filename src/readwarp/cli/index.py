@@ -38,16 +38,17 @@ def seed_parameters(options: argparse.Namespace) -> SeedParameters:
 
 
 def run(options: argparse.Namespace) -> int:
-    from readwarp.cli.reporting import Reporter
+    from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
+    from readwarp.formats.common.files import check_inputs, check_output
     from readwarp.index import Index, index_path
 
     started = time.perf_counter()
     parameters = seed_parameters(options)
     output = options.output or index_path(options.reference)
-    shared.check_inputs([options.reference])
-    shared.check_output(output, options.force, [options.reference])
-    with Reporter(options) as reporter:
+    check_inputs([options.reference])
+    check_output(output, options.force, [options.reference])
+    with CommandReporter(options) as reporter:
         with reporter.metrics.time("index_build"), reporter.compiling():
             index = Index.build(options.reference, parameters, options.threads or usable_threads())
         with reporter.metrics.time("index_save"):

@@ -47,17 +47,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from readwarp import report
-    from readwarp.cli.reporting import Reporter
+    from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
+    from readwarp.formats.common.files import check_inputs, check_output
     from readwarp.report import statistics
 
     output = output_of(options)
     samples = samples_of(options)
     inputs = [file for s in samples for file in (s.alignments, s.calls, s.metrics, s.reference, s.targets) if file]
-    shared.check_output(output, options.force, inputs)
-    shared.check_inputs(inputs)
+    check_output(output, options.force, inputs)
+    check_inputs(inputs)
     report.check()
-    with Reporter(options) as reporter:
+    with CommandReporter(options) as reporter:
         with reporter.progress("statistics", "tools") as progress:
             texts = statistics.make(samples, options.statistics, options.threads or usable_threads(), progress.reach)
         names = [sample.name for sample in samples]

@@ -39,7 +39,7 @@ def folder_of(module: str) -> Path:
 
 
 def package_folder() -> Path:
-    """Where that is kept which depends on the whole package but its commands and reports. Raises OSError."""
+    """Where that is kept which depends on the whole package but its commands, runs and reports. Raises OSError."""
     return _folder(f"{NAME}-{_package_key()}")
 
 
@@ -88,7 +88,7 @@ def key_of(module: str) -> str:
 def _package_key() -> str:
     digest = hashlib.sha256(SURROUNDINGS.encode())
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] not in ("cli", "report"):
+        if path.relative_to(PACKAGE).parts[0] not in ("cli", "report", "run"):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

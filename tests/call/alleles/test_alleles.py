@@ -17,6 +17,7 @@ from readwarp.call.alleles.select import bound_reads, number_variants, select_ha
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.evidence import NOTHING
 from readwarp.call.pairhmm import ReadRows
+from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.sites.find import sites_of
 from readwarp.device.backend import Backend
 from readwarp.ragged import replace
@@ -108,6 +109,18 @@ def test_alleles_outside_the_region_belong_to_a_neighbour():
 def test_forced_alleles_are_sites_whatever_the_reads_say():
     found, sites, _ = weigh([[0.0, -9.0]] * 6, [[], [SNV_A]], forced={SNV_A})
     assert list(found) == [(30, False)] and sites.is_forced.tolist() == [False, True]
+
+
+def test_the_limit_of_alleles_costs_no_forced_one():
+    """Five insertions are asked for where a deletion that stays takes their place: with it, seven alleles."""
+    asked = [(36, 0, bytes([n, n])) for n in range(4)] + [(36, 0, b"\x00\x01\x02")]
+    table = [[-9.0, 0.0, *[-9.0] * 6]] * 6 + [[0.0, -9.0, *[-9.0] * 6]] * 6
+    unasked = (36, 0, b"\x03\x02\x01")
+    found, sites, _ = weigh(table, [[], [DELETION], [unasked], *([variant] for variant in asked)], forced=asked)
+    alleles, _ = found[36, True]
+    assert len(asked) == MAX_ALLELES - 1
+    assert alleles == [(0, b""), *(variant[1:] for variant in asked), (1, b"\x04")]
+    assert sites.is_forced.sum() == len(asked)
 
 
 def test_reads_that_do_not_reach_the_site_are_left_out():

@@ -13,8 +13,9 @@ from readwarp.call.confidence import GQ_BANDS, MOST_UNIT, REACH
 from readwarp.call.confidence.bands import gaps_at, reference_bands
 from readwarp.call.confidence.other import with_non_ref
 from readwarp.call.confidence.repeats import find_repeats
+from readwarp.call.confidence.scalar import log_indel_error
 from readwarp.call.evidence import NOTHING, SEVERAL
-from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
+from readwarp.call.evidence.scalar import log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.order import genotypes_of
@@ -200,6 +201,11 @@ def test_without_reads_nothing_is_known():
     assert (len(bands), bands.band[0], bands.depth_sum[0]) == (1, -1, 0) and not bands.likelihoods.any()
 
 
+def test_errors_of_other_sizes_than_the_unit_are_rare():
+    assert log_indel_error(2, 2, 30) > log_indel_error(1, 2, 30) == log_indel_error(1, 1, 3) == -4.5
+    assert log_indel_error(4, 2, 30) < log_indel_error(-2, 2, 30) == log_indel_error(2, 2, 30)
+
+
 def site(is_indel: bool, alleles: list[tuple[int, str]], unit=1, stop=1) -> Sites:
     return Sites(
         contig=0,
@@ -211,7 +217,6 @@ def site(is_indel: bool, alleles: list[tuple[int, str]], unit=1, stop=1) -> Site
         deleted=np.array([d for d, _ in alleles], np.int32),
         inserted=codes("".join(b for _, b in alleles)),
         inserted_offsets=offsets(len(b) for _, b in alleles),
-        source=np.full(len(alleles), -1, np.int32),
         is_forced=np.zeros(len(alleles), bool),
     )
 
@@ -252,7 +257,7 @@ def test_non_ref_of_an_indel():
     slip = log_indel_error(1, 1, 12)
     assert out.values.reshape(3, 3)[:, 2].tolist() == [-0.5 + slip, -0.2 + slip, 0.0]
     assert sites.deleted.tolist() == [0, 2, 0] and sites.inserted.tolist() == [UNLISTED]
-    assert sites.inserted_offsets.tolist() == [0, 0, 0, 1] and sites.source.tolist() == [-1] * 3
+    assert sites.inserted_offsets.tolist() == [0, 0, 0, 1]
 
 
 def test_non_ref_of_no_site_and_of_sites_without_reads():

@@ -163,11 +163,3 @@ def test_longest_indel(size):
     reads = aligned_reads([Read(0, f"5M{size}I5M", "A" * (size + 10), (30,) * (size + 10))])
     pileup = count_window(reads, codes("C" * 10), 0, 10, CallParameters())
     assert pileup.allele_length.tolist() == ([200] if size == 200 else [])
-
-
-def test_events_name_their_alleles():
-    reads = [Read(0, "3M1D3M2I2M", "ACGACGTTAC", (30,) * 10), Read(0, "3M1D5M", "ACGACGAC", (30,) * 8)]
-    pileup = window(reads, "ACGTACGACGT", 0, 11, CallParameters())
-    assert pileup.event_offsets.tolist() == [0, 2, 3]
-    assert pileup.allele_position[pileup.event_allele].tolist() == pileup.event_position.tolist()
-    assert pileup.event_allele[0] == pileup.event_allele[2]

@@ -37,7 +37,6 @@ def sites_of(places: list[Place]) -> Sites:
         deleted=np.array([x for own in deleted for x in own], np.int32),
         inserted=np.empty(0, np.uint8),
         inserted_offsets=np.zeros(number + 1, np.int64),
-        source=np.full(number, -1, np.int32),
         is_forced=np.zeros(number, bool),
     )
 

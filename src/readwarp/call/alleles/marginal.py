@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from readwarp.call.evidence import CLEAR, INFORMED, NOTHING, SEVERAL
-from readwarp.call.haplotypes import MAX_HAPLOTYPES
+from readwarp.call.alleles import CLEAR, INFORMED
+from readwarp.call.evidence import NOTHING, SEVERAL
 from readwarp.device.jit import kernel
 from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match
 
@@ -80,7 +80,7 @@ def weigh_rows(
     pair_offsets, pair_read, pair_value_offsets, allele, quality, end_distance, out, phase,
 ):  # fmt: skip
     """Fill the pairs of each site and the reads that reach it, and the alleles of the haplotypes chosen (`phase`)."""
-    shown = np.empty(MAX_HAPLOTYPES, np.int8)
+    shown = np.empty(haplotype_offsets[-1], np.int8)
     for s in range(region.size):
         g, low, high = region[s], allele_offsets[s], allele_offsets[s + 1]
         first, number, alleles = haplotype_offsets[g], haplotype_offsets[g + 1] - haplotype_offsets[g], high - low

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from readwarp.call.alleles import INDEL_COST, KEPT, MAX_MISFIT, MOST_VARIANTS, SNV_COST
-from readwarp.call.evidence import MAX_WEIGHT
+from readwarp.call.alleles import INDEL_COST, KEPT, MAX_MISFIT, MAX_WEIGHT, MOST_VARIANTS, SNV_COST
 from readwarp.device.jit import kernel
 
 ERRORS = 10.0 ** (-0.1 * np.arange(256))

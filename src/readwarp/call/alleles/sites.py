@@ -66,8 +66,9 @@ def regional_sites(
             alleles = [variant[1:] for variant in group]
             missing = [MISSING] if _is_deleted(begin, indel, own) else []
             unchanged = (0, b"") if indel else (1, reference[begin - start : begin - start + 1].tobytes())
-            listed = [unchanged, *alleles[: MAX_ALLELES - 1 - len(missing)], *missing]
-            rows.append((begin, indel, [(*allele, -1) for allele in listed]))
+            asked = sum((begin, *allele) in forced for allele in alleles)
+            room = max(MAX_ALLELES - 1 - len(missing), asked)
+            rows.append((begin, indel, [unchanged, *alleles[:room], *missing]))
     sites = sites_of(rows, list(forced), regions.contig, reference, start)
     return sites, np.searchsorted(regions.start, sites.begin, side="right") - 1
 

@@ -20,8 +20,9 @@ import math
 import numpy as np
 
 from readwarp.batches import Likelihoods, Sites
+from readwarp.call.confidence.scalar import log_indel_error
 from readwarp.call.evidence import NOTHING
-from readwarp.call.evidence.scalar import log_indel_error, log_match, log_mismatch
+from readwarp.call.evidence.scalar import log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace
@@ -38,7 +39,6 @@ def with_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likelih
         deleted=np.insert(sites.deleted, ends, ~sites.is_indel),
         inserted=np.insert(sites.inserted, sites.inserted_offsets[ends], np.uint8(UNLISTED)),
         inserted_offsets=offsets_of(sizes),
-        source=np.insert(sites.source, ends, -1),
         is_forced=np.insert(sites.is_forced, ends, False),
     )
     value_offsets = likelihoods.value_offsets + offsets_of(pairs)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from readwarp.call.confidence import MOST_UNIT, REACH
-from readwarp.call.evidence.scalar import log_indel_error
+from readwarp.call.confidence.scalar import log_indel_error
 from readwarp.call.sites import MAX_TRACT
 from readwarp.device.jit import kernel
 from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match

@@ -14,7 +14,7 @@ or the kept edges have a cycle; then the next of SIZES is tried. Haplotypes are 
 
 Alleles. The alleles of the region's sites, each of which a fragment shows, does not show, or does not cover, by its
 CIGARs; haplotypes are the ways through those that are shown, an allele being taken or not. An allele that no haplotype
-has, and one that was asked for, also makes one by itself.
+has makes one by itself, and so does every allele that was asked for.
 
 The same rule leads through forks and alleles. Let m be the fragments that know both the choice before and this one,
 and c those of them that agree with the way so far, and with this choice; the way goes on where
@@ -27,12 +27,13 @@ Each haplotype is aligned to its reference span (global, COSTS: `readwarp.pairwi
 substitutions one by one, insertions and deletions leftmost. Variants that do not begin in the region's [start, stop)
 are taken back: the reference's bases stand in their place. So a haplotype's variants, applied to the reference, are
 its bases exactly. Haplotypes with an insertion or deletion of more than pileup.MAX_INDEL bases, or one that touches the
-span's ends, are left out. Equal ones are one, with the greater support.
+span's ends, are left out. The haplotype of an allele that was asked for is not aligned: the allele is its one variant.
+Equal haplotypes are one, with the greater support, and spelled as asked for.
 
 Order and limit: the reference's first, then by support, greatest first, then by sequence. MAX_HAPLOTYPES of a region
-are kept, those of alleles that were asked for before others; status CAPACITY where one was left out, where more than
-MAX_WAYS were open at once, or where there were more than MAX_FORKS choices. A region depends on its own reads and span
-only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
+are kept, and beyond that all those of alleles that were asked for; status CAPACITY where one was left out, where more
+than MAX_WAYS were open at once, or where there were more than MAX_FORKS choices. A region depends on its own reads and
+span only. Iqbal et al. 2012, doi:10.1038/ng.1028 (de Bruijn graphs of variants).
 """
 
 SIZES = (25, 35, 45, 55, 63)  # k
@@ -43,5 +44,5 @@ MARGIN = 4  # aligned bases of a read on both sides of an insertion or deletion 
 MAX_FORKS = 62  # bits of a way
 MAX_WAYS = 64
 MAX_LONGER = 256  # bases by which a haplotype may be longer than the reference's
-MAX_HAPLOTYPES = 32
+MAX_HAPLOTYPES = 32  # the reference's among them, those asked for not
 COSTS = (10, 8, 20, 1, 0)  # match, mismatch, gap opening and extension, end bonus

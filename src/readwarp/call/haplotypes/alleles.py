@@ -8,7 +8,7 @@ import numpy as np
 
 from readwarp.batches import Regions, Sites
 from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MAX_WAYS, MIN_QUALITY
-from readwarp.call.haplotypes.rows import close_row, copy
+from readwarp.call.haplotypes.rows import NOT_ASKED, close_row, copy
 from readwarp.call.haplotypes.ways import NO_WAY, add_way, agreement
 from readwarp.call.pileup import MAX_SHIFT
 from readwarp.call.pileup.scalar import rotated
@@ -65,6 +65,7 @@ def combine(
 
     `bounds` int64 [g, 2]: the alleles of each region; `start`: position of the reference's first base.
     """
+    reads = (read, cut, position, cigar, cigar_offsets, read_bases, qualities, sequence_offsets)
     is_full = np.zeros(len(spans), np.bool_)
     most = 1
     for g in range(len(spans)):
@@ -72,46 +73,66 @@ def combine(
     shown, known = np.empty(most, np.uint64), np.empty(most, np.uint64)
     ways = np.empty(MAX_WAYS, np.uint64), np.empty(MAX_WAYS, np.int64), np.empty(MAX_WAYS, np.int64)
     for g in range(len(spans)):
-        mine = alleles[bounds[g, 0] : min(bounds[g, 1], bounds[g, 0] + MAX_FORKS)]
-        is_full[g] = bounds[g, 1] - bounds[g, 0] > MAX_FORKS
+        own = alleles[bounds[g, 0] : bounds[g, 1]]
+        chosen = choose(own, inserted, read_offsets[g], read_offsets[g + 1], reads, reference, start)
+        choices, is_full[g] = own[chosen], chosen.size < len(own)
         fragments = np.int64(0)
         for r in range(read_offsets[g], read_offsets[g + 1]):
             fragments = max(fragments, fragment[r] + 1)
         for f in range(fragments):
             shown[f] = known[f] = 0
         for r in range(read_offsets[g], read_offsets[g + 1]):
-            shows, knows = look(
-                mine, inserted, read[r], cut[r, 0], cut[r, 1], position, cigar, cigar_offsets, read_bases, qualities,
-                sequence_offsets, reference, start,
-            )  # fmt: skip
+            shows, knows = look(choices, inserted, r, reads, reference, start)
             f = fragment[r]
             differs = known[f] & knows & (shown[f] ^ shows)
             shown[f], known[f] = (shown[f] | shows) & ~differs, (known[f] | knows) & ~differs
-        found, lost = combine_alleles(mine, shown, known, fragments, ways)
+        found, lost = combine_alleles(choices, shown, known, fragments, ways)
         is_full[g] |= lost
         taken = np.uint64(0)
         for w in range(found):
             if ways[2][w] != NO_WAY:
                 taken |= ways[0][w]
-                spell(g, spans[g], mine, ways[0][w], inserted, reference, start, ways[2][w], np.int64(0), rows)
-        for i in range(bounds[g, 1] - bounds[g, 0]):
-            alone = alleles[bounds[g, 0] + i : bounds[g, 0] + i + 1]
-            bit = np.uint64(1) << np.uint64(i) if i < MAX_FORKS else np.uint64(0)
+                spell(g, spans[g], choices, ways[0][w], inserted, reference, start, ways[2][w], NOT_ASKED, rows)
+        bits = np.zeros(len(own), np.uint64)
+        bits[chosen] = ONE << np.arange(chosen.size).astype(np.uint64)
+        for i in range(len(own)):
+            alone, bit = own[i : i + 1], bits[i]
             if alone[0, ASKED] or not taken & bit:
                 support = np.int64(0)
                 for f in range(fragments):
                     support += 1 if shown[f] & bit else 0
-                spell(g, spans[g], alone, ONE, inserted, reference, start, support, alone[0, ASKED], rows)
+                asked = bounds[g, 0] + i if alone[0, ASKED] else NOT_ASKED
+                spell(g, spans[g], alone, ONE, inserted, reference, start, support, asked, rows)
     return is_full
 
 
 @kernel
-def look(
-    alleles, inserted, read, first, stop, position, cigar, cigar_offsets, bases, qualities, sequence_offsets,
-    reference, start,
-):  # fmt: skip
-    """(alleles that a read shows, alleles of which it shows whether or not), by its bases [first, stop)."""
+def choose(alleles, inserted, low, high, reads, reference, start):
+    """Which alleles of a region are its choices, in order: all, or MAX_FORKS of them.
+
+    Those that nobody asked for come first, then those that more of the reads [low, high) show.
+    """
+    number = len(alleles)
+    if number <= MAX_FORKS:
+        return np.arange(number)
+    shown = np.zeros(number, np.int64)
+    for first in range(0, number, MAX_FORKS):
+        some = alleles[first : first + MAX_FORKS]
+        for r in range(low, high):
+            shows, _ = look(some, inserted, r, reads, reference, start)
+            for i in range(len(some)):
+                shown[first + i] += np.int64((shows >> np.uint64(i)) & ONE)
+    for i in range(number):
+        shown[i] = shown[i] if alleles[i, ASKED] else high - low + 1
+    return np.sort(np.argsort(-shown, kind="mergesort")[:MAX_FORKS])
+
+
+@kernel
+def look(alleles, inserted, r, reads, reference, start):
+    """(alleles that a row's read shows, alleles of which it shows whether or not), by the bases it is cut to."""
+    rows, cut, position, cigar, cigar_offsets, bases, qualities, sequence_offsets = reads
     shows, knows = np.uint64(0), np.uint64(0)
+    read, first, stop = rows[r], cut[r, 0], cut[r, 1]
     p, q = position[read], sequence_offsets[read]
     left, right = np.int64(-1), np.int64(-1)  # the reference that the read's bases [first, stop) are aligned to
     for c in range(cigar_offsets[read], cigar_offsets[read + 1]):
@@ -213,7 +234,7 @@ def is_possible(alleles, i, way):
 
 
 @kernel
-def spell(region, span, alleles, way, inserted, reference, start, support, is_asked, rows):
+def spell(region, span, alleles, way, inserted, reference, start, support, asked, rows):
     """Add the haplotype with the alleles of a way, if they lie within the span and are not too long."""
     bases, used = rows[0], rows[-1]
     place, p, longer = used[1], span[0], 0
@@ -231,4 +252,4 @@ def spell(region, span, alleles, way, inserted, reference, start, support, is_as
             first, p = alleles[i, SOURCE], begin + alleles[i, DELETED]
             place = copy(inserted, first, first + alleles[i, INSERTED], bases, place)
     place = copy(reference, p, span[1], bases, place)
-    close_row(rows, region, place, support, is_asked)
+    close_row(rows, region, place, support, asked)

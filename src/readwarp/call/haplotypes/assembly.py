@@ -7,7 +7,7 @@ import numpy as np
 
 from readwarp.call.haplotypes import MAX_FORKS, MAX_LONGER, MAX_WAYS
 from readwarp.call.haplotypes.graph import REFERENCE_ITSELF, clear, find_core, follow, sort_core, thread
-from readwarp.call.haplotypes.rows import close_row, copy
+from readwarp.call.haplotypes.rows import NOT_ASKED, close_row, copy
 from readwarp.call.haplotypes.ways import NO_WAY, add_way, agreement
 from readwarp.device.jit import kernel
 
@@ -186,4 +186,4 @@ def emit(region, span, k, sink, graph, reference, way, support, rows):
                 bit += 1
     if place + span[1] - span[3] <= stop and node == sink:
         place = copy(reference, span[3], span[1], bases, place)
-        close_row(rows, region, place, support, np.int64(0))
+        close_row(rows, region, place, support, NOT_ASKED)

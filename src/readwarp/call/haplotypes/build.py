@@ -7,7 +7,7 @@ from readwarp.call.haplotypes import MAX_HAPLOTYPES, MAX_LONGER, MAX_WAYS, SIZES
 from readwarp.call.haplotypes.alleles import alleles_of, combine
 from readwarp.call.haplotypes.assembly import assemble
 from readwarp.call.haplotypes.graph import new_graph
-from readwarp.call.haplotypes.rows import Rows, copy, new_rows, rank, unite
+from readwarp.call.haplotypes.rows import NOT_ASKED, Rows, copy, new_rows, rank, unite
 from readwarp.call.haplotypes.variants import Variants, spell_rows
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, ranges
@@ -39,10 +39,10 @@ def build_haplotypes(
     rows[2][: rows[-1][0]] //= samples
     is_full = is_full.reshape(-1, samples).any(axis=1)
     support = np.zeros(len(regions), np.int64)  # of the references' haplotypes
-    kept = unite(rows, np.argsort(rows[2][: rows[-1][0]], kind="stable"), spans, reference, support)
+    kept = unite(rows, _asked_first(rows), spans, reference, support)
     span_sizes = (spans[:, 1] - spans[:, 0])[rows[2][kept]]
     spelled = new_rows(kept.size, int((np.diff(rows[1])[kept] + span_sizes).sum()))
-    variants = spell_rows(rows, kept, spans, places, reference, spelled)
+    variants = spell_rows(rows, kept, spans, places, reference, (alleles, sites.inserted, start), spelled)
     kept = unite(spelled, np.arange(spelled[-1][0]), spans, reference, support)
     chosen = rank(spelled, kept, MAX_HAPLOTYPES - 1, is_full)
     return _gathered(spans, reference, start, spelled, chosen, variants, support, is_full)
@@ -81,6 +81,12 @@ def _room(spans: np.ndarray, bounds: np.ndarray) -> Rows:
     """Rows for all that the regions can give: ways of both kinds, and each allele by itself."""
     number = 2 * MAX_WAYS + np.diff(bounds, axis=1).ravel()
     return new_rows(int(number.sum()), int((number * (spans[:, 1] - spans[:, 0] + MAX_LONGER)).sum()))
+
+
+def _asked_first(rows: Rows) -> np.ndarray:
+    """Rows by region, what is asked for before others: of equal haplotypes the first one's spelling remains."""
+    used = rows[-1][0]
+    return np.lexsort((rows[4][:used] == NOT_ASKED, rows[2][:used]))
 
 
 def _most_nodes(spans: np.ndarray, regions: Regions) -> int:

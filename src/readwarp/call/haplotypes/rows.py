@@ -1,6 +1,7 @@
 """Haplotypes while they are made: rows of bases, of any region, one behind the other.
 
-`rows` are (bases, offsets, region, support, 1 where asked for, [rows, bases used]).
+`rows` are (bases, offsets, region, support, asked, [rows, bases used]); `asked`: the allele that the user asks for, of
+which alone the row is made, as a row of the table of alleles; NOT_ASKED for others.
 """
 
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 
 from readwarp.device.jit import kernel
 
+NOT_ASKED = np.int64(-1)
 Rows = tuple[Any, ...]
 
 
@@ -32,11 +34,11 @@ def copy(source, first, stop, out, place):
 
 
 @kernel
-def close_row(rows, region, stop, support, is_asked):
+def close_row(rows, region, stop, support, asked_for):
     """End a row at base `stop`, its bases having been written behind those of the row before."""
     _, offsets, regions, supports, asked, used = rows
     row = used[0]
-    regions[row], supports[row], asked[row], offsets[row + 1] = region, support, is_asked, stop
+    regions[row], supports[row], asked[row], offsets[row + 1] = region, support, asked_for, stop
     used[0], used[1] = row + 1, stop
 
 
@@ -55,9 +57,9 @@ def is_equal(bases, first, size, other, begin, length):
 def unite(rows, order, spans, reference, reference_support):
     """The rows that differ from the reference's span and from rows before them, in `order` (rows by region).
 
-    Of equal rows the first one is kept, with the greatest support, asked for if one of them was.
+    Of equal rows the first one is kept, with the greatest support.
     """
-    bases, offsets, region, support, asked, _ = rows
+    bases, offsets, region, support, _, _ = rows
     is_kept = np.zeros(order.size, np.bool_)
     begin = 0
     for i in range(order.size):
@@ -75,7 +77,6 @@ def unite(rows, order, spans, reference, reference_support):
             if is_kept[i] and is_kept[j] and is_equal(bases, first, size, bases, offsets[other], length):
                 is_kept[i] = False
                 support[other] = max(support[other], support[row])
-                asked[other] |= asked[row]
     return order[is_kept]
 
 
@@ -95,7 +96,7 @@ def comes_before(rows, one, other):
 
 @kernel
 def rank(rows, order, most, is_full):
-    """Rows of each region in their final order, at most `most`; those asked for go before others where some must go."""
+    """Rows of each region in their final order: all that are asked for, and at most `most` others."""
     region, asked = rows[2], rows[4]
     ranked, chosen, number, begin = order.copy(), order.copy(), 0, 0
     while begin < order.size:
@@ -107,16 +108,13 @@ def rank(rows, order, most, is_full):
                 place -= 1
             ranked[place] = order[stop]
             stop += 1
-        places = np.int64(most)
+        room = np.int64(most)
         for i in range(begin, stop):
-            places -= asked[ranked[i]]
-        room, places = np.int64(most), max(places, np.int64(0))
-        for i in range(begin, stop):
-            is_asked = asked[ranked[i]]
-            if room > 0 and (is_asked > 0 or places > 0):
-                chosen[number] = ranked[i]
-                number, room, places = number + 1, room - 1, places - 1 + is_asked
-            else:
+            is_other = asked[ranked[i]] == NOT_ASKED
+            if is_other and room == 0:
                 is_full[g] = True
+                continue
+            chosen[number] = ranked[i]
+            number, room = number + 1, room - is_other
         begin = stop
     return chosen[:number].copy()

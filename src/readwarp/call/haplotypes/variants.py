@@ -1,12 +1,14 @@
 """Haplotypes aligned to the reference's span, and spelled as variants.
 
-A common beginning and end never cost an alignment with affine gaps anything, so only what is between is aligned.
+A common beginning and end never cost an alignment with affine gaps anything, so only what is between is aligned. What
+the user asks for is spelled as asked, whatever its alignment would be.
 """
 
 import numpy as np
 
 from readwarp.call.haplotypes import COSTS
-from readwarp.call.haplotypes.rows import Rows, close_row, copy
+from readwarp.call.haplotypes.alleles import BEGIN, DELETED, INSERTED, SOURCE
+from readwarp.call.haplotypes.rows import NOT_ASKED, Rows, close_row, copy
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
@@ -15,10 +17,17 @@ from readwarp.pairwise.scalar import GLOBAL
 from readwarp.rules.cigar import DELETION, MATCH
 
 Variants = tuple[np.ndarray, ...]  # begin in the reference, deleted, inserted, their offsets, offsets per row
+Alleles = tuple[np.ndarray, np.ndarray, int]  # the table that `asked` of rows names, inserted bases, reference's start
 
 
 def spell_rows(
-    rows: Rows, kept: np.ndarray, spans: np.ndarray, places: np.ndarray, reference: np.ndarray, out: Rows
+    rows: Rows,
+    kept: np.ndarray,
+    spans: np.ndarray,
+    places: np.ndarray,
+    reference: np.ndarray,
+    alleles: Alleles,
+    out: Rows,
 ) -> Variants:
     """Add the haplotypes of `kept` rows to `out`, as their variants make them; returns the variants of each.
 
@@ -36,7 +45,8 @@ def spell_rows(
     inserted_offsets, variant_offsets = np.zeros(most + 1, np.int64), np.zeros(kept.size + 1, np.int64)
     variants = (begin, deleted, inserted, inserted_offsets, variant_offsets)
     found = spell_all(
-        *(rows, kept, target, query, traces.cigar, traces.cigar_offsets, spans, places, reference, variants, out),
+        *(rows, kept, target, query, traces.cigar, traces.cigar_offsets, spans, places, reference, alleles),
+        *(variants, out),
     )
     return begin, deleted, inserted, inserted_offsets, variant_offsets[: found + 1]
 
@@ -55,25 +65,42 @@ def trim(bases, offsets, region, kept, spans, reference, target, size, query, le
 
 
 @kernel
-def spell_all(rows, kept, target, query, cigar, cigar_offsets, spans, places, reference, variants, out):
+def spell_all(rows, kept, target, query, cigar, cigar_offsets, spans, places, reference, alleles, variants, out):
     """Write the variants of each row and the haplotype that they make, unless one is too long or at the span's ends."""
     begin, deleted, inserted, inserted_offsets, variant_offsets = variants
     bases, _, region, support, asked, _ = rows
     number, done = np.int64(0), np.int64(0)
     for i in range(kept.size):
         row, g = kept[i], region[kept[i]]
-        runs = cigar[cigar_offsets[i] : cigar_offsets[i + 1]]
-        after = find_variants(
-            runs, bases, query[i], reference, target[i], number, begin, deleted, inserted, inserted_offsets
-        )
-        fits, after = normalise(
-            number, after, spans[g], places[g], reference, begin, deleted, inserted, inserted_offsets
-        )
+        if asked[row] != NOT_ASKED:
+            fits, after = True, spell_asked(asked[row], alleles, number, variants)
+        else:
+            runs = cigar[cigar_offsets[i] : cigar_offsets[i + 1]]
+            after = find_variants(
+                runs, bases, query[i], reference, target[i], number, begin, deleted, inserted, inserted_offsets
+            )
+            fits, after = normalise(
+                number, after, spans[g], places[g], reference, begin, deleted, inserted, inserted_offsets
+            )
         if fits and after > number:
             rebuild(g, spans[g], reference, number, after, support[row], asked[row], variants, out)
             number, done = after, done + 1
             variant_offsets[done] = number
     return done
+
+
+@kernel
+def spell_asked(allele, alleles, number, variants):
+    """Append an allele of the table; returns the number of variants.
+
+    There is room: it inserts no more bases than are left of its row without the ends that it shares with its span.
+    """
+    table, bases, start = alleles
+    begin, deleted, inserted, inserted_offsets, _ = variants
+    first, size, place = table[allele, SOURCE], table[allele, INSERTED], inserted_offsets[number]
+    begin[number], deleted[number] = table[allele, BEGIN] - start, table[allele, DELETED]
+    inserted_offsets[number + 1] = copy(bases, first, first + size, inserted, place)
+    return number + 1
 
 
 @kernel
@@ -145,7 +172,7 @@ def has_unknown(bases, first, size):
 
 
 @kernel
-def rebuild(region, span, reference, first, stop, support, is_asked, variants, out):
+def rebuild(region, span, reference, first, stop, support, asked, variants, out):
     """Add the haplotype that variants [first, stop) make of the reference's span."""
     begin, deleted, inserted, inserted_offsets, _ = variants
     bases, used = out[0], out[-1]
@@ -154,4 +181,4 @@ def rebuild(region, span, reference, first, stop, support, is_asked, variants, o
         place, p = copy(reference, p, begin[v], bases, place), begin[v] + deleted[v]
         place = copy(inserted, inserted_offsets[v], inserted_offsets[v + 1], bases, place)
     place = copy(reference, p, span[1], bases, place)
-    close_row(out, region, place, support, is_asked)
+    close_row(out, region, place, support, asked)

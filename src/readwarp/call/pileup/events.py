@@ -61,10 +61,6 @@ def assemble(
     offsets = offsets_of(sizes)
     allele_bases = np.empty(offsets[-1], np.uint8)
     copy_insertions(reads.bases, query[first], shift[first], offsets, allele_bases)
-    names = np.full(number, -1, np.int32)
-    names[rows] = np.arange(rows.size)
-    event_allele = np.full(events.length.size, -1, np.int32)
-    event_allele[used[order]] = names[allele]
     return Pileup(
         contig=reads.contig,
         start=start,
@@ -76,9 +72,6 @@ def assemble(
         allele_bases=allele_bases,
         allele_offsets=offsets,
         allele_counts=allele_counts[rows].astype(np.int32),
-        event_offsets=events.offsets,
-        event_position=events.position,
-        event_allele=event_allele,
     )
 
 

@@ -11,7 +11,6 @@ then the nearest place, then the one further on.
 import numpy as np
 
 from readwarp.batches import AlignedReads, Sites
-from readwarp.call.forced import missing
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.regions import MAX_CLIP, MIN_CLIP, MIN_CLIP_QUALITY, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
 from readwarp.call.regions.clips import BEGINNING, ENDING, find_clip_places, good_clips
@@ -30,10 +29,10 @@ def with_clipped(
     `reference` are bases 0-4 from position `start` of the contig on, beyond [low, high) where the contig goes on.
     """
     alleles = clipped_alleles(reads, qualities, reference, start, low, high)
-    new = missing(alleles, sites) if alleles else []
+    new = _missing(alleles, sites) if alleles else []
     if not new:
         return sites
-    rows: list[Site] = [(begin, True, [(0, b"", -1), (deleted, bases, -1)]) for begin, deleted, bases in new]
+    rows: list[Site] = [(begin, True, [(0, b""), (deleted, bases)]) for begin, deleted, bases in new]
     added = sites_of(rows, (), sites.contig, reference, start)
     both = concatenate((sites, added), "sites")
     return take(both, "sites", np.lexsort((both.is_indel, both.begin - both.is_indel)))
@@ -64,6 +63,15 @@ def clipped_alleles(
                 found.add(_spelled(reference, other - ahead, place - start, inner[::-1]))
     alleles = [(begin + start, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
     return sorted(allele for allele in alleles if low < allele[0] and allele[0] + allele[1] < high)
+
+
+def _missing(alleles: list[Allele], sites: Sites) -> list[Allele]:
+    """Those that are no alleles of the sites."""
+    site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
+    offsets, bases = sites.inserted_offsets.tolist(), sites.inserted.tobytes()
+    begin, deleted = sites.begin[site].tolist(), sites.deleted.tolist()
+    known = {(begin[a], deleted[a], bases[offsets[a] : offsets[a + 1]]) for a in range(len(deleted))}
+    return [allele for allele in alleles if allele not in known]
 
 
 def _spelled(reference: np.ndarray, left: int, right: int, new: bytes) -> Allele:

@@ -13,7 +13,7 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
 
 OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
-Allele = tuple[int, bytes, int]  # deleted bases, inserted bases, allele of the pileup or -1
+Allele = tuple[int, bytes]  # deleted bases, inserted bases
 Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
 Variants = Sequence[tuple[int, int, bytes]]  # begin, deleted, inserted; as `Forced.within` gives them
 
@@ -39,13 +39,6 @@ def find_sites(
     return sites_of(sites, asked, pileup.contig, reference, pileup.start)
 
 
-def forced_sites(pileup: Pileup, reference: np.ndarray, asked: Variants) -> Sites:
-    """Sites of these alleles alone, for a step that has lost them; see `readwarp.call.forced.missing`."""
-    shown = np.zeros(reference.size, np.uint8)
-    sites = _sites_of_bases(pileup, reference, shown, asked) + _sites_of_indels(pileup, reference, [], asked)
-    return sites_of(sites, asked, pileup.contig, reference, pileup.start)
-
-
 def sites_of(sites: list[Site], asked: Variants, contig: int, reference: np.ndarray, start: int) -> Sites:
     """Sites in order; `asked`: the alleles to be marked as forced."""
     sites.sort(key=lambda site: (site[0] - site[1], site[1]))
@@ -59,11 +52,10 @@ def sites_of(sites: list[Site], asked: Variants, contig: int, reference: np.ndar
         is_indel=np.array([site[1] for site in sites], bool),
         unit=np.ones(begin.size, np.int32),
         allele_offsets=offsets_of([len(own) for _, _, own in sites]),
-        deleted=np.array([deleted for deleted, _, _ in alleles], np.int32),
-        inserted=np.frombuffer(b"".join(bases for _, bases, _ in alleles), np.uint8),
-        inserted_offsets=offsets_of([len(bases) for _, bases, _ in alleles]),
-        source=np.array([source for _, _, source in alleles], np.int32),
-        is_forced=np.array([(at, *allele[:2]) in marked for at, _, own in sites for allele in own], bool),
+        deleted=np.array([deleted for deleted, _ in alleles], np.int32),
+        inserted=np.frombuffer(b"".join(bases for _, bases in alleles), np.uint8),
+        inserted_offsets=offsets_of([len(bases) for _, bases in alleles]),
+        is_forced=np.array([(at, *allele) in marked for at, _, own in sites for allele in own], bool),
     )
     extend_tracts(
         *(reference, start, out.begin, out.stop, out.unit, out.is_indel, out.allele_offsets),
@@ -81,7 +73,7 @@ def _sites_of_bases(pileup: Pileup, reference: np.ndarray, shown: np.ndarray, as
     for w in np.flatnonzero(shown & OTHER_BASE).tolist():
         number = pileup.counts[w].sum(axis=1).tolist()
         others = sorted((base for base in range(DELETED + 1) if shown[w] >> base & 1), key=lambda base: -number[base])
-        alleles = [(1, bytes([base]), -1) for base in (int(reference[w]), *others)]
+        alleles = [(1, bytes([base])) for base in (int(reference[w]), *others)]
         sites.append((pileup.start + w, False, alleles))
     return sites
 
@@ -126,25 +118,25 @@ def _sites_of_indels(pileup: Pileup, reference: np.ndarray, seen: list[int], ask
         deleted = 0 if bases else length
         w = anchor - pileup.start
         if w + 1 + deleted < reference.size and (reference[w : w + 1 + deleted] < 4).all():
-            groups.setdefault(anchor, []).append((-int(pileup.allele_counts[a].sum()), a, (deleted, bases, a)))
+            groups.setdefault(anchor, []).append((-int(pileup.allele_counts[a].sum()), a, (deleted, bases)))
     wanted: dict[int, list[Allele]] = {}
     for begin, deleted, bases in asked:
         if deleted != len(bases):
-            wanted.setdefault(begin - 1, []).append((deleted, bases, _shown_by(pileup, begin - 1, deleted, bases)))
+            wanted.setdefault(begin - 1, []).append((deleted, bases))
     sites: list[Site] = []
     for anchor in groups.keys() | wanted.keys():
         first, found = wanted.get(anchor, []), [allele for _, _, allele in sorted(groups.get(anchor, []))]
         others = [allele for allele in found if allele not in first][: MAX_ALLELES - 1 - len(first)]
         alleles = [allele for allele in found if allele in first or allele in others]
         alleles += [allele for allele in first if allele not in found]
-        sites.append((anchor + 1, True, [(0, b"", -1), *alleles]))
+        sites.append((anchor + 1, True, [(0, b""), *alleles]))
     return sites
 
 
 def _shown_by(pileup: Pileup, anchor: int, deleted: int, inserted: bytes) -> int:
     """The allele of the pileup that is this one, -1 for none."""
     first, last = np.searchsorted(pileup.allele_position, (anchor, anchor + 1)).tolist()
-    for a in range(first, last if not (deleted and inserted) else first):
+    for a in range(first, last):
         bases = pileup.allele_bases[pileup.allele_offsets[a] : pileup.allele_offsets[a + 1]].tobytes()
         if bases == inserted and (bases or pileup.allele_length[a] == deleted):
             return a

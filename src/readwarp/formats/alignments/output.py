@@ -72,7 +72,8 @@ class AlignmentWriter:
         self.format = format_of(path)
         self.text = self.format == "sam" and finish.sort == "none" and not binary  # what Encoder.text must be
         finish.check(self.format)
-        self.duplicates = 0  # marked; known after `close`
+        self.duplicates = 0  # marked; known after `close`, as `index` is
+        self.index: Path | None = None
         self._header, self._write_index, self._threads = header, finish.write_index, threads
         self._sorter: Sorter | None = None
         self._libraries: Libraries | None = None
@@ -140,6 +141,7 @@ class AlignmentWriter:
         kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)
         index, threads = f"{self._file.name}.{ending}", str(self._threads)
         samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place))
+        self.index = Path(index)
 
     def __enter__(self) -> "AlignmentWriter":
         return self

@@ -18,7 +18,7 @@ import pysam
 from isal import igzip
 
 from readwarp.batches import AlignedReads
-from readwarp.errors import InputError
+from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
@@ -51,7 +51,7 @@ class ReadFilter:
     samples: tuple[tuple[str, ...], ...] = ()  # read groups of each sample; empty: every read is of sample 0
 
 
-class RegionTooDeepError(Exception):
+class RegionTooDeepError(TooLargeError):
     """A region holds more than the caller has room for: ask for a smaller one."""
 
 

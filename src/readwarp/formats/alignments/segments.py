@@ -122,6 +122,7 @@ class ResumableWriter:
     def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
         """writer: opens that of the output. text: the records are SAM text, which is copied as it is."""
         self.text, self.duplicates, self.done, self.counts = text, 0, segments.done, segments.counts
+        self.index: Path | None = None
         self._segments, self._writer, self._threads = segments, writer, threads
         self._waiting: list[Encoded] = []
         self._open: tuple[Path, BinaryIO, BgzfWriter] | None = None
@@ -161,7 +162,7 @@ class ResumableWriter:
             for path in self._segments.paths:
                 for records in _text(path) if self.text else _records(path):
                     writer.write(records)
-        self.duplicates = writer.duplicates
+        self.duplicates, self.index = writer.duplicates, writer.index
         self._segments.remove()
 
     def abort(self) -> None:

@@ -177,6 +177,7 @@ class VariantWriter:
 
     def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
         self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
+        self.index: Path | None = None  # made by `close`
         self._file = OutputFile(path)
         self._stream = self._file.open()
         self._bgzf = None if self._kind == "vcf" else BgzfWriter(self._stream, threads)
@@ -211,7 +212,7 @@ class VariantWriter:
         made = self._file.place.with_name(self._file.place.name + (".csi" if is_csi else ".tbi"))
         try:
             pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
-            made.replace(self._file.name + made.suffix)
+            self.index = made.replace(self._file.name + made.suffix)
         except BaseException:
             made.unlink(missing_ok=True)
             raise

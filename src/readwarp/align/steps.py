@@ -1,4 +1,4 @@
-"""The list of steps from reads to alignment records."""
+"""The steps from a batch of reads to its alignment records, in their order."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ class PlacedIndex:
     """An index and where its arrays lie: the host's for planning and records, those of two backends for kernels."""
 
     host: Index
-    packed: np.ndarray  # of the reference, on the backend's side
+    backend: Backend  # the side that reads are extended on
+    packed: np.ndarray  # of the reference, on that side
     seeding: Backend  # the side that seeds are looked up and chained on
     there: Index  # its arrays on that side
     contig_offsets: np.ndarray  # likewise
@@ -38,7 +39,7 @@ def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> Placed
     seeding = Backend("cpu") if seeds_on_host else backend
     there, reference = seeding.resident(index), backend.resident(index.reference)
     contig_offsets = index.reference.contig_offsets if seeds_on_host else reference.contig_offsets
-    return PlacedIndex(index, reference.packed, seeding, there, contig_offsets)
+    return PlacedIndex(index, backend, reference.packed, seeding, there, contig_offsets)
 
 
 def align_batch(
@@ -46,15 +47,15 @@ def align_batch(
     index: PlacedIndex,
     sizes: InsertSizes,
     parameters: AlignParameters,
-    backend: Backend,
     metrics: Metrics,
 ) -> Alignments:
     """Output rows of a batch: every read once as primary or unmapped, supplementary ones behind it."""
+    backend = index.backend
     extend, reference, scoring = backend.step(EXTEND), index.host.reference, parameters.scoring
     with backend.frame():
         with metrics.time("seed"):
             there = on_side(reads, backend)
-        chains = find_chains(reads, there, index, parameters, backend, metrics)
+        chains = find_chains(reads, there, index, parameters, metrics)
         with metrics.time("pair"):
             planned = pair.plan_candidates(reads, chains, reference.contig_offsets, sizes, parameters.pair)
         with metrics.time("extend_score"):
@@ -84,16 +85,11 @@ def on_side(reads: ReadBatch, backend: Backend) -> ReadBatch:
 
 
 def find_chains(
-    reads: ReadBatch,
-    there: ReadBatch,
-    index: PlacedIndex,
-    parameters: AlignParameters,
-    backend: Backend,
-    metrics: Metrics,
+    reads: ReadBatch, there: ReadBatch, index: PlacedIndex, parameters: AlignParameters, metrics: Metrics
 ) -> Chains:
     """Seeds looked up and chained on the side where the index is; the chains are on the host."""
     side = index.seeding
-    mine = there if side == backend else reads
+    mine = there if side == index.backend else reads
     with side.frame():
         with metrics.time("seed"):
             hits = side.step(SEED).find_seeds(mine, index.there, parameters.seed)
@@ -113,25 +109,25 @@ def score(extend, oriented, candidates: Candidates, index: PlacedIndex, paramete
 
 
 def train(
-    batches: Iterable[ReadBatch], index: PlacedIndex, parameters: AlignParameters, backend: Backend, metrics: Metrics
+    batches: Iterable[ReadBatch], index: PlacedIndex, parameters: AlignParameters, metrics: Metrics
 ) -> InsertSizes:
     """The insert-size model of an input, from its first reads (`pair.training_pairs` pairs, cut by the caller)."""
     evidence = []
     with metrics.time("train"):
         for reads in batches:
             if (reads.segment == Segment.FIRST).any():
-                with backend.frame():
-                    chains = find_chains(reads, on_side(reads, backend), index, parameters, backend, metrics)
+                with index.backend.frame():
+                    chains = find_chains(reads, on_side(reads, index.backend), index, parameters, metrics)
                 evidence.append(pair.orientations(reads, chains, index.host.reference.contig_offsets))
     return pair.fit(evidence, parameters.pair)
 
 
-def warm_up(index: PlacedIndex, parameters: AlignParameters, backend: Backend) -> None:
+def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
     """Compile every kernel: on pairs cut from the reference, half of them with a gap and a mate that needs rescue."""
     reads = sample_pairs(index.host)
     metrics = Metrics()
-    sizes = train([reads], index, parameters, backend, metrics)
-    align_batch(reads, index, replace(sizes, low=1, high=1000), parameters, backend, metrics)
+    sizes = train([reads], index, parameters, metrics)
+    align_batch(reads, index, replace(sizes, low=1, high=1000), parameters, metrics)
 
 
 def sample_pairs(index: Index) -> ReadBatch:

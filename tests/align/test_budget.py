@@ -1,21 +1,24 @@
 """Batches of the align job within --memory and --vram."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 
-from readwarp.align.extend import cuda as extend
-from readwarp.cli.budget import (
+from readwarp.align import steps
+from readwarp.align.budget import (
     LEAST_ENGINE,
     ON_CARD,
     PINNED_BYTES,
     card_of,
-    planned_batches,
-    planned_card,
+    plan_batches,
+    plan_cards,
     reference_bytes,
     seed_bytes,
     workspace_bytes,
 )
-from readwarp.cli.cards import Cards, open_cards
+from readwarp.align.extend import cuda as extend
+from readwarp.align.job import open_memory
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
 from readwarp.device.memory import PINNED
@@ -24,6 +27,8 @@ from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.pairwise import cuda_local
 from readwarp.ragged import columns_of
+from readwarp.stream.cards import Cards
+from readwarp.stream.halving import READS
 from readwarp.stream.plan import LEAST_ON_CARD, CardPlan
 
 GB, MB = 1 << 30, 1 << 20
@@ -44,16 +49,15 @@ def test_pinned_memory_is_what_the_plan_counts():
 
 def test_vram_does_not_matter_on_the_cpu(index):
     given = Resources(threads=2, memory=8 * GB, vram=1)
-    planned = planned_batches(given, index, Backend("cpu"), 0)
-    assert planned == planned_batches(Resources(threads=2, memory=8 * GB), index, Backend("cpu"), 0)
-    assert planned_card(given, planned, index, Backend("cpu")) is None
+    planned = plan_batches(given, index, Backend("cpu"), 0)
+    assert planned == plan_batches(Resources(threads=2, memory=8 * GB), index, Backend("cpu"), 0)
+    with closing(open_memory(given, index, Backend("cpu"), 0, Metrics())[1]) as cards:
+        assert cards.planned is None
 
 
 def planned(index, vram, devices=(0,), threads=4) -> CardPlan:
     given, backend = Resources(threads=threads, device="cuda", memory=64 * GB, vram=vram), Backend("cuda", devices)
-    made = planned_card(given, planned_batches(given, index, backend, 0), index, backend)
-    assert made is not None
-    return made
+    return plan_cards(vram, plan_batches(given, index, backend, 0), index, backend)
 
 
 def test_each_card_has_a_workspace_for_each_of_its_workers(index):
@@ -102,8 +106,8 @@ def arrays(*values) -> int:
 @pytest.mark.parametrize("seeding", ["cuda", "cpu"])
 def test_what_is_allocated_is_what_was_planned(index, seeding):
     on_card = reference_bytes(index) + (seed_bytes(index) if seeding == "cuda" else 0)
-    made = CardPlan(LEAST_ON_CARD, 3, workspace_bytes(LEAST_ON_CARD, seeding == "cuda"), on_card, seeding)
-    cards = Cards(index, CARD, made)
+    made = CardPlan(3, workspace_bytes(LEAST_ON_CARD, seeding == "cuda"), on_card, LEAST_ON_CARD, seeding)
+    cards = Cards(CARD, made, READS, lambda backend, planned: steps.place(index, backend, seeding == "cpu"))
     with cards.borrowed() as placed:
         there = arrays(placed, placed.there)
     assert there + cards.workspaces.allocated == made.device_bytes
@@ -113,35 +117,3 @@ def test_the_plan_says_where_seeds_are_looked_up(index):
     card = card_of(index)
     assert (card.reference, card.seeds) == (reference_bytes(index), seed_bytes(index))
     assert planned(index, 256 * MB).index_bytes == card.reference + card.seeds
-
-
-class OutOfMemoryError(RuntimeError):
-    pass
-
-
-OutOfMemoryError.__module__ = "numba.cuda.cudadrv.driver"
-
-
-def test_a_card_that_has_less_gets_half(index, monkeypatch, caplog):
-    """Other processes took it between the plan and the first batch."""
-    tried, metrics = [], Metrics()
-
-    def full(self, index, backend, planned):
-        tried.append(planned.device_bytes)
-        if len(tried) < 3:
-            raise OutOfMemoryError("Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
-
-    monkeypatch.setattr(Cards, "__init__", full)
-    open_cards(Resources(device="cuda", memory=8 * GB, vram=8 * GB), index, CARD, 0, metrics)
-    assert tried[1] <= tried[0] // 2 and tried[2] <= tried[1] // 2
-    assert metrics.counts == {"vram_halved": 2}
-    assert "the GPU has not the" in caplog.text
-
-
-def test_a_full_card_ends_with_the_minimum(index, monkeypatch):
-    def full(self, index, backend, planned):
-        raise OutOfMemoryError("Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY")
-
-    monkeypatch.setattr(Cards, "__init__", full)
-    with pytest.raises(MemoryBudgetError, match="one batch needs"):
-        open_cards(Resources(device="cuda", memory=8 * GB, vram=8 * GB), index, CARD, 0, Metrics())

@@ -1,16 +1,5 @@
-"""The first run's compilation on more than one core: further processes compile what the first does not need at once.
+"""A tiny job with each format, which compiles its kernels (readwarp.device.precompile)."""
 
-While a command compiles the kernels of the align steps, children compile those of calling and of the formats into the
-same disk cache, by doing a tiny job with each; what no core is left for, the command does itself. A mark in the cache
-folder says that a stage is done; Numba writes each cached kernel as a whole, so that two processes which compile the
-same one do no harm.
-"""
-
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,49 +8,6 @@ import numpy as np
 from readwarp.batches import Alignments, ReadBatch
 
 LENGTH, STEP = 100, 5  # of the tiny job's reads: bases, and bases from one read to the next
-
-
-@contextmanager
-def helped(stages: Sequence[str], threads: int) -> Iterator[None]:
-    """While the block compiles its own kernels, have those of `stages` compiled by children, the slowest stage first.
-
-    At the end what no child was left for is compiled here, and the children are waited for.
-    """
-    missing = [stage for stage in STAGES if stage in stages and not _mark(stage).exists()]
-    if not missing or threads < 2:
-        yield
-        return
-    children: list[subprocess.Popen[bytes]] = []
-    with tempfile.TemporaryDirectory(prefix="readwarp-") as folder:
-        try:
-            for stage in missing[: threads - 1]:
-                children += _started(Path(folder), stage)
-            yield
-            if children:
-                for stage in missing[threads - 1 :]:
-                    compile_stage(Path(folder), stage)
-            for child in children:
-                child.wait()  # whatever it could not do is compiled where it is needed
-        finally:
-            for child in children:
-                child.kill()
-                child.wait()
-
-
-def _started(folder: Path, stage: str) -> "list[subprocess.Popen[bytes]]":
-    """A child that compiles a stage; none where no process can be started."""
-    quiet = subprocess.DEVNULL
-    command = [sys.executable, "-m", "readwarp.cli.precompile", str(folder), stage]
-    try:
-        return [subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)]
-    except OSError:
-        return []
-
-
-def _mark(stage: str) -> Path:
-    from readwarp.device.kernel_cache import package_folder
-
-    return package_folder() / f"{stage}.done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,48 +119,3 @@ def read_reads(genome: TinyGenome, folder: Path) -> ReadBatch:
 
     given = ReadInput(write_reads(genome, folder), read_group=0)
     return parse(next(iter(open_reads([given], 1 << 20))))
-
-
-def compile_calling(folder: Path) -> None:
-    """Call the true alignments of the reads."""
-    from readwarp.call.pipeline import call_variants
-    from readwarp.config import CallParameters, Resources
-    from readwarp.metrics import Metrics
-
-    genome = TinyGenome.make()
-    reference, alignments, output = (folder / f"calling.{ending}" for ending in ("fa", "bam", "vcf"))
-    reference.write_text(f">tiny\n{letters(genome.bases)}\n")
-    write_alignments(genome, alignments)
-    call_variants(reference, alignments, str(output), CallParameters(), Resources(), Metrics())
-
-
-def write_alignments(genome: TinyGenome, path: Path) -> None:
-    """By pysam, which needs no kernel. One read is wrong throughout, so that float32 is not enough for it."""
-    import pysam
-
-    rows = alignments_of(genome)
-    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "tiny", "LN": genome.bases.size}]}
-    with pysam.AlignmentFile(str(path), "wb", header=header) as out:
-        for i in np.argsort(rows.position, kind="stable").tolist():
-            start = genome.starts()[i // 2] + (i % 2) * 2 * LENGTH
-            read = pysam.AlignedSegment(out.header)
-            read.query_name, read.flag, read.mapping_quality = f"r{i // 2}", int(rows.flag[i]), 60
-            bases = genome.haplotype[start : start + LENGTH]
-            read.query_sequence = letters((bases + 1) & 3 if start == 950 else bases)
-            read.query_qualities = pysam.qualitystring_to_array("I" * LENGTH)
-            read.reference_id, read.reference_start = 0, int(rows.position[i])
-            read.cigartuples = [(code & 15, code >> 4) for code in genome.cigar(start)]
-            out.write(read)
-    pysam.index(str(path))
-
-
-STAGES = {"calling": compile_calling, "formats": compile_formats, "text": compile_text}  # the slowest first
-
-
-def compile_stage(folder: Path, stage: str) -> None:
-    STAGES[stage](folder)
-    _mark(stage).touch()
-
-
-if __name__ == "__main__":
-    compile_stage(Path(sys.argv[1]), sys.argv[2])

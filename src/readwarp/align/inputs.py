@@ -1,18 +1,19 @@
-"""Files on the command line -> inputs, each with its read group, and the header lines that they bring."""
+"""Files of reads -> inputs, each with its read group, and the header lines that they bring."""
 
-import argparse
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import TypedDict
 
-from readwarp.cli.options import check_inputs
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import PART, field, lines_of, merge_lines, read_group_line, read_group_of_file
+from readwarp.formats.common.files import check_inputs
 from readwarp.formats.common.source import kind_of
 from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.raw import ReadInput
+from readwarp.keywords import as_tuple
 
 ALIGNED = ("bam", "cram")
 
@@ -34,27 +35,41 @@ class Inputs:
     def paths(self) -> tuple[tuple[str, ...], ...]:
         return tuple(given.paths for given in self.inputs)
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        return sum(self.paths, ())
 
-def open_inputs(options: argparse.Namespace) -> Inputs:
-    """The inputs that the options name. Raises InputError and UsageError."""
-    check_inputs([options.reference, *options.reads])
-    kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in options.reads}  # a pipe is read once
-    groups = grouped(options.reads, [kinds[path] for path in options.reads], options.interleaved or options.single)
+
+class ReadOptions(TypedDict, total=False):
+    """How reads are to be taken."""
+
+    read_group: str | Sequence[str] | None  # @RG line of all inputs, or one for each; None: named after the files
+    interleaved: bool  # each FASTQ file holds mates one after the other
+    single: bool  # FASTQ files hold single reads, even when there are two
+    comments: bool  # FASTQ comments are SAM tags: keep them
+
+
+def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> Inputs:
+    """The inputs in these files. Raises InputError and UsageError."""
+    check_inputs([reference, *reads])
+    kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read once
+    interleaved, alone = options.get("interleaved", False), options.get("single", False)
+    groups = grouped(reads, [kinds[path] for path in reads], interleaved or alone)
     for paths in groups:
         if len(paths) > len(set(paths)):
             raise UsageError(f"{paths[0]}: is given as both files of a pair")
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     own = [lines_of(header, "RG") for header in headers]
-    lines = read_group_lines(options.read_group, groups, own)
+    lines = read_group_lines(as_tuple(options.get("read_group")), groups, own)
     merged = merge_lines([line for line in lines if line] + [line for group in own for line in group])
     inputs = tuple(
         ReadInput(
             paths,
-            interleaved=options.interleaved and not header,
+            interleaved=interleaved and not header,
             read_group=merged.index(line) if line else -1,
-            comments=options.comments and not header,
+            comments=options.get("comments", False) and not header,
             groups=tuple(field(line, "ID") or "" for line in merged),
-            reference=str(options.reference),
+            reference=str(reference),
         )
         for paths, line, header in zip(groups, lines, headers, strict=True)
     )

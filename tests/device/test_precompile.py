@@ -2,11 +2,13 @@
 
 import pysam
 
-from readwarp.cli import precompile
+from readwarp.call.precompile import compile_calling
+from readwarp.device import precompile
+from readwarp.formats.reads.precompile import TinyGenome, compile_formats, compile_text
 
 
 def test_tiny_calling(tmp_path):
-    precompile.compile_calling(tmp_path)
+    compile_calling(tmp_path)
     with pysam.VariantFile(str(tmp_path / "calling.vcf")) as file:
         found = [(r.start, len(r.ref), len(r.alts[0]), r.samples[0]["GT"]) for r in file]
     both = (1, 1)
@@ -14,10 +16,10 @@ def test_tiny_calling(tmp_path):
 
 
 def test_tiny_formats(tmp_path):
-    precompile.compile_formats(tmp_path)
-    precompile.compile_text(tmp_path)
+    compile_formats(tmp_path)
+    compile_text(tmp_path)
     with pysam.AlignmentFile(str(tmp_path / "formats.bam")) as file:
-        assert file.count() == 2 * len(precompile.TinyGenome.make().starts())
+        assert file.count() == 2 * len(TinyGenome.make().starts())
 
 
 def test_the_slowest_stage_gets_the_first_child(tmp_path, monkeypatch):
@@ -26,11 +28,11 @@ def test_the_slowest_stage_gets_the_first_child(tmp_path, monkeypatch):
     monkeypatch.setattr(precompile, "_mark", lambda stage: tmp_path / stage)
     monkeypatch.setattr(precompile, "_started", lambda folder, stage: done.append(f"child {stage}") or [Child()])
     monkeypatch.setattr(precompile, "compile_stage", lambda folder, stage: done.append(stage))
-    with precompile.helped(["formats", "calling"], 2):
+    with precompile.precompiled(["formats", "calling"], 2):
         done.append("block")
     assert done == ["child calling", "block", "formats"]
     (tmp_path / "calling").touch()
-    with precompile.helped(["formats", "calling"], 8):
+    with precompile.precompiled(["formats", "calling"], 8):
         done.append("block")
     assert done[3:] == ["child formats", "block"]
 

@@ -1,34 +1,40 @@
-"""The align job: inputs, index, memory plan, steps and writer joined into one stream."""
+"""The align job: files of reads to a file of alignments, by inputs, index, memory, steps and writer in one stream."""
 
 import hashlib
 import json
 import logging
 import time
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from readwarp.align import pipeline
+from readwarp.align import flagstat, steps
+from readwarp.align.budget import plan_batches, plan_cards
+from readwarp.align.inputs import Inputs
 from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
-from readwarp.cli import flagstat
-from readwarp.cli.cards import Cards, open_cards
-from readwarp.cli.device import choose_backend, settled
-from readwarp.cli.inputs import Inputs
-from readwarp.cli.precompile import helped
-from readwarp.cli.reporting import Progress, Reporter, consumed
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
+from readwarp.device.precompile import precompiled
+from readwarp.device.workspaces import identity
+from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
+from readwarp.formats.common.files import check_output, check_resume
+from readwarp.formats.common.lock import locked
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
-from readwarp.stream.halving import Halving
+from readwarp.stream.cards import Cards, open_cards
+from readwarp.stream.choice import choose_backend
+from readwarp.stream.consumed import consumed
+from readwarp.stream.halving import READS
 from readwarp.stream.parts import BLOCK, WHOLE, Part, select_reads
+from readwarp.stream.plan import CardPlan, Plan, readable
+from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import with_models
 from readwarp.stream.worth import ALIGN
@@ -41,34 +47,101 @@ NOT_IN_FULL = {  # counter -> warning
     "reads_on_host": "reads were too much for the GPU's memory and were aligned on the CPU",
 }
 SORT_BYTES = 256 << 20
+AlignCards = Cards[ReadBatch, steps.PlacedIndex]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlignJob:
+    """Raises UsageError for options that do not go together."""
+
     reference: Path
     inputs: Inputs
-    output: str | None  # None: SAM to stdout
-    parameters: AlignParameters
-    resources: Resources
+    output: Path | None = None  # SAM, BAM or CRAM by its ending; None: SAM to stdout
+    parameters: AlignParameters = field(default_factory=AlignParameters)
+    resources: Resources = field(default_factory=Resources)
     seeds: SeedParameters | None = None  # what the index must have; None: take the one that is there
-    sort: str = "none"
+    sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
     write_index: bool = False
     insert_sizes: InsertSizes | None = None  # as the user states them; None: estimated
     command: str | None = None  # for @PG; None: no @PG
     part: Part = WHOLE  # of the input, in blocks of templates
     resume: bool = False  # keep what is done beside the output, and go on from it
-    stages: tuple[str, ...] = ("formats",)  # whose kernels are compiled meanwhile (readwarp.cli.precompile)
+    force: bool = False  # replace an output that exists
+
+    def __post_init__(self) -> None:
+        if self.write_index and self.sort != "coordinate":
+            raise UsageError("--write-index needs --sort coordinate")
+        if self.part != WHOLE and (self.sort != "none" or format_of(self.output) != "bam"):
+            raise UsageError("--part: parts are BAM files as the reads come; readwarp merge sorts and marks them")
+
+    @property
+    def is_text(self) -> bool:
+        """Records are SAM lines from the beginning."""
+        return self.sort == "none" and format_of(self.output) == "sam"
 
 
-def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None:
-    """Run the job: every read goes to the output once, in input order or sorted. `index`: where it is open already."""
+def run_align(job: AlignJob, reporter: Reporter) -> Result:
+    """Run the job: every read goes to the output once, in input order or sorted. Raises ReadwarpError."""
+    check_output(job.output, job.force, [job.reference, *job.inputs.files])
+    check_resume(job.resume, [job.output], job.inputs.files)
+    with locked(job.output):
+        backend = choose_side(job)
+        return align_reads(job, open_index(job, reporter), backend, reporter)
+
+
+def choose_side(job: AlignJob) -> Backend:
+    """CPU or GPU. Raises DeviceError, which is not to come after hours of building an index."""
+    return choose_backend(job.resources, job.inputs.files, ALIGN)
+
+
+def align_reads(
+    job: AlignJob, index: Index, backend: Backend, reporter: Reporter, compile_too: Sequence[str] = ()
+) -> Result:
+    """`run_align` once the output is checked and locked. compile_too: stages whose kernels are compiled meanwhile."""
     metrics = reporter.metrics
-    backend = choose_backend(settled(job.resources, sum(job.inputs.paths, ()), ALIGN).device)
-    index = index or open_index(job, reporter)
     job = replace(job, parameters=seeded_as(index, job.parameters))
-    sort_bytes = SORT_BYTES if job.sort != "none" else 0
-    planned, cards = open_cards(job.resources, index, backend, sort_bytes, metrics)
+    planned, cards = open_memory(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0, metrics)
+    with closing(cards):
+        stages = ("text" if job.is_text else "formats", *compile_too)
+        with reporter.compiling(), precompiled(stages, job.resources.threads):
+            cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
+        metrics.lap("start")
+        started = time.perf_counter()
+        with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics) as writer:
+            stream = Stream(job, cards, writer, metrics, meter)
+            batches = open_reads(job.inputs.inputs, planned.batch_bases)
+            items = with_models(batches, job.parameters.pair.training_pairs, parse, stream.train)
+            run_ordered(items, stream.align, stream.write, planned.workers, planned.in_flight)
+            note_cards(cards, metrics)
+            cards.close()
+            metrics.lap("align")
+            meter.phase("sorting" if job.sort != "none" else "completing")
+    metrics.lap("sort" if job.sort != "none" else "complete")
+    if job.mark_duplicates:
+        metrics.count("duplicates", writer.duplicates)
+    metrics.note(flagstat=flagstat.flagstat(metrics))
+    summarize(metrics, time.perf_counter() - started, stream.earlier, job.part)
+    return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
+
+
+def open_memory(
+    resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics
+) -> tuple[Plan, AlignCards]:
+    """The plan of the host's memory, and cards with all of theirs taken. Raises MemoryBudgetError."""
+
+    def place(backend: Backend, planned: CardPlan | None) -> steps.PlacedIndex:
+        return steps.place(index, backend, seeds_on_host=planned is not None and planned.seeding == "cpu")
+
+    planned = plan_batches(resources, index, backend, sort_bytes)
+
+    def plan(room: int) -> CardPlan:
+        return plan_cards(room, planned, index, backend)
+
+    cards = open_cards(backend, plan, resources.vram, READS, place, metrics)
+    if cards.planned:
+        log_cards(cards.planned, backend)
+        planned = replace(planned, batch_bases=cards.planned.batch_bases)
     metrics.note(
         device=backend.name,
         devices=list(backend.devices),
@@ -77,41 +150,41 @@ def align(job: AlignJob, reporter: Reporter, index: Index | None = None) -> None
         batches_in_flight=planned.in_flight,
         planned_bytes=planned.peak_bytes,
     )
-    with closing(cards):
-        with reporter.compiling(), helped(job.stages, job.resources.threads):
-            cards.warm_up(job.parameters)
-        metrics.lap("start")
-        started = time.perf_counter()
-        with reporter.progress("aligning", "reads") as progress, open_writer(job, index, metrics) as writer:
-            stages = Stages(job, cards, writer, metrics, progress)
-            batches = open_reads(job.inputs.inputs, planned.batch_bases)
-            items = with_models(batches, job.parameters.pair.training_pairs, parse, stages.train)
-            run_ordered(items, stages.align, stages.write, planned.workers, planned.in_flight)
-            cards.note(metrics)
-            cards.close()
-            metrics.lap("align")
-            progress.phase("sorting" if job.sort != "none" else "completing")
-    metrics.lap("sort" if job.sort != "none" else "complete")
-    if job.mark_duplicates:
-        metrics.count("duplicates", writer.duplicates)
-    metrics.note(flagstat=flagstat.flagstat(metrics))
-    summarize(metrics, time.perf_counter() - started, stages.earlier, job.part)
+    return planned, cards
 
 
-class Stages:
+def log_cards(card: CardPlan, backend: Backend) -> None:
+    """One line for each card."""
+    seeding = "on the card" if card.seeding == "cuda" else "on the CPU (the index does not fit beside the batches)"
+    for device in backend.devices:
+        known = identity(device)
+        logger.info(
+            "cuda:%d (%s, kernels %s): %d batches of %s bases in flight, %s planned, seeding %s",
+            *(device, known["name"], known["kernel_form"], card.workspaces, f"{card.batch_bases:,}"),
+            *(readable(card.device_bytes), seeding),
+        )
+
+
+def note_cards(cards: AlignCards, metrics: Metrics) -> None:
+    """What the cards did, as gpu in metrics.json: one entry for each."""
+    if cards.planned:
+        said = {"seeding": cards.planned.seeding}
+        metrics.append("gpu", [{"command": "align", **facts, **said} for facts in cards.facts()])
+
+
+class Stream:
     """What happens to a batch in the reader's thread (train), in a worker (align) and in the writer's thread."""
 
     def __init__(
         self,
         job: AlignJob,
-        cards: Cards,
+        cards: AlignCards,
         writer: AlignmentWriter | ResumableWriter,
         metrics: Metrics,
-        progress: Progress,
+        meter: Meter,
     ) -> None:
-        self.job, self.cards, self.halving = job, cards, Halving(cards.backend.is_out_of_memory)
-        self.writer, self.metrics, self.progress = writer, metrics, progress
-        names, groups = cards.index.reference.names, job.inputs.read_group_ids
+        self.job, self.cards, self.writer, self.metrics, self.meter = job, cards, writer, metrics, meter
+        names, groups = cards.on_host.host.reference.names, job.inputs.read_group_ids
         self.models: list[dict[str, object]] = []  # of each input
         self.encoder = Encoder(names, groups, text=writer.text)
         earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
@@ -138,11 +211,11 @@ class Stages:
         cards, parameters = self.cards, self.job.parameters
         try:
             with cards.borrowed() as index:
-                return pipeline.train(first, index, parameters, cards.backend, self.metrics)
+                return steps.train(first, index, parameters, self.metrics)
         except Exception as error:
             if not cards.backend.is_out_of_memory(error):
                 raise
-        return pipeline.train(first, cards.on_host, parameters, Backend("cpu"), self.metrics)
+        return steps.train(first, cards.on_host, parameters, self.metrics)
 
     def align(self, item: tuple[RawBatch, InsertSizes]) -> "Done":
         """The records of those reads of a batch that are to be aligned, and what was counted on the way."""
@@ -151,24 +224,16 @@ class Stages:
         if any(self.job.part.spans(max(raw.first_template, self.done), stop)):
             with metrics.time("parse"):
                 reads = parse(raw)
-            work, on_host = (partial(does, sizes=sizes, metrics=metrics) for does in (self.on_card, self.on_host))
+
+            def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
+                return part, steps.align_batch(part, index, sizes, self.job.parameters, metrics)
+
             for some in select_reads(reads, raw.first_template, self.job.part, self.done):
                 number += len(some)
-                encoded += self.halving(some, work, on_host, metrics.count)
+                encoded += [self.encode(*rows, metrics) for rows in self.cards.work(some, work, metrics.count)]
         return Done(raw.source, number, stop, encoded, metrics)
 
-    def on_card(self, reads: ReadBatch, sizes: InsertSizes, metrics: Metrics) -> Encoded:
-        """Records of reads, by the backend that was chosen; `on_host`: by the CPU in any case."""
-        with self.cards.borrowed() as index:
-            rows = pipeline.align_batch(reads, index, sizes, self.job.parameters, self.cards.backend, metrics)
-        return self.encoded(reads, rows, metrics)
-
-    def on_host(self, reads: ReadBatch, sizes: InsertSizes, metrics: Metrics) -> Encoded:
-        index, cpu = self.cards.on_host, Backend("cpu")
-        rows = pipeline.align_batch(reads, index, sizes, self.job.parameters, cpu, metrics)
-        return self.encoded(reads, rows, metrics)
-
-    def encoded(self, reads: ReadBatch, rows: Alignments, metrics: Metrics) -> Encoded:
+    def encode(self, reads: ReadBatch, rows: Alignments, metrics: Metrics) -> Encoded:
         flagstat.count(rows, metrics)
         with metrics.time("encode"):
             return self.encoder.encode(reads, rows)
@@ -182,7 +247,7 @@ class Stages:
         self.aligned.include(done.metrics)
         if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
             self.writer.reached(done.stop, dict(self.aligned.counts))
-        self.progress.advance(done.reads, consumed(self.job.inputs.paths, done.source))
+        self.meter.advance(done.reads, consumed(self.job.inputs.paths, done.source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +291,7 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
 
     def open_output() -> AlignmentWriter:
         return AlignmentWriter(
-            job.output,
+            None if job.output is None else str(job.output),
             header,
             Finish(job.sort, job.mark_duplicates, job.write_index, SORT_BYTES),
             threads=job.resources.threads,
@@ -235,18 +300,17 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
 
     if not job.resume:
         return open_output()
-    text = job.sort == "none" and format_of(job.output) == "sam"
-    segments = Segments(str(job.output), {**facts_of(job, index), "text": text})
+    segments = Segments(str(job.output), {**facts_of(job, index), "text": job.is_text})
     if segments.done:
         logger.info("going on behind %s pairs or single reads, from %s", f"{segments.done:,}", segments.folder)
         for name, number in segments.counts.items():
             metrics.count(name, number)
-    return ResumableWriter(segments, open_output, text, job.resources.threads)
+    return ResumableWriter(segments, open_output, job.is_text, job.resources.threads)
 
 
 def facts_of(job: AlignJob, index: Index) -> dict[str, object]:
     """All that the records depend on; where it differs, an earlier run's records are not this one's."""
-    files = [Path(path) for paths in job.inputs.paths for path in paths]
+    files = [Path(path) for path in job.inputs.files]
     return {
         **common_facts(job, index),
         "inputs": [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in files],
@@ -271,7 +335,7 @@ def run_of(job: AlignJob, index: Index) -> str:
 
     Inputs count by name and size, so that nodes may have copies of their own.
     """
-    files = [Path(path) for paths in job.inputs.paths for path in paths]
+    files = [Path(path) for path in job.inputs.files]
     reads = [{"interleaved": given.interleaved, "comments": given.comments} for given in job.inputs.inputs]
     names = [(path.name, path.stat().st_size) for path in files if path.is_file()]
     text = json.dumps([common_facts(job, index), reads, names], sort_keys=True, default=str)

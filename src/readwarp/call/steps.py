@@ -8,7 +8,6 @@ neither on where windows end nor on threads.
 """
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,6 @@ from readwarp.call.genotypes.joining import joined, no_calls
 from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import contig_length
-from readwarp.call.lost import weigh_lost
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
@@ -38,8 +36,7 @@ from readwarp.call.sites.select import within
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
-from readwarp.device.workspaces import Workspaces
-from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
@@ -48,7 +45,6 @@ from readwarp.rules.cigar import DELETION, INSERTION
 
 MARGIN = 1024  # bases of pileup around a window ...
 CALL_MARGIN = MAX_INDEL + 1  # ... those whose calls may overlap one in the window
-SMALLEST = 1024  # a window of this size is not cut further, however deep it is
 BYTES_PER_BASE = 12  # of memory, for each base of the reads of a window, at the peak
 
 
@@ -61,7 +57,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class Steps:
     """What all windows share."""
 
     reference: Reference
@@ -70,44 +66,14 @@ class Caller:
     keep: ReadFilter
     parameters: CallParameters
     backend: Backend
-    workspaces: Workspaces
     metrics: Metrics
-    most_bases: int  # of reads in memory; deeper windows are cut
     samples: int
     ploidies: Ploidies
     forced: Forced | None
     with_bands: bool
 
-    def call(self, window: Target) -> Iterator[Found]:
-        """What lies in the window, in parts where it is too deep to be taken at once."""
-        contig, start, stop = window
-        is_smallest = stop - start <= SMALLEST
-        try:
-            found = self._tried(window, None if is_smallest else self.most_bases)
-        except Exception as error:
-            if self.backend.is_out_of_memory(error):
-                self.metrics.count("windows_on_host" if is_smallest else "windows_halved")
-            elif not isinstance(error, RegionTooDeepError):
-                raise
-        else:
-            yield found
-            return
-        if is_smallest:
-            yield from replace(self, backend=Backend("cpu")).call(window)
-            return
-        middle = (start + stop) // 2
-        yield from self.call(Target(contig, start, middle))
-        yield from self.call(Target(contig, middle, stop))
-
-    def _tried(self, window: Target, most_bases: int | None) -> Found:
-        """`_call` on a card where there is one; what a window that fails has counted is forgotten."""
-        own = replace(self, metrics=Metrics())
-        with nullcontext() if self.backend.name == "cpu" else self.workspaces.borrowed():
-            found = own._call(window, most_bases)
-        self.metrics.include(own.metrics)
-        return found
-
-    def _call(self, window: Target, most_bases: int | None) -> Found:
+    def call(self, window: Target, most_bases: int | None) -> Found:
+        """What lies in the window. Raises RegionTooDeepError where its reads have more than `most_bases`."""
         contig, start, stop = window
         length = contig_length(self.reference, contig)
         low, high = max(0, start - MARGIN), min(length, stop + MARGIN)
@@ -134,6 +100,7 @@ class Caller:
     def _genotype(self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target) -> Calls:
         """Calls in the window and around it, as far as they may overlap one in it."""
         p, low = self.parameters, pileup.start
+        around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
         with self.metrics.time("sites"):
             here = bases[low - first : pileup.stop - first]
             sites = find_sites(pileup, here, p, self.forced, self._pileups(reads, here, pileup))
@@ -143,18 +110,13 @@ class Caller:
                 reads, reads.qualities, sites, bases, first, low, pileup.stop, p.max_region_reads
             )
             regions = take(regions, "regions", _reach(regions, window))
-        near = within(sites, window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
-        single = take(sites, "sites", near & ~in_region)
+        single = take(sites, "sites", within(sites, *around) & ~in_region)
         evidence = weigh_substitutions(reads, reads.qualities, single, p.min_base_quality, p.max_depth)
         regional, likelihoods, phase = self._weigh(reads, regions, sites, bases, first, window)
-        around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
-        asked = self.forced.within(window.contig, *around) if self.forced else ()
-        lost = weigh_lost(asked, (single, regional), reads, pileup, bases, first, p)
         with self.metrics.time("genotypes"):
             parts = (
                 self._genotyped(single, evidence, bases, first, None),
                 self._genotyped(regional, likelihoods, bases, first, phase),
-                *(self._genotyped(*weighed, bases, first, None) for weighed in lost),
             )
             return mark_overlaps(joined(parts, *around, samples=self.samples))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.align_oracle import READ, cut_pair, operations, random_bases, retold, reverse_complement
-from readwarp.align import Aligner, pipeline
+from readwarp.align import Aligner, steps
 from readwarp.align.aligner import _batch, _interleaved, _records
 from readwarp.align.pair import given
 from readwarp.config import RecordParameters
@@ -70,7 +70,7 @@ def test_batches_do_not_matter(aligner, genome, index):
 
     def aligned(start, stop):
         part = reads_between(batch, start, stop)
-        rows = pipeline.align_batch(part, aligner._placed, sizes, aligner.parameters, aligner._backend, aligner.metrics)
+        rows = steps.align_batch(part, aligner._placed, sizes, aligner.parameters, aligner.metrics)
         return _records(part, rows, index.reference.names)
 
     assert aligned(0, 80) == aligned(0, 14) + aligned(14, 16) + aligned(16, 80)
@@ -180,13 +180,11 @@ def test_lengths_mixed(aligner, genome):
 def test_warm_up_compiles_what_a_run_needs(index):
     """Rescue, traces with gaps and full vector lanes among it."""
     aligner = Aligner(index)
-    reads = pipeline.sample_pairs(index)
-    pipeline.warm_up(aligner._placed, aligner.parameters, aligner._backend)
-    rows = pipeline.align_batch(
-        reads, aligner._placed, given(300, 30), aligner.parameters, aligner._backend, aligner.metrics
-    )
+    reads = steps.sample_pairs(index)
+    steps.warm_up(aligner._placed, aligner.parameters)
+    rows = steps.align_batch(reads, aligner._placed, given(300, 30), aligner.parameters, aligner.metrics)
     counts = aligner.metrics.counts
-    assert counts["rescue_windows"] == pipeline.SAMPLE_PAIRS // 2 and counts["proper"] == len(rows) == len(reads)
+    assert counts["rescue_windows"] == steps.SAMPLE_PAIRS // 2 and counts["proper"] == len(rows) == len(reads)
 
 
 def test_sample_pairs_of_a_tiny_reference(tmp_path):
@@ -195,6 +193,6 @@ def test_sample_pairs_of_a_tiny_reference(tmp_path):
     path = tmp_path / "tiny.fa"
     path.write_text(">tiny\nACGTTGCA\n")
     index = Index.build(path)
-    reads = pipeline.sample_pairs(index)
-    assert set(np.diff(reads.read_offsets).tolist()) == {8} and len(reads) == 2 * pipeline.SAMPLE_PAIRS
+    reads = steps.sample_pairs(index)
+    assert set(np.diff(reads.read_offsets).tolist()) == {8} and len(reads) == 2 * steps.SAMPLE_PAIRS
     assert [record.flag for record in Aligner(index).align(["ACGTTGCA"])] == [0x4]

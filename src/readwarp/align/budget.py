@@ -8,9 +8,8 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.index import Index
 from readwarp.index.build import bucket_bits_for
-from readwarp.stream.plan import Card, CardPlan, Costs, Plan, Shape, plan, plan_card, workers_of
+from readwarp.stream.plan import FREE_SHARE, Card, CardPlan, Costs, Plan, Shape, plan, plan_card, workers_of
 
-FREE_SHARE = 0.8  # of the free memory, when no budget is given
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
 CONTEXT_BYTES = 512 << 20  # that CUDA and its kernels take of a card, beside --vram; about, until measured
 PINNED_BYTES = 8 << 20  # of the host, for each workspace (readwarp.device.memory)
@@ -33,18 +32,15 @@ class Rates:
 ON_CARD = Rates()
 
 
-def planned_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int) -> Plan:
+def plan_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int) -> Plan:
     """The host's plan. Raises MemoryBudgetError."""
     budget = resources.memory or int(FREE_SHARE * free_memory())
     costs = host_costs(index, sort_bytes, backend)
     return plan(budget, costs, SHAPE, workers_of(resources.threads, len(backend.devices)), resources.batch_bases)
 
 
-def planned_card(resources: Resources, planned: Plan, index: Index, backend: Backend) -> CardPlan | None:
-    """What each card is given, by the one with the least memory; None on the CPU. Raises MemoryBudgetError."""
-    if backend.name == "cpu":
-        return None
-    room = resources.vram or backend.free_memory(FREE_SHARE)
+def plan_cards(room: int, planned: Plan, index: Index, backend: Backend) -> CardPlan:
+    """What each card is given of `room` bytes. Raises MemoryBudgetError."""
     return plan_card(room, card_of(index), ceil(planned.workers / len(backend.devices)), planned.batch_bases)
 
 
