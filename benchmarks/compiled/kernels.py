@@ -54,10 +54,10 @@ SLOTS, ENTRIES = "align.seed.cuda.Slots", "align.seed.scalar.Entries"
 SEED = [
     Kernel(f"seed {name}", "align.seed.cuda", name, arguments, threads)
     for name, arguments, threads in (
-        ("sketch_reads", f"u1[] i8[] align.seed.scalar.Shape {SLOTS} i4[] u1[]", 128),
+        ("sketch_reads", f"u1[] i8[] index.syncmers.Shape {SLOTS} i4[] u1[]", 128),
         ("look_up", f"{SLOTS} {ENTRIES}", 128),
         ("choose", f"i8[] i8 i4[] {SLOTS} align.seed.scalar.Limits i4[] i4[]", 128),
-        ("emit", f"i8[] align.seed.scalar.Shape i4[] {SLOTS} {ENTRIES} i8[] u8[] i4[]", 32),
+        ("emit", f"i8[] index.syncmers.Shape i4[] {SLOTS} {ENTRIES} i8[] u8[] i4[]", 32),
         ("sort_anchors", "u8[] i8[] u8[] i8[]", 32),
     )
 ]

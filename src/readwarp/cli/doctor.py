@@ -105,13 +105,13 @@ def software_rows() -> list[tuple[str, str]]:
     import platform
 
     from readwarp.device import machine
-    from readwarp.device.kernel_cache import kernels_kept, package_folder
+    from readwarp.device.kernel_cache import count_kernels, package_folder
     from readwarp.version import __version__
 
     versions = machine.library_versions()
     installed = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     folder = package_folder().parent
-    kernels = kernels_kept()
+    kernels = count_kernels()
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
         ("libraries", installed),
