@@ -64,7 +64,7 @@ def test_partitions_change_nothing(tmp_path, monkeypatch, inner_bits):
     """Large genomes have more partitions; here the bits within one are made few instead."""
     path = write_fasta(tmp_path / "ref.fa", REFERENCES["one"] * 3)
     whole = Index.build(path)
-    monkeypatch.setattr(build, "INNER_BITS", inner_bits)
+    monkeypatch.setattr(build, "MAX_INNER_BITS", inner_bits)
     parts = Index.build(path)
     for name in ("bucket_starts", "tags", "positions"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
@@ -101,7 +101,7 @@ def test_at_most_two_bytes_a_base(test_data):
 
 
 def test_too_large_a_reference(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "MOST_BASES", 99)
+    monkeypatch.setattr(build, "MAX_BASES", 99)
     path = write_fasta(tmp_path / "ref.fa", ["A" * 60, "C" * 40])
     with pytest.raises(InputError, match="record c1: more than 99 bases"):
         Index.build(path)

@@ -127,7 +127,7 @@ def test_another_version(saved):
     data = bytearray(saved.read_bytes())
     data[8:12] = struct.pack("<I", store.VERSION + 1)
     saved.write_bytes(data)
-    with pytest.raises(InputError, match=f"index of version {store.VERSION + 1}"):
+    with pytest.raises(InputError, match=f"is of version {store.VERSION + 1}"):
         Index.open(saved)
 
 

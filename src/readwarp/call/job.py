@@ -16,7 +16,7 @@ from readwarp.call.inputs import choose_samples, match_contigs
 from readwarp.call.output import count_calls, describe, open_variants
 from readwarp.call.ploidy import Ploidies, read_ploidies, uniform
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
-from readwarp.call.targets import Region, Target, find_targets, targets_in, windows
+from readwarp.call.targets import Region, Target, find_targets, split_targets, targets_in
 from readwarp.call.warm import warm_up
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
@@ -140,7 +140,7 @@ class Calling:
         resources = self.job.resources
         size = min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
         workers = workers_of(resources.threads, len(self.cards.backend.devices))
-        return ordered(windows(self.targets, size), work, workers, 2 * workers + 2)
+        return ordered(split_targets(self.targets, size), work, workers, 2 * workers + 2)
 
 
 def halves(window: Target) -> tuple[Target, Target] | None:

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.targets import bed_lines
+from readwarp.call.targets import read_bed_lines
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
 
@@ -58,7 +58,7 @@ def read_ploidies(path: Path, names: Sequence[str], lengths: Sequence[int], defa
     overlap.
     """
     rows: list[Row] = []
-    for line, (contig, start, stop), rest in bed_lines(path, names, lengths):
+    for line, (contig, start, stop), rest in read_bed_lines(path, names, lengths):
         text = rest[0].strip() if rest else ""
         if not (text.isascii() and text.isdecimal()):
             raise InputError(path, "not contig, start, end and ploidy", line)

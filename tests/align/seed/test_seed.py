@@ -176,11 +176,12 @@ def test_batches_change_nothing(indexes):
 def on_card(reads: ReadBatch, index: Index, p: SeedParameters) -> SeedHits:
     """What the CUDA side finds, on the host."""
     from readwarp.align.seed import cuda
+    from readwarp.device.memory import current
 
     backend = Backend("cuda", (0,))
     with backend.frame():
         there = backend.to_device(reads, "bases", "read_offsets")
-        return backend.to_host(cuda.find_seeds(there, backend.resident(index), p))
+        return SeedHits(*current().download(*cuda.find_seeds(there, backend.resident(index), p)))
 
 
 @settings(max_examples=25, deadline=None)

@@ -7,7 +7,7 @@ import pytest
 from readwarp.batches import Calls
 from readwarp.call.genotypes.annotations import ANNOTATIONS
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.targets import Target, merged, parse_region, read_bed, windows
+from readwarp.call.targets import Target, merge_targets, parse_region, read_bed, split_targets
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.variants.vcf import (
@@ -224,5 +224,5 @@ def test_missing_bed(tmp_path):
 
 def test_targets_are_joined_and_cut():
     targets = [Target(1, 0, 5), Target(0, 10, 20), Target(0, 15, 30), Target(0, 30, 31), Target(0, 40, 41)]
-    assert merged(targets) == [(0, 10, 31), (0, 40, 41), (1, 0, 5)]
-    assert list(windows(merged(targets), 15)) == [(0, 10, 25), (0, 25, 31), (0, 40, 41), (1, 0, 5)]
+    assert merge_targets(targets) == [(0, 10, 31), (0, 40, 41), (1, 0, 5)]
+    assert list(split_targets(merge_targets(targets), 15)) == [(0, 10, 25), (0, 25, 31), (0, 40, 41), (1, 0, 5)]

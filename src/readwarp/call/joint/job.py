@@ -14,7 +14,7 @@ from readwarp.call.inputs import contig_length
 from readwarp.call.joint.records import COHORT_FIELDS
 from readwarp.call.joint.steps import Cohort, span
 from readwarp.call.output import count_calls, describe, open_variants
-from readwarp.call.targets import Region, Target, find_targets, targets_in, windows
+from readwarp.call.targets import Region, Target, find_targets, split_targets, targets_in
 from readwarp.config import CallParameters, JointParameters, Resources
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
@@ -162,7 +162,7 @@ def read_windows(
             if is_part:
                 low = max(0, span(target)[0])
                 list(pool.map(lambda file, t=target, p=low: file.go_to(t.contig, p), cohort.files))
-            for window in windows([target], size):
+            for window in split_targets([target], size):
                 low, high = span(window)
                 with cohort.metrics.time("read"):
                     lines = list(pool.map(lambda f, c=window.contig, a=low, b=high: f.lines(c, a, b), cohort.files))

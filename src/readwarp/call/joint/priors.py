@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from readwarp.batches import Window
 from readwarp.call.genotypes.scalar import indel_prior
 from readwarp.call.joint import STAR
 from readwarp.call.joint.sites import JointSite, Record
 from readwarp.call.sites import MAX_TRACT
-from readwarp.call.sites.find import extend_tracts
+from readwarp.call.sites.find import Allele, sites_of
 from readwarp.call.spelling import Bases
 from readwarp.config import CallParameters
-from readwarp.ragged import offsets_of
 from readwarp.rules.bases import CODES, LETTERS
 
 
@@ -24,30 +24,14 @@ def find_priors(sites: Sequence[JointSite], bases: Bases, parameters: CallParame
     start = sites[rows[0]].position
     last = max(sites[s].position + len(sites[s].alleles[0]) for s in rows)
     reference = bases.between(start, min(bases.length, last + MAX_TRACT + 2))
-    parts = [list(_gaps(sites[s])) for s in rows]
-    gaps = [gap for part in parts for gap in part]
-    begin = np.array([sites[s].position + 1 for s in rows], np.int64)
-    stop, unit = begin.copy(), np.ones(begin.size, np.int32)
-    deleted = np.array([gone for gone, _ in gaps], np.int32)
-    inserted, inserted_offsets = b"".join(new for _, new in gaps), offsets_of([len(new) for _, new in gaps])
-    extend_tracts(
-        np.frombuffer(reference, np.uint8),
-        start,
-        begin,
-        stop,
-        unit,
-        np.ones(begin.size, np.bool_),
-        offsets_of([len(part) for part in parts]),
-        deleted,
-        np.frombuffer(inserted, np.uint8),
-        inserted_offsets,
-    )
-    tracts = zip(unit.tolist(), (stop - begin).tolist(), strict=True)
-    out[rows] = [indel_prior(parameters.indel_prior, u, tract) for u, tract in tracts]
+    window = Window(0, start, start + len(reference), np.frombuffer(reference, np.uint8), start)
+    gaps = sites_of([(sites[s].position + 1, True, list(_gaps(sites[s]))) for s in rows], window)
+    tracts = zip(gaps.unit.tolist(), (gaps.stop - gaps.begin).tolist(), strict=True)
+    out[rows] = [indel_prior(parameters.indel_prior, unit, tract) for unit, tract in tracts]
     return out
 
 
-def _gaps(site: JointSite) -> Iterator[tuple[int, bytes]]:
+def _gaps(site: JointSite) -> Iterator[Allele]:
     """Bases deleted and inserted after the anchor by REF and each other allele."""
     yield 0, b""
     for allele in site.alleles[1:]:

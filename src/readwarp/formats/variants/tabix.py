@@ -9,7 +9,7 @@ import numpy as np
 
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
-from readwarp.formats.alignments.index import BAI_WINDOW, BamIndex, filled, parse_csi
+from readwarp.formats.alignments.index import BAI_WINDOW, BamIndex, fill_in, parse_csi
 
 NAMES_AT = 28  # bytes of numbers before the names, in TBI from byte 8, in CSI's extra part
 
@@ -34,7 +34,7 @@ def _parse(data: bytes, path: Path) -> tuple[BamIndex, tuple[str, ...]]:
         if find_linear(np.frombuffer(data, np.uint8), place, places, windows) < 0:
             raise ValueError("it ends too early")
         starts = [
-            filled(np.frombuffer(data, "<u8", n, at)) for at, n in zip(places.tolist(), windows.tolist(), strict=True)
+            fill_in(np.frombuffer(data, "<u8", n, at)) for at, n in zip(places.tolist(), windows.tolist(), strict=True)
         ]
         return BamIndex(BAI_WINDOW, starts, path=path), names
     if data[:4] != b"CSI\x01":
