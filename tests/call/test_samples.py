@@ -6,7 +6,7 @@ import pytest
 
 from helpers.jobs import call_variants
 from helpers.making import Read, aligned_reads, random_sequence, segment, tiled, window_of, write_fasta
-from readwarp.call.haplotypes.build import by_name
+from readwarp.call.haplotypes.groups import group_reads
 from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import sites_of
@@ -148,8 +148,8 @@ def test_names_are_numbered_by_sample():
     batch = numbered(reads, [0, 1, 1, 0, 0])
     sites = sites_of([(130, True, [(0, b""), (2, b"")])], window)
     regions, _ = find_regions(batch, find_clip_places(batch, window), sites, window, 100)
-    order, number, offsets = by_name(regions, batch, 2)
-    sample, name = batch.sample[regions.read[order]], batch.name_hash[regions.read[order]]
-    assert sample.tolist() == [0, 0, 0, 1, 1] and offsets.tolist() == [0, 3, 5]
-    assert sorted(number[:3].tolist()) == sorted([0, 0, 1] if name[0] == name[1] else [0, 1, 1])
-    assert number[3:].tolist() == [0, 1]
+    groups = group_reads(regions, batch, 2)
+    sample, name = batch.sample[groups.read], batch.name_hash[groups.read]
+    assert sample.tolist() == [0, 0, 0, 1, 1] and groups.read_offsets.tolist() == [0, 3, 5]
+    assert groups.fragment[:3].tolist() == ([0, 0, 1] if name[0] == name[1] else [0, 1, 1])
+    assert groups.fragment[3:].tolist() == [0, 1] and groups.region.tolist() == [0, 0]

@@ -110,14 +110,14 @@ def test_memory_that_cannot_be_pinned_is_no_reason_for_smaller_batches(align, fa
     code, found, _ = align("unpinned", "--device", "cuda:0", "-q", pairs=1)
     assert code == 5 and found is None
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("readwarp: error: the system has no 8388608 bytes of memory to pin")
+    assert line.startswith("readwarp: error: the system cannot pin 8388608 bytes of memory")
 
 
 def free() -> list[int]:
     """Bytes of each card."""
     backend = Backend("cuda", (0, 1))
     for each in backend.devices:
-        freeing.free_unused(each)
+        freeing.free(each, ())
     return [free_on(each, backend) for each in backend.devices]
 
 

@@ -163,7 +163,7 @@ def test_another_job_is_refused(reads, reference, tmp_path, capsys):
     assert stopped(signal.SIGKILL, arguments) == -9
     capsys.readouterr()
     assert run_main([*arguments, "-B", "5", "-q"]) == 2
-    assert "out.bam.unfinished: is of another job (parameters differ)" in capsys.readouterr().err
+    assert "out.bam.unfinished: belongs to another job (parameters differ)" in capsys.readouterr().err
 
 
 def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsys):

@@ -8,12 +8,12 @@ from readwarp.config import Resources
 from readwarp.device import backend as backends
 from readwarp.device.driver import Device
 from readwarp.stream.choice import bases_of, settle_device
-from readwarp.stream.worth import ALIGN, CALL, START_SECONDS, least_bases
+from readwarp.stream.worth import ALIGN, CALL, START_SECONDS, min_bases
 
 
 def test_a_job_pays_by_its_size():
-    assert least_bases(ALIGN, 2) == 2 * least_bases(ALIGN, 1)
-    seconds = least_bases(ALIGN, 8) / (8 * ALIGN.bases_per_second)
+    assert min_bases(ALIGN, 2) == 2 * min_bases(ALIGN, 1)
+    seconds = min_bases(ALIGN, 8) / (8 * ALIGN.bases_per_second)
     assert seconds * ALIGN.share == pytest.approx(START_SECONDS)
 
 

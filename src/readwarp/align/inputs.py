@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from readwarp.errors import UsageError
-from readwarp.formats.alignments.header import PART, field, lines_of, merged_lines, read_group_line, read_group_of_file
+from readwarp.formats.alignments.header import PART, field, lines_of, merge_lines, read_group_line, read_group_of_file
 from readwarp.formats.common.files import check_inputs
 from readwarp.formats.common.source import kind_of
 from readwarp.formats.reads.bam import read_header
@@ -61,7 +61,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     own = [lines_of(header, "RG") for header in headers]
     lines = read_group_lines(as_tuple(options.get("read_group")), groups, own)
-    merged = merged_lines([line for line in lines if line] + [line for group in own for line in group])
+    merged = merge_lines([line for line in lines if line] + [line for group in own for line in group])
     inputs = tuple(
         ReadInput(
             paths,

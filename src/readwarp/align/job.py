@@ -19,7 +19,7 @@ from readwarp.device.precompile import precompiled
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
-from readwarp.formats.alignments.output import AlignmentWriter, format_of
+from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.common.files import check_output, check_resume
@@ -32,7 +32,7 @@ from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.choice import choose_backend
 from readwarp.stream.consumed import consumed
 from readwarp.stream.halving import READS
-from readwarp.stream.parts import BLOCK, WHOLE, Part, chosen
+from readwarp.stream.parts import BLOCK, WHOLE, Part, select_reads
 from readwarp.stream.plan import CardPlan, Plan, readable
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import run_ordered
@@ -228,7 +228,7 @@ class Stream:
             def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
                 return part, steps.align_batch(part, index, sizes, self.job.parameters, metrics)
 
-            for some in chosen(reads, raw.first_template, self.job.part, self.done):
+            for some in select_reads(reads, raw.first_template, self.job.part, self.done):
                 number += len(some)
                 encoded += [self.encode(*rows, metrics) for rows in self.cards.work(some, work, metrics.count)]
         return Done(raw.source, number, stop, encoded, metrics)
@@ -293,12 +293,9 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
         return AlignmentWriter(
             None if job.output is None else str(job.output),
             header,
+            Finish(job.sort, job.mark_duplicates, job.write_index, SORT_BYTES),
             threads=job.resources.threads,
             reference=str(job.reference),
-            write_index=job.write_index,
-            sort=job.sort,
-            mark_duplicates=job.mark_duplicates,
-            memory=SORT_BYTES,
         )
 
     if not job.resume:

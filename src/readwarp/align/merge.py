@@ -7,10 +7,10 @@ from pathlib import Path
 
 from readwarp.align.inputs import merged_programs
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merged_lines, part_in, program_lines
-from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merge_lines, part_in, program_lines
+from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.stored import by_blocks, stored_records
+from readwarp.formats.alignments.stored import read_stored, split_blocks
 from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.formats.common.lock import locked
 from readwarp.formats.reads.bam import read_header
@@ -58,12 +58,9 @@ def open_writer(job: MergeJob, header: str) -> AlignmentWriter:
     return AlignmentWriter(
         str(job.output),
         header,
+        Finish(job.sort, job.mark_duplicates, job.write_index, job.memory),
         threads=job.threads,
         reference=None if job.reference is None else str(job.reference),
-        write_index=job.write_index,
-        sort=job.sort,
-        mark_duplicates=job.mark_duplicates,
-        memory=job.memory,
         binary=True,
     )
 
@@ -88,7 +85,7 @@ def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[s
     comments = [line for header in headers.values() for line in lines_of(header, "CO") if not line.startswith(PART)]
     named = ((field(line, "SN") or "", int(field(line, "LN") or 0), field(line, "M5") or "") for line in contigs[0])
     lines = program_lines(programs, command) if command else programs
-    return header_text(named, sort, merged_lines(own), lines, list(dict.fromkeys(comments))), group_parts(headers)
+    return header_text(named, sort, merge_lines(own), lines, list(dict.fromkeys(comments))), group_parts(headers)
 
 
 def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
@@ -121,9 +118,9 @@ def merge_records(groups: list[list[Path]]) -> Iterator[Encoded]:
     """All records in the order of the reads."""
     for paths in groups:
         if len(paths) == 1:
-            yield from stored_records(str(paths[0]))
+            yield from read_stored(str(paths[0]))
             continue
-        streams = [by_blocks(stored_records(str(path)), parts.BLOCK) for path in paths]
+        streams = [split_blocks(read_stored(str(path)), parts.BLOCK) for path in paths]
         while streams:
             for stream in list(streams):
                 block = next(stream, None)

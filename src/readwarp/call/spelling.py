@@ -18,7 +18,7 @@ from readwarp.call.haplotypes import COSTS
 from readwarp.call.inputs import contig_length
 from readwarp.index.reference import Reference
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
-from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
 from readwarp.rules.bases import unpack
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
@@ -93,7 +93,8 @@ def _align(old: bytes, new: bytes) -> list[tuple[int, int]]:
     """Operations and lengths of the best alignment from end to end."""
     zero, sizes = np.zeros(1, np.int64), (np.array([len(new)]), np.array([len(old)]))
     pairs = Pairs(np.frombuffer(new, np.uint8), zero, sizes[0], np.frombuffer(old, np.uint8), zero, sizes[1])
-    cigar = trace_pairs(pairs, COSTS, GLOBAL, score_pairs(pairs, COSTS, GLOBAL)).cigar.tolist()
+    scheme = Scheme(COSTS, GLOBAL)
+    cigar = trace_pairs(pairs, scheme, score_pairs(pairs, scheme)).cigar.tolist()
     return [(run & 15, run >> 4) for run in cigar]
 
 

@@ -21,7 +21,7 @@ from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.genotype import genotype_sites
-from readwarp.call.genotypes.joining import joined, no_calls
+from readwarp.call.genotypes.join import join_calls, no_calls
 from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import contig_length
@@ -93,13 +93,13 @@ class Steps:
             pileup = pileup_step.count_window(reads, around, self.parameters)
         self.metrics.count("bases_counted", int(pileup.counts[start - low : stop - low].sum()))
         calls = self._genotype(reads, pileup, around, window)
-        own = joined((calls,), start, stop, samples=self.samples)
+        own = join_calls((calls,), start, stop, samples=self.samples)
         here = replace(around.trim(), start=start, stop=stop)
         return Found(own, self._bands(reads, pileup, here, calls) if self.with_bands else None)
 
     def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Target) -> Calls:
         """Calls in the window and around it, as far as they may overlap one in it."""
-        p, bases, first = self.parameters, around.bases, around.first
+        p = self.parameters
         low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
         with self.metrics.time("sites"):
             sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around))
@@ -110,13 +110,13 @@ class Steps:
             regions = take(regions, "regions", _reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
         evidence = weigh_substitutions(reads, single, p)
-        regional, likelihoods, phase = self._weigh(reads, regions, sites, bases, first, window)
+        regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
         with self.metrics.time("genotypes"):
             parts = (
-                self._genotyped(single, evidence, bases, first, None),
-                self._genotyped(regional, likelihoods, bases, first, phase),
+                self._genotype_sites(single, evidence, around),
+                self._genotype_sites(regional, likelihoods, around, phase),
             )
-            return mark_overlaps(joined(parts, low, high, samples=self.samples))
+            return mark_overlaps(join_calls(parts, low, high, samples=self.samples))
 
     def _pileups(self, reads: AlignedReads, around: Window) -> Iterator[Pileup] | tuple[()]:
         """Those of each sample's own reads, where there are several."""
@@ -126,31 +126,28 @@ class Steps:
         own = (take(reads, "reads", reads.sample == number) for number in range(self.samples))
         return (count_window(mine, around, self.parameters) for mine in own)
 
-    def _genotyped(
-        self, sites: Sites, likelihoods: Likelihoods, bases: np.ndarray, first: int, phase: Phase | None
+    def _genotype_sites(
+        self, sites: Sites, likelihoods: Likelihoods, around: Window, phase: Phase | None = None
     ) -> Calls:
-        ploidy = self.ploidies.of(sites.contig, sites.position)
+        ploidy = self.ploidies.at(sites.contig, sites.position)
         if self.with_bands:
             sites, likelihoods = add_non_ref(sites, likelihoods)
-        return genotype_sites(
-            sites, likelihoods, bases, first, self.parameters, samples=self.samples, ploidy=ploidy, phase=phase
-        )
+        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
+        return genotype_sites(sites, likelihoods, around, copies, self.parameters, phase)
 
     def _weigh(
-        self, reads: AlignedReads, regions: Regions, sites: Sites, bases: np.ndarray, first: int, window: Target
+        self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Target
     ) -> tuple[Sites, Likelihoods, Phase]:
         """Sites of the regions, by whole haplotypes."""
-        metrics, qualities = self.metrics, reads.qualities
+        metrics = self.metrics
         with metrics.time("haplotypes"):
-            haplotypes = build_haplotypes(regions, reads, qualities, sites, bases, first)
+            haplotypes = build_haplotypes(regions, reads, sites, around)
         with metrics.time("pairhmm"):
-            weighed = compare(regions, haplotypes, reads, qualities, sites, self.backend)
+            weighed = compare(regions, haplotypes, reads, sites, self.backend)
         self._count(weighed, window)
-        ploidy = self.ploidies.highest(regions.contig, regions.start, regions.stop)
+        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
-            return weigh_haplotypes(
-                weighed, reads, qualities, bases, first, ploidy, self.samples, forced_variants(sites)
-            )
+            return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
 
     def _count(self, weighed: Weighed, window: Target) -> None:
         """Count the regions that begin in the window; its neighbours see some of them too."""
@@ -162,7 +159,7 @@ class Steps:
         count("regions_short_of_haplotypes", int((own & (haplotypes.status != Status.OK)).sum()))
         count("haplotypes", int(np.diff(haplotypes.haplotype_offsets)[own].sum()))
         count("pairhmm_cells", int(weighed.cells[own].sum()))
-        count("pairhmm_pairs", int(np.diff(weighed.value_offsets)[own].sum()))
+        count("pairhmm_pairs", int(np.diff(weighed.pair_offsets)[own].sum()))
         count("pairhmm_pairs_off_card", int(weighed.pairs_with(Status.TOO_LONG)[own].sum()))
         count("pairhmm_pairs_in_logarithms", int(weighed.pairs_with(Status.OVERFLOW)[own].sum()))
 
@@ -171,7 +168,7 @@ class Steps:
         covered = np.zeros(stop - start, bool)
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
-        ploidy = self.ploidies.of(window.contig, np.arange(start, stop))
+        ploidy = self.ploidies.at(window.contig, np.arange(start, stop))
         return reference_bands(pileup, reads, window, covered, ploidy)
 
     def _reads(self, contig: int, low: int, high: int, most_bases: int | None) -> AlignedReads:

@@ -93,7 +93,7 @@ def gpu_rows(driver: Driver | str) -> list[tuple[str, str]]:
         major, minor = device.compute_capability
         free = "" if device.free is None else f", {readable(device.free)} of it free"
         is_new_enough = device.compute_capability >= OLDEST_CAPABILITY
-        kernels = f", {form_of(device.compute_capability)} kernels" if is_new_enough else ""
+        kernels = f", {form_of(device.compute_capability).name} kernels" if is_new_enough else ""
         text = f"{device.name}, compute capability {major}.{minor}{kernels}, {readable(device.memory)}{free}"
         rows.append((f"cuda:{ordinal}", text))
     if not driver.devices:
@@ -105,13 +105,13 @@ def software_rows() -> list[tuple[str, str]]:
     import platform
 
     from readwarp.device import machine
-    from readwarp.device.kernel_cache import kernels_kept, package_folder
+    from readwarp.device.kernel_cache import count_kernels, package_folder
     from readwarp.version import __version__
 
     versions = machine.library_versions()
     installed = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     folder = package_folder().parent
-    kernels = kernels_kept()
+    kernels = count_kernels()
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
         ("libraries", installed),

@@ -77,7 +77,7 @@ def output_of(options: argparse.Namespace) -> Path:
 
 def samples_of(options: argparse.Namespace) -> "list[Sample]":
     """The samples of the folders, then those of --bam, --vcf and --metrics. Raises UsageError."""
-    from readwarp.report.inputs import Sample, completed, distinct, samples_in, stem, with_files
+    from readwarp.report.inputs import Sample, add_files, complete, samples_in, stem, tell_apart
 
     samples = [sample for folder in options.folders for sample in samples_in(folder)]
     given = (options.bam_files, options.vcf_files, options.metrics_files)
@@ -87,7 +87,7 @@ def samples_of(options: argparse.Namespace) -> "list[Sample]":
     for number in range(len(named[0]) if named else 0):
         files = [files[number] if files else None for files in given]
         first = next(file for file in files if file)
-        samples.append(completed(Sample(stem(first), *files)))
+        samples.append(complete(Sample(stem(first), *files)))
     if not samples:
         raise UsageError("nothing to report: name output folders of readwarp run, or --bam, --vcf, --metrics")
-    return distinct([with_files(sample, options.reference, options.targets) for sample in samples])
+    return tell_apart([add_files(sample, options.reference, options.targets) for sample in samples])

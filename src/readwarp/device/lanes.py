@@ -6,7 +6,7 @@
     int32   1 int32   older ones        and what overflows the others
 
 A kernel that is written over these operations is compiled for any of the forms. Values are uint32; the first number of
-a pair lies in the low half. Each operation is one line of PTX.
+a pair lies in the low half. Each operation is one line of PTX. A form is one entry here, with all in which it differs.
 """
 
 from collections.abc import Callable
@@ -14,9 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-FORMS = ("s16x2", "half2", "int32")
-LEAST_HALF = -2043  # score 0 with the least key in half2: so scores up to 510 times 8 are integers up to 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,37 +38,43 @@ class Lanes:
     second: Callable[..., Any]  # (x): the number in the high half
 
 
-def form_of(capability: tuple[int, int]) -> str:
-    """The fastest form on cards of a compute capability."""
-    return forms_of(capability)[0]
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """How numbers lie in a register, and what is done with them."""
 
+    name: str
+    number: type  # NumPy's, of a number in a register
+    since: tuple[int, int]  # the compute capability that first has its instructions
+    factor: int  # scores are multiplied by this to be compared; what is below it, the key, tells cells apart
+    keys: int  # how many there are: 0 to 31; in half2 -3 to 3, so that all round to the score
+    lowest: int  # score 0 with the lowest key; in half2 so low that scores up to 510, times 8, end at 2048
+    byte: int  # digits of `pick` that make a number of byte 0
+    ptx: dict[str, tuple[str, int]]  # instructions of each operation, and how many operands it has
 
-def forms_of(capability: tuple[int, int]) -> tuple[str, ...]:
-    """The forms for cards of a compute capability: the fastest, then those for scores that overflow the one before."""
-    if capability >= (12, 0):  # there ptxas makes two instructions of each that DPX has
-        return ("half2", "s16x2", "int32")
-    return ("s16x2", "int32") if capability >= (9, 0) else ("half2", "int32") if capability >= (8, 0) else ("int32",)
+    @property
+    def numbers(self) -> int:
+        """In a register: 1 or 2."""
+        return 4 // np.dtype(self.number).itemsize
 
+    @property
+    def is_float(self) -> bool:
+        return issubclass(self.number, np.floating)
 
-def pairs_of(form: str) -> int:
-    """Numbers in a register."""
-    return 1 if form == "int32" else 2
+    def packed(self, first: int, second: int) -> int:
+        """The lanes that hold two numbers, made on the host; int32: the first alone. OverflowError beyond int16."""
+        return int(np.array([first, second], self.number).view(np.uint32)[0])
 
+    def lanes(self) -> Lanes:
+        """The operations for kernels. t, u, l and h are registers of their own."""
+        from numba.core import types
 
-def keys_of(form: str) -> int:
-    """Scores are multiplied by this to be compared; what is below tells cells apart."""
-    return 8 if form == "half2" else 32
+        from readwarp.device.instructions import instruction
 
+        def operation(name: str, ptx: str, operands: int) -> Any:
+            result = types.int32 if name in ("first", "second") else types.uint32
+            return instruction(f"{{ .reg .b32 t, u; .reg .b16 l, h; {ptx} }}", operands, types.uint32, result)
 
-def cells_of(form: str) -> int:
-    """Keys that there are: 0 to 31, in half2 -3 to 3, so that all round to the score."""
-    return 7 if form == "half2" else 32
-
-
-def packed(form: str, first: int, second: int) -> int:
-    """The lanes that hold two numbers, made on the host; int32 holds the first alone. OverflowError beyond int16."""
-    number = {"s16x2": np.int16, "half2": np.float16, "int32": np.int32}[form]
-    return int(np.array([first, second], number).view(np.uint32)[0])
+        return Lanes(**{name: operation(name, *line) for name, line in (_SAME | self.ptx).items()})
 
 
 _SAME = {  # operations that are alike in all forms
@@ -87,8 +90,16 @@ _INTEGERS = {
     "uniform": ("mov.b32 $0, $1;", 1),  # there is no such reduction before sm_80, no use for it from sm_90 on
 }
 
-_PTX: dict[str, dict[str, tuple[str, int]]] = {
-    "s16x2": {
+S16X2 = Form(
+    "s16x2",
+    number=np.int16,
+    since=(9, 0),
+    factor=32,
+    keys=32,
+    lowest=0,
+    byte=0x80,
+    ptx={
+        **_INTEGERS,
         "gained": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
         "extended": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
         "highest": ("max.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
@@ -103,7 +114,16 @@ _PTX: dict[str, dict[str, tuple[str, int]]] = {
         "first": ("cvt.s32.s16 $0, $1;", 1),
         "second": ("shr.s32 $0, $1, 16;", 1),
     },
-    "half2": {
+)
+HALF2 = Form(
+    "half2",
+    number=np.float16,
+    since=(8, 0),
+    factor=8,
+    keys=7,
+    lowest=-2043,
+    byte=0x08,
+    ptx={
         "gained": ("add.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
         "extended": ("mov.b32 t, 0x3C003C00; fma.rn.relu.f16x2 t, $1, t, $2; max.f16x2 $0, t, $3;", 3),
         "highest": ("max.f16x2 $0, $1, $2;", 3),
@@ -119,7 +139,17 @@ _PTX: dict[str, dict[str, tuple[str, int]]] = {
         "first": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, l;", 1),
         "second": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, h;", 1),
     },
-    "int32": {
+)
+INT32 = Form(
+    "int32",
+    number=np.int32,
+    since=(0, 0),
+    factor=32,
+    keys=32,
+    lowest=0,
+    byte=0x8880,
+    ptx={
+        **_INTEGERS,
         "gained": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
         "extended": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
         "highest": ("max.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
@@ -130,18 +160,19 @@ _PTX: dict[str, dict[str, tuple[str, int]]] = {
         "first": ("mov.b32 $0, $1;", 1),
         "second": ("mov.b32 $0, $1;", 1),
     },
-}
+)
+FORMS = (S16X2, HALF2, INT32)
 
 
-def lanes_of(form: str) -> Lanes:
-    """The operations for kernels. t, u, l and h are registers of their own."""
-    from numba.core import types
+def form_of(capability: tuple[int, int]) -> Form:
+    """The fastest form on cards of a compute capability."""
+    return forms_of(capability)[0]
 
-    from readwarp.device.instructions import instruction
 
-    def made(name: str, ptx: str, operands: int) -> Any:
-        result = types.int32 if name in ("first", "second") else types.uint32
-        return instruction(f"{{ .reg .b32 t, u; .reg .b16 l, h; {ptx} }}", operands, types.uint32, result)
-
-    common = _SAME if form == "half2" else _SAME | _INTEGERS
-    return Lanes(**{name: made(name, *line) for name, line in (common | _PTX[form]).items()})
+def forms_of(capability: tuple[int, int]) -> tuple[Form, ...]:
+    """The forms for cards of a compute capability: the fastest, then those for scores that overflow the one before."""
+    if capability >= (12, 0):  # there ptxas makes two instructions of each that DPX has
+        return HALF2, S16X2, INT32
+    if capability >= S16X2.since:
+        return S16X2, INT32
+    return (HALF2, INT32) if capability >= HALF2.since else (INT32,)

@@ -5,6 +5,7 @@ import numpy as np
 from readwarp.device.jit import scalar
 
 LETTERS = "MIDNSHP=X"
+LETTER_BYTES = np.frombuffer(LETTERS.encode(), np.uint8)
 MATCH, INSERTION, DELETION, SKIP, SOFT_CLIP, HARD_CLIP, PADDING, EQUAL, UNEQUAL = range(9)
 ON_REFERENCE = 0b1_1000_1101  # the bit of each operation that takes bases of the reference: M D N = X
 ON_QUERY = 0b1_1001_0011  # of each that takes bases of the read: M I S = X

@@ -10,7 +10,7 @@ from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.device.driver import has_card
 from readwarp.device.machine import usable_threads
-from readwarp.stream.worth import Work, least_bases
+from readwarp.stream.worth import Work, min_bases
 
 logger = logging.getLogger("readwarp")
 BYTES_PER_BASE = {"text": 2.3, "gzip": 0.5, "BAM": 0.6, "CRAM": 0.25}  # of Illumina reads with their names
@@ -53,7 +53,7 @@ def settle_device(resources: Resources, paths: Iterable[str | Path], work: Work,
     """--device; cpu for auto where the job is small, which is said."""
     if resources.device != "auto" or not backends.devices():
         return resources.device
-    bases, least = bases_of(paths), least_bases(work, resources.threads)
+    bases, least = bases_of(paths), min_bases(work, resources.threads)
     if bases is None or bases * share >= least:
         return resources.device
     text = "about %s read bases are too few for a GPU to pay (it does from %s on with %d threads): on the CPU"

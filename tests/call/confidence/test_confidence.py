@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, offsets, random_sequence, reads_of, window_of
+from helpers.making_sites import call_sites
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.confidence import GQ_BANDS, MAX_UNIT, REACH
 from readwarp.call.confidence.bands import count_gaps, reference_bands
@@ -17,7 +18,6 @@ from readwarp.call.confidence.scalar import log_indel_error
 from readwarp.call.evidence import NOTHING, SEVERAL
 from readwarp.call.evidence.scalar import log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
-from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_TRACT
@@ -274,9 +274,8 @@ def test_records_are_those_of_a_vcf_with_one_more_allele(bases, ploidy, is_force
     shown = ["ACG".index(base) if base != "T" else SEVERAL for base in bases]
     sites, given = site(False, [(1, "A"), (1, "C"), (1, "G")]), rows(table, shown, [30] * len(bases))
     sites.is_forced[1] = is_forced
-    reference, parameters = np.zeros(20, np.uint8), CallParameters(ploidy=ploidy)
-    plain = genotype_sites(sites, given, reference, 0, parameters)
-    calls = genotype_sites(*add_non_ref(sites, given), reference, 0, parameters)
+    plain = call_sites(sites, given, ploidy=ploidy)
+    calls = call_sites(*add_non_ref(sites, given), ploidy=ploidy)
     assert len(plain) == len(calls) <= 1
     assert calls.alleles == [(*alleles, "<NON_REF>") for alleles in plain.alleles]
     assert (calls.position == plain.position).all() and (calls.quality == plain.quality).all()
@@ -296,7 +295,7 @@ def test_alleles_left_out_of_a_record_count_as_not_listed():
     table = [[match, miss, miss]] * 10 + [[miss, match, miss]] * 10 + [[miss, miss, match]] * 2
     given = rows(table, [0] * 10 + [1] * 10 + [2] * 2, [30] * 22)
     sites = site(False, [(1, "A"), (1, "C"), (1, "G")])
-    calls = genotype_sites(*add_non_ref(sites, given), np.zeros(20, np.uint8), 0, CallParameters())
+    calls = call_sites(*add_non_ref(sites, given))
     assert calls.alleles == [("A", "C", "<NON_REF>")] and calls.depth.tolist() == [[22]]
     model = [[10 ** row[a] for a in range(3)] for row in table]
     scores = {g: sum(math.log10((row[g[0]] + row[g[1]]) / 2) for row in model) for g in genotypes_of(3, 2)}

@@ -13,10 +13,10 @@ from helpers.vcf_checks import body, quiet_bcftools
 from readwarp.batches import Bands, Window
 from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.confidence.bands import Confidence, join_positions
-from readwarp.call.genotypes.annotations import FIELDS
-from readwarp.call.genotypes.filters import DESCRIPTIONS
+from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.genotypes.filters import FILTERS
 from readwarp.formats.variants.gvcf import BlockJoiner, header_lines, lines_of_blocks, piece_of
-from readwarp.formats.variants.vcf import VariantWriter, header_text
+from readwarp.formats.variants.vcf import Header, VariantWriter
 from readwarp.ragged import take
 
 NAMES = ("one", "two")
@@ -116,7 +116,7 @@ def write(path, sample: str, position: int) -> str:
     """A gVCF of one contig with a heterozygous substitution."""
     contigs = [("one", 60, "0" * 32), ("two", 60, "0" * 32)]
     extra = header_lines(GQ_BANDS)
-    header = header_text(contigs, [sample], "call", "ref.fa", FIELDS, DESCRIPTIONS, extra=extra)
+    header = Header(contigs, [sample], "call", "ref.fa", ANNOTATIONS, FILTERS, extra=extra).text()
     wanted = np.ones(60, bool)
     wanted[position] = False
     other = "ACGT"["CGTA".index(SEQUENCE[position])]

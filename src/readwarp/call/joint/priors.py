@@ -15,7 +15,7 @@ from readwarp.config import CallParameters
 from readwarp.rules.bases import CODES, LETTERS
 
 
-def thetas(sites: Sequence[JointSite], bases: Bases, parameters: CallParameters) -> np.ndarray:
+def find_priors(sites: Sequence[JointSite], bases: Bases, parameters: CallParameters) -> np.ndarray:
     """float64 [s]: `snv_prior`, or that of an insertion or deletion in its repeat, as in `genotypes`."""
     out = np.full(len(sites), parameters.snv_prior)
     rows = [s for s, site in enumerate(sites) if site.is_indel]
@@ -32,7 +32,7 @@ def thetas(sites: Sequence[JointSite], bases: Bases, parameters: CallParameters)
 
 
 def _gaps(site: JointSite) -> Iterator[Allele]:
-    """What REF and each other allele delete and insert after the anchor."""
+    """Bases deleted and inserted after the anchor by REF and each other allele."""
     yield 0, b""
     for allele in site.alleles[1:]:
         reference = site.alleles[0]
@@ -43,22 +43,19 @@ def _gaps(site: JointSite) -> Iterator[Allele]:
         yield len(reference) - 1, CODES[np.frombuffer(allele[1:].encode(), np.uint8)].tobytes()
 
 
-def misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None:
+def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None:
     """The first line whose REF is not the reference's, and why."""
     if not records:
         return None
     start = min(record.position for record in records)
     stop = max(record.position + len(record.reference) for record in records)
-    text = (
-        LETTERS[np.frombuffer(bases.between(min(start, bases.length), min(stop, bases.length)), np.uint8)]
-        .tobytes()
-        .decode()
-    )
+    codes = np.frombuffer(bases.between(min(start, bases.length), min(stop, bases.length)), np.uint8)
+    text = LETTERS[codes].tobytes().decode()
     for record in records:
         first, size = record.position - start, len(record.reference)
         here = text[first : first + size]
         if len(here) < size:
-            return record, f"it lies beyond its contig's end, which has {bases.length} bases"
+            return record, f"it lies beyond the end of its contig, which has {bases.length} bases"
         if here != record.reference and "N" not in here:
             return record, f"REF is {record.reference}, the reference has {here} there"
     return None

@@ -94,14 +94,14 @@ def alignments_of(genome: TinyGenome) -> Alignments:
 def compile_formats(folder: Path) -> None:
     """Read FASTQ, encode BAM, sort, mark duplicates, index."""
     from readwarp.formats.alignments.header import header_text
-    from readwarp.formats.alignments.output import AlignmentWriter
+    from readwarp.formats.alignments.output import AlignmentWriter, Finish
     from readwarp.formats.alignments.sam import Encoder
 
     genome = TinyGenome.make()
     reads, rows = read_reads(genome, folder), alignments_of(genome)
     header = header_text([("tiny", genome.bases.size, "")], "coordinate", ["@RG\tID:tiny\tSM:tiny"])
-    options = {"sort": "coordinate", "mark_duplicates": True, "write_index": True, "memory": 1 << 20}
-    with AlignmentWriter(str(folder / "formats.bam"), header, threads=1, reference=None, **options) as writer:  # type: ignore[arg-type]
+    finish = Finish("coordinate", mark_duplicates=True, write_index=True, memory=1 << 20)
+    with AlignmentWriter(str(folder / "formats.bam"), header, finish) as writer:
         writer.write(Encoder(("tiny",), ("tiny",)).encode(reads, rows))
 
 
