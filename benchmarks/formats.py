@@ -20,7 +20,7 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Alignments, ReadBatch
-from readwarp.formats.alignments.duplicates import Libraries, with_signatures
+from readwarp.formats.alignments.duplicates import Libraries, add_signatures
 from readwarp.formats.alignments.header import header_text
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.sort import Sorter
@@ -85,7 +85,7 @@ def compressed(records: list[Encoded]) -> None:
 def sorted_all(records: list[Encoded], libraries: Libraries | None) -> None:
     sorter = Sorter("coordinate", 1 << 30, skip=32 if libraries else 0)
     for part in records:
-        sorter.add(with_signatures(part, libraries) if libraries else part)
+        sorter.add(add_signatures(part, libraries) if libraries else part)
     for _ in sorter.sorted():
         pass
 
@@ -168,7 +168,7 @@ def measure(paths: list[Path]) -> list[dict[str, object]]:
         size = sum(part.data.size for part in encoded[what])
         pairs = list(zip(batches, rows_out, strict=True))
         row(what, "readwarp", size, timed(lambda e=encoder, p=pairs: [e.encode(*pair) for pair in p]))  # type: ignore[misc]
-    records, libraries = encoded["encode BAM"], Libraries(["@RG\tID:a\tSM:s"])
+    records, libraries = encoded["encode BAM"], Libraries.of(["@RG\tID:a\tSM:s"])
     size = sum(part.data.size for part in records)
     row("BGZF", "readwarp", size, timed(lambda: compressed(records)))
     row("sort", "readwarp", size, timed(lambda: sorted_all(records, None)))

@@ -11,7 +11,7 @@ from readwarp.cli import parsed
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-PAGES = [*sorted(ROOT.glob("*.md")), *DOCS]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob(".github/*.md")), *DOCS]
 
 
 def test_examples_of_the_python_page(monkeypatch):

@@ -5,24 +5,13 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-SOURCES = sorted((ROOT / "src" / "readwarp").rglob("*.py"))
-LINES, FUNCTION_LINES = 400, 70
+from helpers.layers import LEVEL, ROOT, SOURCES, imports, module_of, room_of, room_of_file
 
-# cli -> align | call | report -> pairwise | index -> stream | device | formats | rules -> batches, config, ...
-LAYERS = [
-    {"cli"},
-    {"align", "call", "report"},
-    {"pairwise", "index"},
-    {"stream", "device", "formats", "rules"},
-    {"batches", "config", "errors", "metrics", "ragged", "version"},
-]
-LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+LINES, FUNCTION_LINES = 400, 70
 BESIDE = {  # imports between rooms of one layer
     ("formats", "device"),  # bulk codecs are compiled
     ("formats", "rules"),
@@ -35,30 +24,14 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT / "src").as_posix()
 
 
-def room_of(module: str) -> str | None:
-    """readwarp.align.seed.cpu -> align; None for the package itself."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else None
-
-
-def imports(path: Path) -> Iterator[str]:
-    """Full names of what a file imports, inside functions too; `from a import b` gives a.b."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_imports_go_down_only(path):
-    here = path.relative_to(ROOT / "src" / "readwarp").parts[0].removesuffix(".py")
+    here = room_of_file(path)
     if here not in LEVEL:  # the package's own __init__ and __main__ may see all
         return
     for module in imports(path):
         there = room_of(module)
-        if not module.startswith("readwarp.") or there == here or there not in LEVEL:
+        if there == here or there not in LEVEL:
             continue
         down = LEVEL[there] > LEVEL[here]
         assert down or (here, there) in BESIDE, f"{name_of(path)} imports {module}"
@@ -74,10 +47,6 @@ def test_imports_among_formats_go_down_only():
             package, *there = module.split(".")
             if package == "readwarp" and there[0] == "formats" and there[1] != here[1]:
                 assert level[there[1]] > level[here[1]], f"{name_of(path)} imports {module}"
-
-
-def module_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
 
 
 def test_no_circle_of_imports():
@@ -150,7 +119,7 @@ def test_no_test_imports_another():
 
 def test_every_source_is_known_to_a_layer():
     known = {"__init__", "__main__", *LEVEL}
-    assert {path.relative_to(ROOT / "src" / "readwarp").parts[0].removesuffix(".py") for path in SOURCES} <= known
+    assert set(map(room_of_file, SOURCES)) <= known
 
 
 HEAVY = ("numpy", "numba", "llvmlite", "pysam", "rich", "Bio", "isal", "dnaio", "matplotlib", "jinja2", "shtab")

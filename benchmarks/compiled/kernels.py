@@ -7,6 +7,7 @@ floats f8. `batches.SeedHits` is a batch with the arrays that it declares, `pair
 from dataclasses import dataclass
 from typing import Any
 
+from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
 from readwarp.device.lanes import FORMS, HALF2, INT32, S16X2, Form
 
 CAPABILITIES = (75, 80, 89, 90, 120)
@@ -53,10 +54,10 @@ SLOTS, ENTRIES = "align.seed.cuda.Slots", "align.seed.scalar.Entries"
 SEED = [
     Kernel(f"seed {name}", "align.seed.cuda", name, arguments, threads)
     for name, arguments, threads in (
-        ("sketch_reads", f"u1[] i8[] align.seed.scalar.Shape {SLOTS} i4[] u1[]", 128),
+        ("sketch_reads", f"u1[] i8[] index.syncmers.Shape {SLOTS} i4[] u1[]", 128),
         ("look_up", f"{SLOTS} {ENTRIES}", 128),
         ("choose", f"i8[] i8 i4[] {SLOTS} align.seed.scalar.Limits i4[] i4[]", 128),
-        ("emit", f"i8[] align.seed.scalar.Shape i4[] {SLOTS} {ENTRIES} i8[] u8[] i4[]", 32),
+        ("emit", f"i8[] index.syncmers.Shape i4[] {SLOTS} {ENTRIES} i8[] u8[] i4[]", 32),
         ("sort_anchors", "u8[] i8[] u8[] i8[]", 32),
     )
 ]
@@ -126,12 +127,12 @@ TRACE = [
     ),
     Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", f"{TRACED} i8[] u4[] u4[]", 128),
 ]  # fmt: skip
-READS = "(i8[] i8[] u2[] u4[] i8[] u1[] u1[] i8[])"
+COUNTS, EVENTS = "call.pileup.events.Counts", "call.pileup.events.Events"
 PILEUP = [
     Kernel(f"pileup {name}", "call.pileup.cuda", name, arguments, 128)
     for name, arguments in (
-        ("count_bases", f"{READS} i8[] (i8 i8 i4 i4) i4[,,] i4[,,] (i8[] i8[] i4[] i8[])"),
-        ("shift_events", "u1[] i8 u1[] i8[] i4[] i8[] i4[]"),
+        ("count_bases", f"call.pileup.cuda.Reads call.pileup.events.Limits {COUNTS} {EVENTS}"),
+        ("shift_events", f"batches.Window u1[] {EVENTS}"),
     )
 ]
 
@@ -140,17 +141,16 @@ PLACES = "i4[,] i4[,] i4[] f8[]"
 PHREDS = "(u1[] u1[] u1[] u1[] f8[])"
 
 
-def pair_hmm(rows: int, width: int) -> Kernel:
+def pair_hmm(rows: int, precision: Precision) -> Kernel:
     """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
-    arguments = f"{'(u1[] f4[,])' if width == 4 else PHREDS} u1[] i4[,] {PLACES}"
-    loop = Loop("FFMA" if width == 4 else "DFMA", "SHFL", width // 2, rows)
-    name = f"pairhmm float{8 * width} x {rows}"
-    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, width), loop)
+    is_narrow, name = precision is FLOAT32, f"pairhmm float{8 * precision.bytes_each} x {rows}"
+    arguments = f"{'(u1[] f4[,])' if is_narrow else PHREDS} u1[] i4[,] {PLACES}"
+    loop = Loop("FFMA" if is_narrow else "DFMA", "SHFL", precision.bytes_each // 2, rows)
+    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, precision), loop)
 
 
 PAIR_HMM = [
-    *(pair_hmm(rows, 4) for rows in (8, 12, 16, 20)),
-    *(pair_hmm(rows, 8) for rows in (8, 10)),
+    *(pair_hmm(rows, precision) for precision in (FLOAT32, FLOAT64) for rows in precision.rows),
     Kernel("pairhmm fill_table", "call.pairhmm.cuda_sums", "fill_table", f"{PHREDS} i8[] f4[,]", 32),
     Kernel("pairhmm find_small", "call.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
 ]

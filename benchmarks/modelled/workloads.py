@@ -76,13 +76,13 @@ def call_other(folder: Path) -> tuple[int, str]:
 
 def called(genome: Path, reads_in: Path, folder: Path) -> tuple[int, str]:
     from emulated_card.counted import take_launches
-    from readwarp.call import pipeline
+    from readwarp.call import job
 
     reference, alignments = linked(genome, folder), folder / "all.bam"
     reads = [reads_in / f"reads_{mate}.fq.gz" for mate in (1, 2)]
     aligned(reference, reads, alignments, "--sort", "coordinate", "--write-index")
     take_launches()
-    pipeline.warm_up = not_counted(pipeline.warm_up)
+    job.warm_up = not_counted(job.warm_up)
     completed("call", reference, alignments, "-o", folder / "out.vcf", "--device", "cuda:0")
     return 0, "windows"
 
@@ -97,9 +97,9 @@ WORKLOADS = {
 
 def aligned(reference: Path, reads: list[Path], out: Path, *options: str) -> None:
     """Counted are the batches alone: neither what warms up nor what trains the insert sizes."""
-    from readwarp.align import pipeline
+    from readwarp.align import steps
 
-    pipeline.warm_up, pipeline.train = not_counted(pipeline.warm_up), not_counted(pipeline.train)
+    steps.warm_up, steps.train = not_counted(steps.warm_up), not_counted(steps.train)
     completed("align", reference, *reads, "-o", out, "--device", "cuda:0", *options)
 
 

@@ -1,5 +1,11 @@
 """readwarp: sequencing reads to alignments and variants, on NVIDIA GPUs or SIMD CPU cores.
 
+    readwarp.align(reference, *reads, output=...)           the commands: files to files
+    readwarp.call(reference, alignments, output=...)
+    readwarp.run(reference, *reads, output=...)
+    readwarp.genotype(reference, *gvcfs, output=...)
+    readwarp.Aligner, Caller, pairwise, pair_hmm            the same on objects and arrays
+
 The public names are imported on first use, so that `import readwarp` and `readwarp --help` stay fast.
 """
 
@@ -9,30 +15,55 @@ from readwarp.version import __version__
 
 if TYPE_CHECKING:  # what checkers and editors are to see
     from readwarp.align.aligner import Aligner
+    from readwarp.align.api import align
+    from readwarp.call.api import call
     from readwarp.call.caller import Caller
+    from readwarp.call.joint.api import genotype
     from readwarp.call.pairhmm.api import pair_hmm
     from readwarp.config import Scoring
     from readwarp.index import Index
-    from readwarp.pairwise import pairwise
+    from readwarp.pairwise.api import pairwise
     from readwarp.ragged import Ragged
+    from readwarp.run.api import run
+    from readwarp.stream.reporter import Progress, Result
 
 
+_CALLABLE_PACKAGES = ("align", "call", "pairwise", "run")
 _PUBLIC = {
-    "Index": "readwarp.index",
-    "Aligner": "readwarp.align",
+    "Aligner": "readwarp.align.aligner",
     "Caller": "readwarp.call.caller",
-    "pair_hmm": "readwarp.call.pairhmm.api",
-    "pairwise": "readwarp.pairwise",
+    "Index": "readwarp.index",
+    "Progress": "readwarp.stream.reporter",
     "Ragged": "readwarp.ragged",
+    "Result": "readwarp.stream.reporter",
     "Scoring": "readwarp.config",
+    "genotype": "readwarp.call.joint.api",
+    "pair_hmm": "readwarp.call.pairhmm.api",
 }
-__all__ = ["Aligner", "Caller", "Index", "Ragged", "Scoring", "__version__", "pair_hmm", "pairwise"]
+__all__ = [
+    "Aligner",
+    "Caller",
+    "Index",
+    "Progress",
+    "Ragged",
+    "Result",
+    "Scoring",
+    "__version__",
+    "align",
+    "call",
+    "genotype",
+    "pair_hmm",
+    "pairwise",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        from importlib import import_module
+    from importlib import import_module
 
+    if name in _CALLABLE_PACKAGES:
+        return import_module(f"readwarp.{name}")
+    if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
     raise AttributeError(f"module 'readwarp' has no attribute {name!r}")
 

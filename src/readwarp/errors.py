@@ -40,8 +40,12 @@ class MemoryBudgetError(ReadwarpError):
     exit_code = 5
 
 
-class WorkspaceFullError(Exception):
-    """A batch needs more of a card's memory than was planned for it: it is done again in halves."""
+class TooLargeError(Exception):
+    """An item of work needs more memory than was planned for it: it is done again in halves (`stream.halving`)."""
+
+
+class WorkspaceFullError(TooLargeError):
+    """... of a card's memory."""
 
 
 class PinnedMemoryError(ReadwarpError):

@@ -24,12 +24,12 @@ class Metrics:
             self.counts[name] = self.counts.get(name, 0) + int(number)
 
     def note(self, **facts: object) -> None:
-        """Things that are stated, not added up: version, device, insert sizes. The last one said stands."""
+        """Facts that are not added up: version, device, insert sizes. The last one of a name counts."""
         with self._lock:
             self.facts.update(facts)
 
     def append(self, name: str, facts: list[dict[str, object]]) -> None:
-        """More entries of a list of facts."""
+        """Add entries to a list of facts."""
         if not facts:
             return
         with self._lock:
@@ -39,7 +39,7 @@ class Metrics:
 
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
-        """Add the time the block takes to the seconds of the stage (summed over threads). An error notes the stage."""
+        """Add the block's time to the seconds of the stage, which are summed over threads; errors name the stage."""
         started = time.perf_counter()
         try:
             yield
@@ -52,14 +52,14 @@ class Metrics:
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
     def include(self, other: "Metrics") -> None:
-        """Add the counts and seconds of `other`, which nothing adds to any more."""
+        """Add the counts and seconds of `other`, to which nothing is added any more."""
         with self._lock:
             for mine, theirs in ((self.counts, other.counts), (self.seconds, other.seconds)):
                 for name, value in theirs.items():
                     mine[name] = mine.get(name, 0) + value  # type: ignore[assignment]
 
     def lap(self, phase: str) -> None:
-        """The wall time since the last lap, or since the beginning, belongs to this phase of the run."""
+        """Assign the wall time since the last lap, or since the beginning, to this phase of the run."""
         with self._lock:
             last, self._lapped = self._lapped, time.perf_counter()
             self.phases[phase] = self.phases.get(phase, 0.0) + self._lapped - last

@@ -5,7 +5,7 @@ import pytest
 
 from helpers.align_oracle import cut_pair, random_bases
 from helpers.seeding import planned
-from readwarp.align import pipeline
+from readwarp.align import steps
 from readwarp.align.aligner import _batch
 from readwarp.align.pair import given
 from readwarp.config import AlignParameters
@@ -14,6 +14,7 @@ from readwarp.device.backend import Backend
 from readwarp.index import Index
 from readwarp.metrics import Metrics
 from readwarp.ragged import columns_of
+from readwarp.rules.bases import unpack
 
 HERE, CARD = Backend("cpu"), Backend("cuda", (0,))
 
@@ -43,13 +44,13 @@ def reads(index):
 
 def _unpacked(index: Index, size: int) -> np.ndarray:
     out = np.empty(size, np.uint8)
-    pipeline.unpack(index.reference.packed, 0, size, out)
+    unpack(index.reference.packed, 0, size, out)
     return out
 
 
 def aligned(reads, index, backend: Backend, seeds_on_host: bool = False):
-    placed, parameters, metrics = pipeline.place(index, backend, seeds_on_host), AlignParameters(), Metrics()
-    rows = pipeline.align_batch(reads, placed, given(130, 10), parameters, backend, metrics)
+    placed, parameters, metrics = steps.place(index, backend, seeds_on_host), AlignParameters(), Metrics()
+    rows = steps.align_batch(reads, placed, given(130, 10), parameters, metrics)
     return [array.tobytes() for array in columns_of(rows).values()], metrics.counts
 
 
@@ -63,7 +64,7 @@ def test_same_bytes_wherever_seeds_are(reads, index):
 def test_seeds_on_the_host_take_nothing_of_the_card(index, monkeypatch):
     moved = []
     monkeypatch.setattr(Backend, "resident", lambda self, value: moved.append((self.name, value)) or value)
-    placed = pipeline.place(index, CARD, seeds_on_host=True)
+    placed = steps.place(index, CARD, seeds_on_host=True)
     assert moved == [("cpu", index), ("cuda", index.reference)]
     assert placed.there is index and placed.seeding == HERE
 
@@ -72,11 +73,11 @@ def test_seeding_takes_the_bytes_it_says(reads, index):
     from readwarp.align.chain import cuda as chain
     from readwarp.align.seed import cpu, cuda
 
-    placed, n = pipeline.place(index, CARD), len(reads)
+    placed, n = steps.place(index, CARD), len(reads)
     anchors = cpu.find_seeds(reads, index, index.parameters).anchors.size
     with planned(1 << 20) as workspace, workspace.frame():
-        there = pipeline.on_side(reads, CARD)
-        chains = pipeline.find_chains(reads, there, placed, AlignParameters(), CARD, Metrics())
+        there = steps.on_side(reads, CARD)
+        chains = steps.find_chains(reads, there, placed, AlignParameters(), Metrics())
     uploaded = memory.rounded(reads.bases.size) + memory.rounded(8 * (n + 1))
     seeding = cuda.device_bytes(n, reads.bases.size, index.parameters.t, anchors, anchors)
     assert workspace.high_water == uploaded + seeding + chain.device_bytes(n, anchors, chains.score.size)
@@ -88,7 +89,7 @@ def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, 
 
     from readwarp.device.jit import cuda
 
-    placed = pipeline.place(index, CARD)
+    placed = steps.place(index, CARD)
     launched, launch = set(), _LaunchConfiguration.__call__
 
     def checked(configured, *arguments):
@@ -101,7 +102,7 @@ def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, 
     monkeypatch.setattr(_LaunchConfiguration, "__call__", checked)
     monkeypatch.setattr(cuda, "to_device", None)
     with planned(8 << 20):
-        rows = pipeline.align_batch(reads, placed, given(130, 10), AlignParameters(), CARD, Metrics())
+        rows = steps.align_batch(reads, placed, given(130, 10), AlignParameters(), Metrics())
     assert len(rows) == len(reads)
     assert launched > {
         "seed sketch_reads", "seed look_up", "seed choose", "seed emit", "seed sort_anchors", "device sum_tiles",

@@ -8,13 +8,11 @@ import pysam
 import pysam.bcftools
 import pytest
 
+from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
-from readwarp.call.pipeline import call_variants
-from readwarp.call.targets import Target
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
-from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
 
 SEQUENCE = random_sequence(4000, seed=11)
@@ -64,10 +62,8 @@ def made(tmp_path_factory):
 def run(
     fasta, bam, output, *, parameters=None, threads=1, device="cpu", batch_bases=None, memory=None, **options
 ) -> Metrics:
-    metrics = Metrics()
     resources = Resources(threads=threads, device=device, memory=memory, batch_bases=batch_bases)
-    call_variants(fasta, bam, output, parameters or CallParameters(), resources, metrics, **options)
-    return metrics
+    return call_variants(fasta, bam, output, parameters, resources, **options)
 
 
 def records(path) -> list[tuple]:
@@ -126,12 +122,12 @@ def test_records_are_normal(made, tmp_path):
 def test_threads_and_windows_do_not_matter(made, tmp_path, options):
     run(*made, tmp_path / "a.vcf")
     if options.get("batch_bases") == 1:  # one base a window: a part is enough
-        options = {**options, "regions": [Target(0, 995, 1015), Target(0, 1495, 1510)]}
+        options = {**options, "regions": [("one", 995, 1015), ("one", 1495, 1510)]}
     run(*made, tmp_path / "b.vcf", **options)
     regions = options.get("regions")
     lines = body(tmp_path / "a.vcf").splitlines()
     if regions:
-        spans = [range(t.start, t.stop) for t in regions]
+        spans = [range(start, stop) for _, start, stop in regions]
         lines = [x for x in lines if x[:1] == b"#" or any(int(x.split(b"\t")[1]) - 1 in span for span in spans)]
     assert body(tmp_path / "b.vcf").splitlines() == lines
     assert len(lines) > len([x for x in lines if x[:1] == b"#"])
@@ -165,7 +161,7 @@ def test_regions_together_equal_the_whole(made, tmp_path):
     run(*made, tmp_path / "whole.vcf")
     parts = []
     for i, cut in enumerate([(0, 701), (701, 2000), (2000, 4000)]):
-        run(*made, tmp_path / f"{i}.vcf", regions=[Target(0, *cut)])
+        run(*made, tmp_path / f"{i}.vcf", regions=[("one", *cut)])
         parts += [x for x in body(tmp_path / f"{i}.vcf").splitlines() if x[:1] != b"#"]
     assert parts == [x for x in body(tmp_path / "whole.vcf").splitlines() if x[:1] != b"#"]
 
@@ -260,7 +256,7 @@ def test_contigs_that_the_reference_lacks(kind, made, tmp_path):
     assert [start for _, start, *_ in records(tmp_path / "a.vcf")] == [300]
     with pytest.raises(InputError, match="has reads on contig 'two', which is not in the reference"):
         run(made[0], tmp_path / f"with.{kind}", tmp_path / "b.vcf")
-    run(made[0], tmp_path / f"with.{kind}", tmp_path / "b.vcf", regions=[Target(0, 0, 4000)])
+    run(made[0], tmp_path / f"with.{kind}", tmp_path / "b.vcf", regions=[("one", 0, 4000)])
     assert calls_of(tmp_path / "a.vcf") == calls_of(tmp_path / "b.vcf")
 
 
@@ -300,11 +296,5 @@ def test_deep_coverage(tmp_path):
 
 def test_progress_ends_at_the_end(made, tmp_path):
     seen = []
-    run(*made, tmp_path / "a.vcf", batch_bases=64 * 999, progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (4300, 4300) and sorted(seen) == seen and len(seen) == 5
-
-
-def test_reference_once_read(made, tmp_path):
-    run(made[0], made[1], tmp_path / "a.vcf")
-    run(read_reference(made[0]), made[1], tmp_path / "b.vcf", reference_path=made[0])
-    assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf")
+    run(*made, tmp_path / "a.vcf", batch_bases=64 * 999, progress=seen.append)
+    assert seen[-1] == ("calling", 4300, "bases", 1.0) and sorted(seen) == seen and len(seen) == 5

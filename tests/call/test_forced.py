@@ -11,13 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import LETTERS, Read, aligned_reads, codes, other, random_sequence, write_fasta, write_vcf
+from helpers.making import (
+    LETTERS,
+    Read,
+    aligned_reads,
+    codes,
+    other,
+    random_sequence,
+    window_of,
+    write_fasta,
+    write_vcf,
+)
 from readwarp.batches import Sites
-from readwarp.call.forced import Forced, missing, read_alleles
+from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.sites.find import find_sites, forced_sites
-from readwarp.call.spelling import is_indel, spelled
+from readwarp.call.sites.find import find_sites
+from readwarp.call.spelling import is_indel, spell_alleles
 from readwarp.config import CallParameters
 from readwarp.errors import InputError
 from readwarp.index.build import read_reference
@@ -70,7 +80,7 @@ def test_kinds_of_alleles(tmp_path, reference):
 
 def test_what_cannot_be_aligned_stays_one_allele():
     new = codes("CC" + "A" * 11 + "C").tobytes()
-    assert list(spelled(Stretch("C" * 40), 8, new, 11)) == [(10, 8, codes("A" * 11).tobytes())]
+    assert list(spell_alleles(Stretch("C" * 40), 8, new, 11)) == [(10, 8, codes("A" * 11).tobytes())]
 
 
 def test_indels_are_trimmed_and_moved_left(tmp_path, reference):
@@ -90,11 +100,11 @@ def test_indels_are_trimmed_and_moved_left(tmp_path, reference):
 @settings(max_examples=150, deadline=None)
 @given(st.text("AC", min_size=12, max_size=40), st.data())
 def test_an_allele_makes_the_same_sequence(sequence, data):
-    """Against plain Python: the same altered contig, trimmed, and no place further left."""
+    """Against plain Python: the same altered contig, trimmed, and no place further left, not even for one by itself."""
     position = data.draw(st.integers(1, len(sequence) - 2))
     size = data.draw(st.integers(1, min(6, len(sequence) - position)))
     new = data.draw(st.text("AC", min_size=1, max_size=6))
-    alleles = list(spelled(Stretch(sequence), position, codes(new).tobytes(), size))
+    alleles = list(spell_alleles(Stretch(sequence), position, codes(new).tobytes(), size))
     out, shift = sequence, 0
     for begin, deleted, inserted in alleles:
         out = out[: begin + shift] + letters(inserted) + out[begin + shift + deleted :]
@@ -104,7 +114,7 @@ def test_an_allele_makes_the_same_sequence(sequence, data):
     for begin, deleted, inserted in alleles:
         old, text = sequence[begin : begin + deleted], letters(inserted)
         assert not (old and text and (old[0] == text[0] or old[-1] == text[-1]))
-        if begin > barrier and not (old and text):
+        if begin > 1 and not (old and text):
             assert sequence[begin - 1] != (old or text)[-1]
         assert begin >= barrier or not is_indel((begin, deleted, inserted))
         barrier = begin + deleted + is_indel((begin, deleted, inserted))
@@ -159,6 +169,7 @@ def test_equals_bcftools_norm(tmp_path, fasta, reference):
         (11, ONE[10] + "A" * 250, "long"),
         (1, other(ONE[0]) + "GG" + ONE[0], "at_start"),
         (ONE.index("NNN") + 1, "NA", "not_acgt"),
+        (len(ONE), ONE[-1] + "GG", "at_end"),
     ],
 )
 def test_what_cannot_be_genotyped_is_counted(tmp_path, reference, position, alt, reason):
@@ -253,10 +264,9 @@ def written(sites: Sites) -> list[tuple[int, bool, list[tuple[int, str, bool]]]]
     return out
 
 
-def sites(reads: list[Read], sequence: str, forced: Forced | None):
-    reference = codes(sequence)
-    pileup = count_window(aligned_reads(reads), reference, 0, len(sequence), PARAMETERS)
-    return pileup, find_sites(pileup, reference, PARAMETERS, forced)
+def sites(reads: list[Read], sequence: str, forced: Forced | None) -> Sites:
+    window = window_of(sequence)
+    return find_sites(count_window(aligned_reads(reads), window, PARAMETERS), window, PARAMETERS, forced)
 
 
 SHORT = random_sequence(120, seed=9)
@@ -269,39 +279,39 @@ def reads_with(cigar: str, bases: str, number: int) -> list[Read]:
 def test_alleles_that_no_read_shows():
     base, forced = other(SHORT[30]), forced_of((30, 1, other(SHORT[30])), (50, 0, "GAG"), (60, 4, ""), (70, 2, "TGTGT"))
     for reads in ([], reads_with("80M", SHORT[20:100], 10)):
-        _, found = sites(reads, SHORT, forced)
+        found = sites(reads, SHORT, forced)
         assert written(found) == [
             (30, False, [(1, SHORT[30], False), (1, base, True)]),
             (50, True, [(0, "", False), (0, "GAG", True)]),
             (60, True, [(0, "", False), (4, "", True)]),
             (70, True, [(0, "", False), (2, "TGTGT", True)]),
         ]
-        assert found.source.tolist() == [-1] * 8
         assert found.stop[3] >= 72 and found.unit[3] == 5
 
 
 def test_other_sites_stay_as_they_are():
     shown = SHORT[20:40] + other(SHORT[40]) + SHORT[41:100]
     reads = reads_with("80M", shown, 6) + reads_with("30M2D50M", SHORT[20:50] + SHORT[52:102], 6)
-    _, without = sites(reads, SHORT, None)
-    _, same = sites(reads, SHORT, forced_of())
-    _, with_forced = sites(reads, SHORT, forced_of((70, 1, other(SHORT[70]))))
+    without = sites(reads, SHORT, None)
+    same = sites(reads, SHORT, forced_of())
+    with_forced = sites(reads, SHORT, forced_of((70, 1, other(SHORT[70]))))
     assert written(without) == written(same) and len(without) >= 2
     assert [x for x in written(with_forced) if x[0] != 70] == written(without)
 
 
-def test_an_allele_too_rare_to_be_a_site_keeps_its_reads():
+def test_an_allele_too_rare_to_be_a_site_is_one_if_asked_for():
     reads = reads_with("80M", SHORT[20:100], 30) + reads_with("30M2D50M", SHORT[20:50] + SHORT[52:102], 1)
-    pileup, without = sites(reads, SHORT, None)
-    assert len(without) == 0 and pileup.allele_position.size == 1
-    begin = int(pileup.allele_position[0]) + 1
-    _, found = sites(reads, SHORT, forced_of((begin, 2, "")))
-    assert found.source.tolist() == [-1, 0] and found.is_forced.tolist() == [False, True]
+    assert len(sites(reads, SHORT, None)) == 0
+    begin = 50
+    while SHORT[begin - 1] == SHORT[begin + 1]:
+        begin -= 1
+    found = sites(reads, SHORT, forced_of((begin, 2, "")))
+    assert written(found) == [(begin, True, [(0, "", False), (2, "", True)])]
 
 
 def test_a_shown_allele_is_marked():
     shown = SHORT[20:40] + other(SHORT[40]) + SHORT[41:100]
-    _, found = sites(reads_with("80M", shown, 6), SHORT, forced_of((40, 1, other(SHORT[40]))))
+    found = sites(reads_with("80M", shown, 6), SHORT, forced_of((40, 1, other(SHORT[40]))))
     assert written(found) == [(40, False, [(1, SHORT[40], False), (1, other(SHORT[40]), True)])]
 
 
@@ -313,19 +323,6 @@ def test_the_limit_costs_no_forced_allele():
         text = "G" * 20 + "A" * n + "C" * 40
         reads += reads_with(f"20M{n}I40M", text, 12 - n)
     wanted = forced_of((40, 0, "AAAAAA"), (40, 0, "TA"), (40, 0, "AT"))
-    _, found = sites(reads, sequence, wanted)
+    found = sites(reads, sequence, wanted)
     expected = [("", False), ("A", False), ("AA", False), ("A" * 6, True), ("TA", True), ("AT", True)]
     assert written(found) == [(40, True, [(0, bases, is_forced) for bases, is_forced in expected])]
-
-
-def test_what_a_step_has_lost():
-    forced = forced_of((30, 1, other(SHORT[30])), (50, 0, "GAG"), (60, 4, ""))
-    reads = reads_with("80M", SHORT[20:100], 10)
-    pileup, found = sites(reads, SHORT, forced)
-    asked = forced.within(0, 0, 120)
-    assert missing(asked, found) == []
-    _, some = sites(reads, SHORT, forced_of((50, 0, "GAG")))
-    lost = missing(asked, some)
-    assert [begin for begin, _, _ in lost] == [30, 60] and [is_indel(x) for x in lost] == [False, True]
-    rest = forced_sites(pileup, codes(SHORT), lost)
-    assert written(rest) == [x for x in written(found) if x[0] != 50]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.jobs import call_variants
 from helpers.making import REFERENCE, Read, random_sequence, reads_of, segment, tiled, write_bam, write_fasta
-from readwarp.call.pipeline import call_variants
 from readwarp.config import CallParameters, Resources
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
@@ -53,9 +53,8 @@ def call(folder, reads, sequence=SEQUENCE, name="a", edit=None, **options) -> tu
                 edit(record)
                 out.write(record)
         pysam.index(str(bam))
-    metrics = Metrics()
     parameters = options.pop("parameters", CallParameters())
-    call_variants(fasta, bam, folder / f"{name}.vcf", parameters, Resources(**options), metrics)
+    metrics = call_variants(fasta, bam, folder / f"{name}.vcf", parameters, Resources(**options))
     return passing(folder / f"{name}.vcf"), metrics
 
 

@@ -1,17 +1,21 @@
 """Before windows are called, every kernel of calling is on every card; then no thread has to load one."""
 
+from contextlib import closing
+
 import numpy as np
-import pytest
 from numba.cuda.cudadrv.driver import Context
 
 from helpers.cards import two_cards
-from readwarp.call import pipeline, warm
+from helpers.jobs import call_variants
+from readwarp.call import job, warm
+from readwarp.call.job import Calling
 from readwarp.call.pairhmm import cuda as pairhmm
+from readwarp.call.pairhmm.cuda_pairs import shape_table
+from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
 from readwarp.call.pileup import cuda as pileup
-from readwarp.call.window import Caller
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
-from readwarp.device.workspaces import Workspaces
+from readwarp.device.jit import cuda
 from readwarp.metrics import Metrics
 
 pytestmark = two_cards
@@ -19,44 +23,39 @@ pytestmark = two_cards
 BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
 
-@pytest.fixture
-def workspaces():
-    made = Workspaces(BOTH, 1, 32 << 20)
-    yield made
-    made.close()
-
-
-def test_nothing_is_left_to_be_loaded(workspaces, monkeypatch):
+def test_nothing_is_left_to_be_loaded(monkeypatch):
     """Whatever the lengths of reads are, and with events that are moved or without."""
-    warm.warm_up(BOTH, workspaces, PARAMETERS)
+    with closing(job.open_memory(Resources(vram=64 << 20), BOTH, Metrics())) as cards:
+        cards.warm_up(lambda backend: warm.warm_up(backend, PARAMETERS))
     loads, load = [], Context.create_module_image
     monkeypatch.setattr(Context, "create_module_image", lambda *given: loads.append(given) or load(*given))
     rows, reads = warm.rows_of_all_lengths(), warm.read_with_insertion()
     lengths = np.diff(rows.offsets)
     for device in BOTH.devices:
         with BOTH.on(device):
-            pileup.count_window(reads, warm.REFERENCE, 0, warm.REFERENCE.size, PARAMETERS)
+            pileup.count_window(reads, warm.WINDOW, PARAMETERS)
             for read in range(lengths.size):
                 haplotype = np.array([0, 700], np.int64)
                 one, none = np.array([read]), np.zeros(1, np.int64)
                 pairhmm.log_likelihoods(rows, warm.REFERENCE[:700], haplotype, one, none)
     assert loads == []
-    for bytes_each in (4, 8):
-        table = pairhmm.shape_table(bytes_each)
+    for precision in (FLOAT32, FLOAT64):
+        table = shape_table(precision)
         met = table[lengths[lengths < table.size]]
         assert set(met // 100) | {0} == set(table // 100)  # rows of a thread, by which kernels differ
 
 
 def test_calling_is_warmed_up_on_each_card_before_the_first_window(tmp_path, monkeypatch):
-    from readwarp.cli.precompile import TinyGenome, letters, write_alignments
+    from readwarp.call.precompile import write_alignments
+    from readwarp.formats.reads.precompile import TinyGenome, letters
 
     genome, order = TinyGenome.make(), []
     reference, alignments = tmp_path / "ref.fa", tmp_path / "reads.bam"
     reference.write_text(f">tiny\n{letters(genome.bases)}\n")
     write_alignments(genome, alignments)
-    call = Caller.call
-    monkeypatch.setattr(pipeline, "warm_up", lambda backend, *others: order.append(backend.devices))
-    monkeypatch.setattr(Caller, "call", lambda self, window: order.append("call") or call(self, window))
+    call = Calling.call
+    monkeypatch.setattr(job, "warm_up", lambda backend, *others: order.append(cuda.get_current_device().id))
+    monkeypatch.setattr(Calling, "call", lambda self, window: order.append("call") or call(self, window))
     resources = Resources(device="cuda:0,1")
-    pipeline.call_variants(reference, alignments, str(tmp_path / "o.vcf"), PARAMETERS, resources, Metrics())
-    assert order[0] == (0, 1) and "call" in order[1:]
+    call_variants(reference, alignments, tmp_path / "o.vcf", PARAMETERS, resources)
+    assert order[:2] == [0, 1] and "call" in order[2:]

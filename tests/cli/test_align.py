@@ -232,7 +232,7 @@ def test_an_insert_size_that_cannot_be_told_is_said(reference, mates, tmp_path, 
 
 
 def test_a_card_that_cannot_be_used_is_a_warning(reference, mates, tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr("readwarp.cli.device.has_card", lambda: True)
+    monkeypatch.setattr("readwarp.stream.choice.has_card", lambda: True)
     monkeypatch.setattr(backends, "devices", lambda: ())
     monkeypatch.setattr(backends, "unusable", lambda: "CUDA cannot be loaded (no libcuda)")
     assert run_main(["align", reference, *mates, "-o", tmp_path / "auto.sam"]) == 0

@@ -101,7 +101,7 @@ def test_damaged_block(plain, refused, tmp_path):
         return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
 
     path = copied(plain[1], tmp_path, change)
-    assert refused(path).startswith(f"{path}: damaged block at or behind byte ")
+    assert refused(path).startswith(f"{path}: damaged block at or after byte ")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"@r\nACGT\n+\nIIII\n", bytes(1000), b"BAM\x01" + bytes(100)])
@@ -130,7 +130,7 @@ def test_duplicate_contigs_in_the_header(refused, write):
 
 def test_duplicate_contigs_in_the_reference(plain, refused, write):
     ref = write("x.fa", ">one\nACGT\n>one\nACGT\n")
-    assert refused(plain[1], ref=ref) == f"{ref}: record one: name occurs twice"
+    assert refused(plain[1], ref=ref) == f"{ref}: record one: this name occurs twice"
 
 
 # index and order
@@ -153,7 +153,7 @@ def test_index_of_another_file(refused, tmp_path):
     old = Path(f"{path}.bai").read_bytes()
     write_bam(path, RG=[{"ID": "longer", "SM": "header"}])
     Path(f"{path}.bai").write_bytes(old)
-    assert refused(path) == f"{path}.bai: is the index of another file than {path}, or older than it is"
+    assert refused(path) == f"{path}.bai: belongs to another file than {path}, or is older"
 
 
 @pytest.mark.parametrize("order", ["unsorted", "queryname"])

@@ -2,31 +2,24 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 import emulated_card
 from helpers.cards import HAS_GPU
-from readwarp.align import pipeline
-from readwarp.call.targets import Target
-from readwarp.cli import cards, device, main
-from readwarp.config import Resources
+from readwarp.align import job, steps
+from readwarp.cli import main
 from readwarp.device import backend as backends
 from readwarp.device import freeing, memory
 from readwarp.device.backend import Backend
-from readwarp.device.driver import Device
 from readwarp.device.jit import cuda
 from readwarp.errors import WorkspaceFullError
-from readwarp.index.reference import Reference
-from readwarp.stream.worth import ALIGN, START_SECONDS, least_bases
 
 
 @pytest.fixture
 def align(reference, mates, tmp_path, monkeypatch):
     """Exit code, SAM and metrics of an align job on the first `pairs` pairs."""
-    monkeypatch.setattr(pipeline, "warm_up", lambda *arguments: None)
+    monkeypatch.setattr(steps, "warm_up", lambda *arguments: None)
 
     def run(name: str, *options: str, pairs: int = 6):
         files = []
@@ -47,18 +40,18 @@ def most_reads(monkeypatch):
     """A card that takes so many reads at a time, and finds what the CPU finds."""
 
     def set_to(most: int) -> None:
-        whole, trained = pipeline.align_batch, pipeline.train
+        whole, trained = steps.align_batch, steps.train
 
-        def align_batch(reads, index, sizes, parameters, backend, metrics):
-            if backend.name == "cuda" and len(reads) > most:
+        def align_batch(reads, index, sizes, parameters, metrics):
+            if index.backend.name == "cuda" and len(reads) > most:
                 raise WorkspaceFullError(f"{len(reads)} reads")
-            return whole(reads, pipeline.place(index.host, CPU), sizes, parameters, CPU, metrics)
+            return whole(reads, steps.place(index.host, CPU), sizes, parameters, metrics)
 
-        def train(reads, index, parameters, backend, metrics):
-            return trained(reads, pipeline.place(index.host, CPU), parameters, CPU, metrics)
+        def train(reads, index, parameters, metrics):
+            return trained(reads, steps.place(index.host, CPU), parameters, metrics)
 
-        monkeypatch.setattr(pipeline, "align_batch", align_batch)
-        monkeypatch.setattr(pipeline, "train", train)
+        monkeypatch.setattr(steps, "align_batch", align_batch)
+        monkeypatch.setattr(steps, "train", train)
 
     return set_to
 
@@ -83,8 +76,8 @@ def test_a_full_card_halves_batches(align, most_reads):
 def test_pairs_that_fit_no_card_are_aligned_on_the_host(align, monkeypatch, capsys):
     """The real kernels, in workspaces that have no room for a single pair."""
     _, expected, _ = align("cpu", "--device", "cpu")
-    planned = cards.planned_card
-    monkeypatch.setattr(cards, "planned_card", lambda *a: replace(planned(*a), capacity=256))
+    planned = job.plan_cards
+    monkeypatch.setattr(job, "plan_cards", lambda *a: replace(planned(*a), capacity=256))
     code, found, metrics = align("cuda", "--device", "cuda:0")
     assert code == 0 and found == expected
     assert metrics["counts"]["reads_on_host"] == 12
@@ -117,14 +110,14 @@ def test_memory_that_cannot_be_pinned_is_no_reason_for_smaller_batches(align, fa
     code, found, _ = align("unpinned", "--device", "cuda:0", "-q", pairs=1)
     assert code == 5 and found is None
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("readwarp: error: the system has no 8388608 bytes of memory to pin")
+    assert line.startswith("readwarp: error: the system cannot pin 8388608 bytes of memory")
 
 
 def free() -> list[int]:
     """Bytes of each card."""
     backend = Backend("cuda", (0, 1))
     for each in backend.devices:
-        freeing.free_unused(each)
+        freeing.free(each, ())
     return [free_on(each, backend) for each in backend.devices]
 
 
@@ -137,7 +130,7 @@ def free_on(card: int, backend: Backend) -> int:
 def test_a_run_leaves_nothing_on_the_cards(align, failing, monkeypatch):
     before = free()
     if failing:
-        monkeypatch.setattr(pipeline, "align_batch", failing_on_card)
+        monkeypatch.setattr(steps, "align_batch", failing_on_card)
     code, _, _ = align("left", "--device", "cuda:0,1", "--batch-bases", "1000", "-q", pairs=40)
     assert code == (1 if failing else 0)
     assert free() == before
@@ -151,14 +144,14 @@ def failing_on_card(reads, index, *others):
 
 def test_every_card_is_warmed_up_before_the_first_batch(align, most_reads, monkeypatch):
     most_reads(1000)
-    order, trained = [], pipeline.train
+    order, trained = [], steps.train
 
     def train(*arguments):
         order.append("train")
         return trained(*arguments)
 
-    monkeypatch.setattr(pipeline, "warm_up", lambda *arguments: order.append(cuda.get_current_device().id))
-    monkeypatch.setattr(pipeline, "train", train)
+    monkeypatch.setattr(steps, "warm_up", lambda *arguments: order.append(cuda.get_current_device().id))
+    monkeypatch.setattr(steps, "train", train)
     assert align("warm", "--device", "cuda:0,1", "-q")[0] == 0
     assert order == [0, 1, "train"]
     order.clear()
@@ -177,7 +170,7 @@ def test_a_lost_card_ends_the_run(align, monkeypatch, capsys):
     def lost(*arguments):
         raise LostError("Call to cuMemcpyHtoDAsync results in CUDA_ERROR_DEVICE_UNAVAILABLE")
 
-    monkeypatch.setattr(pipeline, "align_batch", lost)
+    monkeypatch.setattr(steps, "align_batch", lost)
     code, found, _ = align("lost", "--device", "cuda:0", "-q", "-I", "300,30", pairs=1)
     assert code == 4 and found is None
     assert f"cuda:0 ({name_of(0)}) is lost" in capsys.readouterr().err
@@ -194,61 +187,3 @@ def test_metrics_and_log_say_what_the_card_did(align, most_reads, capsys):
     said = capsys.readouterr().err
     assert f"cuda:0 ({name_of(0)}, kernels {gpu['kernel_form']}): 3 batches of " in said
     assert "seeding on the card" in said
-
-
-def test_a_job_pays_by_its_size():
-    assert least_bases(ALIGN, 2) == 2 * least_bases(ALIGN, 1)
-    seconds = least_bases(ALIGN, 8) / (8 * ALIGN.bases_per_second)
-    assert seconds * ALIGN.share == pytest.approx(START_SECONDS)
-
-
-@pytest.fixture
-def with_card(monkeypatch):
-    monkeypatch.setattr(backends, "devices", lambda: (Device("H200", (9, 0), 1 << 37, None),))
-
-
-def test_small_jobs_stay_on_the_cpu_and_say_so(with_card, tmp_path, caplog):
-    path = tmp_path / "small.fq"
-    path.write_bytes(b"@" * 230)
-    with caplog.at_level("INFO", "readwarp"):
-        assert device.settled(Resources(2, "auto"), [path, path], ALIGN).device == "cpu"
-    assert "about 200 read bases are too few for a GPU to pay (it does from 200,000,000 on" in caplog.text
-
-
-def test_large_and_unknown_jobs_take_the_gpu(with_card, tmp_path):
-    path = tmp_path / "large.fq.gz"
-    with path.open("wb") as file:
-        file.write(b"\x1f\x8b")
-        file.truncate(110_000_000)  # about 220 Mb
-    assert device.settled(Resources(2, "auto"), [path], ALIGN).device == "auto"
-    assert device.settled(Resources(8, "auto"), [path], ALIGN).device == "cpu"
-    assert device.settled(Resources(8, "auto"), [path, Path("-")], ALIGN).device == "auto"
-    assert device.settled(Resources(8, "cuda"), [path], ALIGN).device == "cuda"
-
-
-def test_calling_reckons_with_its_targets(with_card, tmp_path):
-    path = tmp_path / "large.bam"
-    with path.open("wb") as file:
-        file.write(b"\x1f\x8b")
-        file.truncate(700_000_000)  # about 1.2 Gb
-    reference = Reference(("a",), np.array([0, 1000]), ("",), np.empty(500, np.uint8))
-    assert device.settled_for(Resources(2, "auto"), path, reference, None).device == "auto"
-    assert device.settled_for(Resources(2, "auto"), path, reference, [Target(0, 0, 900)]).device == "auto"
-    assert device.settled_for(Resources(2, "auto"), path, reference, [Target(0, 0, 500)]).device == "cpu"
-
-
-def test_nothing_is_said_without_a_card(tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(backends, "devices", lambda: ())
-    assert device.settled(Resources(2, "auto"), [tmp_path], ALIGN).device == "auto"
-    assert caplog.text == ""
-
-
-@pytest.mark.parametrize(
-    ("name", "head", "bases"),
-    [("a.bam", b"\x1f\x8b", 1000 / 0.6), ("a.cram", b"CRAM", 4000), ("a.fq", b"@", 1000 / 2.3), ("-", None, None)],
-)
-def test_bases_by_size_and_kind(name, head, bases, tmp_path):
-    path = tmp_path / name
-    if head is not None:
-        path.write_bytes(head.ljust(1000, b"\0"))
-    assert device.bases_of([path]) == (pytest.approx(bases) if bases else None)

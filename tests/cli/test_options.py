@@ -1,14 +1,26 @@
 """Options become values, or a usage error that says what is wrong."""
 
 import argparse
-import os
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from readwarp.cli import options
+from readwarp.align import api as align
+from readwarp.call import api as call
+from readwarp.call.api import FilterOptions
+from readwarp.call.joint import api as genotype
+from readwarp.cli import build_parser, options
 from readwarp.cli.align import insert_size
-from readwarp.cli.inputs import grouped, merged_programs, read_group_lines
-from readwarp.errors import InputError, UsageError
+from readwarp.config import (
+    PRESETS,
+    AlignParameters,
+    CallParameters,
+    JointParameters,
+    Preset,
+    RecordParameters,
+    Scoring,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,6 +50,50 @@ def test_count(text, number):
     assert options.count(text) == number
 
 
+@pytest.mark.parametrize(("text", "number"), [("0", 0.0), ("0.3", 0.3), ("1e2", 100.0)])
+def test_number(text, number):
+    assert options.number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "x", "-0.5", "nan", "inf"])
+def test_not_a_number(text):
+    with pytest.raises(argparse.ArgumentTypeError):
+        options.number(text)
+
+
+def parsed(command: str, known: type, *more: str) -> Any:
+    return options.keywords(build_parser([command]).parse_args([command, "ref.fa", *more]), known)
+
+
+def test_limits_of_filters():
+    """Of each command, and each has its field."""
+    assert FilterOptions.__annotations__.keys() == {field for field, _ in options.FILTER_LIMITS}
+    given = ("--min-quality", "12.5", "--max-strand-bias", "60")
+    wanted = CallParameters(min_quality=12.5, max_strand_bias=60)
+    one = call.make_job("ref.fa", "a.bam", None, parsed("call", call.CallOptions, "a.bam", *given), "x")
+    assert one.parameters == wanted
+    cohort = genotype.make_job("ref.fa", ["a.vcf"], None, parsed("genotype", genotype.GenotypeOptions, *given), "x")
+    assert cohort.calling == wanted and cohort.parameters == JointParameters()
+
+
+def test_scores_and_limits_are_those_of_the_preset(monkeypatch, tmp_path):
+    own = AlignParameters(scoring=Scoring(mismatch=9, gap_open=9), records=RecordParameters(min_score=17))
+    monkeypatch.setitem(PRESETS, "short", Preset("reads of a test", own))
+    reads = tmp_path / "a.fq"
+    reads.write_text("@a\nACGT\n+\nIIII\n")
+
+    def made(*more: str) -> AlignParameters:
+        given = parsed("align", align.AlignOptions, str(reads), *more)
+        return align.make_job("ref.fa", [reads], None, given, "x").parameters
+
+    assert made() == AlignParameters()
+    assert made("--min-score", "20").records.min_score == 20
+    records = RecordParameters(min_score=17, eqx=True)
+    assert made("--preset", "short", "-B", "3", "--eqx") == replace(
+        own, scoring=Scoring(mismatch=3, gap_open=9), records=records
+    )
+
+
 @pytest.mark.parametrize("text", ["0", "-3", "1.5", "", "x"])
 def test_not_a_count(text):
     with pytest.raises(argparse.ArgumentTypeError):
@@ -55,92 +111,3 @@ def test_insert_size(text, value):
 def test_not_an_insert_size(text):
     with pytest.raises(argparse.ArgumentTypeError):
         insert_size(text)
-
-
-@pytest.mark.parametrize(
-    ("files", "kinds", "alone", "groups"),
-    [
-        (["a"], ["fastq"], False, [("a",)]),
-        (["a", "b"], ["fastq"] * 2, False, [("a", "b")]),
-        (["a", "b"], ["fastq"] * 2, True, [("a",), ("b",)]),
-        (["a", "b", "c", "d"], ["fastq"] * 4, False, [("a", "b"), ("c", "d")]),
-        (["a", "x", "b"], ["fastq", "bam", "fastq"], False, [("x",), ("a", "b")]),
-        (["x", "y"], ["bam", "cram"], False, [("x",), ("y",)]),
-        (["x", "a"], ["bam", "fastq"], False, [("x",), ("a",)]),
-    ],
-)
-def test_grouped(files, kinds, alone, groups):
-    assert grouped(files, kinds, alone) == groups
-
-
-def test_odd_number_of_files():
-    with pytest.raises(UsageError, match="3 FASTQ files do not make pairs"):
-        grouped(["a", "b", "c"], ["fastq"] * 3, False)
-
-
-NONE: list[list[str]] = [[], [], []]
-
-
-def test_read_groups_from_names_are_distinct():
-    lines = read_group_lines(None, [("x/a_1.fq", "x/a_2.fq"), ("y/a_1.fq", "y/a_2.fq")], NONE[:2])
-    assert lines == ["@RG\tID:a\tSM:a", "@RG\tID:a.2\tSM:a"]
-
-
-def test_one_read_group_for_all_or_one_each():
-    one, other = r"@RG\tID:x\tSM:s", "@RG\tID:y\tSM:s"
-    assert read_group_lines([one], [("a",), ("b",)], NONE[:2]) == ["@RG\tID:x\tSM:s"] * 2
-    assert read_group_lines([one, other], [("a",), ("b",)], NONE[:2]) == ["@RG\tID:x\tSM:s", other]
-    with pytest.raises(UsageError, match="2 read groups for 3 inputs"):
-        read_group_lines([one, other], [("a",), ("b",), ("c",)], NONE)
-
-
-def test_own_read_groups_are_kept():
-    assert read_group_lines(None, [("a.bam",), ("b.fq",)], [["@RG\tID:q"], []]) == ["", "@RG\tID:b\tSM:b"]
-
-
-def test_programs_of_several_headers():
-    one = "@PG\tID:trim\n@PG\tID:bwa\tPP:trim\tCL:1\n"
-    other = "@PG\tID:trim\n@PG\tID:bwa\tPP:trim\tCL:2\n@PG\tID:dedup\tPP:bwa\n"
-    assert merged_programs([one, other]) == [
-        "@PG\tID:trim",
-        "@PG\tID:bwa\tPP:trim\tCL:1",
-        "@PG\tID:bwa.1\tPP:trim\tCL:2",
-        "@PG\tID:dedup\tPP:bwa.1",
-    ]
-
-
-def test_check_output(tmp_path):
-    there = tmp_path / "there.bam"
-    there.touch()
-    options.check_output(tmp_path / "new.bam", False)
-    options.check_output(there, True)
-    options.check_output(None, False)
-    with pytest.raises(UsageError, match="exists already"):
-        options.check_output(there, False)
-    with pytest.raises(UsageError, match="is an input too"):
-        options.check_output(there, True, [tmp_path / "." / "there.bam"])
-    with pytest.raises(UsageError, match="no folder"):
-        options.check_output(tmp_path / "no" / "x.bam", False)
-    with pytest.raises(UsageError, match="is a folder"):
-        options.check_output(tmp_path, True)
-
-
-def test_a_device_is_written_to_without_force(tmp_path):
-    from pathlib import Path
-
-    options.check_output(Path("/dev/null"), False)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    options.check_output(pipe, False)
-
-
-def test_check_inputs(tmp_path):
-    there = tmp_path / "r.fq"
-    there.touch()
-    options.check_inputs([there, "-"])
-    with pytest.raises(UsageError, match="once only"):
-        options.check_inputs(["-", "-"])
-    with pytest.raises(InputError, match=r"no\.fq: no such file"):
-        options.check_inputs([there, tmp_path / "no.fq"])
-    with pytest.raises(InputError, match="is a directory"):
-        options.check_inputs([tmp_path])

@@ -10,8 +10,10 @@ import pytest
 
 import readwarp
 from helpers.command_samples import CONTIGS, fasta, pairs, record, run_main
-from readwarp.cli import options, precompile, reporting, summary
+from readwarp.cli import reporting, summary
+from readwarp.device import precompile
 from readwarp.errors import UsageError
+from readwarp.formats.common import files
 from readwarp.metrics import Metrics
 
 
@@ -46,7 +48,7 @@ def test_reports_that_cannot_be_written(option, reference, mates, tmp_path, refu
 def test_folder_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
     with pytest.raises(UsageError, match=r"o\.bam: cannot be written \(permission denied\)"):
-        options.check_output(tmp_path / "o.bam", False)
+        files.check_output(tmp_path / "o.bam", False)
 
 
 def test_one_file_as_both_mates(reference, mates, refused):
@@ -119,7 +121,7 @@ def test_compilation_goes_on_alone_where_no_process_can_start(tmp_path, monkeypa
 
     monkeypatch.setattr(precompile, "_mark", lambda stage: tmp_path / stage)
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    with precompile.helped(["formats"], 2):
+    with precompile.precompiled(["formats"], 2):
         done = True
     assert done
 
@@ -127,7 +129,7 @@ def test_compilation_goes_on_alone_where_no_process_can_start(tmp_path, monkeypa
 def test_log_lines_go_where_stderr_is_at_the_time(monkeypatch):
     """A progress bar takes stderr's place while it is shown; what goes around it breaks the bar."""
     asked = argparse.Namespace(command_line="", metrics=None, log=None, quiet=False, verbose=False, no_progress=True)
-    with reporting.Reporter(asked):
+    with reporting.CommandReporter(asked):
         monkeypatch.setattr(sys, "stderr", io.StringIO())
         reporting.logger.info("seen")
         assert sys.stderr.getvalue() == "readwarp: seen\n"

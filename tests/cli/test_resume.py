@@ -163,16 +163,16 @@ def test_another_job_is_refused(reads, reference, tmp_path, capsys):
     assert stopped(signal.SIGKILL, arguments) == -9
     capsys.readouterr()
     assert run_main([*arguments, "-B", "5", "-q"]) == 2
-    assert "out.bam.unfinished: is of another job (parameters differ)" in capsys.readouterr().err
+    assert "out.bam.unfinished: belongs to another job (parameters differ)" in capsys.readouterr().err
 
 
 def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsys):
     """Stopped after the alignments were complete."""
-    from readwarp.call import pipeline
+    from readwarp.call import job
 
     arguments = ["run", reference, *reads, "-o", tmp_path / "out", "--resume", *OPTIONS, "-q"]
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "call_variants", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left")))
+        patch.setattr(job, "call_variants", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left")))
         assert run_main(arguments) == 1
     bam = tmp_path / "out" / "m.bam"
     written = bam.stat().st_mtime_ns
@@ -184,7 +184,7 @@ def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsy
 
 def test_run_calls_from_its_own_alignments_only(reads, reference, tmp_path, monkeypatch):
     """Another run has replaced them meanwhile."""
-    from readwarp.call import pipeline
+    from readwarp.call import job
 
     out = tmp_path / "out"
     arguments = ["run", reference, *reads, "-o", out, *OPTIONS, "--no-report", "-q"]
@@ -193,7 +193,7 @@ def test_run_calls_from_its_own_alignments_only(reads, reference, tmp_path, monk
         raise OSError(28, "No space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "call_variants", fails)
+        patch.setattr(job, "call_variants", fails)
         assert run_main([*arguments, "--resume"]) == 1
         assert (out / "m.bam.aligned.json").exists()
         assert run_main([*arguments, "--min-score", "60", "--force"]) == 1

@@ -23,6 +23,7 @@ ENOUGH = 30  # arrays, which is more than Numba keeps
 @pytest.fixture
 def contexts(monkeypatch):
     """The devices whose context is current when memory is freed; None: none is."""
+    gc.collect()  # what other tests left
     found, free = [], driver.cuMemFree
 
     def noted(handle):
@@ -36,7 +37,7 @@ def contexts(monkeypatch):
 
 def arrays_on(device: int) -> list:
     with TWO_CARDS.on(device):
-        freeing.free_unused(device)
+        freeing.free(device, ())
         return [cuda.to_device(np.arange(5)) for _ in range(ENOUGH)]
 
 
@@ -52,11 +53,11 @@ def test_a_thread_without_a_context_frees_in_that_of_the_card(contexts, device):
 
 def test_what_is_unused_is_freed_when_asked(contexts):
     held = arrays_on(1)[:3]
-    freeing.free_unused(1)
+    freeing.free(1, ())
     contexts.clear()
     held.clear()
     for device in TWO_CARDS.devices:
-        freeing.free_unused(device)
+        freeing.free(device, ())
     assert contexts == [1, 1, 1]
 
 
@@ -69,7 +70,7 @@ def test_several_threads_free_at_once(contexts):
     for thread in threads:
         thread.join()
     for device in TWO_CARDS.devices:
-        freeing.free_unused(device)
+        freeing.free(device, ())
     assert sorted(contexts) == [0] * 4 * ENOUGH + [1] * 4 * ENOUGH
 
 
@@ -79,10 +80,10 @@ def test_nothing_is_freed_any_more_once_it_is_kept(contexts, monkeypatch):
     monkeypatch.setattr(freeing, "_is_kept", False)
     freeing.keep()
     held.clear()
-    freeing.free_unused(0)
+    freeing.free(0, ())
     assert contexts == []
     monkeypatch.setattr(freeing, "_is_kept", False)
-    freeing.free_unused(0)
+    freeing.free(0, ())
     assert contexts == [0] * ENOUGH
 
 
@@ -96,10 +97,10 @@ def test_a_card_that_refuses_does_not_hold_up_the_end(monkeypatch):
         raise RefusedError
 
     held = arrays_on(0)[:4]
-    freeing.free_unused(0)
+    freeing.free(0, ())
     monkeypatch.setattr(driver, "cuMemFree", refuse)
     held.clear()
-    freeing.free_unused(0)
+    freeing.free(0, ())
     assert not any(len(unused) for unused in freeing._lists[0])
 
 
@@ -109,14 +110,14 @@ def test_what_is_released_is_freed_though_others_hold_it(contexts):
         placed = TWO_CARDS.resident(Held(np.arange(5), 3, Inner(np.arange(7)), np.arange(0)))
         inner = TWO_CARDS.resident(placed.inner)
         placed = replace(placed, inner=inner)
-        freeing.free_unused(1)
+        freeing.free(1, ())
         view = inner.values[2:4]
     contexts.clear()
     TWO_CARDS.release(1, placed)
     assert contexts == [1, 1]
     del placed, inner, view
     gc.collect()
-    freeing.free_unused(1)
+    freeing.free(1, ())
     assert contexts == [1, 1]
 
 

@@ -105,7 +105,7 @@ class Given:
 def test_memory_that_cannot_be_pinned_is_not_a_full_card(monkeypatch):
     given = Given(CudaAPIError(2, "Call to cuMemHostAlloc results in CUDA_ERROR_OUT_OF_MEMORY"))
     monkeypatch.setattr(memory.cuda, "pinned_array", given)
-    with pytest.raises(PinnedMemoryError, match=r"no 4096 bytes of memory to pin.*fewer --threads") as caught:
+    with pytest.raises(PinnedMemoryError, match=r"cannot pin 4096 bytes of memory.*fewer --threads") as caught:
         Workspace(ALIGNMENT, 4096)
     assert not failure.is_out_of_memory(caught.value) and caught.value.exit_code == 5 and given.calls == 1
 
@@ -131,7 +131,7 @@ def test_a_workspace_that_is_stopped_gives_and_waits_for_nothing():
 def free_bytes():
     """Of the card, when what earlier tests have left is given back."""
     gc.collect()
-    freeing.free_unused(0)
+    freeing.free(0, ())
     return cuda.current_context().get_memory_info().free
 
 
@@ -164,7 +164,7 @@ def test_separate_arrays_have_just_their_bytes_and_end_with_their_frame(separate
         assert workspace.download(outer)[0].size == 1000
         del inner
     del outer
-    freeing.free_unused(0)
+    freeing.free(0, ())
     assert (workspace.allocated, cuda.current_context().get_memory_info().free) == (0, free)
     assert workspace.high_water == rounded(8000) + ALIGNMENT
 

@@ -121,7 +121,7 @@ def wait_until(happened):
 
 
 def test_workspaces_that_do_not_all_fit_leave_nothing_on_the_card(monkeypatch):
-    freeing.free_unused(0)
+    freeing.free(0, ())
     free, made = cuda.current_context().get_memory_info().free, []
 
     def make(capacity):

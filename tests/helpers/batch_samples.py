@@ -10,7 +10,7 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Alignments, ReadBatch
-from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.formats.reads.stream import open_reads, parse
@@ -140,15 +140,14 @@ def bam_records(path) -> Encoded:
     """The encoded records of a BAM file."""
     import gzip
 
-    from readwarp.formats.alignments.sort import record_offsets
+    from readwarp.formats.alignments.sort import records_in
 
     data = gzip.decompress(Path(path).read_bytes())
     at = 8 + int.from_bytes(data[4:8], "little")
     contigs, at = int.from_bytes(data[at : at + 4], "little"), at + 4
     for _ in range(contigs):
         at += 8 + int.from_bytes(data[at : at + 4], "little")
-    records = np.frombuffer(data, np.uint8)[at:]
-    return Encoded(records, record_offsets(records, 0))
+    return records_in(np.frombuffer(data, np.uint8)[at:])
 
 
 def random_read(rng: random.Random, length: int) -> tuple[str, str]:
@@ -164,9 +163,9 @@ def batches(count: int = 4):
         yield batch_of(reads), alignments_of([Row(i, 0, 0, rng.randrange(5000), 60, "50M") for i in range(200)])
 
 
-def write_batches(path, header, **options):
+def write_batches(path, header, finish=Finish(), **options):  # noqa: B008
     """Those batches through an AlignmentWriter; path None is stdout."""
-    with AlignmentWriter(None if path is None else str(path), header, **options) as writer:
+    with AlignmentWriter(None if path is None else str(path), header, finish, **options) as writer:
         encoder = Encoder(("phix",), ("a",), text=writer.text)
         for batch in batches():
             writer.write(encoder.encode(*batch))

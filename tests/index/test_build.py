@@ -8,11 +8,13 @@ import pytest
 
 from helpers.seeding import entries, random_letters, write_fasta
 from readwarp import Index
-from readwarp.config import SEED_PRESETS, SeedParameters
+from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import InputError
 from readwarp.index import build
 from readwarp.index.build import bucket_bits_for
 from readwarp.rules.bases import CODES, unpack
+
+SEEDS = [preset.parameters.seed for preset in PRESETS.values()]
 
 RNG = random.Random(3)
 REFERENCES = {
@@ -37,7 +39,7 @@ def letters_of(index: Index) -> str:
     return "".join("ACGTN"[code] for code in codes)
 
 
-@pytest.mark.parametrize("p", [*SEED_PRESETS.values(), SeedParameters(k=7, s=3, t=2)], ids=lambda p: f"k{p.k}")
+@pytest.mark.parametrize("p", [*SEEDS, SeedParameters(k=7, s=3, t=2)], ids=lambda p: f"k{p.k}")
 @pytest.mark.parametrize("name", REFERENCES)
 def test_entries_are_those_of_plain_python(tmp_path, name, p):
     contigs = REFERENCES[name]
@@ -62,7 +64,7 @@ def test_partitions_change_nothing(tmp_path, monkeypatch, inner_bits):
     """Large genomes have more partitions; here the bits within one are made few instead."""
     path = write_fasta(tmp_path / "ref.fa", REFERENCES["one"] * 3)
     whole = Index.build(path)
-    monkeypatch.setattr(build, "INNER_BITS", inner_bits)
+    monkeypatch.setattr(build, "MAX_INNER_BITS", inner_bits)
     parts = Index.build(path)
     for name in ("bucket_starts", "tags", "positions"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))
@@ -99,7 +101,7 @@ def test_at_most_two_bytes_a_base(test_data):
 
 
 def test_too_large_a_reference(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "MOST_BASES", 99)
+    monkeypatch.setattr(build, "MAX_BASES", 99)
     path = write_fasta(tmp_path / "ref.fa", ["A" * 60, "C" * 40])
     with pytest.raises(InputError, match="record c1: more than 99 bases"):
         Index.build(path)

@@ -6,23 +6,23 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers.seeding import reverse_complement, syncmers
-from readwarp.config import SEED_PRESETS, SeedParameters
+from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import UsageError
-from readwarp.index.syncmers import most_syncmers, sketch, sketch_scratch
+from readwarp.index.syncmers import Scratch, Shape, Syncmers, max_syncmers, sketch
 from readwarp.rules.bases import CODES, pack, unpack
 
-PARAMETERS = [*SEED_PRESETS.values(), SeedParameters(k=31, s=19, t=6), SeedParameters(k=5, s=1, t=2)]
+SEEDS = [preset.parameters.seed for preset in PRESETS.values()]
+PARAMETERS = [*SEEDS, SeedParameters(k=31, s=19, t=6), SeedParameters(k=5, s=1, t=2)]
 letters = st.one_of(st.text("ACGT", max_size=90), st.text("ACGTN", max_size=90), st.text("AC", max_size=90))
 
 
 def sketched(text: str, p: SeedParameters, start: int = 0) -> list[tuple[int, int, int]]:
     bases = CODES[np.frombuffer(text.encode(), np.uint8)]
-    room = int(most_syncmers(len(text), p.k, p.t)) + 1
-    hashes, positions, strands = np.zeros(room, np.uint64), np.zeros(room, np.int32), np.zeros(room, np.uint8)
-    scratch = sketch_scratch(max(1, bases.size))
-    found = sketch(bases, start, bases.size, p.k, p.s, p.t, scratch, hashes, positions, strands, 0)
+    room = int(max_syncmers(len(text), p.k, p.t)) + 1
+    out = Syncmers(np.zeros(room, np.uint64), np.zeros(room, np.int32), np.zeros(room, np.uint8))
+    found = sketch(bases, start, bases.size, Shape.of(p), Scratch.empty(max(1, bases.size)), out, 0)
     assert found < room
-    return [tuple(map(int, row)) for row in zip(positions, hashes, strands, strict=True)][:found]
+    return [tuple(map(int, row)) for row in zip(out.positions, out.hashes, out.strands, strict=True)][:found]
 
 
 @pytest.mark.parametrize("p", PARAMETERS, ids=lambda p: f"{p.k}-{p.s}")

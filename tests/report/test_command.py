@@ -89,7 +89,7 @@ def test_a_part_that_fails_leaves_no_page(tmp_path, capsys):
 def test_metrics_that_are_none(made_texts, capsys):
     (made_texts / "metrics.json").write_text("[1]")
     assert run_main("report", made_texts) == 3
-    assert "metrics.json: is no metrics file" in capsys.readouterr().err
+    assert "metrics.json: is not a metrics file" in capsys.readouterr().err
 
 
 def test_libraries_that_are_missing_are_named(made_texts, monkeypatch, capsys):

@@ -39,7 +39,7 @@ def test_each_unusual_figure_is_named():
     def with_reads(**changed):
         return replace(GOOD, flagstat={**GOOD.flagstat, **changed})
 
-    assert "90.0" in said(with_reads(mapped=9_000)) and "species" in said(with_reads(mapped=9_000))
+    assert "90.0" in said(with_reads(mapped=9_000)) and "right reference" in said(with_reads(mapped=9_000))
     assert "pairs" in said(with_reads(proper=8_000))
     assert "duplicates" in said(with_reads(duplicates=3_000))
     assert "differ from the reference" in said(replace(GOOD, summary={"error rate": 0.02}))

@@ -11,9 +11,9 @@ from readwarp.cli import main
 from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.report import gather
 from readwarp.report.alignments import read_depth
-from readwarp.report.inputs import Sample, distinct, samples_in, stem
+from readwarp.report.inputs import Sample, samples_in, stem, tell_apart
 from readwarp.report.sections import Sections
-from readwarp.report.statistics import intervals_of, make, merged, texts_of
+from readwarp.report.statistics import intervals_of, make, merge_intervals, texts_of
 from readwarp.report.tools import Tools
 
 
@@ -50,7 +50,7 @@ def test_targets(folder):
     """Depth in the intervals alone, of which two overlap; bases without a read count."""
     bed = folder.folder / "targets.bed"
     bed.write_text("track name=x\none\t100\t200\none\t150\t250\n\ntwo\t0\t50\textra\n")
-    assert merged(bed) == [("one", 100, 250), ("two", 0, 50)]
+    assert merge_intervals(bed) == [("one", 100, 250), ("two", 0, 50)]
     samples = [replace(sample, targets=bed) for sample in samples_in(folder.folder)]
     title, depth = read_depth(make(samples, None, 2)[0].depth)
     assert title.startswith("Depth of the intervals of targets.bed: ")
@@ -144,10 +144,10 @@ def test_samples_of_folders(folder, tmp_path):
     assert sample.reference == folder.reference and sample.metrics.name == "metrics.json"
     (tmp_path / "more").mkdir()
     other = build(tmp_path / "more" / "again")
-    both = distinct([sample, samples_in(other.folder)[0]])
+    both = tell_apart([sample, samples_in(other.folder)[0]])
     assert [s.name for s in both] == ["results/x", "again/x"]
     with pytest.raises(UsageError, match="two samples"):
-        distinct([sample, sample])
+        tell_apart([sample, sample])
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError, match="holds no BAM"):
         samples_in(tmp_path / "empty")

@@ -17,7 +17,7 @@ from readwarp.stream.plan import (
     plan,
     plan_card,
     readable,
-    shared_out,
+    share_card,
     workers_of,
 )
 
@@ -159,9 +159,10 @@ def test_a_card_never_gets_more_than_its_budget(budget, reference, seeds, per_ba
 def test_workspaces_without_a_plan_share_the_budget(budget, wanted):
     if budget < 10:
         with pytest.raises(MemoryBudgetError, match="10 are needed"):
-            shared_out(budget, wanted, usual=60, least=10)
+            share_card(budget, wanted, usual=60, least=10)
         return
-    number, capacity = shared_out(budget, wanted, usual=60, least=10)
+    made = share_card(budget, wanted, usual=60, least=10)
+    number, capacity = made.workspaces, made.capacity
     assert 1 <= number <= wanted and 10 <= capacity <= 60 and number * capacity <= budget
     assert number == wanted or number * capacity > budget - 2 * 10
 

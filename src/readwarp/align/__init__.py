@@ -3,17 +3,18 @@
     seed -> chain -> pair (plan) -> extend (score) -> pair (rescue) -> extend (score)
          -> records (choose) -> extend (trace) -> records (build)
 
-`pipeline.align_batch` is that list; `Aligner` is the same for a few reads from Python.
+`steps.align_batch` is that list, `job` goes from files to a file by it, `Aligner` takes a few reads from Python.
+The package can be called: `readwarp.align(reference, *reads, output=..., **options)` is `align.api.align(...)`.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-__all__ = ["Aligner"]
+from readwarp.callable_package import make_callable
 
+if TYPE_CHECKING:
+    from readwarp.align.aligner import Aligner
+    from readwarp.align.api import align
 
-def __getattr__(name: str) -> Any:
-    if name == "Aligner":
-        from readwarp.align.aligner import Aligner
+__all__ = ["Aligner", "align"]
 
-        return Aligner
-    raise AttributeError(f"module 'readwarp.align' has no attribute {name!r}")
+make_callable(__name__, {"Aligner": "readwarp.align.aligner", "align": "readwarp.align.api"})

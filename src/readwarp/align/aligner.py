@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.align import pipeline
+from readwarp.align import steps
 from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
 from readwarp.config import AlignParameters
 from readwarp.device import backend as backends
@@ -72,9 +72,9 @@ class Aligner:
         self.parameters = parameters or AlignParameters(seed=self.index.parameters)
         self.insert_sizes = insert_sizes
         self.metrics = Metrics()
-        self._backend = backends.choose(device)
-        with self._backend.on():
-            self._placed = pipeline.place(self.index, self._backend)
+        backend = backends.choose(device)
+        with backend.on():
+            self._placed = steps.place(self.index, backend)
 
     def align(self, reads: Iterable[Read], mates: Iterable[Read] | None = None) -> list[Record]:
         """Records of all reads: of each its primary (or unmapped) one, then supplementary ones; mates are neighbours.
@@ -85,10 +85,10 @@ class Aligner:
         if isinstance(reads, str) or isinstance(mates, str):
             raise UsageError("reads are to be given as a list, also a single one")
         batch = _batch(_interleaved(list(reads), None if mates is None else list(mates)), mates is not None)
-        placed, parameters, backend = self._placed, self.parameters, self._backend
-        with backend.on():
-            sizes = self.insert_sizes or pipeline.train([batch], placed, parameters, backend, self.metrics)
-            rows = pipeline.align_batch(batch, placed, sizes, parameters, backend, self.metrics)
+        placed, parameters = self._placed, self.parameters
+        with placed.backend.on():
+            sizes = self.insert_sizes or steps.train([batch], placed, parameters, self.metrics)
+            rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)
         return _records(batch, rows, self.index.reference.names)
 
 

@@ -11,5 +11,19 @@
     genotypes    -> Calls
     confidence   -> Bands: how sure the reference is where nothing is called (gVCF)
 
-`window` runs them on one window of the reference, `pipeline` runs the windows in threads and writes what they find.
+`steps` runs them on one window of the reference, `job` goes from files to a file by windows in threads, `Caller` gives
+variants one by one to Python. The package can be called: `readwarp.call(reference, alignments, output=..., **options)`
+is `readwarp.call.api.call(...)`.
 """
+
+from typing import TYPE_CHECKING
+
+from readwarp.callable_package import make_callable
+
+if TYPE_CHECKING:
+    from readwarp.call.api import call
+    from readwarp.call.caller import Caller
+
+__all__ = ["Caller", "call"]
+
+make_callable(__name__, {"Caller": "readwarp.call.caller", "call": "readwarp.call.api"})

@@ -2,20 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from readwarp.batches import Calls
-from readwarp.call.pipeline import call_variants, call_windows, count_calls, open_caller, targets_of
-from readwarp.call.targets import Target, parse_region
+from readwarp.call.job import CallJob, call_variants, open_calling
+from readwarp.call.output import count_calls
+from readwarp.call.targets import Region, as_regions
 from readwarp.config import CallParameters, Resources
-from readwarp.errors import InputError
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
-
-Region = str | tuple[str, int, int]
+from readwarp.stream.reporter import Reporter
 
 
 class Genotype(NamedTuple):
@@ -70,7 +68,7 @@ class Caller:
     def call(
         self,
         alignments: str | Path,
-        regions: Iterable[Region] | None = None,
+        regions: Region | Iterable[Region] | None = None,
         *,
         samples: Iterable[str] = (),
         alleles: str | Path | None = None,
@@ -82,33 +80,19 @@ class Caller:
         None: all of the reference. samples: those to call together, all of the header by default. alleles: a VCF file
         of alleles to genotype in any case; ploidies: a BED file. Raises InputError and UsageError.
         """
-        targets = self._targets(regions)
-        opened = open_caller(
-            *(self.reference, Path(alignments), self.parameters, self.resources, self.metrics),
-            samples=tuple(samples),
-            gvcf=False,
-            alleles=Path(alleles) if alleles else None,
-            ploidies=Path(ploidies) if ploidies else None,
-            whole=targets is None,
-            reference_path=self.path,
-        )
-        with opened as (caller, names):
-
-            def work(window: Target) -> list[Calls]:
-                return [found.calls for found in caller.call(window)]
-
-            parts = call_windows(caller, targets_of(self.reference, targets), self.resources, work)
-            with closing(parts):
-                for part in parts:
-                    for calls in part:
-                        count_calls(calls, self.metrics)
-                        yield from variants_of(calls, self.reference.names, names)
+        job = self._job(alignments, regions, samples, alleles, ploidies)
+        with open_calling(job, self.reference, self.metrics) as calling:
+            names = self.reference.names
+            with closing(calling.results(calling.call)) as windows:
+                for calls in (found.calls for window in windows for found in window):
+                    count_calls(calls, self.metrics)
+                    yield from variants_of(calls, names, calling.samples)
 
     def write(
         self,
         alignments: str | Path,
         output: str | Path,
-        regions: Iterable[Region] | None = None,
+        regions: Region | Iterable[Region] | None = None,
         *,
         samples: Iterable[str] = (),
         gvcf: bool = False,
@@ -116,35 +100,34 @@ class Caller:
         ploidies: str | Path | None = None,
     ) -> None:
         """Variants to a .vcf, .vcf.gz or .bcf file, which is replaced where it exists; see `call`."""
-        call_variants(
-            *(self.reference, Path(alignments), output, self.parameters, self.resources, self.metrics),
-            regions=self._targets(regions),
-            samples=tuple(samples),
+        job = replace(
+            self._job(alignments, regions, samples, alleles, ploidies),
+            output=Path(output),
             gvcf=gvcf,
-            alleles=Path(alleles) if alleles else None,
-            ploidies=Path(ploidies) if ploidies else None,
-            reference_path=self.path,
             command="readwarp.Caller",
         )
+        reporter = Reporter(job.command)
+        call_variants(job, self.reference, reporter)
+        self.metrics.include(reporter.metrics)
 
-    def _targets(self, regions: Iterable[Region] | None) -> list[Target] | None:
-        if regions is None:
-            return None
-        names, lengths = self.reference.names, np.diff(self.reference.contig_offsets).tolist()
-        return [
-            parse_region(region, names, lengths) if isinstance(region, str) else _target(region, names, lengths)
-            for region in ([regions] if isinstance(regions, str) else regions)
-        ]
-
-
-def _target(region: tuple[str, int, int], names: tuple[str, ...], lengths: list[int]) -> Target:
-    name, start, stop = region
-    if name not in names:
-        raise InputError(name, "no such contig in the reference")
-    contig = names.index(name)
-    if not 0 <= start < stop <= lengths[contig]:
-        raise InputError(region, f"empty or outside the contig, which has {lengths[contig]} bases")
-    return Target(contig, start, stop)
+    def _job(
+        self,
+        alignments: str | Path,
+        regions: Region | Iterable[Region] | None,
+        samples: Iterable[str],
+        alleles: str | Path | None,
+        ploidies: str | Path | None,
+    ) -> CallJob:
+        return CallJob(
+            reference=self.path,
+            alignments=Path(alignments),
+            parameters=self.parameters,
+            resources=self.resources,
+            regions=as_regions(regions),
+            samples=tuple(samples),
+            alleles=Path(alleles) if alleles else None,
+            ploidies=Path(ploidies) if ploidies else None,
+        )
 
 
 def variants_of(calls: Calls, contigs: tuple[str, ...], samples: tuple[str, ...]) -> Iterator[Variant]:

@@ -10,24 +10,25 @@ Alleles that cannot be genotyped are left out and counted by reason in `Forced.s
     not_acgt    other letters than A, C, G and T in what is inserted, deleted, or before an indel
     long        more than MAX_INDEL bases inserted or deleted
     at_start    an insertion or deletion before the second base of a contig, which has no anchor base
+    at_end      an insertion behind the last base of a contig, where no read is aligned
     too_many    more than MAX_ALLELES - 1 insertions and deletions at one place; the first ones of the file stay
 
-`sites.find.find_sites` makes them part of a window's Sites. Haplotypes are made from those, so that regions have them
-too; `missing` gives those that a step has lost on its way (to a cap), as sites of their own.
+All others are genotyped, and no limit costs one of them: `sites.find` makes them alleles of a window's Sites;
+in a region each has a haplotype of its own, which stays (`haplotypes`, `alleles`). At most 3 substitutions and
+MAX_ALLELES - 1 insertions and deletions begin at each of a region's MAX_REGION places: that bounds its haplotypes.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Sites
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.spelling import Allele, Bases, is_indel, spelled
+from readwarp.call.spelling import Allele, Bases, is_indel, spell_alleles
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
 from readwarp.rules.bases import CODES
@@ -79,7 +80,9 @@ def read_alleles(path: Path, reference: Reference) -> Forced:
             if not new.isalpha():
                 skipped["symbolic"] += 1
                 continue
-            for allele in spelled(here, position, CODES[np.frombuffer(new.encode(), np.uint8)].tobytes(), len(old)):
+            for allele in spell_alleles(
+                here, position, CODES[np.frombuffer(new.encode(), np.uint8)].tobytes(), len(old)
+            ):
                 reason = _unfit(here, allele)
                 if reason:
                     skipped[reason] += 1
@@ -88,21 +91,14 @@ def read_alleles(path: Path, reference: Reference) -> Forced:
     return _sorted(found, skipped, len(reference.names))
 
 
-def missing(forced: Sequence[Allele], sites: Sites) -> list[Allele]:
-    """Those of `forced` that are no alleles of `sites`."""
-    site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
-    offsets, bases = sites.inserted_offsets.tolist(), sites.inserted.tobytes()
-    begin, deleted = sites.begin[site].tolist(), sites.deleted.tolist()
-    known = {(begin[a], deleted[a], bases[offsets[a] : offsets[a + 1]]) for a in range(len(deleted))}
-    return [allele for allele in forced if allele not in known]
-
-
 def _unfit(bases: Bases, allele: Allele) -> str | None:
     begin, deleted, inserted = allele
     if max(deleted, len(inserted)) > MAX_INDEL:
         return "long"
     if is_indel(allele) and begin < 1:
         return "at_start"
+    if begin == bases.length:
+        return "at_end"
     return "not_acgt" if max(inserted + bases.between(begin - is_indel(allele), begin + deleted)) > 3 else None
 
 

@@ -5,9 +5,13 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from readwarp.call.inputs import contig_length
 from readwarp.errors import InputError
+from readwarp.index.reference import Reference
+
+Region = str | tuple[str, int, int]  # as the command line takes it; or contig, start and stop, 0-based and half-open
 
 
 class Target(NamedTuple):
@@ -40,15 +44,58 @@ def parse_region(text: str, names: Sequence[str], lengths: Sequence[int]) -> Tar
     return Target(contig, start, stop)
 
 
+def as_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ...] | None:
+    """One region or several as several; None, which is everything, stays None."""
+    if given is None or isinstance(given, str):
+        return None if given is None else (given,)
+    if isinstance(given, tuple) and len(given) == 3 and isinstance(given[1], int):
+        return (given,)  # contig, start, stop
+    return tuple(cast(Iterable[Region], given))
+
+
+def spell_region(region: Region) -> str:
+    """As the command line takes it."""
+    return region if isinstance(region, str) else f"{region[0]}:{region[1] + 1}-{region[2]}"
+
+
+def locate_region(region: Region, names: Sequence[str], lengths: Sequence[int]) -> Target:
+    """The text of a region, or its contig, start and stop. Raises InputError."""
+    if isinstance(region, str):
+        return parse_region(region, names, lengths)
+    name, start, stop = region
+    if name not in names:
+        raise InputError(name, "no such contig in the reference")
+    contig = names.index(name)
+    if not 0 <= start < stop <= lengths[contig]:
+        raise InputError(region, f"empty or outside the contig, which has {lengths[contig]} bases")
+    return Target(contig, start, stop)
+
+
+def find_targets(regions: Iterable[Region] | None, bed: Path | None, reference: Reference) -> list[Target] | None:
+    """What the regions and a BED file ask for; None, which is everything, where there is neither. Raises InputError."""
+    if regions is None and bed is None:
+        return None
+    names, lengths = reference.names, (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
+    found = [locate_region(region, names, lengths) for region in regions or ()]
+    return found + (read_bed(bed, names, lengths) if bed else [])
+
+
+def targets_in(reference: Reference, found: Iterable[Target] | None) -> list[Target]:
+    """In reference order, those that overlap joined; whole contigs for None."""
+    if found is not None:
+        return merge_targets(found)
+    return [Target(contig, 0, contig_length(reference, contig)) for contig in range(len(reference.names))]
+
+
 def read_bed(path: Path, names: Sequence[str], lengths: Sequence[int]) -> list[Target]:
     """The intervals of a BED file, plain or gzip. Raises InputError for an unknown contig and for a broken line."""
-    return [target for _, target, _ in bed_lines(path, names, lengths) if target.start < target.stop]
+    return [target for _, target, _ in read_bed_lines(path, names, lengths) if target.start < target.stop]
 
 
-def bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Iterator[tuple[int, Target, list[str]]]:
-    """Line number, interval, and the columns behind it. Raises InputError."""
+def read_bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Iterator[tuple[int, Target, list[str]]]:
+    """Line number, interval and the columns after it. Raises InputError."""
     numbers = {name: contig for contig, name in enumerate(names)}
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    for number, line in enumerate(_read_text(path).splitlines(), 1):
         fields = line.split("\t") if "\t" in line else line.split()
         if not fields or fields[0].startswith(("#", "track", "browser")):
             continue
@@ -62,7 +109,7 @@ def bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Itera
         yield number, Target(contig, start, min(stop, lengths[contig])), fields[3:]
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         data = path.read_bytes()
         return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
@@ -74,7 +121,7 @@ def _text(path: Path) -> str:
         raise InputError(path, "is not text") from error
 
 
-def merged(targets: Iterable[Target]) -> list[Target]:
+def merge_targets(targets: Iterable[Target]) -> list[Target]:
     """In reference order, overlapping and touching ones joined."""
     out: list[Target] = []
     for target in sorted(targets):
@@ -85,7 +132,7 @@ def merged(targets: Iterable[Target]) -> list[Target]:
     return out
 
 
-def windows(targets: Iterable[Target], size: int) -> Iterator[Target]:
+def split_targets(targets: Iterable[Target], size: int) -> Iterator[Target]:
     for contig, start, stop in targets:
         for first in range(start, stop, size):
             yield Target(contig, first, min(first + size, stop))

@@ -2,28 +2,26 @@
 
 import numpy as np
 
-from readwarp.batches import AlignedReads
+from readwarp.batches import AlignedReads, Window
 from readwarp.call.pairhmm import ReadRows
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
-from readwarp.device.workspaces import Workspaces
 from readwarp.ragged import offsets_of
 
 LENGTHS = np.arange(20, 641, 20)  # of reads: PairHMM has a kernel for each range of lengths
 REFERENCE = np.tile(np.arange(4, dtype=np.uint8), 200)
+WINDOW = Window(0, 0, REFERENCE.size, REFERENCE, 0)
 QUALITY, GAP_OPEN, GAP_EXTEND = 30, 45, 10  # Phred
 
 
-def warm_up(backend: Backend, workspaces: Workspaces, parameters: CallParameters) -> None:
-    """Work on next to nothing by each step, on each card in turn; nothing on the CPU, where no load is shared."""
-    for _ in backend.devices:
-        with workspaces.borrowed(), backend.frame(), backend.as_far_as_it_fits():
-            pileup, pairhmm = (backend.step(f"readwarp.call.{name}") for name in ("pileup", "pairhmm"))
-            pileup.count_window(read_with_insertion(), REFERENCE, 0, REFERENCE.size, parameters)
-            each = np.arange(LENGTHS.size)
-            haplotype = np.array([0, REFERENCE.size], np.int64)
-            pairhmm.log_likelihoods(rows_of_all_lengths(), REFERENCE, haplotype, each, np.zeros_like(each))
-    workspaces.start_counting()
+def warm_up(backend: Backend, parameters: CallParameters) -> None:
+    """Work on next to nothing by each step, on the card that the thread works on."""
+    with backend.frame():
+        pileup, pairhmm = (backend.step(f"readwarp.call.{name}") for name in ("pileup", "pairhmm"))
+        pileup.count_window(read_with_insertion(), WINDOW, parameters)
+        each = np.arange(LENGTHS.size)
+        haplotype = np.array([0, REFERENCE.size], np.int64)
+        pairhmm.log_likelihoods(rows_of_all_lengths(), REFERENCE, haplotype, each, np.zeros_like(each))
 
 
 def read_with_insertion() -> AlignedReads:

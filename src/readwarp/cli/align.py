@@ -2,14 +2,9 @@
 
 import argparse
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from readwarp.cli import options as shared
-from readwarp.config import SEED_PRESETS, AlignParameters, RecordParameters
-from readwarp.errors import UsageError
-
-if TYPE_CHECKING:
-    from readwarp.cli.align_job import AlignJob
+from readwarp.config import PRESETS
 
 EPILOG = """\
 examples:
@@ -43,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
-    """--preset -I --min-score -Y --eqx; read by `parameters`."""
-    default = RecordParameters()
+    """--preset -I --min-score -Y --eqx."""
+    default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
     group.add_argument(
         "--preset",
-        choices=SEED_PRESETS,
-        help="seeds of the index: short for reads below 75 bases [those of the index that is there, else standard]",
+        choices=PRESETS,
+        help=f"{shared.kinds_of_reads()} [standard, with the seeds of the index that is there]",
     )
     group.add_argument(
         "-I",
@@ -62,7 +57,6 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--min-score",
         type=shared.natural,
-        default=default.min_score,
         metavar="N",
         help=f"lowest score to report [{default.min_score}]",
     )
@@ -86,50 +80,12 @@ def insert_size(text: str) -> tuple[float | int, ...]:
         raise argparse.ArgumentTypeError(f"{text!r} is not MEAN[,SD[,MAX[,MIN]]]") from None
 
 
-def parameters(options: argparse.Namespace) -> AlignParameters:
-    records = RecordParameters(min_score=options.min_score, soft_clip_supplementary=options.soft_clip, eqx=options.eqx)
-    return AlignParameters(scoring=shared.scoring(options), records=records)
-
-
 def run(options: argparse.Namespace) -> int:
-    from readwarp.cli.align_job import align
-    from readwarp.cli.reporting import Reporter
-    from readwarp.formats.alignments.output import format_of
-    from readwarp.formats.common.lock import locked
+    from readwarp.align.api import AlignOptions, make_job
+    from readwarp.align.job import run_align
+    from readwarp.cli.reporting import CommandReporter
 
-    shared.check_output(options.output, options.force, [options.reference, *options.reads])
-    if options.write_index and options.sort != "coordinate":
-        raise UsageError("--write-index needs --sort coordinate")
-    shared.check_resume(options.resume, [options.output], options.reads)
-    if options.part and (options.sort != "none" or format_of(options.output) != "bam"):
-        raise UsageError("--part: parts are BAM files as the reads come; readwarp merge sorts and marks them")
-    job = job_of(options)
-    with locked(options.output), Reporter(options) as reporter:
-        align(job, reporter)
+    with CommandReporter(options) as reporter:
+        given = shared.keywords(options, AlignOptions)
+        run_align(make_job(options.reference, options.reads, options.output, given, options.command_line), reporter)
     return 0
-
-
-def job_of(options: argparse.Namespace) -> "AlignJob":
-    from readwarp.align.pair import given
-    from readwarp.cli.align_job import AlignJob
-    from readwarp.cli.inputs import open_inputs
-    from readwarp.formats.alignments.output import format_of
-    from readwarp.stream.parts import WHOLE, part_of
-
-    part = getattr(options, "part", None)
-    return AlignJob(
-        reference=options.reference,
-        inputs=open_inputs(options),
-        output=None if options.output is None else str(options.output),
-        parameters=parameters(options),
-        resources=shared.resources(options),
-        seeds=SEED_PRESETS[options.preset] if options.preset else None,
-        sort=options.sort,
-        mark_duplicates=options.mark_duplicates,
-        write_index=options.write_index,
-        insert_sizes=given(*options.insert_size) if options.insert_size else None,
-        command=None if options.no_pg else options.command_line,
-        part=part_of(part) if part else WHOLE,
-        resume=options.resume,
-        stages=("text",) if options.sort == "none" and format_of(options.output) == "sam" else ("formats",),
-    )

@@ -45,10 +45,10 @@ def run(options: argparse.Namespace) -> int:
 
 def plan_lines(options: argparse.Namespace, driver: Driver | str) -> list[str]:
     """How `align` would use a card of --vram bytes, or each card that is there. Raises MemoryBudgetError."""
-    from readwarp.cli.budget import CONTEXT_BYTES, FREE_SHARE, card_for, card_of
+    from readwarp.align.budget import CONTEXT_BYTES, card_for, card_of
     from readwarp.device.machine import usable_threads
     from readwarp.index import Index
-    from readwarp.stream.plan import USUAL_BATCH, least_bytes, plan_card, readable, workers_of
+    from readwarp.stream.plan import FREE_SHARE, USUAL_BATCH, least_bytes, plan_card, readable, workers_of
 
     card = card_of(Index.open(options.index)) if options.index else card_for(HUMAN)
     shown = () if isinstance(driver, str) else driver.devices
@@ -105,13 +105,13 @@ def software_rows() -> list[tuple[str, str]]:
     import platform
 
     from readwarp.device import machine
-    from readwarp.device.kernel_cache import kernels_kept, package_folder
+    from readwarp.device.kernel_cache import count_kernels, package_folder
     from readwarp.version import __version__
 
     versions = machine.library_versions()
     installed = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     folder = package_folder().parent
-    kernels = kernels_kept()
+    kernels = count_kernels()
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
         ("libraries", installed),

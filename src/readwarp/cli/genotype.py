@@ -1,11 +1,9 @@
 """genotype: one VCF of a cohort from the gVCFs of its samples."""
 
 import argparse
-import logging
 from pathlib import Path
 
 from readwarp.cli import options as shared
-from readwarp.errors import InputError, UsageError
 
 EPILOG = """\
 examples:
@@ -30,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-r",
         "--region",
         action="append",
-        default=[],
         metavar="R",
         help="NAME, NAME:FROM (to its end) or NAME:FROM-TO; may be repeated; inputs need an index [everything]",
     )
@@ -45,8 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=8,
         metavar="N",
-        help="most other alleles of a site; the rarest are left out [8]",
+        help="most ALT alleles of a site; the rarest are left out [8]",
     )
+    shared.add_filters(parser)
     resources = parser.add_argument_group("resources (none of them changes the output)")
     resources.add_argument("-t", "--threads", type=shared.count, metavar="N", help="threads [all this process may use]")
     resources.add_argument(
@@ -56,60 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from readwarp.cli.reporting import Reporter
-    from readwarp.config import JointParameters, Resources
-    from readwarp.formats.common.lock import locked
-    from readwarp.formats.variants.vcf import kind_of
+    from readwarp.call.joint.api import GenotypeOptions, make_job
+    from readwarp.call.joint.job import run_genotype
+    from readwarp.cli.reporting import CommandReporter
 
-    inputs = inputs_of(options)
-    others = [options.reference, *([options.targets] if options.targets else [])]
-    shared.check_output(options.output, options.force, [*inputs, *others])
-    shared.check_inputs([*others, *inputs])
-    kind_of(None if options.output is None else str(options.output))
-    joint = JointParameters(options.max_alleles, options.ploidy)
-    with locked(options.output), Reporter(options) as reporter:
-        from readwarp.call.joint.pipeline import genotype_cohort
-        from readwarp.device.machine import usable_threads
-        from readwarp.index.build import read_reference
-
-        resources = Resources(options.threads or usable_threads(), memory=options.memory)
-        with reporter.metrics.time("read_reference"):
-            reference = read_reference(options.reference)
-        with reporter.metrics.time("genotype"), reporter.progress("genotyping", "bases") as progress:
-            genotype_cohort(
-                *(reference, inputs, options.output, resources, reporter.metrics),
-                joint=joint,
-                regions=shared.targets(options, reference),
-                reference_path=options.reference,
-                command=options.command_line,
-                progress=progress.reach,
-            )
-        found, passed = (reporter.metrics.counts.get(name, 0) for name in ("variants", "variants_pass"))
-        logger = logging.getLogger("readwarp")
-        logger.info("%s variants, %s pass all filters", f"{found:,}", f"{passed:,}")
-        if cut := reporter.metrics.counts.get("sites_with_alleles_left_out", 0):
-            logger.warning("at %s sites alleles are left out (--max-alleles)", f"{cut:,}")
+    with CommandReporter(options) as reporter:
+        given = shared.keywords(options, GenotypeOptions)
+        run_genotype(make_job(options.reference, options.inputs, options.output, given, options.command_line), reporter)
     return 0
-
-
-def inputs_of(options: argparse.Namespace) -> list[Path]:
-    """Files of the command line and of lists, in order. Raises UsageError and InputError."""
-    inputs: list[Path] = []
-    for text in (*options.inputs, *([f"@{options.list}"] if options.list else [])):
-        inputs += listed(Path(text[1:])) if text.startswith("@") else [Path(text)]
-    if not inputs:
-        raise UsageError("no gVCF is given")
-    if "-" in map(str, inputs):
-        raise UsageError("gVCFs are read from files, not from stdin (-)")
-    return inputs
-
-
-def listed(path: Path) -> list[Path]:
-    """The names in a file, but for lines that are blank or begin with #; relative ones as on the command line."""
-    try:
-        names = [line.strip() for line in path.read_text().splitlines()]
-    except UnicodeDecodeError:
-        raise InputError(path, "is not a list of file names (is it a gVCF? then leave out the @)") from None
-    except OSError as error:
-        raise InputError(path, (error.strerror or "cannot be read").lower()) from None
-    return [Path(name) for name in names if name and not name.startswith("#")]

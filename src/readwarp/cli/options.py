@@ -1,20 +1,35 @@
-"""Options that several commands share, and how they become config objects."""
+"""Options that several commands share."""
 
 import argparse
-import logging
-import os
 from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import Any
 
-from readwarp.config import CallParameters, Resources, Scoring
-from readwarp.errors import InputError, UsageError
+from readwarp.config import PRESETS, CallParameters, Scoring
 
-if TYPE_CHECKING:
-    from readwarp.call.targets import Target
-    from readwarp.index.reference import Reference
-
+CALLING = (  # fields of `CallParameters`
+    ("ploidy", "copies of each contig"),
+    ("min_base_quality", "bases below it are not used"),
+    ("min_mapping_quality", "reads below it are not used"),
+    ("max_depth", "most reads used at a position"),
+)
+FILTER_LIMITS = (  # likewise; which filter fails a call, and when
+    ("min_quality", "LowQual: QUAL below it"),
+    ("max_strand_bias", "StrandBias: FS of a substitution above it"),
+    ("max_indel_strand_bias", "StrandBias: FS of an insertion or deletion above it"),
+    ("min_end_distance", "ReadEnds: ED below it"),
+    ("min_allele_fraction", "LowFraction: ALT alleles' share of the reads, times the ploidy, below it"),
+    ("min_haploid_fraction", "LowFraction: that share below it where the ploidy is 1"),
+    ("min_alt_mapping_quality", "LowMapping: AMQ below it, and that share low for the genotype"),
+    ("min_expected_fraction", "LowMapping: what is low, as a part of the ALT alleles' share of the genotype"),
+)
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def keywords(options: argparse.Namespace, known: type) -> Any:
+    """The options that are keywords of a job (`known`, a TypedDict), by their long names."""
+    return {name: getattr(options, name) for name in known.__annotations__ if hasattr(options, name)}
 
 
 def size(text: str) -> int:
@@ -52,8 +67,24 @@ def natural(text: str) -> int:
     return int(text)
 
 
+def number(text: str) -> float:
+    """A number from 0 up."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not (isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
+    return value
+
+
+def kinds_of_reads() -> str:
+    """Which presets there are, for a help text."""
+    return "; ".join(f"{name}: {preset.reads}" for name, preset in PRESETS.items())
+
+
 def add_resources(parser: argparse.ArgumentParser) -> None:
-    """-t --device --memory --vram --batch-bases; read by `resources`."""
+    """-t --device --memory --vram --batch-bases."""
     group = parser.add_argument_group("resources (none of them changes the output)")
     group.add_argument("-t", "--threads", type=count, metavar="N", help="CPU threads [all this process may use]")
     group.add_argument(
@@ -76,13 +107,6 @@ def add_resources(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def resources(options: argparse.Namespace) -> Resources:
-    from readwarp.device.machine import usable_threads
-
-    threads = options.threads or usable_threads()
-    return Resources(threads, options.device, options.memory, options.vram, options.batch_bases)
-
-
 def add_reporting(parser: argparse.ArgumentParser, metrics: bool = True) -> None:
     """--no-progress -q -v --log --metrics; read by `readwarp.cli.reporting`."""
     group = parser.add_argument_group("messages")
@@ -97,29 +121,13 @@ def add_reporting(parser: argparse.ArgumentParser, metrics: bool = True) -> None
 
 
 def add_output(parser: argparse.ArgumentParser, text: str) -> None:
-    """-o -f; checked by `check_output`."""
+    """-o -f."""
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
     parser.add_argument("-f", "--force", action="store_true", help="replace an output that exists")
 
 
-def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) -> None:
-    """Refuse, before any work, an output that exists (without --force), is an input, or cannot lie where it should."""
-    if path is None or str(path) == "-":
-        return
-    if path.is_dir():
-        raise UsageError(f"{path}: is a folder")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}")
-    if any(str(other) != "-" and path.resolve() == Path(str(other)).resolve() for other in inputs):
-        raise UsageError(f"{path}: is an input too")
-    if path.exists() and not force and not _is_device(path):
-        raise UsageError(f"{path}: exists already (use --force to replace it)")
-    if not os.access(path if _is_device(path) else path.parent, os.W_OK):
-        raise UsageError(f"{path}: cannot be written (permission denied)")
-
-
 def add_resume(group: "argparse._ActionsContainer") -> None:
-    """--resume; checked by `check_resume`."""
+    """--resume."""
     group.add_argument(
         "--resume",
         action="store_true",
@@ -127,37 +135,8 @@ def add_resume(group: "argparse._ActionsContainer") -> None:
     )
 
 
-def check_resume(resume: bool, outputs: Iterable[Path | None], inputs: Iterable[str]) -> None:
-    """Raises UsageError where nothing could be kept, or not be read again."""
-    if resume and any(path is None or str(path) == "-" or _is_device(path) for path in outputs):
-        raise UsageError("--resume needs an output file (-o)")
-    for path in inputs if resume else ():
-        if path == "-" or not Path(path).is_file():
-            raise UsageError(f"--resume: {path} cannot be read a second time")
-
-
-def check_inputs(paths: Iterable[object]) -> None:
-    """Every input is there and can be read; `-` is stdin and may come once."""
-    names = [str(path) for path in paths]
-    if names.count("-") > 1:
-        raise UsageError("stdin (-) can be read once only")
-    for name in names:
-        if name == "-" or Path(name).is_fifo():  # opening a pipe would take from it
-            continue
-        try:
-            with open(name, "rb"):
-                pass
-        except OSError as error:
-            raise InputError(name, (error.strerror or "cannot be read").lower()) from None
-
-
-def _is_device(path: Path) -> bool:
-    """/dev/null, /dev/stdout, a named pipe: written to, never replaced."""
-    return path.is_char_device() or path.is_fifo()
-
-
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """REF, READS and how reads are to be taken; read by `readwarp.cli.inputs`."""
+    """REF, READS and how reads are to be taken."""
     parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be gzipped")
     parser.add_argument(
         "reads",
@@ -181,7 +160,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 
 
 def add_scoring(parser: argparse.ArgumentParser, short: bool = True) -> None:
-    """-A -B -O -E -L as in bwa mem; read by `scoring`."""
+    """-A -B -O -E -L as in bwa mem."""
     default = Scoring()
     group = parser.add_argument_group("scores (as in bwa mem)")
     for letter, name, field, text in (
@@ -193,87 +172,38 @@ def add_scoring(parser: argparse.ArgumentParser, short: bool = True) -> None:
     ):
         value = getattr(default, field)
         names = (letter, name) if short else (name,)
-        group.add_argument(
-            *names, dest=f"scoring_{field}", type=natural, default=value, metavar="N", help=f"{text} [{value}]"
-        )
-
-
-def scoring(options: argparse.Namespace) -> Scoring:
-    return Scoring(
-        options.scoring_match,
-        options.scoring_mismatch,
-        options.scoring_gap_open,
-        options.scoring_gap_extend,
-        options.scoring_end_bonus,
-    )
+        group.add_argument(*names, type=natural, metavar="N", help=f"{text} [{value}]")
 
 
 def add_calling(parser: argparse.ArgumentParser) -> None:
-    """-r -L --ploidy --gvcf --alleles and qualities; read by `calling`, `targets` and `extras`."""
-    default = CallParameters()
+    """-r -L --ploidy --gvcf --alleles, qualities, and limits of filters."""
     group = parser.add_argument_group("calling")
     group.add_argument(
         "-r",
         "--region",
         action="append",
-        default=[],
         metavar="R",
         help="NAME, NAME:FROM (to its end) or NAME:FROM-TO; may be repeated [everything]",
     )
     group.add_argument("-L", "--targets", type=Path, metavar="BED", help="call in the intervals of a BED file")
     group.add_argument("--gvcf", action="store_true", help="also say how sure the reference is, in blocks (one sample)")
     group.add_argument("--alleles", type=Path, metavar="VCF", help="genotype the alleles of this file in any case")
-    for name, value, text in (
-        ("ploidy", default.ploidy, "copies of each contig"),
-        ("min-base-quality", default.min_base_quality, "bases below it are not used"),
-        ("min-mapping-quality", default.min_mapping_quality, "reads below it are not used"),
-        ("max-depth", default.max_depth, "most reads used at a position"),
-    ):
-        group.add_argument(f"--{name}", type=natural, default=value, metavar="N", help=f"{text} [{value}]")
+    _add_fields(group, CALLING)
     group.add_argument(
         "--ploidy-bed", type=Path, metavar="BED", help="intervals with a ploidy of their own, in the fourth column"
     )
+    add_filters(parser)
 
 
-class Extras(TypedDict):
-    """What `call_variants` can be asked for besides parameters and regions."""
-
-    gvcf: bool
-    alleles: Path | None
-    ploidies: Path | None
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Limits of filters."""
+    _add_fields(parser.add_argument_group("filters (a call that fails one is written with its name)"), FILTER_LIMITS)
 
 
-def extras(options: argparse.Namespace) -> Extras:
-    return {"gvcf": options.gvcf, "alleles": options.alleles, "ploidies": options.ploidy_bed}
-
-
-def extra_inputs(options: argparse.Namespace) -> list[Path]:
-    """Files besides reads and reference that calling was given."""
-    return [path for path in (options.targets, options.alleles, options.ploidy_bed) if path]
-
-
-def calling(options: argparse.Namespace) -> CallParameters:
-    """Raises UsageError for values out of range and options that do not go together, InputError for missing files."""
-    if options.gvcf and options.alleles:
-        raise UsageError("--gvcf and --alleles do not go together: a block of reference says nothing of given alleles")
-    check_inputs(extra_inputs(options))
-    return CallParameters(
-        ploidy=options.ploidy,
-        min_base_quality=options.min_base_quality,
-        min_mapping_quality=options.min_mapping_quality,
-        max_depth=options.max_depth,
-    )
-
-
-def targets(options: argparse.Namespace, reference: "Reference") -> "list[Target] | None":
-    """What --region and --targets ask for, None for everything. Raises InputError for a contig that does not exist."""
-    from readwarp.call.targets import parse_region, read_bed
-
-    if not options.region and not options.targets:
-        return None
-    lengths = (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
-    parts = [parse_region(text, reference.names, lengths) for text in options.region]
-    parts += read_bed(options.targets, reference.names, lengths) if options.targets else []
-    if not parts:
-        logging.getLogger("readwarp").warning("%s holds no interval: nothing is called", options.targets)
-    return parts
+def _add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]) -> None:
+    """An option for each field of `CallParameters`."""
+    default = CallParameters()
+    for field, text in rows:
+        value = getattr(default, field)
+        kind, help_text = natural if isinstance(value, int) else number, f"{text} [{value:g}]"
+        group.add_argument(f"--{field.replace('_', '-')}", type=kind, metavar="N", help=help_text)

@@ -47,17 +47,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from readwarp import report
-    from readwarp.cli.reporting import Reporter
+    from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
+    from readwarp.formats.common.files import check_inputs, check_output
     from readwarp.report import statistics
 
     output = output_of(options)
     samples = samples_of(options)
     inputs = [file for s in samples for file in (s.alignments, s.calls, s.metrics, s.reference, s.targets) if file]
-    shared.check_output(output, options.force, inputs)
-    shared.check_inputs(inputs)
+    check_output(output, options.force, inputs)
+    check_inputs(inputs)
     report.check()
-    with Reporter(options) as reporter:
+    with CommandReporter(options) as reporter:
         with reporter.progress("statistics", "tools") as progress:
             texts = statistics.make(samples, options.statistics, options.threads or usable_threads(), progress.reach)
         names = [sample.name for sample in samples]
@@ -76,7 +77,7 @@ def output_of(options: argparse.Namespace) -> Path:
 
 def samples_of(options: argparse.Namespace) -> "list[Sample]":
     """The samples of the folders, then those of --bam, --vcf and --metrics. Raises UsageError."""
-    from readwarp.report.inputs import Sample, completed, distinct, samples_in, stem, with_files
+    from readwarp.report.inputs import Sample, add_files, complete, samples_in, stem, tell_apart
 
     samples = [sample for folder in options.folders for sample in samples_in(folder)]
     given = (options.bam_files, options.vcf_files, options.metrics_files)
@@ -86,7 +87,7 @@ def samples_of(options: argparse.Namespace) -> "list[Sample]":
     for number in range(len(named[0]) if named else 0):
         files = [files[number] if files else None for files in given]
         first = next(file for file in files if file)
-        samples.append(completed(Sample(stem(first), *files)))
+        samples.append(complete(Sample(stem(first), *files)))
     if not samples:
         raise UsageError("nothing to report: name output folders of readwarp run, or --bam, --vcf, --metrics")
-    return distinct([with_files(sample, options.reference, options.targets) for sample in samples])
+    return tell_apart([add_files(sample, options.reference, options.targets) for sample in samples])

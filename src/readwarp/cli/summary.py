@@ -8,24 +8,24 @@ from rich.table import Table
 
 from readwarp.cli.reporting import show as printed
 from readwarp.metrics import Metrics
+from readwarp.stream.reporter import Result
 
 FIRST_CALLS = 5
 
 
-def show(metrics: Metrics, files: Sequence[Path], quiet: bool = False) -> None:
+def show(result: Result, quiet: bool = False) -> None:
     """Tables on stdout; nothing with `quiet`."""
     if quiet:
         return
-    bam, vcf, *_ = files
-    table = Table(
-        title=f"[bold]sample {escape(bam.stem)}[/]", title_justify="left", show_header=False, box=None, pad_edge=False
-    )
+    files = [path for name, path in result.paths.items() if not name.endswith("_index")]
+    title = f"[bold]sample {escape(result.paths['alignments'].stem)}[/]"
+    table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(justify="right")
     table.add_column(style="dim")
-    for row in rows(metrics):
+    for row in rows(result.metrics):
         table.add_row(*row)
-    calls = first_calls(vcf)
+    calls = first_calls(result.paths["variants"])
     printed(table, "", *((calls_table(calls), "") if calls else ()), *map(str, files))
 
 

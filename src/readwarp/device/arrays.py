@@ -1,4 +1,4 @@
-"""Arrays of other libraries, taken as they lie: on the host by DLPack, on a card by the CUDA Array Interface."""
+"""Arrays of other libraries, without copies: on the host by DLPack, on a card by the CUDA Array Interface."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from readwarp.errors import UsageError
 from readwarp.ragged import Ragged
 
 OUTPUTS = ("host", "device")
-ON_HOST = 1  # kDLCPU: what __dlpack_device__ says of host memory
+ON_HOST = 1  # kDLCPU: what __dlpack_device__ returns for host memory
 
 
 def is_on_card(given: Any) -> bool:
-    """Whether it is an array of a card."""
+    """Whether it is an array on a card."""
     return hasattr(given, "__cuda_array_interface__")
 
 
@@ -23,7 +23,7 @@ def is_foreign(given: Any) -> bool:
 
 
 def on_host(given: Any, name: str) -> ndarray:
-    """As an array of NumPy: without a copy where it lies on the host, else brought there. Raises UsageError."""
+    """As an array of NumPy: without a copy if it is on the host, else brought there. Raises UsageError."""
     if is_on_card(given):
         return np.asarray(on_card(given, name).copy_to_host())
     if isinstance(given, ndarray) or not hasattr(given, "__dlpack__"):
@@ -34,7 +34,7 @@ def on_host(given: Any, name: str) -> ndarray:
 
 
 def on_card(given: Any, name: str) -> Any:
-    """An array of a card as one of Numba's, without a copy. Raises UsageError for one that is not contiguous."""
+    """An array on a card as one of Numba's, without a copy. Raises UsageError for one that is not contiguous."""
     if getattr(given, "__cuda_ndarray__", False):  # Numba's
         view = given
     else:
@@ -54,7 +54,7 @@ def resident(array: ndarray) -> Any:
 
 
 def check_places(output: str, is_cuda: bool, *given: Any) -> None:
-    """Raises UsageError where arrays lie, or results shall lie, on a card that is not the device."""
+    """Raises UsageError where arrays are, or results are wanted, on a card although the device is the CPU."""
     if output not in OUTPUTS:
         raise UsageError(f"output {output!r}: not one of {', '.join(OUTPUTS)}")
     if output == "device" and not is_cuda:
@@ -64,9 +64,9 @@ def check_places(output: str, is_cuda: bool, *given: Any) -> None:
 
 
 def ragged_of(given: Any, name: str) -> Ragged | None:
-    """Codes given as a `Ragged` or as an array of a card: uint8 values where they lie, int64 offsets on the host.
+    """Codes given as a `Ragged` or as an array on a card: uint8 values where they are, int64 offsets on the host.
 
-    An array of one axis is one row, of two axes a row each. None for what is neither. Raises UsageError.
+    An array of one axis is one row; of two axes, it has a row each. None for anything else. Raises UsageError.
     """
     if not isinstance(given, Ragged):
         if not is_on_card(given):

@@ -1,7 +1,7 @@
 """The side that kernels run on, chosen once at the edge.
 
 `backend.step("readwarp.align.seed")` is that step's module for this side (`cpu` or `cuda`: same names, same argument
-order); `to_device` and `to_host` move the arrays of one of the types in `batches`, and are the only things that do.
+order); `to_device` brings the arrays of a batch to it, as nothing else does.
 """
 
 import logging
@@ -36,9 +36,9 @@ class Backend:
 
     @contextmanager
     def on(self, device: int | None = None) -> Iterator[None]:
-        """The calling thread works on this device inside (None: the first); errors of CUDA there name it.
+        """Inside, the calling thread works on this device (None: the first), and errors of CUDA name it.
 
-        Nothing on the CPU.
+        Does nothing on the CPU.
         """
         if self.name == "cpu":
             yield
@@ -67,7 +67,7 @@ class Backend:
 
     @contextmanager
     def as_far_as_it_fits(self) -> Iterator[None]:
-        """What is inside ends where the card is full: work that may be left undone."""
+        """Work that may be left undone: it ends where the card is full."""
         try:
             yield
         except Exception as error:
@@ -75,7 +75,7 @@ class Backend:
                 raise
 
     def frame(self) -> AbstractContextManager[object]:
-        """Device memory that the calling thread takes inside is given back at the end; nothing on the CPU."""
+        """Device memory that the calling thread takes inside is given back at the end. Does nothing on the CPU."""
         if self.name == "cpu":
             return nullcontext()
         from readwarp.device import memory
@@ -91,7 +91,7 @@ class Backend:
         return _mapped(value, cuda.to_device)
 
     def release(self, device: int, value: object) -> None:
-        """Give back the arrays of what `resident` gave on this device; nothing on the CPU. No thread may use them."""
+        """Give back the arrays of what `resident` returned on this device, which no thread may use any more."""
         if self.name == "cpu":
             return
         from readwarp.device import freeing
@@ -99,9 +99,9 @@ class Backend:
         freeing.free(device, _on_card(value))
 
     def to_device(self, value: T, *names: str) -> T:
-        """The same value with its arrays (those of these names; none: all) in the calling thread's workspace.
+        """The same value with its arrays (those of these names, or all) in the calling thread's workspace.
 
-        The value itself on the CPU.
+        On the CPU, the value itself.
         """
         if self.name == "cpu":
             return value
@@ -115,7 +115,9 @@ class Backend:
             return value
         from readwarp.device import memory
 
-        return _downloaded(value, memory.current().download)
+        there = {name: array for name, array in columns_of(value).items() if hasattr(array, "copy_to_host")}
+        here = memory.current().download(*there.values())
+        return replace(value, **dict(zip(there, here, strict=True)))
 
 
 def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> Any:
@@ -125,7 +127,7 @@ def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...
 
 
 def _on_card(value: object) -> Iterator[Any]:
-    """The arrays of a card in a value, and in those it is made of; each once."""
+    """The arrays on a card in a value and in those it is made of, each once."""
     found: dict[int, Any] = {}
     waiting = [value]
     while waiting:
@@ -137,16 +139,11 @@ def _on_card(value: object) -> Iterator[Any]:
     yield from found.values()
 
 
-def _downloaded(value: Any, download: Callable[..., tuple[np.ndarray, ...]]) -> Any:
-    there = {name: array for name, array in columns_of(value).items() if hasattr(array, "copy_to_host")}
-    return replace(value, **dict(zip(there, download(*there.values()), strict=True)))
-
-
 def choose(device: str) -> Backend:
     """auto | cpu | cuda | cuda:0,1 -> Backend. Raises UsageError, DeviceError.
 
-    auto takes a GPU when one works; it and cuda take one that no other process uses (`readwarp.device.claims`), and
-    say so where each is taken.
+    auto takes a GPU if one works. auto and cuda take one that no other process uses (`readwarp.device.claims`), or
+    warn if there is none.
     """
     if device == "cpu":
         return Backend("cpu")
@@ -180,7 +177,7 @@ _claims: dict[int, Claim | None] = {}  # of this process, until its end
 
 
 def taken(wanted: int | None) -> int:
-    """The device wanted, or the one this process has, or the least used one; other processes are told by a lock."""
+    """The device wanted, or the one this process has, or the least used one; a lock tells other processes."""
     if wanted in _claims or (wanted is None and _claims):
         return next(iter(_claims)) if wanted is None else wanted
     uuids = [device.uuid for device in devices()]

@@ -1,9 +1,9 @@
-"""Which cards of a shared machine are taken, told by lock files, so that each process takes a card of its own.
+"""Lock files that show which cards of a shared machine are taken, so that each process takes a card of its own.
 
-A card has places, each a file in the temporary folder that its user keeps locked while the process lives: a process
-that wants any card takes the lowest free place of all cards, so a card that nobody uses first, else the least used.
-The system gives the locks back however a process ends. Files are named after the cards' UUIDs, so that processes
-which are shown different cards (CUDA_VISIBLE_DEVICES) agree on them.
+A card has places, each a file in the temporary folder that its user keeps locked while the process lives. A process
+that wants any card takes the lowest free place of all cards: an unused card if there is one, else the least used. The
+system releases the locks however a process ends. Files are named after the cards' UUIDs, so that processes that see
+different cards (CUDA_VISIBLE_DEVICES) agree on them.
 """
 
 import fcntl
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-MOST_PLACES = 1024  # of a card; more users than that are not counted
+MAX_PLACES = 1024  # of a card; further users are not counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Claim:
 
 
 def claim(uuids: Sequence[str], folder: Path | None = None) -> Claim | None:
-    """The least used of the cards; None where the folder takes no lock files, so that nobody can tell."""
+    """The least used of the cards; None where no lock files can be made in the folder."""
     folder = folder or Path(tempfile.gettempdir())
-    for place in range(MOST_PLACES):
+    for place in range(MAX_PLACES):
         for card, uuid in enumerate(uuids):
             try:
-                lock = _locked(folder / f"readwarp-{uuid}.{place}.lock")
+                lock = _lock(folder / f"readwarp-{uuid}.{place}.lock")
             except OSError:
                 return None
             if lock is not None:
@@ -42,11 +42,11 @@ def claim(uuids: Sequence[str], folder: Path | None = None) -> Claim | None:
     return None
 
 
-def _locked(path: Path) -> int | None:
+def _lock(path: Path) -> int | None:
     """The file, locked; None where another process, or another claim of this one, has it. Raises OSError.
 
-    A file that another user made can be locked without leave to write to it; in folders such as /tmp it may not even
-    be opened with O_CREAT (fs.protected_regular).
+    A file that another user made can be locked without permission to write to it; in folders such as /tmp it may not
+    even be opened with O_CREAT (fs.protected_regular).
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:

@@ -1,4 +1,4 @@
-"""Tells which kernel Numba is compiling; kernels that come from the disk cache say nothing."""
+"""Reports which kernel Numba is compiling; kernels that come from the disk cache are not reported."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -7,11 +7,11 @@ from typing import Any
 
 from numba.core import event
 
-FIRST_PASS = "translate_bytecode"  # of those that numba-cuda tells of: in their names
+FIRST_PASS = "translate_bytecode"  # part of the name of the first pass that numba-cuda reports
 
 
 class Compilation(event.Listener):
-    """Counts the kernels compiled. A kernel that calls others nests their events in its own: those are not counted."""
+    """Counts the kernels compiled. Those that a kernel calls are not counted: their events are nested in its own."""
 
     def __init__(self, started: Callable[[str, int], None]) -> None:
         self.kernels, self._depth, self._started = 0, 0, started
@@ -27,11 +27,11 @@ class Compilation(event.Listener):
         self._depth -= 1
 
 
-def _kernel_of(said: dict[str, Any]) -> str | None:
-    """The kernel whose compilation begins: Numba tells of it as a whole, numba-cuda of each pass."""
-    if "dispatcher" in said:
-        return str(said["dispatcher"].py_func.__name__)
-    return said["qualname"].rpartition(".")[2] if FIRST_PASS in said["name"] else None
+def _kernel_of(data: dict[str, Any]) -> str | None:
+    """The kernel whose compilation begins: Numba reports it as a whole, numba-cuda each pass."""
+    if "dispatcher" in data:
+        return str(data["dispatcher"].py_func.__name__)
+    return data["qualname"].rpartition(".")[2] if FIRST_PASS in data["name"] else None
 
 
 @contextmanager
@@ -44,8 +44,8 @@ def watched(started: Callable[[str, int], None]) -> Iterator[Compilation]:
 
 @contextmanager
 def _watched_for_cards(listener: Compilation) -> Iterator[None]:
-    """numba-cuda has a register of its own, loaded by now where kernels for cards may be compiled."""
-    if "numba.cuda.core.event" not in sys.modules:  # nor is it there in Numba alone
+    """numba-cuda has a register of its own, which is loaded by now if kernels for cards may be compiled."""
+    if "numba.cuda.core.event" not in sys.modules:  # Numba itself has no such module
         yield
         return
     from numba.cuda.core import event as of_cards

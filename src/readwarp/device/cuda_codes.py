@@ -1,4 +1,4 @@
-"""Looks at codes that lie on a card, so that they need not come down for it."""
+"""Codes of sequences on a card, examined and replaced there."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace
 
 BLOCK = 256
-MOST_BLOCKS = 2048
+MAX_BLOCKS = 2048
 
 
 def _grid(size: int) -> int:
-    return min(MOST_BLOCKS, max(1, -(-size // BLOCK)))
+    return min(MAX_BLOCKS, max(1, -(-size // BLOCK)))
 
 
 def highest(values: Any, workspace: Workspace) -> int:
-    """The highest of uint8 values on the card; -1 if there are none."""
+    """The maximum of uint8 values on the card; -1 if there are none."""
     if not values.size:
         return -1
     with workspace.frame():
@@ -26,7 +26,7 @@ def highest(values: Any, workspace: Workspace) -> int:
 
 
 def with_replaced(values: Any, code: int, other: int, workspace: Workspace) -> Any:
-    """A copy on the card, in the workspace, with another code in place of one."""
+    """A copy in the workspace, with another code in place of one."""
     out = workspace.empty(values.size, np.uint8)
     replace_code[_grid(values.size), BLOCK, workspace.stream](values, code, other, out)
     return out
@@ -34,10 +34,10 @@ def with_replaced(values: Any, code: int, other: int, workspace: Workspace) -> A
 
 @cuda_kernel
 def find_highest(values, found):
-    most = np.int32(-1)
+    highest = np.int32(-1)
     for k in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-        most = max(most, np.int32(values[k]))
-    cuda.atomic.max(found, 0, most)
+        highest = max(highest, np.int32(values[k]))
+    cuda.atomic.max(found, 0, highest)
 
 
 @cuda_kernel

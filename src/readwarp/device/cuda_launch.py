@@ -1,4 +1,4 @@
-"""How kernels are laid out over threads, on the stream of the workspace that their arrays lie in."""
+"""Launch configurations of kernels, on the stream of the workspace that holds their arrays."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ WARP = 32
 
 
 def threads_for(items: int, workspace: Workspace) -> tuple[int, int, Any]:
-    """Launch configuration of a thread per item (and a few more); small launches have smaller blocks."""
+    """A thread per item, and a few more; small launches have smaller blocks."""
     threads = min(THREADS, WARP * max(1, -(-items // WARP)))
     return max(1, -(-items // threads)), threads, workspace.stream
 
 
 def warps_for(items: int, workspace: Workspace) -> tuple[int, int, Any]:
-    """Launch configuration of a block per item that is one warp, so that its barriers cost next to nothing."""
+    """A block per item, of one warp, so that its barriers cost next to nothing."""
     return max(1, items), WARP, workspace.stream

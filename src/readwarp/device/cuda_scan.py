@@ -1,8 +1,8 @@
-"""Sizes of rows to offsets on a card, so that no step has to ask the host where its output begins.
+"""Sizes of rows to offsets on a card, so that no step needs the host to know where its output begins.
 
 Two launches. The first sums each tile of TILE sizes. In the second, a block adds up the sums of the tiles before its
-own and then scans its tile. That is about 6 n + (n / TILE)^2 / 2 additions for n sizes: the second term overtakes the
-first at ten million rows, far more than a batch has.
+own and then scans its tile. That is about 6 n + (n / TILE)^2 / 2 additions for n sizes; the second term exceeds the
+first from ten million rows on, far more than a batch has.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, rounded
 
 THREADS = 64
-ITEMS = 16  # sizes that one thread takes, neighbours
+ITEMS = 16  # neighbouring sizes of one thread
 TILE = THREADS * ITEMS
 
 
@@ -27,7 +27,7 @@ def exclusive_scan(sizes: Any, offsets: Any, workspace: Workspace) -> None:
 
 
 def total_of(offsets: Any, workspace: Workspace) -> int:
-    """The last of the offsets, which the host has to know to reserve what they are offsets of; waits for the stream."""
+    """The last of the offsets, so that the host can reserve what they divide; waits for the stream."""
     (last,) = workspace.download(offsets[offsets.size - 1 :])
     return int(last[0])
 
@@ -66,7 +66,7 @@ def sum_tiles(sizes, sums):
 
 @cuda_kernel
 def scan_tiles(sizes, sums, offsets):
-    """Offsets of each tile's rows; the thread that has the last row also writes where it ends."""
+    """Offsets of each tile's rows; the thread of the last row also writes where that ends."""
     partial = cuda.shared.array(THREADS, np.int64)
     earlier = cuda.shared.array(THREADS, np.int64)
     thread, tile = cuda.threadIdx.x, cuda.blockIdx.x

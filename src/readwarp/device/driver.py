@@ -1,4 +1,4 @@
-"""What the CUDA driver says, asked through its C interface: works with no CUDA package installed.
+"""The CUDA driver, through its C interface: works with no CUDA package installed.
 
 Sources: CUDA Driver API (cuInit, cuDriverGetVersion, cuDeviceGetAttribute, cuDevicePrimaryCtxSetFlags) and NVML
 reference manuals, NVIDIA.
@@ -20,8 +20,8 @@ class Device:
     name: str
     compute_capability: tuple[int, int]
     memory: int  # bytes
-    free: int | None  # bytes, None where NVML does not say
-    uuid: str = ""  # of the card, or of the part of one (MIG) that is shown
+    free: int | None  # bytes, None where NVML does not tell
+    uuid: str = ""  # of the card, or of the visible part of one (MIG)
     bus: str = ""  # PCI address, by which NVML knows it
 
 
@@ -33,7 +33,7 @@ class Driver:
 
 
 def read_driver() -> Driver | str:
-    """The driver and the devices it shows to this process, or why there is none."""
+    """The driver and the devices that this process sees, or why there is none."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -52,17 +52,16 @@ def read_driver() -> Driver | str:
 
 
 def has_card() -> bool:
-    """Whether a PCI device of NVIDIA's is there, driver or not."""
+    """Whether the machine has an NVIDIA card, with or without a driver."""
     vendors = Path("/sys/bus/pci/devices").glob("*/vendor")
     displays = (v for v in vendors if v.with_name("class").read_text().startswith("0x03"))
     return any(v.read_text().strip() == NVIDIA_VENDOR for v in displays)
 
 
 def let_waiting_threads_sleep(ordinal: int) -> None:
-    """A thread that waits for the card leaves its core to others; to be asked before the card is used.
+    """Have threads that wait for the card leave their cores to others; to be called before the card is used.
 
-    The driver's own way is to spin, which takes the cores from the steps of the host. Where the driver refuses, that
-    remains.
+    By default they spin, which takes the cores from the steps of the host. If the driver refuses, they still do.
     """
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
@@ -74,7 +73,7 @@ def let_waiting_threads_sleep(ordinal: int) -> None:
 
 
 def energy(device: Device) -> float | None:
-    """Joules that the whole card has used since the driver was loaded (Volta and newer); None where NVML has no say."""
+    """Joules that the whole card has used since the driver was loaded (Volta and newer); None if NVML does not tell."""
     nvml, millijoules = _nvml(), ctypes.c_ulonglong()
     handle = _handle(nvml, device.bus.encode())
     if nvml is None or handle is None or nvml.nvmlDeviceGetTotalEnergyConsumption(handle, ctypes.byref(millijoules)):
@@ -83,7 +82,7 @@ def energy(device: Device) -> float | None:
 
 
 def free_memory(device: Device) -> int | None:
-    """Bytes free on the card now, of all processes; None where NVML has no say."""
+    """Bytes that all processes leave free on the card; None if NVML does not tell."""
     return _free_memory(_nvml(), device.bus.encode())
 
 

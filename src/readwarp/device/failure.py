@@ -1,7 +1,7 @@
-"""Errors of a card in one line: which card, during which stage of the run, and what the driver says.
+"""Errors of a card in one line: the card, the stage of the run and the driver's reason.
 
-Kernels run after the call that launches them, so the driver reports a failure at the next wait: the stage (see
-`readwarp.metrics`) tells which kernels were at work then.
+Kernels run after the call that launches them, so the driver reports a failure at the next wait; the stage (see
+`readwarp.metrics`) shows which kernels were running then.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from readwarp.errors import DeviceError, KernelError, ReadwarpError, WorkspaceFullError
 
 OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
-LOST = (  # the card is gone or cannot be trusted, whatever ran on it
+LOST = (  # the card is gone, or cannot be trusted any more
     "CUDA_ERROR_DEINITIALIZED",
     "CUDA_ERROR_DEVICE_UNAVAILABLE",
     "CUDA_ERROR_NO_DEVICE",
@@ -24,7 +24,7 @@ LOST = (  # the card is gone or cannot be trusted, whatever ran on it
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the error says that the card, or what was planned of it, is full, so that half a batch may still fit."""
+    """Whether the error means that the card, or what was planned of it, is full, so that half a batch may still fit."""
     return isinstance(error, WorkspaceFullError) or (_is_of_cuda(error) and OUT_OF_MEMORY in str(error))
 
 
@@ -54,7 +54,7 @@ def dropped() -> Iterator[None]:
 
 
 def _first(error: BaseException) -> BaseException:
-    """What began it: a card that failed fails again while its stream and context are left."""
+    """The first error: a card that has failed fails again while its stream and context are left."""
     before = error.__context__
     return error if before is None or not _is_of_cuda(before) or is_out_of_memory(before) else _first(before)
 

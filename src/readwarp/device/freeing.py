@@ -1,8 +1,8 @@
-"""What Numba frees of a card: in that card's context, by one thread at a time, and nothing once `keep` was called.
+"""Frees what Numba has of a card: in the card's context, by one thread at a time, and nothing once `keep` was called.
 
-Numba lists device and pinned memory, streams and events that are out of use, and gives a list back when it has grown,
-in whichever thread the last one is dropped, or at the end of the process. Often no context is current there, and the
-driver refuses. Its lists are not made for several threads either.
+Numba lists device and pinned memory, streams and events that are out of use. It frees a list that has grown, in the
+thread that drops the last entry, or at the end of the process. Often no context is current there, and the driver
+refuses. Nor are its lists made for several threads.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,12 +13,12 @@ from readwarp.device import failure
 from readwarp.device.jit import cuda
 
 _lock = RLock()
-_lists: dict[int, tuple[Any, ...]] = {}  # of each device, as Numba has them
+_lists: dict[int, tuple[Any, ...]] = {}  # Numba's, of each device
 _is_kept = False
 
 
 def prepare(device: int) -> None:
-    """Have all that Numba frees of this device freed so; the device is the calling thread's current one."""
+    """Have Numba free all of this device like this; it must be the calling thread's current device."""
     if device in _lists:
         return
     with _lock:
@@ -30,7 +30,7 @@ def prepare(device: int) -> None:
 
 
 def _in_context(context: Any, clear: Callable[[], None]) -> Callable[[], None]:
-    def cleared() -> None:
+    def clear_in_context() -> None:
         if _is_kept:
             return
         with _lock:
@@ -40,19 +40,19 @@ def _in_context(context: Any, clear: Callable[[], None]) -> Callable[[], None]:
             finally:
                 context.pop()
 
-    return cleared
+    return clear_in_context
 
 
 def free(device: int, arrays: Iterable[Any]) -> None:
-    """Give back these arrays, whoever still holds them or views of them (the frames of an error do), and all unused.
+    """Free these arrays, whoever still holds them or views of them (the frames of an error do), and all unused ones.
 
-    What a card that has failed says to that is dropped: why is known by then.
+    Errors of a card that has failed before are dropped: the reason is known by then.
     """
     for array in arrays:
         if not array.size:  # nothing was taken for it
             continue
         owner = array.gpu_data._mem
-        owner.refct += 1  # never 0: who lets go last does not free it again
+        owner.refct += 1  # never 0 again, so that it is not freed twice
         with failure.dropped():
             owner.free()
     from numba.cuda.dispatcher import CUDADispatcher
@@ -60,18 +60,13 @@ def free(device: int, arrays: Iterable[Any]) -> None:
     CUDADispatcher.configure.cache_clear()  # holds the streams of the last launches
     for unused in _lists.get(device, ()):
         left = -1
-        while len(unused) not in (0, left):  # one that is refused is off the list, and ends the round
+        while len(unused) not in (0, left):  # an entry that is refused leaves the list, and ends the round
             left = len(unused)
             with failure.dropped():
                 unused.clear()
 
 
-def free_unused(device: int) -> None:
-    """Give back what is out of use."""
-    free(device, ())
-
-
 def keep() -> None:
-    """From here on nothing is freed: threads that cannot be waited for may use it, and the process ends."""
+    """Free nothing from here on: the process ends, and threads that cannot be waited for may use it."""
     global _is_kept
     _is_kept = True

@@ -1,4 +1,4 @@
-"""PTX instructions as device functions. Each stands beside its name; the PTX ISA manual has them in section 9.7."""
+"""PTX instructions as device functions; see section 9.7 of the PTX ISA manual."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any =
         lambda typing, a, b, c: (result(given, given, given), code),
     )
     made = intrinsic(typings[operands - 1])
-    # A random one would hide the kernels that hold it from their disk cache.
+    # A random identifier would hide the kernels that use it from their disk cache.
     made._set_uuid(f"readwarp {result}: {ptx}")
     return made
 

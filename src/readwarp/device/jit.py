@@ -1,7 +1,7 @@
-"""The only place with Numba options, and the only import of numba.cuda.
+"""The only place with options of Numba, and the only import of numba.cuda.
 
-`kernel` compiles a loop over arrays for the CPU, `cuda_kernel` a kernel for cards; `scalar` compiles a rule, of scalars
-or arrays, that kernels of both sides call. Compiled code is kept on disk: see `kernel_cache`.
+`kernel` compiles a loop over arrays for the CPU, `cuda_kernel` a kernel for cards, and `scalar` a rule, of scalars or
+arrays, that kernels of both sides call. Compiled code is kept on disk: see `kernel_cache`.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ kernel_cache.install()
 
 @typeof_impl.register(tuple)
 def _typeof_tuple(value: tuple[Any, ...], context: Any) -> Any:
-    """Of a batch, a read-only array has the type of any other, so that one compilation serves all batches.
+    """In a batch, a read-only array has the type of any other, so that one compilation serves all batches.
 
-    Kernels do not write to what they are given to read; where a file is mapped, the system would stop them.
+    Kernels do not write to their inputs; if one did so to a mapped file, the system would stop it.
     """
     parts = [typeof_impl(part, context) for part in value]
     if hasattr(value, "_fields"):
@@ -44,9 +44,9 @@ def scalar(function: Callable[..., Any]) -> Any:
 
 
 def cuda_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel for cards. Its machine code is kept on disk too, for each compute capability and version of CUDA.
+    """A kernel for cards. Its machine code is kept on disk too, by compute capability and version of CUDA.
 
-    Functions that kernels call are `scalar`, or `cuda.jit(device=True)` where only a card has them.
+    Functions that kernels call are `scalar`, or `cuda.jit(device=True)` if only a card can run them.
     """
     from numba import cuda
 
@@ -65,9 +65,9 @@ class PlainTuples:
 
 @cache
 def _load_one_at_a_time() -> None:
-    """Let one thread load a kernel onto a card while others that launch it wait: numba-cuda 0.30 has no lock there.
+    """Have one thread load a kernel onto a card while others that launch it wait: numba-cuda 0.30 has no lock there.
 
-    The lock is that of compilation, which loads too. What is loaded already is found without it.
+    The lock is that of compilation, which loads too. A kernel that is loaded already is found without it.
     """
     from numba.core.compiler_lock import global_compiler_lock
     from numba.cuda.codegen import CUDACodeLibrary

@@ -1,6 +1,6 @@
-"""Where compiled kernels are kept: a folder for each module, named after the content of what its kernels depend on.
+"""Where compiled kernels are kept: a folder for each module, named after the content of all that its kernels depend on.
 
-That is the module and all of the package that it imports, however far: Numba itself does not notice an edit in an
+That is the module and all that it imports from the package, directly or not: Numba itself does not notice an edit in an
 imported module. So a changed help text or report recompiles nothing. Old versions are removed when a new one is made.
 """
 
@@ -22,11 +22,11 @@ NAME = PACKAGE.name
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
 # What the code depends on beside its source: Numba knows the CPU, but neither itself nor the width of our vectors.
 SURROUNDINGS = f"{numba.__version__} {os.environ.get('READWARP_VECTOR_BYTES', '')}"
-LATEST, UNUSED = 3, 30  # versions of a module that are kept in any case; days without use until others are removed
+LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use until others are removed
 
 
 def cache_roots() -> list[Path]:
-    """$READWARP_CACHE, $XDG_CACHE_HOME or ~/.cache, the temporary folder: the first that can be written is used."""
+    """$READWARP_CACHE, $XDG_CACHE_HOME or ~/.cache, the temporary folder: the first that is writable is used."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     roots = [home / NAME, Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"]
     given = os.environ.get("READWARP_CACHE")
@@ -34,12 +34,12 @@ def cache_roots() -> list[Path]:
 
 
 def folder_of(module: str) -> Path:
-    """Where the kernels of a module of the package are kept. Raises OSError where no folder can be written."""
+    """Where the kernels of a module of the package are kept. Raises OSError if no folder is writable."""
     return _folder(f"{module}-{key_of(module)}")
 
 
 def package_folder() -> Path:
-    """Where that is kept which depends on the whole package but its commands and reports. Raises OSError."""
+    """Where that is kept which depends on the whole package but its commands, runs and reports. Raises OSError."""
     return _folder(f"{NAME}-{_package_key()}")
 
 
@@ -50,7 +50,7 @@ def _folder(name: str) -> Path:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             os.utime(folder)  # it is in use
-        except OSError:  # a folder of another user, too
+        except OSError:  # among others, for a folder of another user
             continue
         if os.access(folder, os.W_OK):
             if is_new:
@@ -60,7 +60,7 @@ def _folder(name: str) -> Path:
 
 
 def prune(newest: Path) -> None:
-    """Remove versions of the same module that nothing has used for UNUSED days, but the LATEST ones."""
+    """Remove versions of the same module, but for the LATEST ones, that nothing has used for UNUSED days."""
     limit = time.time() - UNUSED * 24 * 3600
     with suppress(OSError):  # another process removes them too
         others = [path for path in newest.parent.iterdir() if _module_of(path) == _module_of(newest)]
@@ -76,7 +76,7 @@ def _module_of(folder: Path) -> str:
 
 @cache
 def key_of(module: str) -> str:
-    """Of the sources that the module depends on, 16 hexadecimal digits."""
+    """A hash of the sources that the module depends on, 16 hexadecimal digits."""
     digest = hashlib.sha256(SURROUNDINGS.encode())
     for name in sorted(dependencies(module)):
         digest.update(name.encode())
@@ -88,20 +88,20 @@ def key_of(module: str) -> str:
 def _package_key() -> str:
     digest = hashlib.sha256(SURROUNDINGS.encode())
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] not in ("cli", "report"):
+        if path.relative_to(PACKAGE).parts[0] not in ("cli", "report", "run"):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def kernels_kept() -> int:
-    """How many compiled kernels there are of the package as it is."""
+def count_kernels() -> int:
+    """Number of compiled kernels of the package in its present version."""
     folders = [path for path in package_folder().parent.glob(f"{NAME}.*-*") if path.is_dir()]
     current = (path for path in folders if path.name == f"{_module_of(path)}-{key_of(_module_of(path))}")
     return sum(1 for folder in current for _ in folder.glob("*.nbi"))
 
 
 def dependencies(module: str) -> set[str]:
-    """The module and all of the package that it imports, however far, but `readwarp` itself: it holds no rules."""
+    """The module and all that it imports from the package, directly or not, except `readwarp` itself."""
     found, waiting = {module}, [module]
     while waiting:
         new = _imports(waiting.pop()) - found
@@ -128,13 +128,13 @@ def _source(module: str) -> str:
 
 @cache
 def _path(module: str) -> Path | None:
-    """Of a module's source; none where a name is no module."""
+    """Of a module's source; None if the name is not that of a module."""
     base = PACKAGE.parent.joinpath(*module.split("."))
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 
 
 class KernelLocator(UserProvidedCacheLocator):
-    """Where Numba and numba-cuda look for the kernels of this package, and how they know that they are current."""
+    """Tells Numba and numba-cuda where the kernels of this package are, and whether they are current."""
 
     def __init__(self, py_func, py_file):
         self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
@@ -151,7 +151,7 @@ class KernelLocator(UserProvidedCacheLocator):
 
 
 def install() -> None:
-    """Kernels of the package are kept like this from now on, and those of others below `package_folder`."""
+    """Keep kernels of the package like this from now on, and others below `package_folder`."""
     numba.config.CACHE_DIR = str(package_folder())  # type: ignore[attr-defined]
     CacheImpl._locator_classes.insert(0, KernelLocator)
 

@@ -1,4 +1,4 @@
-"""What this machine lets the process use: cores, memory, SIMD, libraries. Read by the planner and by `doctor`."""
+"""What the process may use of this machine: cores, memory, SIMD, libraries. For the planner and `doctor`."""
 
 import os
 import re
@@ -10,7 +10,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def usable_threads() -> int:
-    """Cores in the affinity mask, less where SLURM or the container's CPU quota grants fewer; at least 1."""
+    """Cores in the affinity mask, or fewer if SLURM or the container's CPU quota grants fewer; at least 1."""
     limits = [len(os.sched_getaffinity(0))]
     granted = os.environ.get("SLURM_CPUS_PER_TASK", "")
     if granted.isdigit():
@@ -22,7 +22,7 @@ def usable_threads() -> int:
 
 
 def free_memory() -> int:
-    """Bytes this process may still take: what the system has available, less where the container is limited."""
+    """Bytes that this process may still take: those the system has available, or fewer if the container is limited."""
     match = re.search(r"^MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")), re.MULTILINE)
     available = int(match[1]) * 1024 if match else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limit, used = _read(CGROUP / "memory.max").strip(), _read(CGROUP / "memory.current").strip()
@@ -36,7 +36,7 @@ def total_memory() -> int:
 
 
 def peak_memory() -> int:
-    """Most bytes this process has held at once."""
+    """Peak resident bytes of this process."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

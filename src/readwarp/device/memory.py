@@ -1,8 +1,8 @@
 """Memory of a card while batches are worked on: a workspace for each batch in flight.
 
-A workspace is a stream, one block of device bytes and one of pinned host bytes. The block is taken once, when the
-workspace is made; inside the loop nothing is allocated: `empty` hands out the next bytes of the block, and leaving a
-`frame` gives back what was handed out in it.
+A workspace is a stream, a block of device bytes and one of pinned host bytes. The block is taken once, when the
+workspace is made; inside the loop nothing is allocated: `empty` hands out the next bytes of the block, and the end of a
+`frame` takes back what was handed out in it.
 
     with workspace.frame():
         bases = workspace.upload(reads.bases)           # copied through pinned memory, on the stream
@@ -10,14 +10,14 @@ workspace is made; inside the loop nothing is allocated: `empty` hands out the n
         kernel[grid, block, workspace.stream](bases, scores)
         scores, = workspace.download(scores)            # waits for the stream
 
-Work on a stream is done in its order, so bytes that a frame gave back can be handed out again at once. Pinned bytes are
-free again when the stream has been waited for.
+A stream does its work in order, so bytes that a frame has taken back can be handed out again at once. Pinned bytes are
+free again after a wait for the stream.
 
-A planned workspace has a fixed capacity, and raises WorkspaceFullError where a batch needs more. One without, which
+A planned workspace has a fixed capacity, and raises WorkspaceFullError if a batch needs more. One without a plan, which
 `current` makes for threads that have none (calls from Python), takes further blocks and frees them with its last frame.
 
-With READWARP_SEPARATE_ARRAYS=1 each array is an allocation of its own, of just its bytes, that ends with its frame:
-compute-sanitizer and the emulated card then see an access beyond it, which in a block is one to its neighbour.
+With READWARP_SEPARATE_ARRAYS=1 each array is an allocation of its own, of exactly its bytes, that ends with its frame:
+compute-sanitizer and the emulated card then notice an access beyond it, which in a block would reach its neighbour.
 """
 
 import os
@@ -36,7 +36,7 @@ from readwarp.errors import PinnedMemoryError, StoppedError, WorkspaceFullError
 
 ALIGNMENT = 256  # bytes: what the driver aligns allocations to, and more than any access needs
 BLOCK = 64 << 20  # bytes of a block where no capacity was planned
-PINNED = 8 << 20  # bytes that one copy goes through, unless the plan says otherwise
+PINNED = 8 << 20  # bytes that one copy goes through, unless planned otherwise
 SEPARATE = "READWARP_SEPARATE_ARRAYS"
 
 
@@ -49,9 +49,9 @@ class Workspace:
     """Device and pinned memory of one batch at a time, and the stream that works on it. For one thread at a time."""
 
     def __init__(self, capacity: int | None = None, pinned: int = PINNED) -> None:
-        """Takes the memory, on the thread's current device. capacity, pinned: bytes.
+        """Take the memory, on the thread's current device. capacity, pinned: bytes.
 
-        Raises PinnedMemoryError, and what the driver raises when the card has not so much.
+        Raises PinnedMemoryError, and the driver's error if the card has not as much.
         """
         self.capacity = capacity
         self.device: int = cuda.get_current_device().id
@@ -65,7 +65,7 @@ class Workspace:
         self._staged = 0  # pinned bytes that the stream may still read
         self.stream: Any = cuda.stream()
         self._began, self._ended = cuda.event(), cuda.event()
-        self._is_at_work = False  # the stream has been given work since it was last waited for
+        self._is_at_work = False  # the stream has got work since the last wait
         self._is_stopped = False
         self.high_water = 0  # most device bytes handed out at once
         self.bytes_up = self.bytes_down = 0
@@ -73,13 +73,13 @@ class Workspace:
         self.spans: list[tuple[float, float]] = []  # of time.perf_counter: see `synchronize`
 
     def stop(self) -> None:
-        """Whichever thread works with it gets a StoppedError when it next asks for memory or waits for the card."""
+        """The thread that works with it gets a StoppedError when it next asks for memory or waits for the card."""
         self._is_stopped = True
 
     def close(self) -> None:
-        """Give all memory back, when no thread works with it any more; nothing that was handed out may be used."""
+        """Give all memory back once no thread works with it; nothing that was handed out may be used any more."""
         self._is_stopped = True
-        with failure.dropped(), cuda.gpus[self.device]:  # a card that failed; why is known by then
+        with failure.dropped(), cuda.gpus[self.device]:  # of a card that has failed; the reason is known
             self.stream.synchronize()
         del self._pinned, self.stream, self._began, self._ended
         freeing.free(self.device, self._blocks)
@@ -92,12 +92,12 @@ class Workspace:
 
     @property
     def left(self) -> int | None:
-        """Device bytes that can still be handed out; None where no capacity was planned."""
+        """Device bytes that can still be handed out; None if no capacity was planned."""
         return None if self.capacity is None else self.capacity - self._used
 
     @contextmanager
     def frame(self) -> Iterator["Workspace"]:
-        """What is handed out inside is given back at its end."""
+        """What is handed out inside is taken back at the end."""
         mark, blocks = (self._block, self._used), len(self._blocks)
         self._depth += 1
         try:
@@ -138,7 +138,7 @@ class Workspace:
         return self.upload(value) if isinstance(value, ndarray) else value
 
     def download(self, *arrays: Any) -> tuple[ndarray, ...]:
-        """Host copies of device arrays, made when all that was asked of the stream before is done."""
+        """Host copies of device arrays, made after all earlier work of the stream."""
         out: list[ndarray] = [np.empty(array.shape, array.dtype) for array in arrays]
         waiting: list[tuple[ndarray, ndarray]] = []
         for array, host in zip(arrays, out, strict=True):
@@ -148,22 +148,22 @@ class Workspace:
             for begin in range(0, raw.size, self._pinned.size):
                 part = raw[begin : begin + self._pinned.size]
                 if self._staged + part.size > self._pinned.size:
-                    self._settle(waiting)
+                    self._collect(waiting)
                 staging = self._stage(part.size)
                 source[begin : begin + part.size].copy_to_host(staging, stream=self.stream)
                 waiting.append((part, staging))
             self.bytes_down += raw.size
-        self._settle(waiting)
+        self._collect(waiting)
         return tuple(out)
 
     def synchronize(self) -> None:
-        """Wait until all that was asked of the stream is done.
+        """Wait until all work of the stream is done.
 
-        Of a planned workspace, `spans` tells that the card was busy: while the thread waits here, and no longer than
-        from the first work to the last by the card's own clock. What it does before the thread waits is not counted,
-        as it may have idled in between; nor is the time in which a thread is not woken though the card is done.
+        In a planned workspace, `spans` records that the card was busy: while the thread waits here, and no longer than
+        from the first work to the last by the card's own clock. Earlier work is not counted, as the card may have idled
+        in between; nor is the time until the thread wakes after the card is done.
         """
-        self._go_on()
+        self._check_stop()
         if self._is_at_work:
             self._ended.record(self.stream)
         began = time.perf_counter()
@@ -176,13 +176,13 @@ class Workspace:
             if self.capacity is not None:
                 self.spans.append((began, began + min(waited, worked)))
 
-    def _go_on(self) -> None:
+    def _check_stop(self) -> None:
         if self._is_stopped:
             raise StoppedError("the run has ended")
 
     def _take(self, nbytes: int) -> Any:
-        """The next bytes, as a block or a view of one; work on them follows."""
-        self._go_on()
+        """The next bytes, as a block or a view of one, to be worked on."""
+        self._check_stop()
         if not self._is_at_work:
             self._began.record(self.stream)
             self._is_at_work = True
@@ -197,7 +197,7 @@ class Workspace:
         return self._next(needed)
 
     def _next(self, nbytes: int) -> Any:
-        """The next bytes of the block at hand, or of a further one."""
+        """The next bytes of this block, or of a further one."""
         while self._block < len(self._blocks) and self._used + nbytes > self._blocks[self._block].size:
             self._block, self._used = self._block + 1, 0
         if self._block == len(self._blocks):
@@ -222,8 +222,8 @@ class Workspace:
             target[begin : begin + part.size].copy_to_device(staging, stream=self.stream)
         self.bytes_up += raw.size
 
-    def _settle(self, waiting: list[tuple[ndarray, ndarray]]) -> None:
-        """Wait, then copy what has arrived to where it belongs."""
+    def _collect(self, waiting: list[tuple[ndarray, ndarray]]) -> None:
+        """Wait, then copy what has arrived to its place."""
         self.synchronize()
         for part, staging in waiting:
             part[:] = staging
@@ -231,18 +231,18 @@ class Workspace:
 
 
 def pinned_array(nbytes: int) -> ndarray:
-    """Bytes of the host that a card copies from and to. Raises PinnedMemoryError."""
+    """Bytes of the host that a card can copy from and to. Raises PinnedMemoryError."""
     try:
         return cuda.pinned_array(nbytes, np.uint8)
     except Exception as error:
         if not failure.is_out_of_memory(error):  # the driver has one name for both
             raise
-        reason = f"the system has no {nbytes} bytes of memory to pin, which a copy to the card goes through"
+        reason = f"the system cannot pin {nbytes} bytes of memory for copies to the card"
         raise PinnedMemoryError(f"{reason}: free memory of the host, or use fewer --threads") from error
 
 
 def forget_shapes() -> None:
-    """Numba keeps a description, of a kilobyte, of each shape that an array of a card ever had; few come again."""
+    """Numba keeps a description, of a kilobyte, of every shape that an array on a card ever had; few come again."""
     from numba.cuda.cudadrv import driver, dummyarray
 
     remembered: tuple[Any, ...] = dummyarray.Array.from_desc, driver.memory_size_from_info
@@ -254,12 +254,12 @@ _mine = threading.local()
 
 
 def bind(workspace: Workspace | None) -> None:
-    """The workspace of the calling thread from here on; None: one of its own, without a plan, when it asks for it."""
+    """Set the workspace of the calling thread; None: one of its own, without a plan, made when it is asked for."""
     _mine.workspace = workspace
 
 
 def current() -> Workspace:
-    """The calling thread's workspace: the one it is bound to, else one of its own on the current device."""
+    """The calling thread's workspace: the one it is bound to, or one of its own on the current device."""
     workspace: Workspace | None = getattr(_mine, "workspace", None)
     if workspace is not None:
         return workspace

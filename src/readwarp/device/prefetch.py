@@ -1,4 +1,4 @@
-"""Asking for memory before it is needed (CPU only): a look-up in a large table then does not wait for it."""
+"""Prefetching (CPU only), so that a look-up in a large table does not wait for memory."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ READ, MOST_LOCAL, DATA = 0, 3, 1  # operands of llvm.prefetch
 
 @intrinsic
 def prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    """Bring array[index] nearer; never faults and changes nothing (LLVM language reference, llvm.prefetch)."""
+    """Bring array[index] into the cache; never faults (LLVM language reference, llvm.prefetch)."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, arguments[0])

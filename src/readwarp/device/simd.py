@@ -1,9 +1,9 @@
 """Explicit SIMD in Numba: a type whose values are LLVM vectors of signed integers or floats, for CPU kernels.
 
-A vector has the width of the machine's registers, `VECTOR_BYTES`, so its number of lanes follows from the lane type:
+A vector is as wide as the machine's registers, `VECTOR_BYTES`, so the lane type determines the number of lanes:
 `lanes(np.int8)` is 64 with AVX-512, 32 with AVX2, 16 with SSE or NEON. Kernels are written once: the dtype of the
-arrays they load from chooses the lane type. A lane never looks at its neighbours, so results cannot depend on the
-width. `READWARP_VECTOR_BYTES` sets another width (for tests; use an empty kernel cache with it).
+arrays they load from determines the lane type. A lane never depends on its neighbours, so results do not depend on the
+width. `READWARP_VECTOR_BYTES` sets another width (for tests; use it with an empty kernel cache).
 
 Arrays are C-contiguous, and an index counts elements. `add` and `subtract` saturate and are for integers; floats have
 `plus` and `fused`, each rounded once, in the order in which a kernel calls them.
@@ -39,9 +39,9 @@ def lanes(dtype: Any) -> int:
 
 @extending.register_jitable
 def empty_vectors(elements, dtype):
-    """An array of that many elements, its content undefined, that begins where a vector may.
+    """An array of that many elements, its content undefined, aligned for vectors.
 
-    Numba begins arrays at 32 bytes; of vectors of 64, every one would then lie in two lines of the cache.
+    Numba aligns arrays to 32 bytes; every vector of 64 would then take two cache lines.
     """
     spare = np.empty(elements + VECTOR_BYTES, dtype)
     first = -spare.ctypes.data % VECTOR_BYTES // spare.itemsize
@@ -121,7 +121,7 @@ def store(typing, array, index, value):
 
 @intrinsic
 def splat(typing, array, number):
-    """A vector of the array's lane type that holds the number (of integers the low bits) in every lane."""
+    """A vector of the array's lane type with the number (the low bits of an integer) in every lane."""
     lane_type = Lanes(array.dtype)
 
     def codegen(context, builder, signature, arguments):

@@ -2,7 +2,7 @@
 
     Index.build(path) -> Index,  Index.open(path.rwx) -> Index,  open_or_build(reference path) -> Index
 
-Contigs lie one behind the other; a k-mer that spans a border or a base other than A C G T is not in the index.
+Contigs follow one another; a k-mer that spans a border or a base other than A C G T is not in the index.
 """
 
 import os
@@ -57,7 +57,7 @@ class Index:
         return cls(file.reference(), file.parameters(), *seeds)
 
     def save(self, path: str | Path, source: str | Path | None = None) -> None:
-        """Write the index file; it appears under its name when it is whole. source: the file it was made from."""
+        """Write the index file; it appears under its name when it is complete. source: the file it was made from."""
         seeds = {"bucket_starts": self.bucket_starts, "tags": self.tags, "positions": self.positions}
         store.save(Path(path), self.reference, self.parameters, seeds, source)
 
@@ -78,10 +78,10 @@ def open_or_build(
     threads: int = 1,
     metrics: Metrics | None = None,
 ) -> Index:
-    """The index of a reference file: REF.rwx where it is present, else built and, if the folder allows, saved there.
+    """The index of a reference file: REF.rwx if there is one; else it is built, and saved there if the folder allows.
 
-    parameters: None takes those of a present index. Raises InputError for a reference that cannot be read, and for an
-    index that is damaged, of another version, made with another k, s or t, or from another reference.
+    parameters: None takes those of an index that is there. Raises InputError for a reference that cannot be read, and
+    for an index that is damaged, of another version, or made with other k, s or t or from another reference.
     """
     path, metrics = index_path(reference), metrics or Metrics()
     if not Path(reference).is_file():
@@ -126,6 +126,4 @@ def _check_source(path: Path, index: Index, reference: str | Path) -> None:
     present, indexed = read_reference(reference), index.reference
     lengths_agree = present.contig_offsets.tolist() == indexed.contig_offsets.tolist()
     if present.names != indexed.names or present.md5 != indexed.md5 or not lengths_agree:
-        raise InputError(
-            path, f"made from another reference than {reference}; build it again with readwarp index --force"
-        )
+        raise InputError(path, f"made from another reference than {reference}; {AGAIN}")

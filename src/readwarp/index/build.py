@@ -1,11 +1,11 @@
-"""Building an index: contigs are packed as they are read, then three passes over stretches of the reference.
+"""Building an index: contigs are packed as they are read; then come three passes over stretches of the reference.
 
     count     syncmers per stretch and partition (the upper bits of the bucket), stretches in parallel
-    scatter   the same syncmers once more, each as one uint64 to its stretch's place in its partition, in parallel
+    scatter   the same syncmers again, each as one uint64 to its stretch's place in its partition, in parallel
     sort      each partition, which is then split into bucket starts, tags and positions, partitions in parallel
 
 An entry is (bucket within its partition) << 48 | tag << 33 | strand << 32 | position, so the plain order of numbers is
-the order of the index, whatever the number of threads. Syncmers are computed twice, which is cheaper than keeping them.
+the order of the index for any number of threads. Syncmers are computed twice, which is cheaper than keeping them.
 Peak memory per base, for k - s = 4: 2.5 bytes while reading, 0.5 (packed) + 1.6 (entries) + 1.45 (index) after it.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import md5
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,15 +22,23 @@ from readwarp.device.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.index.reference import Reference
-from readwarp.index.syncmers import bucket_of, sketch, sketch_scratch, tag_of
+from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, sketch, tag_of
 from readwarp.rules.bases import CODES, pack, unpack
 
 STRETCH = 1 << 21  # bases that one task works on
 PIECE = 1 << 13  # bases sketched at once: its scratch stays in the cache
-MOST_BASES = (1 << 32) - 1
-LEAST_BUCKET_BITS = 8
-INNER_BITS = 16  # most bucket bits within a partition
+MAX_BASES = (1 << 32) - 1
+MIN_BUCKET_BITS = 8
+MAX_INNER_BITS = 16  # bucket bits within a partition
 CODE_TABLE = CODES.tobytes()
+
+
+class Form(NamedTuple):
+    """What the seeds of an index are, and how they are divided."""
+
+    shape: Shape
+    bucket_bits: int
+    inner_bits: int  # of them, those within a partition
 
 
 def read_reference(path: str | Path) -> Reference:
@@ -40,8 +49,8 @@ def read_reference(path: str | Path) -> Reference:
         names.append(name)
         digests.append(md5(letters, usedforsecurity=False).hexdigest())
         ends.append(ends[-1] + len(letters))
-        if ends[-1] > MOST_BASES:
-            raise InputError(path, f"more than {MOST_BASES} bases in all, the most an index can hold", name)
+        if ends[-1] > MAX_BASES:
+            raise InputError(path, f"more than {MAX_BASES} bases in all, which is the most an index can hold", name)
         if ends[-1] // 2 >= packed.size:  # compressed input
             packed = np.concatenate([packed, np.zeros(max(packed.size, len(letters)), np.uint8)])
         pack(np.frombuffer(letters.translate(CODE_TABLE), np.uint8), ends[-2], packed)
@@ -54,17 +63,18 @@ def index_reference(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """bucket_starts, tags and positions of an `Index`. At most 2^32 of each, which `read_reference` sees to."""
     bucket_bits = bucket_bits_for(int(reference.contig_offsets[-1]))
-    partition_bits = max(bucket_bits - INNER_BITS, min(bucket_bits, 8))
+    partition_bits = max(bucket_bits - MAX_INNER_BITS, min(bucket_bits, 8))
+    form = Form(Shape.of(parameters), bucket_bits, bucket_bits - partition_bits)
     with ThreadPoolExecutor(threads) as pool:
-        entries, borders = _partitioned(reference, parameters, bucket_bits, partition_bits, pool)
+        entries, borders = _partition(reference, form, pool)
         bucket_starts = np.empty((1 << bucket_bits) + 1, np.uint32)
         tags, positions = np.empty(entries.size, np.uint16), np.empty(entries.size, np.uint32)
-        inner_bits = bucket_bits - partition_bits
 
         def finish(partition: int) -> None:
             first, last = borders[partition], borders[partition + 1]
             entries[first:last].sort()
-            _split(entries, first, last, partition << inner_bits, inner_bits, bucket_starts, tags, positions)
+            first_bucket = partition << form.inner_bits
+            split(entries, first, last, first_bucket, form.inner_bits, bucket_starts, tags, positions)
 
         _run(pool, finish, range(1 << partition_bits))
     bucket_starts[-1] = entries.size
@@ -72,41 +82,34 @@ def index_reference(
 
 
 def bucket_bits_for(bases: int) -> int:
-    """The largest power of two of buckets that takes at most a quarter of a byte per base (256 at least)."""
-    return max(LEAST_BUCKET_BITS, (bases // 16).bit_length() - 1)
+    """For the largest power of two of buckets that take at most a quarter of a byte per base; 256 at least."""
+    return max(MIN_BUCKET_BITS, (bases // 16).bit_length() - 1)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """Built and mapped indexes look alike to compiled kernels."""
+    """So that a built index is like a mapped one to compiled kernels."""
     array.flags.writeable = False
     return array
 
 
-def _partitioned(
-    reference: Reference, parameters: SeedParameters, bucket_bits: int, partition_bits: int, pool: ThreadPoolExecutor
-) -> tuple[np.ndarray, np.ndarray]:
+def _partition(reference: Reference, form: Form, pool: ThreadPoolExecutor) -> tuple[np.ndarray, np.ndarray]:
     """Unsorted entries, partition by partition, and the partitions' borders (int64 [partitions + 1])."""
-    offsets = reference.contig_offsets
+    packed, offsets = reference.packed, reference.contig_offsets
     starts = np.arange(0, offsets[-1], STRETCH)
-    partitions = 1 << partition_bits
+    partitions = 1 << (form.bucket_bits - form.inner_bits)
     slots = np.zeros((starts.size, partitions), np.int64)
 
-    def pass_over(entries: np.ndarray, stretch: int) -> None:
+    def scan(entries: np.ndarray, stretch: int) -> None:
         start = int(starts[stretch])
-        contig = int(np.searchsorted(offsets, start, "right")) - 1
         stop = min(start + STRETCH, int(offsets[-1]))
-        p = parameters
-        _pass_over(
-            reference.packed, offsets, contig, start, stop, p.k, p.s, p.t, bucket_bits, partition_bits,
-            sketch_scratch(PIECE + p.k), slots[stretch], entries,
-        )  # fmt: skip
+        scan_stretch(packed, offsets, start, stop, form, Scratch.empty(PIECE + form.shape.k), slots[stretch], entries)
 
-    _run(pool, lambda stretch: pass_over(np.empty(0, np.uint64), stretch), range(starts.size))
+    _run(pool, lambda stretch: scan(np.empty(0, np.uint64), stretch), range(starts.size))
     ends = np.cumsum(slots.T.ravel())  # partition by partition, within it stretch by stretch
     slots[:] = (ends - slots.T.ravel()).reshape(partitions, -1).T
     borders = np.concatenate([[0], ends.reshape(partitions, -1)[:, -1]])
     entries = np.empty(borders[-1], np.uint64)
-    _run(pool, lambda stretch: pass_over(entries, stretch), range(starts.size))
+    _run(pool, lambda stretch: scan(entries, stretch), range(starts.size))
     return entries, borders
 
 
@@ -116,23 +119,22 @@ def _run(pool: ThreadPoolExecutor, task: Callable[[int], None], numbers: Iterabl
 
 
 @kernel
-def _pass_over(
-    packed, contig_offsets, contig, start, stop, k, s, t, bucket_bits, partition_bits, scratch, slots, entries
-):
+def scan_stretch(packed, contig_offsets, start, stop, form, scratch, slots, entries):
     """Syncmers that start in [start, stop), contigs apart: counted in slots, and written there if entries has room."""
-    bases = np.empty(PIECE + k, np.uint8)
-    room = PIECE // (t + 1) + 2
-    hashes, positions, strands = np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.uint8)
-    inner_mask = (1 << (bucket_bits - partition_bits)) - 1
+    shape, bucket_bits, inner_bits = form
+    bases, room = np.empty(PIECE + shape.k, np.uint8), PIECE // (shape.t + 1) + 2
+    found = Syncmers(np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.uint8))
+    hashes, positions, strands = found
+    inner_mask = (1 << inner_bits) - 1
+    contig = np.searchsorted(contig_offsets, start, "right") - 1
     while start < stop:
         contig_stop = contig_offsets[contig + 1]
         piece_stop = min(start + PIECE, stop, contig_stop)
-        length = min(piece_stop + k - 1, contig_stop) - start
+        length = min(piece_stop + shape.k - 1, contig_stop) - start
         unpack(packed, start, start + length, bases)
-        found = sketch(bases, 0, length, k, s, t, scratch, hashes, positions, strands, 0)
-        for i in range(found):
+        for i in range(sketch(bases, 0, length, shape, scratch, found, 0)):
             bucket = bucket_of(hashes[i], bucket_bits)
-            partition = bucket >> (bucket_bits - partition_bits)
+            partition = bucket >> inner_bits
             if entries.size:
                 tag = np.uint64(tag_of(hashes[i], bucket_bits)) << np.uint64(1) | np.uint64(strands[i])
                 inner = np.uint64(bucket & inner_mask) << np.uint64(48)
@@ -143,7 +145,7 @@ def _pass_over(
 
 
 @kernel
-def _split(entries, first, last, first_bucket, inner_bits, bucket_starts, tags, positions):
+def split(entries, first, last, first_bucket, inner_bits, bucket_starts, tags, positions):
     """Sorted entries [first, last) of one partition -> their bucket starts, tags and positions."""
     row = first
     for inner in range(1 << inner_bits):

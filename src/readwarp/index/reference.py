@@ -1,4 +1,4 @@
-"""The reference as all steps know it: its contigs and their packed bases."""
+"""The reference: its contigs and their packed bases."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from numpy import ndarray
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Contigs one behind the other; a reference position counts from the first base of the first contig."""
+    """Contigs one after another; a reference position counts from the first base of the first contig."""
 
     names: tuple[str, ...]
     contig_offsets: ndarray  # int64 [contigs + 1]

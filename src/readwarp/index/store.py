@@ -7,9 +7,9 @@
     48-            description, JSON: parameters, contigs (name, length, MD5), source, arrays, CRC-32 of data blocks
     then           packed, bucket_starts, tags, positions, each from a multiple of 4096 on
 
-A file is written under a private name and renamed, so another process sees all of it or none, and of several that
-build it at once the last one wins with the same bytes. The description is checked whenever a file is opened, and so
-is the length of the file. Of the data, `CHECKED_BLOCKS` blocks of 1 MiB spread evenly over it are checked then (all
+A file is written under a private name and renamed, so another process sees all of it or none; of several that build it
+at once, the last one wins with the same bytes. The description and the length of the file are checked whenever it is
+opened. Of the data, `CHECKED_BLOCKS` blocks of 1 MiB spread evenly over it are checked then (all
 of it up to 64 MiB, a few hundredths of a second for any size), and everything by `Index.verify`.
 """
 
@@ -42,13 +42,13 @@ DTYPES = {"packed": np.uint8, "bucket_starts": np.uint32, "tags": np.uint16, "po
 
 
 def describe_source(path: str | Path) -> dict[str, int]:
-    """What tells cheaply that a source file is still the same."""
+    """What shows cheaply that a source file is still the same."""
     state = Path(path).stat()
     return {"size": state.st_size, "mtime_ns": state.st_mtime_ns}
 
 
 class IndexFile:
-    """An index file that is mapped and whose description has been checked."""
+    """A mapped index file whose description has been checked."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -57,20 +57,20 @@ class IndexFile:
                 self.data = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         except (OSError, ValueError) as error:  # ValueError: an empty file
             raise InputError(path, f"cannot be read as an index ({error})") from error
-        self.description = self._described()
+        self.description = self._read_description()
         self.blocks = [(name, i) for name, sums in self.description["checksums"].items() for i in range(len(sums))]
 
-    def _described(self) -> dict[str, Any]:
+    def _read_description(self) -> dict[str, Any]:
         if self.data[:8].tobytes() != MAGIC or self.data.size < PREFIX.size:
             raise InputError(self.path, "is not a readwarp index")
         _, version, length, digest = PREFIX.unpack(self.data[: PREFIX.size].tobytes())
         if version != VERSION:
-            raise InputError(self.path, f"index of version {version}, this readwarp reads {VERSION}; build it again")
+            raise InputError(self.path, f"is of version {version}, but this readwarp reads {VERSION}; build it again")
         text = self.data[PREFIX.size : PREFIX.size + length].tobytes()
         if hashlib.sha256(text).digest() != digest:
             raise InputError(self.path, "damaged index (description); build it again")
         description: dict[str, Any] = json.loads(text)
-        if self.data.size != _aligned(PREFIX.size + length) + _places(description["sizes"])[-1]:
+        if self.data.size != _align(PREFIX.size + length) + _places(description["sizes"])[-1]:
             raise InputError(self.path, "damaged index (length); build it again")
         return description
 
@@ -79,10 +79,10 @@ class IndexFile:
         start = self.data.size + _places(sizes)[list(sizes).index(name)] - _places(sizes)[-1]
         return self.data[start : start + sizes[name] * np.dtype(DTYPES[name]).itemsize].view(DTYPES[name])
 
-    def check(self, most: int) -> None:
-        """Check at most so many blocks, the first and the last of all among them."""
-        for chosen in np.unique(np.linspace(0, len(self.blocks) - 1, most).astype(int)):
-            name, number = self.blocks[chosen]
+    def check(self, limit: int) -> None:
+        """Check at most so many blocks, the first and the last among them."""
+        for block_number in np.unique(np.linspace(0, len(self.blocks) - 1, limit).astype(int)):
+            name, number = self.blocks[block_number]
             block = self.array(name).view(np.uint8)[number * BLOCK : (number + 1) * BLOCK]
             if isal_zlib.crc32(block) != self.description["checksums"][name][number]:
                 raise InputError(self.path, f"damaged index ({name}, block {number}); build it again")
@@ -107,7 +107,7 @@ def open_checked(path: Path) -> IndexFile:
 def save(
     path: Path, reference: Reference, parameters: SeedParameters, seeds: dict[str, ndarray], source: str | Path | None
 ) -> None:
-    """Write the index file; it appears under its name when it is whole. seeds: the arrays of DTYPES behind `packed`."""
+    """Write the index file; it appears under its name when complete. seeds: the arrays of DTYPES after `packed`."""
     arrays = {name: reference.packed if name == "packed" else seeds[name] for name in DTYPES}
     description = {
         "parameters": {"k": parameters.k, "s": parameters.s, "t": parameters.t},
@@ -131,9 +131,9 @@ def save(
 def _write(file: BinaryIO, text: bytes, arrays: dict[str, ndarray]) -> None:
     file.write(PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest()) + text)
     for array in arrays.values():
-        file.write(bytes(_aligned(file.tell()) - file.tell()))
+        file.write(bytes(_align(file.tell()) - file.tell()))
         file.write(array.view(np.uint8).data)
-    file.write(bytes(_aligned(file.tell()) - file.tell()))
+    file.write(bytes(_align(file.tell()) - file.tell()))
 
 
 def _checksums(array: ndarray) -> list[int]:
@@ -141,10 +141,10 @@ def _checksums(array: ndarray) -> list[int]:
     return [isal_zlib.crc32(data[start : start + BLOCK]) for start in range(0, data.size, BLOCK)]
 
 
-def _aligned(size: int) -> int:
+def _align(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 def _places(sizes: dict[str, int]) -> list[int]:
-    """Where each array starts behind the description, and where the file ends."""
-    return [0, *accumulate(_aligned(size * np.dtype(DTYPES[name]).itemsize) for name, size in sizes.items())]
+    """Where each array starts after the description, and where the file ends."""
+    return [0, *accumulate(_align(size * np.dtype(DTYPES[name]).itemsize) for name, size in sizes.items())]

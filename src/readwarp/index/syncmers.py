@@ -1,21 +1,59 @@
 """Open syncmers: the k-mers that are looked up (Edgar 2021, PeerJ 9:e10805; Sahlin 2022, Genome Biology 23:260).
 
-A k-mer is a syncmer when the smallest of its k - s + 1 s-mers lies at offset t and all others are larger. t is the
+A k-mer is a syncmer if the smallest of its k - s + 1 s-mers lies at offset t and all others are larger. t is the
 middle, (k - s) / 2, and s-mers are compared by the hash `order` of the lesser of the s-mer and its reverse complement,
-so that a place of the genome has the same syncmers on both strands. A tie makes no syncmer: that leaves out
-repeats of up to t bases. A k-mer that is its own reverse complement has no strand and is no syncmer either.
+so that a place of the genome has the same syncmers on both strands. A tie makes no syncmer, which leaves out repeats
+of up to t bases. Nor is a k-mer a syncmer that is its own reverse complement: it has no strand.
 
     hash = mix(min(k-mer, its reverse complement)),  bucket = upper bits of the hash,  tag = the 15 bits below
 
-A k-mer is a number of 2k bits, first base in the highest. The scalar rules are shared by the index and both sides of
-align/seed.
+A k-mer is a number of 2k bits, its first base in the highest. The index and both sides of align/seed share the rules.
 """
 
-import numpy as np
+from typing import Annotated, NamedTuple
 
+import numpy as np
+from numpy import ndarray
+
+from readwarp.config import SeedParameters
 from readwarp.device.jit import kernel, scalar
 
 TAG_BITS = 15
+
+
+class Shape(NamedTuple):
+    """The lengths of SeedParameters, for kernels."""
+
+    k: int
+    s: int
+    t: int
+
+    @classmethod
+    def of(cls, parameters: SeedParameters) -> "Shape":
+        return cls(parameters.k, parameters.s, parameters.t)
+
+
+class Syncmers(NamedTuple):
+    """Syncmers of sequences, one sequence after another."""
+
+    hashes: Annotated[ndarray, "uint64 [syncmers]"]
+    positions: Annotated[ndarray, "int32 [syncmers]"]  # from the start of the sequence
+    strands: Annotated[ndarray, "uint8 [syncmers]"]  # 1: the reverse complement is the lesser
+
+
+class Scratch(NamedTuple):
+    """What `sketch` works with; a row per base."""
+
+    forward: Annotated[ndarray, "uint64 [bases]"]  # the k-mer that ends at the base
+    reverse: Annotated[ndarray, "uint64 [bases]"]  # its reverse complement
+    orders: Annotated[ndarray, "uint32 [bases]"]  # of the s-mers
+    flags: Annotated[ndarray, "uint8 [bases]"]
+
+    @classmethod
+    def empty(cls, bases: int) -> "Scratch":
+        """For sequences of up to so many bases."""
+        longs, ints, bytes = np.empty((2, bases), np.uint64), np.empty(bases, np.uint32), np.empty(bases, np.uint8)
+        return cls(longs[0], longs[1], ints, bytes)
 
 
 @scalar
@@ -47,7 +85,7 @@ def order(word):
 
 @scalar
 def mix(word):
-    """64 well mixed bits (multiply and xor-shift twice)."""
+    """64 well-mixed bits (multiply and xor-shift, twice)."""
     word = (word ^ (word >> np.uint64(31))) * np.uint64(0x7FB5D329728EA185)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x81DADEF4BC2DD44D)
     return word ^ (word >> np.uint64(33))
@@ -63,25 +101,25 @@ def tag_of(mixed, bucket_bits):
     return np.uint16((mixed >> np.uint64(64 - bucket_bits - TAG_BITS)) & np.uint64((1 << TAG_BITS) - 1))
 
 
-def most_syncmers(length, k, t):
-    """Upper bound of the syncmers in `length` bases (or in each element of an array of lengths).
+def max_syncmers(length, k, t):
+    """Upper bound of the syncmers in `length` bases, or in each of an array of lengths.
 
-    Each is strictly the smallest among its neighbours within t, so two of them are more than t apart.
+    Each is strictly the smallest among its neighbours within t, so any two are more than t apart.
     """
     return np.maximum(length - k + 1 + t, 0) // (t + 1)
 
 
 @kernel
-def sketch(bases, start, stop, k, s, t, scratch, hashes, positions, strands, first):
-    """Syncmers of bases[start:stop] (0-4, one a byte) -> hashes, positions, strands from row `first`; returns the end.
+def sketch(bases, start, stop, shape, scratch, out, first):
+    """Syncmers of bases[start:stop] (0-4, one a byte) -> out (Syncmers) from row `first` on; returns the end.
 
-    positions count from `start`; strand 1: the reverse complement is the lesser. One row more than the syncmers found
-    is written to. scratch: see `sketch_scratch`. Loops are kept apart where the compiler can then vectorise them.
+    One row more than the syncmers found is written to. Loops stay apart where the compiler can then vectorise them.
     """
-    length, sequence = stop - start, bases[start:stop]
+    length, sequence, (k, s, t) = stop - start, bases[start:stop], shape
     if length < k:
         return first
     forward, reverse, orders, flags = scratch
+    hashes, positions, strands = out
     short, shift = mask_of(s), np.uint64(2 * (k - s))
     _roll(sequence, k, s, forward, reverse, flags)
     for i in range(length):
@@ -120,13 +158,3 @@ def _roll(sequence, k, s, forward, reverse, flags):
         word = push(word, base, mask)
         complement = push_complement(complement, base, k)
         forward[i], reverse[i] = word, complement
-
-
-def sketch_scratch(longest):
-    """Room for `sketch` of up to `longest` bases: k-mers, reverse complements, orders of s-mers, flags."""
-    return (
-        np.empty(longest, np.uint64),
-        np.empty(longest, np.uint64),
-        np.empty(longest, np.uint32),
-        np.empty(longest, np.uint8),
-    )

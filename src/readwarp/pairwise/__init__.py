@@ -23,30 +23,16 @@ says, which no path of the known score can leave.
 
     scalar.py, band.py  rules     pairs.py  types     lanes.py, groups.py, cpu.py  CPU lanes     cuda*.py     api.py
 
-The module can be called: `readwarp.pairwise(...)` is `readwarp.pairwise.pairwise(...)`, whichever was imported first.
+The package can be called: `readwarp.pairwise(...)` is `readwarp.pairwise.api.pairwise(...)`.
 """
 
-import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from readwarp.callable_package import make_callable
 
 if TYPE_CHECKING:
     from readwarp.pairwise.api import Alignments, MatrixScoring, pairwise
 
 __all__ = ["Alignments", "MatrixScoring", "pairwise"]
 
-
-class _CallableModule(ModuleType):
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return self.pairwise(*arguments, **options)
-
-
-sys.modules[__name__].__class__ = _CallableModule
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from readwarp.pairwise import api
-
-        return getattr(api, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+make_callable(__name__, dict.fromkeys(__all__, "readwarp.pairwise.api"))

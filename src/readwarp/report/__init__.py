@@ -1,6 +1,6 @@
 """report: one page of HTML on one sample or several, and the texts of samtools and bcftools that it is made from.
 
-`write` makes the page; it needs matplotlib and Jinja2 (the extra `report`), which are imported when it is called.
+`write` makes the page. It needs matplotlib and Jinja2 (the extra `report`), which it imports when it is called.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def write(
 ) -> None:
     """Write the page, and readwarp's own numbers for MultiQC (to `folder`, or beside each metrics.json).
 
-    The page is there when it is complete, and not before. Raises ReadwarpError.
+    The page appears when it is complete. Raises ReadwarpError.
     """
     check()
     from readwarp.report import multiqc

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 from readwarp.report.alignments import AlignmentStatistics, Points, median, share_from
-from readwarp.report.plot import Plot, Plotter
+from readwarp.report.plot import Caption, Plot, Plotter
 from readwarp.report.plots import NAMED, Axis, Line, number_text
 
 Alignments = Mapping[int, AlignmentStatistics]  # by the sample's number
@@ -30,26 +30,24 @@ def where_reads_went(plotter: Plotter, of: Alignments, paired: bool) -> Plot:
         for number, row in values.items()
     }
     note = (
-        "Share of all reads. Few mapped reads mean another species, another reference or adapters; many duplicates "
-        "mean little DNA at the start, and depth that is paid for twice."
+        "Share of all reads. Few mapped reads point to another species, a wrong reference or adapters; many duplicates "
+        "mean that there was little DNA to begin with, and that depth was paid for twice."
     )
     axis = Axis("reads", (0, None), percent=True)
-    return plotter.bars(
-        "reads", "Mapped, paired, duplicate", note, list(names.values()), values, axis, plotter.each(texts)
-    )
+    return plotter.bars(Caption("reads", "Mapped, paired, duplicate", note), list(names.values()), values, axis, texts)
 
 
 def insert_sizes(plotter: Plotter, of: Alignments) -> Plot:
     end = max(end_of(a.insert_sizes, 0.997) for a in of.values())
     width = max(1, round(end / 100))
-    lines = [Line(number, binned(shares(a.insert_sizes), width, end)) for number, a in of.items()]
+    lines = [Line(number, bin_points(shares(a.insert_sizes), width, end)) for number, a in of.items()]
     texts = {number: f"median {number_text(median(a.insert_sizes) or 0)} bases" for number, a in of.items()}
     note = (
-        "Length of the sequenced fragments, ends included. One smooth hill is usual; a peak below the length of a read "
-        "means adapters in the reads, two hills mean two libraries."
+        "Length of the sequenced fragments, from end to end. One smooth peak is usual; a peak below the read length "
+        "means adapters in the reads, two peaks mean two libraries."
     )
     x, y = Axis("insert size, bases", (0, end)), Axis(f"pairs in {width} bases", (0, None), percent=True)
-    return plotter.lines("insert-size", "Insert size", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("insert-size", "Insert size", note), lines, x, y, texts, fill=True)
 
 
 def mapping_qualities(plotter: Plotter, of: Alignments) -> Plot:
@@ -60,11 +58,11 @@ def mapping_qualities(plotter: Plotter, of: Alignments) -> Plot:
         values[number] = [sum(n for q, n in a.mapping_qualities if low <= q <= high) / whole for low, high in MAPQ_BINS]
     texts = {number: f"{number_text(row[0], True)} have MAPQ 0" for number, row in values.items()}
     note = (
-        "How sure the place of a read is, duplicates left out: 60 is as sure as can be, 0 means that another place "
-        "fits as well. Repeats of the genome make some reads unsure always."
+        "How certain the position of a read is, duplicates left out: 60 is the most certain, 0 means that another "
+        "position fits as well. Repeats always leave some reads uncertain."
     )
     axis = Axis("mapped reads", (0, None), percent=True)
-    return plotter.bars("mapq", "Mapping quality", note, names, values, axis, plotter.each(texts))
+    return plotter.bars(Caption("mapq", "Mapping quality", note), names, values, axis, texts)
 
 
 def coverage(plotter: Plotter, of: Alignments) -> list[Plot]:
@@ -76,23 +74,21 @@ def coverage(plotter: Plotter, of: Alignments) -> list[Plot]:
     titles = {a.depth_title.partition(": ")[0].removeprefix("Depth of ") for a in of.values()}
     where = titles.pop() if len(titles) == 1 else "the reference or the targets"
     note = (
-        f"Bases of {where} at each depth; duplicates left out, overlapping mates counted once. A hill around the mean "
-        "is usual; much at 0 means that parts were not sequenced or are no place for short reads."
+        f"Bases of {where} at each depth; duplicates left out, overlapping mates counted once. A peak around the mean "
+        "is usual; many at 0 mean that parts were not sequenced, or cannot be mapped with short reads."
     )
     x, y = Axis("depth", (0, end)), Axis("bases", (0, None), percent=True)
-    more = f"The share of {where} that is covered at least so deep. Calling wants about 20 for heterozygous variants."
+    more = f"The share of {where} with at least this depth. Heterozygous variants need a depth of about 20."
     at_least_axis = Axis("bases", (0, 1.02), percent=True)
     plots = [
-        plotter.lines("depth", "Depth", note, covered, x, y, plotter.each(means), fill=True),
-        plotter.lines(
-            "cumulative", "Covered at least", more, at_least, x, at_least_axis, plotter.each(texts), fill=True
-        ),
+        plotter.lines(Caption("depth", "Depth", note), covered, x, y, means, fill=True),
+        plotter.lines(Caption("cumulative", "Covered at least", more), at_least, x, at_least_axis, texts, fill=True),
     ]
     return [*plots, contigs(plotter, of)] if any(len(a.contigs) > 1 for a in of.values()) else plots
 
 
 def contigs(plotter: Plotter, of: Alignments) -> Plot:
-    """Reads per base of the longest contigs; those that are a hundredth of the longest and less are left out."""
+    """Reads per base of the longest contigs; those no longer than a hundredth of the longest are left out."""
     lengths = {name: length for a in of.values() for name, length, _ in a.contigs}
     longest = sorted(lengths, key=lambda name: -lengths[name])[:CONTIGS]
     names = [name for name in lengths if name in longest and lengths[name] * 100 > lengths[longest[0]]]
@@ -103,11 +99,11 @@ def contigs(plotter: Plotter, of: Alignments) -> Plot:
         values[number] = [found.get(name, 0.0) for name in names]
     texts = {n: f"{number_text(min(row))} to {number_text(max(row))} of the mean" for n, row in values.items()}
     note = (
-        "Mapped reads per base, as multiples of the mean of all contigs: 1 is usual, X and Y of a man have one half; a "
-        "mitochondrion has many times as much."
+        "Mapped reads per base, relative to the mean of all contigs: 1 is usual, X and Y of a man have one half, and "
+        "the mitochondrial genome has many times as much."
     )
-    x = Axis("reads per base by the mean", (0, None))
-    return plotter.bars("contigs", "Depth by contig", note, names, values, x, plotter.each(texts), lying=True)
+    x = Axis("reads per base, relative to the mean", (0, None))
+    return plotter.bars(Caption("contigs", "Depth by contig", note), names, values, x, texts, horizontal=True)
 
 
 def along_the_read(plotter: Plotter, of: Alignments) -> list[Plot]:
@@ -126,36 +122,36 @@ def qualities(plotter: Plotter, of: Alignments) -> Plot:
     texts = {number: f"mean {a.summary.get('average quality', 0):.1f}" for number, a in of.items()}
     note = (
         "Mean base quality of each cycle, in the order of sequencing: 20 means 1 error in 100 bases, 30 means 1 in "
-        "1,000. A slow fall is usual, last reads lie lower; a sudden drop is a fault of the machine."
+        "1,000. A slow decline is usual, and last reads are lower; a sudden drop is a fault of the machine."
     )
     y = Axis("mean quality", (0, None))
-    return plotter.lines("quality", "Base quality", note, lines, Axis("cycle", (0, None)), y, plotter.each(texts))
+    return plotter.lines(Caption("quality", "Base quality", note), lines, Axis("cycle", (0, None)), y, texts)
 
 
 def mismatches(plotter: Plotter, of: Alignments) -> Plot:
     lines = [Line(number, a.mismatches) for number, a in of.items()]
     texts = {n: f"{number_text(a.summary.get('error rate', 0), True)} of aligned bases" for n, a in of.items()}
     note = (
-        "Bases that differ from the reference at each cycle. The sample's own variants make about 0.1 %; a rise to the "
-        "end is usual, peaks at the first cycles come from primers or adapters."
+        "Bases that differ from the reference at each cycle. The sample's own variants account for about 0.1 %; a rise "
+        "towards the end is usual, and peaks at the first cycles come from primers or adapters."
     )
     x, y = Axis("cycle", (0, None)), Axis("mismatches", (0, None), percent=True)
-    return plotter.lines("mismatches", "Mismatches", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("mismatches", "Mismatches", note), lines, x, y, texts, fill=True)
 
 
 def gc_contents(plotter: Plotter, of: Alignments) -> Plot:
     lines = first_and_last(plotter, {n: (shares(a.gc_first), shares(a.gc_last)) for n, a in of.items()})
     texts = {number: f"median {number_text(median(a.gc_first) or 0)} %" for number, a in of.items()}
     note = (
-        "Share of G and C in each read. One hill near the genome's mean (human: 41 %) is usual; a second one means DNA "
-        "of another species or adapters."
+        "Share of G and C in each read. One peak near the genome's mean (human: 41 %) is usual; a second one means DNA "
+        "of another species, or adapters."
     )
     x, y = Axis("G and C, percent", (0, 100)), Axis("reads", (0, None), percent=True)
-    return plotter.lines("gc", "GC content", note, lines, x, y, plotter.each(texts))
+    return plotter.lines(Caption("gc", "GC content", note), lines, x, y, texts)
 
 
 def first_and_last(plotter: Plotter, of: Mapping[int, tuple[Points, Points]]) -> list[Line]:
-    """Lines of first and last reads; of many samples the first alone."""
+    """Lines of first and last reads; for many samples, the first only."""
     lines = []
     for number, (first, last) in of.items():
         both = bool(last) and len(plotter.names) <= NAMED
@@ -166,7 +162,7 @@ def first_and_last(plotter: Plotter, of: Mapping[int, tuple[Points, Points]]) ->
 
 
 def shares(points: Points) -> Points:
-    """y by the sum of y."""
+    """y divided by its sum."""
     whole = sum(y for _, y in points)
     return [(x, y / whole) for x, y in points] if whole else []
 
@@ -181,7 +177,7 @@ def cumulative(points: Points) -> Points:
 
 
 def end_of(points: Points, share: float) -> float:
-    """The x up to which this share of y lies; a tenth is added to see the slope run out."""
+    """The x below which this share of y lies, and a tenth more, to show the end of the slope."""
     wanted, below = share * sum(y for _, y in points), 0.0
     for x, y in points:
         below += y
@@ -190,8 +186,8 @@ def end_of(points: Points, share: float) -> float:
     return 1.0
 
 
-def binned(points: Points, width: float, end: float) -> Points:
-    """Sums of y in bins of x from 0 to `end`; x of a bin is its middle."""
+def bin_points(points: Points, width: float, end: float) -> Points:
+    """Sums of y in bins of x from 0 to `end`; the x of a bin is its middle."""
     bins = [0.0] * math.ceil(end / width)
     for x, y in points:
         if x < end:

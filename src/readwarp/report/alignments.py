@@ -25,7 +25,7 @@ class AlignmentStatistics:
     """Points are (x, y), x ascending. Cycles count from 1 in the order of sequencing."""
 
     summary: dict[str, float]  # the SN lines
-    flagstat: dict[str, int]  # primary reads, but for total and supplementary
+    flagstat: dict[str, int]  # primary reads, except total and supplementary
     contigs: list[tuple[str, int, int]]  # name, length, mapped reads
     insert_sizes: Points  # bases, pairs
     mapping_qualities: Points  # MAPQ, reads
@@ -68,14 +68,14 @@ def _pairs(sections: Sections, name: str) -> Points:
 
 
 def read_flagstat(path: Path) -> dict[str, int]:
-    """Numbers of the default text of `samtools flagstat`, reads that failed quality control included."""
+    """The numbers of the default output of `samtools flagstat`, reads that failed quality control included."""
     found = {}
     for line in path.read_text().splitlines():
         passed, _, failed, what = line.split(" ", 3)
         found[re.sub(r" \([^()]* : [^()]*\)$", "", what)] = int(passed) + int(failed)
     missing = [text for text in LINES_OF_FLAGSTAT.values() if text not in found]
     if missing:
-        raise InputError(path, f"samtools flagstat says nothing of {missing[0]!r}")
+        raise InputError(path, f"has no line of samtools flagstat on {missing[0]!r}")
     return {name: found[text] for name, text in LINES_OF_FLAGSTAT.items()}
 
 
@@ -97,9 +97,9 @@ def mean_qualities(rows: list[list[str]]) -> Points:
 
 
 def mismatch_rates(sections: Sections) -> Points:
-    """Mismatches by bases of each cycle, first and last reads together; N in the read is no mismatch.
+    """Mismatches per base of each cycle, first and last reads together; N in the read is not a mismatch.
 
-    Bases of unmapped reads and clipped ones count as bases, as samtools stats does not tell them apart.
+    Clipped bases and those of unmapped reads count as bases: samtools stats does not tell them apart.
     """
     bases = [0] * (1 + max(len(sections["FFQ"]), len(sections["LFQ"])))
     for first, last in zip_longest(sections["FFQ"], sections["LFQ"]):
@@ -114,7 +114,7 @@ def mismatch_rates(sections: Sections) -> Points:
 
 
 def mean(points: Points) -> float:
-    """Of x, weighted by y; 0 where there is nothing."""
+    """Of x, weighted by y; 0 without points."""
     weight = sum(y for _, y in points)
     return sum(x * y for x, y in points) / weight if weight else 0.0
 
@@ -129,7 +129,7 @@ def median(points: Points) -> float | None:
     return None
 
 
-def share_from(points: Points, least: float) -> float:
-    """The share of y at x from `least` up."""
+def share_from(points: Points, low: float) -> float:
+    """The share of y where x is at least `low`."""
     whole = sum(y for _, y in points)
-    return sum(y for x, y in points if x >= least) / whole if whole else 0.0
+    return sum(y for x, y in points if x >= low) / whole if whole else 0.0

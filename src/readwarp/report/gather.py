@@ -1,4 +1,4 @@
-"""Texts and metrics of each sample to the numbers a page shows."""
+"""Texts and metrics of each sample -> the numbers that the page shows."""
 
 from collections.abc import Sequence
 

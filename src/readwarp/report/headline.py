@@ -1,4 +1,4 @@
-"""The figures that are looked at first, and what in them is unusual."""
+"""The figures to look at first, and what is unusual about them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from readwarp.report.plots import number_text
 from readwarp.report.variant_plots import mean_balance, ts_tv
 from readwarp.report.variants import VariantStatistics
 
-ENOUGH_SNVS, ENOUGH_READS = 1000, 1000  # fewer say nothing of what is usual
+ENOUGH_SNVS, ENOUGH_READS = 1000, 1000  # fewer are not judged
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Everything that is known of one sample."""
+    """All that is known of one sample."""
 
     name: str
     alignments: AlignmentStatistics | None
@@ -57,7 +57,7 @@ MEANINGS = {
     "mismatches": "of aligned bases",
     "SNVs": "that pass all filters",
     "indels": "that pass all filters",
-    "Ts/Tv": "transitions by transversions",
+    "Ts/Tv": "transitions to transversions",
     "het/hom": "genotypes",
     "reads/s": "aligned, sorted, written",
 }
@@ -86,9 +86,9 @@ def _of_alignments(a: AlignmentStatistics) -> Iterator[str]:
     if reads < ENOUGH_READS:
         return
     if (share := a.flagstat["mapped"] / reads) < 0.95:
-        yield f"Only {number_text(share, True)} of the reads are mapped: are reference and species the right ones?"
+        yield f"Only {number_text(share, True)} of the reads are mapped: is this the right reference?"
     if paired and (share := a.flagstat["proper"] / paired) < 0.9:
-        yield f"Only {number_text(share, True)} of the pairs lie as pairs should."
+        yield f"Only {number_text(share, True)} of the pairs are properly paired."
     if (share := a.flagstat["duplicates"] / reads) > 0.2:
         yield f"{number_text(share, True)} of the reads are duplicates: more sequencing of this library adds little."
     if (rate := a.summary.get("error rate", 0.0)) > 0.015:

@@ -1,4 +1,4 @@
-"""What a report is made of: the folders of `readwarp run`, or files that are named."""
+"""What a report is made of: folders of `readwarp run`, or files that are named."""
 
 import json
 from collections import Counter
@@ -14,7 +14,7 @@ ALIGNMENTS, CALLS = (".bam", ".cram"), (".vcf.gz", ".bcf", ".vcf")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One sample's files, any of which may be absent. `reference` and `targets` are what they were made with."""
+    """One sample's files, any of which may be missing; they were made with `reference` and `targets`."""
 
     name: str
     alignments: Path | None = None
@@ -28,14 +28,14 @@ def read_metrics(path: Path) -> dict[str, Any]:
     try:
         facts = json.loads(path.read_text())
     except (OSError, ValueError) as error:
-        raise InputError(path, f"is no metrics file of readwarp ({error})") from None
+        raise InputError(path, f"is not a metrics file of readwarp ({error})") from None
     if not isinstance(facts, dict):
-        raise InputError(path, "is no metrics file of readwarp")
+        raise InputError(path, "is not a metrics file of readwarp")
     return facts
 
 
 def stem(path: Path) -> str:
-    """The file's name without what says its kind: a.g.vcf.gz -> a."""
+    """The file's name without its ending: a.g.vcf.gz -> a."""
     for ending in (".g.vcf.gz", ".g.vcf", ".g.bcf", *ALIGNMENTS, *CALLS, ".json"):
         if path.name.endswith(ending):
             return path.name.removesuffix(ending)
@@ -57,27 +57,27 @@ def samples_in(folder: Path) -> list[Sample]:
     if not names:
         raise UsageError(f"{folder}: holds no BAM, CRAM, VCF or BCF file")
     metrics = folder / "metrics.json"
-    own = metrics if metrics.is_file() and len(names) == 1 else None  # of several samples it would be one's only
-    return [completed(Sample(name, alignments.get(name), calls.get(name), own)) for name in names]
+    own = metrics if metrics.is_file() and len(names) == 1 else None  # of several samples it would describe only one
+    return [complete(Sample(name, alignments.get(name), calls.get(name), own)) for name in names]
 
 
-def completed(sample: Sample) -> Sample:
-    """With the reference and the targets that metrics.json names, where they are still there."""
+def complete(sample: Sample) -> Sample:
+    """Add the reference and the targets that metrics.json names, if they are still there."""
     facts = read_metrics(sample.metrics) if sample.metrics else {}
     reference, targets = (
         Path(str(facts[key])) if facts.get(key) and Path(str(facts[key])).is_file() else None
         for key in ("reference", "targets")
     )
-    return with_files(sample, sample.reference or reference, sample.targets or targets)
+    return add_files(sample, sample.reference or reference, sample.targets or targets)
 
 
-def with_files(sample: Sample, reference: Path | None, targets: Path | None) -> Sample:
-    """With the reference and the targets that were named, which go before those of metrics.json."""
+def add_files(sample: Sample, reference: Path | None, targets: Path | None) -> Sample:
+    """Add the reference and the targets that were named; they take precedence over those of metrics.json."""
     return replace(sample, reference=reference or sample.reference, targets=targets or sample.targets)
 
 
-def distinct(samples: Sequence[Sample]) -> list[Sample]:
-    """Samples of one name told apart by their folders. Raises UsageError where that does not do."""
+def tell_apart(samples: Sequence[Sample]) -> list[Sample]:
+    """Tell samples of the same name apart by their folders. Raises UsageError where that is not enough."""
     names = Counter(sample.name for sample in samples)
     out = []
     for sample in samples:
@@ -86,5 +86,5 @@ def distinct(samples: Sequence[Sample]) -> list[Sample]:
         is_single = names[sample.name] == 1
         out.append(sample if is_single else replace(sample, name=f"{file.resolve().parent.name}/{sample.name}"))
     if len({sample.name for sample in out}) < len(out):
-        raise UsageError("two samples have one name and lie in folders of one name: rename a folder")
+        raise UsageError("two samples have the same name, in folders of the same name: rename a folder")
     return out

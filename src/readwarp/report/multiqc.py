@@ -1,4 +1,4 @@
-"""readwarp's own numbers for MultiQC: columns of its general statistics, and a bar of the phases, as custom content."""
+"""readwarp's own numbers for MultiQC, as custom content: columns of the general statistics, and a bar of the phases."""
 
 import json
 from collections.abc import Mapping
@@ -6,23 +6,23 @@ from pathlib import Path
 from typing import Any
 
 COLUMNS = {  # of the general statistics: title, description, format
-    "reads_per_second": ("Reads/s", "Reads aligned, sorted and written in a second of the wall clock", "{:,.0f}"),
+    "reads_per_second": ("Reads/s", "Reads aligned, sorted and written per second of wall time", "{:,.0f}"),
     "wall_seconds": ("Seconds", "Wall time of readwarp run", "{:,.1f}"),
-    "peak_memory_gb": ("Memory", "Most memory that was held (GiB)", "{:,.2f}"),
+    "peak_memory_gb": ("Memory", "Peak memory (GiB)", "{:,.2f}"),
     "mean_depth": ("Called depth", "Bases used for calling per base of the reference or the targets", "{:,.1f}"),
     "variants_pass": ("Variants", "Calls that pass all filters", "{:,.0f}"),
 }
 PHASES = {
     "id": "readwarp_phases",
     "section_name": "readwarp: time by phase",
-    "description": "Seconds of the wall clock of each phase of <code>readwarp run</code>.",
+    "description": "Wall time of each phase of <code>readwarp run</code>, in seconds.",
     "plot_type": "bargraph",
     "pconfig": {"id": "readwarp_phases_plot", "title": "readwarp: time by phase", "ylab": "Seconds", "cpswitch": False},
 }
 
 
 def write(facts: Mapping[str, Any], sample: str, folder: Path) -> list[Path]:
-    """`SAMPLE_mqc.json` and `SAMPLE_phases_mqc.json` from what metrics.json holds; the files written."""
+    """Write `SAMPLE_mqc.json` and `SAMPLE_phases_mqc.json` from the content of metrics.json -> the files."""
     numbers = {**facts.get("counts", {}), **{name: facts[name] for name in COLUMNS if name in facts}}
     numbers["peak_memory_gb"] = round(facts.get("peak_memory_bytes", 0) / 2**30, 3)
     found = {name: numbers[name] for name in COLUMNS if name in numbers}

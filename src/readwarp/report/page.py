@@ -1,4 +1,4 @@
-"""The page: samples to plots and tables, and those into the template."""
+"""The page: plots and tables of the samples, in the template."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from readwarp.report.plot import Plot, Plotter
 from readwarp.report.plots import NAMED
 from readwarp.version import __version__
 
-RUNS_SHOWN = 100  # with device, versions and command each
+RUNS_SHOWN = 100  # with device, versions and command
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class Section:
 
 
 def render(subjects: Sequence[Subject], title: str) -> str:
-    """The whole page as HTML: no script, and nothing that is fetched."""
+    """The whole page as HTML, without scripts or anything to be fetched."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["svg"] = Markup  # what matplotlib made of numbers and escaped text
+    environment.filters["svg"] = Markup  # made by matplotlib from numbers and escaped text
     figures = [headline(subject) for subject in subjects]
     known = [name for name in MEANINGS if any(name in row for row in figures)]
     return environment.from_string(_text("page.html")).render(
@@ -49,7 +49,7 @@ def render(subjects: Sequence[Subject], title: str) -> str:
 
 
 def sections(subjects: Sequence[Subject]) -> list[Section]:
-    """Those that at least one sample has something for."""
+    """Those for which at least one sample has data."""
     plotter = Plotter([subject.name for subject in subjects])
     alignments = {n: s.alignments for n, s in enumerate(subjects) if s.alignments and s.alignments.flagstat["primary"]}
     variants = {n: s.variants for n, s in enumerate(subjects) if s.variants and s.variants.summary.get("records")}

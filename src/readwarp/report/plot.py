@@ -1,4 +1,4 @@
-"""A plot of the page: SVG, what it shows in words, and its numbers as a table; of one sample or many."""
+"""A plot of the page, of one sample or many: SVG, what it shows in words, and its numbers as a table."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,38 +11,39 @@ TABLE_ROWS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Plot:
-    """`summary` stands for the picture where it cannot be seen; `note` says how to read it."""
-
-    id: str
+class Caption:
+    id: str  # of the figure on the page
     title: str
-    note: str
-    summary: str
+    note: str  # how to read it
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    caption: Caption
+    summary: str  # stands for the picture where it cannot be seen
     svg: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
 class Plotter:
-    """Makes plots of the samples of one report, which keep their order and colours throughout."""
+    """Makes the plots of one report, throughout which samples keep their order and colours."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
 
     def lines(
         self,
-        name: str,
-        title: str,
-        note: str,
+        caption: Caption,
         lines: Sequence[Line],
         x: Axis,
         y: Axis,
-        summary: str,
+        texts: Mapping[int, str],
         fill: bool = False,
     ) -> Plot:
-        """`lines` may be of some samples only."""
+        """`lines` may be of some samples only; `texts`: what each sample's show, in words."""
         lines = [line for line in lines if line.points]
-        svg = draw_lines(name, lines, len(self.names), x, y, fill)
+        svg = draw_lines(caption.id, lines, len(self.names), x, y, fill)
         titles = [self._title(line) for line in lines]
         xs = np.unique([x for line in lines for x, _ in line.points])
         low, high = (
@@ -53,26 +54,24 @@ class Plotter:
         columns = [dict(line.points) for line in lines]
         values = [[column.get(float(place)) for column in columns] for place in xs]
         head, rows = self._table(x.label, [x.ticks.get(v) or number_text(v) for v in xs], titles, values, y.percent)
-        return Plot(name, title, note, summary, svg, head, rows)
+        return Plot(caption, self._summarise(texts), svg, head, rows)
 
     def bars(
         self,
-        name: str,
-        title: str,
-        note: str,
+        caption: Caption,
         categories: Sequence[str],
         values: Mapping[int, Sequence[float]],
         axis: Axis,
-        summary: str,
-        lying: bool = False,
+        texts: Mapping[int, str],
+        horizontal: bool = False,
     ) -> Plot:
-        """values[number of the sample][category]."""
-        svg = (draw_rows if lying else draw_bars)(name, categories, values, len(self.names), axis)
+        """values[number of the sample][category]; `texts`: what each sample's show, in words."""
+        svg = (draw_rows if horizontal else draw_bars)(caption.id, categories, values, len(self.names), axis)
         titles = [self.names[sample] for sample in values]
         table = [list(row) for row in zip(*values.values(), strict=True)]
         flat = [category.replace("\n", " ") for category in categories]
         head, rows = self._table("", flat, titles, table, axis.percent)
-        return Plot(name, title, note, summary, svg, head, rows)
+        return Plot(caption, self._summarise(texts), svg, head, rows)
 
     def _title(self, line: Line) -> str:
         own = self.names[line.sample] if len(self.names) > 1 or not line.name else ""
@@ -86,9 +85,9 @@ class Plotter:
         values: Sequence[Sequence[float | None]],
         percent: bool,
     ) -> tuple[list[str], list[list[str]]]:
-        """A column for each sample; of many their median, least and most."""
+        """A column for each sample; for many samples, their median, minimum and maximum."""
         if len(self.names) > NAMED:
-            titles = ["median", "least", "most"]
+            titles = ["median", "minimum", "maximum"]
             known = [[v for v in row if v is not None] or [0.0] for row in values]
             values = [[float(np.median(row)), min(row), max(row)] for row in known]
         rows = [
@@ -97,10 +96,10 @@ class Plotter:
         ]
         return [label, *titles], rows
 
-    def each(self, texts: Mapping[int, str]) -> str:
-        """One sentence of all samples: `NA12878 441; HG002 350`; of many only what the plot shows of them."""
+    def _summarise(self, texts: Mapping[int, str]) -> str:
+        """One sentence for all samples: `NA12878 441; HG002 350`; for many, only what the plot shows of them."""
         if len(self.names) == 1:
             return next(iter(texts.values()), "")
         if len(self.names) > NAMED:
-            return f"{len(texts)} samples: their median, where half of them lie, and where all do"
+            return f"{len(texts)} samples: their median, the range of half of them, and that of all"
         return "; ".join(f"{self.names[sample]} {text}" for sample, text in texts.items())

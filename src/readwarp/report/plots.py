@@ -1,7 +1,7 @@
-"""Lines and bars as SVG to be put into a page: drawn by matplotlib, coloured by the page's CSS variables.
+"""Lines and bars as SVG for a page: drawn by matplotlib, coloured by the page's CSS variables.
 
-Up to NAMED samples have a colour each; of more the page shows the median and how far they spread, so that neither the
-page nor its size grows with them.
+Up to NAMED samples have a colour each; of more, the page shows the median and the spread, so that it does not grow with
+them.
 """
 
 import io
@@ -49,7 +49,7 @@ STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a sample. `name` tells lines of one sample apart (first reads, last reads); colour: the sample's."""
+    """One line of a sample, in its colour. `name` tells lines of one sample apart (first reads, last reads)."""
 
     sample: int
     points: Sequence[tuple[float, float]]
@@ -67,7 +67,7 @@ class Axis:
 
 
 def draw_lines(name: str, lines: Sequence[Line], samples: int, x: Axis, y: Axis, fill: bool = False) -> str:
-    """SVG of lines; `fill` shades below the line of a single one. `name` makes identifiers of the SVG its own."""
+    """SVG of lines; `fill` shades below a single line. `name` keeps identifiers of the SVG apart from others."""
     with rc_context({**STYLE, "svg.hashsalt": name}):
         figure, axes = _figure(x, y)
         if samples > NAMED:
@@ -90,7 +90,7 @@ def draw_lines(name: str, lines: Sequence[Line], samples: int, x: Axis, y: Axis,
 def draw_bars(
     name: str, categories: Sequence[str], values: Mapping[int, Sequence[float]], samples: int, y: Axis
 ) -> str:
-    """SVG of bars; values[sample][category]. More than NAMED samples: a box plot of each category."""
+    """SVG of bars; values[sample][category]. Of more than NAMED samples: a box plot of each category."""
     with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "y"}):
         figure, axes = _figure(Axis(""), y)
         places = np.arange(len(categories))
@@ -112,14 +112,14 @@ def draw_bars(
 def draw_rows(
     name: str, categories: Sequence[str], values: Mapping[int, Sequence[float]], samples: int, x: Axis
 ) -> str:
-    """As draw_bars, lying; the first category on top."""
+    """As draw_bars, horizontal; the first category on top."""
     together = 1 if samples > NAMED else len(values)
     height = 0.9 + len(categories) * (0.21 if together == 1 else 0.09 + 0.15 * together)
     with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "x"}):
         figure, axes = _figure(x, Axis(""), (SIZE[0], height), left=0.2 + 0.078 * max(map(len, categories)))
         places = np.arange(len(categories))
         if samples > NAMED:
-            _boxes(axes, np.array(list(values.values()), dtype=np.float64), lying=True)
+            _boxes(axes, np.array(list(values.values()), dtype=np.float64), horizontal=True)
         else:
             width = 0.8 / len(values)
             for number, (sample, row) in enumerate(values.items()):
@@ -135,7 +135,7 @@ def draw_rows(
 
 
 def number_text(value: float, percent: bool = False) -> str:
-    """Short: 12,345 and 0.0123 and 98.76 %."""
+    """Short: 12,345, 0.0123, 98.76 %."""
     if percent:
         digits = 0 if value in (0, 1) else 2 if value < 0.1 or 0.9 < value < 1 else 1
         return f"{100 * value:.{digits}f}\N{NO-BREAK SPACE}%"
@@ -158,7 +158,7 @@ def _figure(x: Axis, y: Axis, size: tuple[float, float] = SIZE, left: float = 0.
 
 
 def _finish(axes: "Axes", x: Axis, y: Axis) -> None:
-    """Labels, limits and ticks. What the y axis counts stands above it, where it can be read without turning."""
+    """Labels, limits and ticks. The label of the y axis is above it, where it need not be turned."""
     axes.set_xlabel(x.label)
     axes.set_title(y.label, loc="left", fontsize=10, color=SOFT, pad=7)
     for axis, wanted, limits in ((axes.xaxis, x, axes.set_xlim), (axes.yaxis, y, axes.set_ylim)):
@@ -192,24 +192,24 @@ def _legend(axes: "Axes", neutral: bool) -> None:
 
 
 def _spread(axes: "Axes", lines: Sequence[Line]) -> None:
-    """The median of all samples, where half of them lie, and where all do."""
+    """The median of all samples, the range of half of them, and that of all."""
     xs = np.unique(np.concatenate([np.array(line.points).reshape(-1, 2)[:, 0] for line in lines]))
     xs = xs[np.unique(np.linspace(0, xs.size - 1, 160).astype(int))] if xs.size > 160 else xs
     columns = [np.array(line.points).reshape(-1, 2).T for line in lines if line.points]
     rows = [np.interp(xs, column[0], column[1], left=0, right=0) for column in columns]
-    least, low, middle, high, most = np.percentile(rows, (0, 25, 50, 75, 100), axis=0)
-    axes.fill_between(xs, least, most, color=COLOURS[0], alpha=0.14, linewidth=0, label="all samples")
+    bottom, low, middle, high, top = np.percentile(rows, (0, 25, 50, 75, 100), axis=0)
+    axes.fill_between(xs, bottom, top, color=COLOURS[0], alpha=0.14, linewidth=0, label="all samples")
     axes.fill_between(xs, low, high, color=COLOURS[0], alpha=0.32, linewidth=0, label="half of them")
     axes.plot(xs, middle, color=COLOURS[0], linewidth=1.7, label="median")
     axes.legend(fontsize=9.5)
 
 
-def _boxes(axes: "Axes", values: Any, lying: bool = False) -> None:
+def _boxes(axes: "Axes", values: Any, horizontal: bool = False) -> None:
     line = {"color": INK, "linewidth": 1}
     axes.boxplot(
         values,
         positions=range(values.shape[1]),
-        orientation="horizontal" if lying else "vertical",
+        orientation="horizontal" if horizontal else "vertical",
         widths=0.5,
         patch_artist=True,
         boxprops={"facecolor": COLOURS[0], "edgecolor": COLOURS[0], "alpha": 0.5},
@@ -221,7 +221,7 @@ def _boxes(axes: "Axes", values: Any, lying: bool = False) -> None:
 
 
 def _svg(figure: Figure) -> str:
-    """The <svg> element alone: no size, the page's fonts, coordinates of one decimal, identifiers only where used."""
+    """The <svg> element: no size, the page's fonts, coordinates with one decimal, identifiers only where used."""
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = out.getvalue()
@@ -237,7 +237,7 @@ def _svg(figure: Figure) -> str:
 
 
 def _lean(tag: "re.Match[str]") -> str:
-    """A tag without what the page says better: fonts, the size of the whole, further decimals, rotation by nothing."""
+    """A tag without fonts, the size of the whole, further decimals and rotations by 0, which the page does better."""
     text = re.sub(r"(\d\.\d)\d+", r"\1", tag[0])
     text = re.sub(r"font: ?([\d.]+px) [^;\"]*", r"font-size: \1", text)
     text = re.sub(r" ?font-family: ?[^;\"]*;?| transform=\"rotate\(-0 [^)]*\)\"", "", text)

@@ -1,16 +1,16 @@
-"""metrics.json as plots and tables: where the time went, what machine did it, with which versions and command."""
+"""metrics.json as plots and tables: where the time went, on which machine, with which versions and command."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from readwarp.report.plot import Plot, Plotter
+from readwarp.report.plot import Caption, Plot, Plotter
 from readwarp.report.plots import Axis
 
 Runs = Mapping[int, Mapping[str, Any]]  # facts by the sample's number
 PHASES = {"start": "start", "align": "align", "sort": "sort", "call": "call", "statistics": "statistics"}
 STAGES_SHOWN = 14
 UNITS = ("bytes", "seconds", "share", "joules", "watts")  # words of names in metrics.json
-IN_CAPTION = ("device", "name", "command")  # of what is said of a GPU
+IN_CAPTION = ("device", "name", "command")  # facts of a GPU that are not in its table
 RESOURCES = ("device", "devices", "threads", "batch_bases", "batches_in_flight", "peak_memory_bytes")
 
 
@@ -26,15 +26,15 @@ def phases(plotter: Plotter, of: Runs) -> Plot:
     values = {n: [float(facts["phase_seconds"].get(name, 0)) for name in names] for n, facts in of.items()}
     texts = {number: f"{duration(sum(row))} in all" for number, row in values.items()}
     note = (
-        "From beginning to end. The first run of a version on a machine compiles its kernels, which is part of start; "
+        "From beginning to end. The first run of a version on a machine compiles its kernels, which counts as start; "
         "later runs find them in the cache."
     )
     x = Axis("seconds", (0, None))
-    return plotter.bars("phases", "Time by phase", note, names, values, x, plotter.each(texts), lying=True)
+    return plotter.bars(Caption("phases", "Time by phase", note), names, values, x, texts, horizontal=True)
 
 
 def stages(plotter: Plotter, of: Runs) -> Plot:
-    """The steps that took longest; `call` is the whole of the steps it is made of and is left out."""
+    """The steps that took longest; `call` is left out, as it includes others."""
     totals: dict[str, float] = {}
     for facts in of.values():
         for name, seconds in facts["stage_seconds"].items():
@@ -43,16 +43,16 @@ def stages(plotter: Plotter, of: Runs) -> Plot:
     names = sorted(totals, key=lambda name: -totals[name])[:STAGES_SHOWN]
     values = {n: [float(facts["stage_seconds"].get(name, 0)) for name in names] for n, facts in of.items()}
     texts = {n: f"most in {names[max(range(len(row)), key=row.__getitem__)]}" for n, row in values.items() if row}
-    note = "Seconds of each step, added up over threads, so that they can be more than the time that went by."
+    note = "Seconds of each step, summed over threads, so they may exceed the time that passed."
     x = Axis("seconds, all threads", (0, None))
     title = "Time by step"
     return plotter.bars(
-        "stages", title, note, [n.replace("_", " ") for n in names], values, x, plotter.each(texts), True
+        Caption("stages", title, note), [n.replace("_", " ") for n in names], values, x, texts, horizontal=True
     )
 
 
 def throughput(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What was done in a second of the wall clock, as far as the metrics tell."""
+    """What was done per second of wall time, as far as the metrics show."""
     counts, phase = facts.get("counts", {}), facts.get("phase_seconds", {})
     rows = []
     if rate := facts.get("reads_per_second"):
@@ -73,7 +73,7 @@ def resources(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def cards(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Of each GPU its name and whatever was measured of its use: batches, bytes, busy time, memory, energy."""
+    """Each GPU's name and all that was measured of its use: batches, bytes, busy time, memory, energy."""
     found = facts.get("gpu") or []
     out = []
     for number, card in enumerate([found] if isinstance(found, dict) else found):
@@ -84,7 +84,7 @@ def cards(facts: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def flat(name: str, value: Any) -> list[tuple[str, str]]:
-    """(name, text) of a value, with its unit; of a mapping one row each, of nothing none."""
+    """(name, text) of a value, with its unit; of a mapping, a row per entry; of None, no row."""
     if value is None:
         return []
     if isinstance(value, dict):

@@ -7,10 +7,10 @@ from readwarp.errors import InputError
 
 
 class Sections:
-    """Rows of fields by section, without its name; a section that is not there has none."""
+    """Rows of fields by section, without its name; a section that is missing has none."""
 
     def __init__(self, path: Path) -> None:
-        """Raises InputError for a text that is none of these."""
+        """Raises InputError for any other text."""
         self._rows: defaultdict[str, list[list[str]]] = defaultdict(list)
         text = path.read_text()
         if "This file was produced by" not in text[:200]:

@@ -1,6 +1,6 @@
 """The texts of samtools stats, flagstat, idxstats and bcftools stats beside the files they describe.
 
-A text that is there, newer than its file and made with the same reference or targets is taken as it is.
+A text that is newer than its file, and was made with the same reference or targets, is used as it is.
 """
 
 import re
@@ -28,7 +28,7 @@ ENDINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Text files of one sample, None where the sample has not the file they describe; genotypes in one pass."""
+    """Text files of one sample, None where it has no such file to describe; its genotypes, from one pass."""
 
     stats: Path | None = None
     flagstat: Path | None = None
@@ -45,9 +45,9 @@ class Statistics:
 def make(
     samples: Sequence[Sample], folder: Path | None, threads: int, progress: Callable[[int, int], None] | None = None
 ) -> list[Statistics]:
-    """Make what is absent or stale, `threads` tools at a time. Raises ReadwarpError naming the tool that failed.
+    """Make what is missing or out of date, `threads` tools at a time. Raises ReadwarpError naming the tool that failed.
 
-    folder: where the texts go, None for beside the files. progress: told how many of how many tools are done.
+    folder: where the texts go; None: beside the files. progress: called with the tools done and all tools.
     """
     with tempfile.TemporaryDirectory() as scratch:
         helpers = max(0, threads // (3 * len(samples)) - 1)
@@ -63,11 +63,11 @@ def make(
         finally:
             tools.stop()
             pool.shutdown(cancel_futures=True)
-    return [maker.made() for maker in makers]
+    return [maker.collect() for maker in makers]
 
 
 def texts_of(alignments: Path, calls: Path) -> list[Path]:
-    """Where the texts of these files lie, and the numbers for MultiQC, when they are beside them."""
+    """The texts of these files and the numbers for MultiQC, where they are beside them."""
     own = [alignments.with_name(f"{stem(alignments)}{ending}") for ending in ("_mqc.json", "_phases_mqc.json")]
     names = [
         alignments.with_name(f"{stem(alignments)}{ending}") for ending in ENDINGS.values() if ending != ENDINGS["calls"]
@@ -76,7 +76,7 @@ def texts_of(alignments: Path, calls: Path) -> list[Path]:
 
 
 class Maker:
-    """The jobs of one sample; `made` is what came out when all are done."""
+    """The jobs of one sample; `collect` gives their results when all are done."""
 
     def __init__(self, sample: Sample, tools: Tools, folder: Path | None, scratch: Path, helpers: int) -> None:
         self.sample, self.tools, self.folder, self.scratch, self.helpers = sample, tools, folder, scratch, helpers
@@ -89,11 +89,11 @@ class Maker:
         alignments = (self.stats, self.depth, self.flagstat) if self.sample.alignments else ()
         return [*alignments, *((self.calls,) if self.sample.calls else ())]
 
-    def made(self) -> Statistics:
+    def collect(self) -> Statistics:
         return Statistics(**self.paths, genotypes=self.genotypes)
 
     def stats(self) -> None:
-        source = _there(self.sample.alignments)
+        source = _require(self.sample.alignments)
         options = ["-@", str(self.helpers)]
         target = self._target("stats", source)
         if _is_fresh(target, source, "--ref-seq" if self.sample.reference else None):
@@ -104,8 +104,8 @@ class Maker:
         self._write(target, source, "stats", *options)
 
     def depth(self) -> None:
-        """`samtools stats` again, for the depth without duplicates; of it only the distribution is kept."""
-        source = _there(self.sample.alignments)
+        """`samtools stats` again, for the depth without duplicates; only the distribution is kept."""
+        source = _require(self.sample.alignments)
         contigs = self._idxstats(source)
         target = self._target("depth", source)
         of = f"the intervals of {self.sample.targets.name}" if self.sample.targets else "the reference"
@@ -114,7 +114,7 @@ class Maker:
             return
         options, length = ["-d", "-p", "-@", str(self.helpers)], sum(size for _, size in contigs)
         if self.sample.targets:
-            intervals = merged(self.sample.targets)
+            intervals = merge_intervals(self.sample.targets)
             bed = self.scratch / "targets.txt"
             bed.write_text("".join(f"{name}\t{start + 1}\t{stop}\n" for name, start, stop in intervals))
             options += ["-t", str(bed)]
@@ -128,7 +128,7 @@ class Maker:
         partial.replace(target)
 
     def flagstat(self) -> None:
-        source = _there(self.sample.alignments)
+        source = _require(self.sample.alignments)
         target = self._target("flagstat", source)
         if not _is_fresh(target, source):
             self._write(target, source, "flagstat", "-@", str(self.helpers))
@@ -142,8 +142,8 @@ class Maker:
         return [(row[0], int(row[1])) for row in rows if row[0] != "*"]
 
     def calls(self) -> None:
-        """`bcftools stats` of the calls that pass, and the genotypes; of a gVCF without its blocks of reference."""
-        source = _there(self.sample.calls)
+        """`bcftools stats` of the calls that pass, and the genotypes; of a gVCF, without its reference blocks."""
+        source = _require(self.sample.calls)
         target = self._target("calls", source)
         shown = source
         if ".g." in source.name:
@@ -173,17 +173,17 @@ class Maker:
 
 
 def own_name(sample: Sample) -> str:
-    """The sample's name as that of a file, different from those of all others."""
+    """The sample's name as a file name."""
     return sample.name.replace("/", "_")
 
 
-def _there(path: Path | None) -> Path:
+def _require(path: Path | None) -> Path:
     assert path is not None
     return path
 
 
 def _is_fresh(target: Path, source: Path, wanted: str | None = None) -> bool:
-    """Whether the text is not older than its file, and says in its first lines what is wanted."""
+    """Whether the text is not older than its file, and has what is wanted in its first lines."""
     if not target.is_file() or target.stat().st_mtime_ns < source.stat().st_mtime_ns:
         return False
     with target.open() as file:
@@ -192,12 +192,12 @@ def _is_fresh(target: Path, source: Path, wanted: str | None = None) -> bool:
 
 
 def depth_distribution(stats: Path) -> dict[int, int]:
-    """Depth -> bases, from the COV lines; the last depth stands for itself and all above."""
+    """Depth -> bases, from the COV lines; the last depth includes all above."""
     rows = (line.split("\t") for line in stats.read_text().splitlines() if line.startswith("COV\t"))
     return {int(row[2]): int(row[3]) for row in rows}
 
 
-def merged(bed: Path) -> list[tuple[str, int, int]]:
+def merge_intervals(bed: Path) -> list[tuple[str, int, int]]:
     """The intervals of a BED file (name, start, stop; 0-based, half open), sorted, overlaps joined."""
     out: list[tuple[str, int, int]] = []
     for name, start, stop in sorted(intervals_of(bed)):
@@ -215,6 +215,6 @@ def intervals_of(bed: Path) -> list[tuple[str, int, int]]:
             continue
         fields = line.split()
         if len(fields) < 3 or not (fields[1].isdigit() and fields[2].isdigit()):
-            raise InputError(bed, "is no interval of a BED file: name, start, end", f"in line {number}")
+            raise InputError(bed, "is not an interval of a BED file: name, start, end", f"in line {number}")
         rows.append((fields[0], int(fields[1]), int(fields[2])))
     return rows

@@ -1,4 +1,4 @@
-"""samtools and bcftools, as they come with pysam, each call in a process of its own.
+"""The samtools and bcftools of pysam, each call in a process of its own.
 
 In ours they would hold the GIL and redirect stdout, and a second call in one process may end it (pysam 0.24).
 """
@@ -20,24 +20,24 @@ class Tools:
     """Runs tools from any thread, until `stop`."""
 
     def __init__(self) -> None:
-        self._lock, self._running, self._left = threading.Lock(), set[subprocess.Popen[bytes]](), False
+        self._lock, self._running, self._is_stopped = threading.Lock(), set[subprocess.Popen[bytes]](), False
 
     def stop(self) -> None:
-        """Kill what runs; nothing is started any more."""
+        """Kill what is running, and start nothing more."""
         with self._lock:
-            self._left = True
+            self._is_stopped = True
             for process in self._running:
                 process.kill()
 
     def write(self, tool: str, *arguments: str, output: Path, folder: Path) -> None:
-        """Run `tool arguments` in `folder`; what it says on stdout goes to `output`. Raises ReadwarpError."""
+        """Run `tool arguments` in `folder`, its stdout to `output`. Raises ReadwarpError."""
         with output.open("wb") as out:
             process = self._start(tool, arguments, out.fileno(), folder)
             _, said = process.communicate()
-        self._ended(process, tool, arguments, said)
+        self._check(process, tool, arguments, said)
 
     def lines(self, tool: str, *arguments: str, folder: Path) -> Iterator[bytes]:
-        """The lines that `tool arguments` says on stdout, as they come. Raises ReadwarpError."""
+        """The lines that `tool arguments` writes to stdout, as they come. Raises ReadwarpError."""
         process = self._start(tool, arguments, subprocess.PIPE, folder)
         assert process.stdout is not None
         try:
@@ -46,13 +46,13 @@ class Tools:
             process.kill()
             raise
         _, said = process.communicate()
-        self._ended(process, tool, arguments, said)
+        self._check(process, tool, arguments, said)
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "readwarp.report.tools", str(folder.absolute()), tool, *arguments]
-        environment = {"REF_PATH": os.devnull} | os.environ  # references of CRAM are not looked for in the network
+        environment = {"REF_PATH": os.devnull} | os.environ  # nothing is fetched from the network
         with self._lock:
-            if self._left:
+            if self._is_stopped:
                 raise ReadwarpError("stopped")
             process = subprocess.Popen(
                 command,
@@ -65,7 +65,7 @@ class Tools:
             self._running.add(process)
             return process
 
-    def _ended(self, process: "subprocess.Popen[bytes]", tool: str, arguments: tuple[str, ...], said: bytes) -> None:
+    def _check(self, process: "subprocess.Popen[bytes]", tool: str, arguments: tuple[str, ...], said: bytes) -> None:
         with self._lock:
             self._running.discard(process)
         if process.returncode:

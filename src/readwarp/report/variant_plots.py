@@ -1,14 +1,14 @@
-"""Plots of the calls: what they are, how sure, and what the filters took."""
+"""Plots of the calls: what they are, how certain, and what the filters removed."""
 
 from collections import Counter
 from collections.abc import Mapping
 
-from readwarp.report.plot import Plot, Plotter
+from readwarp.report.plot import Caption, Plot, Plotter
 from readwarp.report.plots import Axis, Line, number_text
 from readwarp.report.variants import BALANCE_BINS, QUALITY_BINS, VariantStatistics
 
 Variants = Mapping[int, VariantStatistics]  # by the sample's number
-FOLDED = {"T>C": "A>G", "T>G": "A>C", "T>A": "A>T", "G>A": "C>T", "G>C": "C>G", "G>T": "C>A"}  # the other strand's
+FOLDED = {"T>C": "A>G", "T>G": "A>C", "T>A": "A>T", "G>A": "C>T", "G>C": "C>G", "G>T": "C>A"}  # on the other strand
 CHANGES = {"C>T": "C>T\nts", "A>G": "A>G\nts", "C>A": "C>A", "C>G": "C>G", "A>C": "A>C", "A>T": "A>T"}
 LONGEST = 20  # indel lengths shown one by one
 
@@ -31,9 +31,9 @@ def types(plotter: Plotter, of: Variants) -> Plot:
     texts = {n: f"{row[0]:,} SNVs, {row[1]:,} insertions, {row[2]:,} deletions" for n, row in values.items()}
     note = (
         "Calls that pass all filters. A human genome has about 4 million SNVs and 0.8 million short indels, with as "
-        "many insertions as deletions or somewhat fewer."
+        "many insertions as deletions or slightly fewer."
     )
-    return plotter.bars("types", "Variants by type", note, names, values, Axis("calls", (0, None)), plotter.each(texts))
+    return plotter.bars(Caption("types", "Variants by type", note), names, values, Axis("calls", (0, None)), texts)
 
 
 def substitutions(plotter: Plotter, of: Variants) -> Plot:
@@ -46,12 +46,12 @@ def substitutions(plotter: Plotter, of: Variants) -> Plot:
         values[number] = [folded[change] / whole for change in CHANGES]
     texts = {n: f"Ts/Tv {ts_tv(v)}" for n, v in of.items()}
     note = (
-        "Both strands together; ts marks transitions. Transitions by transversions (Ts/Tv) is about 2.0 to 2.1 in "
-        "a whole human genome and near 3 in exons; errors pull it to 0.5."
+        "Both strands together; ts marks transitions. The ratio of transitions to transversions (Ts/Tv) is about 2.0 "
+        "to 2.1 in a whole human genome and near 3 in exons; errors pull it towards 0.5."
     )
     axis = Axis("SNVs", (0, None), percent=True)
     title = "Substitutions"
-    return plotter.bars("substitutions", title, note, list(CHANGES.values()), values, axis, plotter.each(texts))
+    return plotter.bars(Caption("substitutions", title, note), list(CHANGES.values()), values, axis, texts)
 
 
 def indel_lengths(plotter: Plotter, of: Variants) -> Plot:
@@ -64,13 +64,13 @@ def indel_lengths(plotter: Plotter, of: Variants) -> Plot:
         lines.append(Line(number, [(float(length), n / whole) for length, n in sorted(counts.items())]))
     texts = {n: f"{v.insertions:,} insertions, {v.deletions:,} deletions" for n, v in of.items()}
     note = (
-        f"Deletions left, insertions right; {LONGEST} stands for {LONGEST} and more. Short ones are by far the most; "
-        "in coding regions multiples of three stand out."
+        f"Deletions left, insertions right; {LONGEST} stands for {LONGEST} and more. Most are short; in coding "
+        "regions, multiples of three stand out."
     )
     ends = {-20.0: "≤ -20", 20.0: "≥ 20"}
     ticks = {float(n): ends.get(float(n), str(n)) for n in range(-20, 21, 10)}
     x, y = Axis("length, bases", ticks=ticks), Axis("insertions and deletions", (0, None), percent=True)
-    return plotter.lines("indels", "Indel lengths", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("indels", "Indel lengths", note), lines, x, y, texts, fill=True)
 
 
 def evidence(plotter: Plotter, of: Variants) -> list[Plot]:
@@ -99,11 +99,11 @@ def balance(plotter: Plotter, of: Variants) -> Plot:
         texts[number] = f"mean {number_text(mean_balance(v), True)}"
     note = (
         "Share of the reads that show the other allele, at heterozygous calls"
-        f"{'' if len(plotter.names) == 1 else ' of SNVs'}. A hill at one half is usual; one at a third or less means "
-        "contamination, copies in the genome or false calls."
+        f"{'' if len(plotter.names) == 1 else ' of SNVs'}. A peak at one half is usual; one at a third or less means "
+        "contamination, duplicated sequence or false calls."
     )
     x, y = Axis("reads with the other allele", (0, 1), percent=True), Axis("calls", (0, None), percent=True)
-    return plotter.lines("balance", "Allele balance", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("balance", "Allele balance", note), lines, x, y, texts, fill=True)
 
 
 def quality(plotter: Plotter, of: Variants) -> Plot:
@@ -120,11 +120,11 @@ def quality(plotter: Plotter, of: Variants) -> Plot:
                 lines.append(Line(number, points, name if len(plotter.names) == 1 else "", dash))
     texts = {n: f"{v.genotypes.passed:,} calls passed, {v.genotypes.failed:,} did not" for n, v in of.items()}
     note = (
-        "QUAL of the calls, on a scale of factors of ten: 20 means 1 in 100 is wrong. At usual depth it is some "
-        "hundreds, homozygous calls to the right of heterozygous ones."
+        "QUAL of the calls, on a logarithmic scale: at 20, 1 call in 100 is wrong. At usual depth it is a few hundred, "
+        "and higher for homozygous calls than for heterozygous ones."
     )
     x, y = Axis("QUAL", log=True), Axis("calls", (0, None), percent=True)
-    return plotter.lines("qual", "Call quality", note, lines, x, y, plotter.each(texts))
+    return plotter.lines(Caption("qual", "Call quality", note), lines, x, y, texts)
 
 
 def depth(plotter: Plotter, of: Variants) -> Plot:
@@ -142,11 +142,11 @@ def depth(plotter: Plotter, of: Variants) -> Plot:
         )
     texts = {n: f"mean {number_text(mean_depth(v))}" for n, v in of.items()}
     note = (
-        "Reads that say something about each call that passes. It follows the depth of the sample; calls far above it "
-        "lie in copies that the reference has once."
+        "Informative reads at each call that passes. They follow the depth of the sample; calls far above it are in "
+        "sequence that the genome has more copies of than the reference."
     )
     x, y = Axis("depth at calls", (0, 1.1 * end)), Axis("calls", (0, None), percent=True)
-    return plotter.lines("call-depth", "Depth at calls", note, lines, x, y, plotter.each(texts), fill=True)
+    return plotter.lines(Caption("call-depth", "Depth at calls", note), lines, x, y, texts, fill=True)
 
 
 def filters(plotter: Plotter, of: Variants) -> Plot:
@@ -156,9 +156,9 @@ def filters(plotter: Plotter, of: Variants) -> Plot:
     names = ["PASS", *sorted((name for name in order if name != "PASS"), key=lambda name: -order[name])][:12]
     values = {n: [float(v.genotypes.filters[name]) for name in names] for n, v in of.items()}
     texts = {n: f"{v.genotypes.passed:,} pass, {v.genotypes.failed:,} fail" for n, v in of.items()}
-    note = "Calls by filter; a call may fail several. The header of the VCF says what each one means."
+    note = "Calls by filter; a call may fail several. The header of the VCF describes them."
     x = Axis("calls", (0, None))
-    return plotter.bars("filters", "Filters", note, names, values, x, plotter.each(texts), lying=True)
+    return plotter.bars(Caption("filters", "Filters", note), names, values, x, texts, horizontal=True)
 
 
 def ts_tv(v: VariantStatistics) -> str:

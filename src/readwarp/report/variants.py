@@ -18,7 +18,7 @@ QUALITY_BINS = 8  # for a factor of ten
 
 @dataclass(slots=True)
 class Genotypes:
-    """Counts of one pass over the calls. `balance`: share of reads with the other allele, of heterozygous calls."""
+    """Counts of one pass over the calls. `balance`: share of reads with the other allele, at heterozygous calls."""
 
     filters: Counter[str] = field(default_factory=Counter)
     quality_passed: Counter[int] = field(default_factory=Counter)  # QUAL in bins of log10
@@ -34,13 +34,13 @@ class Genotypes:
 
 @dataclass(frozen=True, slots=True)
 class VariantStatistics:
-    """Calls that pass all filters, but for `genotypes.filters`, `.failed` and `.quality_failed`."""
+    """Calls that pass all filters, except in `genotypes.filters`, `.failed` and `.quality_failed`."""
 
     summary: dict[str, int]
     transitions: int
     transversions: int
     substitutions: dict[str, int]  # A>C -> number
-    indel_lengths: dict[int, int]  # deletions negative; bcftools adds all beyond 60 bases to 60
+    indel_lengths: dict[int, int]  # deletions negative; 60 includes all beyond, by bcftools
     genotypes: Genotypes
 
     @property
@@ -53,7 +53,7 @@ class VariantStatistics:
 
 
 def genotypes_in(tools: "Tools", path: Path) -> Genotypes:
-    """One pass over a VCF or BCF; lines without another allele do not count."""
+    """One pass over a VCF or BCF; lines without ALT do not count."""
     out = Genotypes()
     for line in tools.lines("bcftools", "query", "-e", 'ALT="."', "-f", QUERY, path.name, folder=path.parent):
         filters, quality, kind, *samples = line.decode().rstrip("\n").split("\t")
@@ -84,7 +84,7 @@ def add_genotype(out: Genotypes, text: str, balance: Counter[int]) -> None:
         out.homozygous += 1
         return
     out.heterozygous += 1
-    if "0" in alleles and "." not in reads:  # of two other alleles there is no natural one to count
+    if "0" in alleles and "." not in reads:  # of two ALT alleles, neither is the one to count
         numbers = [int(number) for number in reads.split(",")]
         if whole := sum(numbers):
             share = 1 - numbers[0] / whole

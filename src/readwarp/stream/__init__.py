@@ -2,7 +2,8 @@
 
     reader thread -> at most `depth` batches ahead -> worker threads -> writer (the calling thread), in input order
 
-`plan` says how many bases a batch may have and how many batches may be in flight; `runner` moves them; `training` gives
-every batch the insert-size model of its source; `halving` splits a batch that was too much for a card; `worth` says
-from which size on a job pays on one. None of them knows what a step does.
+`plan` computes how many bases a batch may have and how many batches may be in flight; `cards` takes that memory and
+lends it to one batch, or one window of a reference, at a time; `halving` splits what does not fit; `runner` moves the
+batches; `training` gives each the insert-size model of its source; `choice` and `worth` decide whether a GPU pays;
+`reporter` hears of the progress. None of them knows what a step does.
 """

@@ -1,12 +1,15 @@
-"""Parts of a batch, and work that is done again on halves when a card runs out of memory."""
+"""Parts of a batch, and work that is done again on halves where an item is too large for a card, or for the host."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from readwarp.batches import ReadBatch, Segment
+from readwarp.errors import TooLargeError
 from readwarp.ragged import take
 
+T = TypeVar("T")
 U = TypeVar("U")
 
 
@@ -15,81 +18,98 @@ def reads_between(batch: ReadBatch, start: int, stop: int) -> ReadBatch:
     return take(batch, "reads", slice(start, stop))
 
 
-class Halving:
-    """Work on batches, in halves where one is too much for a card. One for a run, for any number of threads."""
+@dataclass(frozen=True, slots=True)
+class Divisible(Generic[T]):
+    """How items of work are halved, and where that is counted."""
 
-    def __init__(self, is_out_of_memory: Callable[[BaseException], bool]) -> None:
-        self._is_out_of_memory, self._limit = is_out_of_memory, Limit()
+    size: Callable[[T], int]
+    halves: Callable[[T], tuple[T, T] | None]  # None: cannot be cut further
+    halved: str  # counter of items that were cut since a card was full
+    on_host: str  # counter of what no card had room for: an item counts as `number`
+    number: Callable[[T], int]
+
+
+class Halving(Generic[T]):
+    """Work on items, in halves where one is too large. One for a run, for any number of threads."""
+
+    def __init__(self, items: Divisible[T], is_full: Callable[[BaseException], bool]) -> None:
+        """is_full: whether an error says that a card is full."""
+        self._items, self._is_full, self._limit = items, is_full, Limit()
 
     def __call__(
-        self,
-        batch: ReadBatch,
-        work: Callable[[ReadBatch], U],
-        on_host: Callable[[ReadBatch], U],
-        count: Callable[[str, int], None],
+        self, item: T, work: Callable[[T], U], on_host: Callable[[T], U], count: Callable[[str, int], None]
     ) -> list[U]:
-        """[work(batch)], or the results of ever smaller parts of it, in order.
+        """[work(item)], or the results of ever smaller parts of it, in order.
 
-        `on_host` does what cannot be cut further; `count` is told of both: batches_halved, reads_on_host.
+        `on_host` does what a card has no room for and what cannot be cut further; `count` is told of cuts and of that.
+        `work` may also raise a TooLargeError of the host, for items that can be cut; these cuts are not counted.
         """
-        middle = _middle(batch)
-        if middle is None or self._limit.allows(len(batch)):
+        items, is_full = self._items, True
+        halves, size = items.halves(item), items.size(item)
+        if halves is None or self._limit.allows(size):
             try:
-                result = work(batch)
+                result = work(item)
             except Exception as error:
-                if not self._is_out_of_memory(error):
+                is_full = self._is_full(error)
+                if not (is_full or (halves and isinstance(error, TooLargeError))):
                     raise
             else:
                 self._limit.fitted()
                 return [result]
-            if middle is None:
-                count("reads_on_host", len(batch))
-                return [on_host(batch)]
-            self._limit.was_full(len(batch))
-        count("batches_halved", 1)
-        parts = reads_between(batch, 0, middle), reads_between(batch, middle, len(batch))
-        return [result for part in parts for result in self(part, work, on_host, count)]
+            if halves is None:
+                count(items.on_host, items.number(item))
+                return [on_host(item)]
+            if is_full:
+                self._limit.was_full(size)
+        if is_full:
+            count(items.halved, 1)
+        return [result for half in halves or () for result in self(half, work, on_host, count)]
 
 
 class Limit:
-    """How many reads are tried at once on a card that was too full for some number of them.
+    """The size of items that are tried on a card which was too full for some size: that of a batch is its reads.
 
-    So many are not tried again until `patience` smaller ones have fitted; then up to twice as many are, and when as
-    many have fitted again, any number. So an outlier halves at most the batch behind it. Patience doubles with each
-    failure: where all batches are too large, every 128th is tried in vain after a while.
+    That size is not tried again until `patience` smaller items have fitted; then up to twice that size is, and when as
+    many have fitted again, any. So an outlier halves at most the item behind it. Patience doubles with each failure:
+    where all items are too large, every 128th is tried in vain after a while.
     """
 
     MOST_PATIENCE = 256
 
     def __init__(self) -> None:
         self._lock, self._patience = Lock(), 1
-        self._reads: int | None = None  # so many are too many; None: no number is known to be
+        self._full: int | None = None  # this size is too large; None: none is known to be
         self._fitted, self._is_raised = 0, False
 
-    def allows(self, reads: int) -> bool:
+    def allows(self, size: int) -> bool:
         with self._lock:
-            return self._reads is None or reads < self._reads
+            return self._full is None or size < self._full
 
-    def was_full(self, reads: int) -> None:
+    def was_full(self, size: int) -> None:
         with self._lock:
-            if self._reads is None or reads < self._reads:  # else another thread has told of it
-                self._reads, self._fitted, self._is_raised = reads, 0, False
+            if self._full is None or size < self._full:  # else another thread has told of it
+                self._full, self._fitted, self._is_raised = size, 0, False
                 self._patience = min(2 * self._patience, self.MOST_PATIENCE)
 
     def fitted(self) -> None:
         with self._lock:
-            if self._reads is None:
+            if self._full is None:
                 return
             self._fitted += 1
             if self._fitted < self._patience:
                 return
-            self._reads, self._patience = (None, 1) if self._is_raised else (2 * self._reads, self._patience)
+            self._full, self._patience = (None, 1) if self._is_raised else (2 * self._full, self._patience)
             self._fitted, self._is_raised = 0, True
 
 
-def _middle(batch: ReadBatch) -> int | None:
-    """Where to cut without parting mates; None when that cannot be done."""
+def halves_of_reads(batch: ReadBatch) -> tuple[ReadBatch, ReadBatch] | None:
+    """Cut without parting mates; None when that cannot be done."""
     middle = len(batch) // 2
     if 0 < middle < len(batch) and batch.segment[middle] == Segment.LAST:
         middle += 1
-    return middle if 0 < middle < len(batch) else None
+    if not 0 < middle < len(batch):
+        return None
+    return reads_between(batch, 0, middle), reads_between(batch, middle, len(batch))
+
+
+READS: Divisible[ReadBatch] = Divisible(len, halves_of_reads, "batches_halved", "reads_on_host", len)

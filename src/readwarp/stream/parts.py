@@ -1,9 +1,9 @@
-"""Which reads of the input a process aligns: every N-th block of templates, from where an earlier run stopped.
+"""Which reads of the input a process aligns: every N-th block of templates, from where an earlier run stopped on.
 
     block    0  1  2  3  4  5  6 ...     of BLOCK templates (pairs, or single reads), wherever batches are cut
     part     1  2  3  1  2  3  1 ...     of --part I/3
 
-Blocks count through all inputs of a run, so that parts of one job can be put together again without knowing its inputs.
+Blocks are counted through all inputs of a run, so that the parts of a job can be merged without knowing its inputs.
 """
 
 from collections.abc import Iterator
@@ -33,8 +33,8 @@ class Part:
         return f"{self.number}/{self.of}"
 
     def spans(self, first: int, stop: int) -> Iterator[tuple[int, int]]:
-        """The templates among [first, stop) that are this part's, as spans in ascending order."""
-        if first >= stop:  # nothing is left of what is asked for
+        """The templates among [first, stop) that belong to this part, as spans in ascending order."""
+        if first >= stop:  # all are done
             return
         if self.of == 1:
             yield first, stop
@@ -55,8 +55,8 @@ def part_of(text: str) -> Part:
     return Part(int(number), int(of))
 
 
-def chosen(reads: ReadBatch, first: int, part: Part, done: int) -> list[ReadBatch]:
-    """The reads of a batch, whose first template has the number `first`, that the part has to align.
+def select_reads(reads: ReadBatch, first: int, part: Part, done: int) -> list[ReadBatch]:
+    """The reads that the part has to align, of a batch whose first template has the number `first`.
 
     Templates before number `done` are aligned already.
     """

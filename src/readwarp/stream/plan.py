@@ -19,6 +19,7 @@ from typing import Protocol
 
 from readwarp.errors import MemoryBudgetError
 
+FREE_SHARE = 0.8  # of the free memory of the host or of a card, when no budget is given
 SMALLEST_BATCH = 1 << 18  # bases: below this, calls cost more than kernels
 USUAL_BATCH = 1 << 22
 AHEAD = 2  # batches the reader may hold (readwarp.stream.runner)
@@ -105,13 +106,13 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class CardPlan:
-    """What each card is given; all of it is allocated before the first batch."""
+    """What each card is given; all of it is allocated before the first item of work."""
 
-    batch_bases: int
     workspaces: int
     capacity: int  # bytes of a workspace
-    index_bytes: int
-    seeding: str  # cuda | cpu
+    index_bytes: int = 0  # of what lies there for all items
+    batch_bases: int = 0  # of batches of reads
+    seeding: str = "cuda"  # where seeds are looked up: cuda | cpu
 
     @property
     def device_bytes(self) -> int:
@@ -136,7 +137,7 @@ def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> Car
         enough = min(enough, most)
         if size(enough) <= room:
             bases = largest(size, room, enough, most)
-            return CardPlan(min(bases, batch_bases), number, size(bases), index, "cuda" if seeded else "cpu")
+            return CardPlan(number, size(bases), index, min(bases, batch_bases), "cuda" if seeded else "cpu")
     least = least_bytes(card)
     need = f"one batch needs {readable(least)}, {readable(card.reference)} of it for the reference"
     raise MemoryBudgetError(f"--vram {readable(max(0, budget))} is too small: {need}")
@@ -147,15 +148,15 @@ def workers_of(threads: int, cards: int) -> int:
     return max(threads, IN_FLIGHT * cards)
 
 
-def shared_out(budget: int, wanted: int, usual: int, least: int) -> tuple[int, int]:
-    """Number and bytes of workspaces whose use of memory follows from what they are given, not from a plan.
+def share_card(budget: int, wanted: int, usual: int, least: int) -> CardPlan:
+    """Workspaces whose use of memory follows from what they are given, not from a plan.
 
     `wanted` of them with `usual` bytes; with fewer bytes down to `least`, then fewer. Raises MemoryBudgetError.
     """
     if budget < least:
         raise MemoryBudgetError(f"--vram {readable(max(0, budget))} is too small: {readable(least)} are needed")
     capacity = min(usual, max(least, budget // wanted))
-    return min(wanted, budget // capacity), capacity
+    return CardPlan(min(wanted, budget // capacity), capacity)
 
 
 def least_bytes(card: Card) -> int:

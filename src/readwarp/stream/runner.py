@@ -13,7 +13,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 THREAD_PREFIX = "readwarp"  # of every thread started here
-PATIENCE = 0.5  # seconds that a producer is given to clean up
+PATIENCE = 0.5  # seconds that a producer has to clean up
 
 
 def run_ordered(
@@ -26,8 +26,8 @@ def run_ordered(
 ) -> None:
     """write(work(item)) for each item, in the order of the items; see `ordered`.
 
-    `write` runs in the calling thread, where signals arrive. The first error, from any thread, ends the run: what has
-    not begun is dropped, and the error is raised here.
+    `write` runs in the calling thread, where signals arrive. The first error in any thread ends the run: what has not
+    begun is dropped, and the error is raised here.
     """
     with closing(ordered(items, work, workers, in_flight, bind)) as results:
         for result in results:
@@ -43,8 +43,8 @@ def ordered(
 ) -> Generator[U, None, None]:
     """work(item) of each item, in the order of the items; `work` runs in `workers` threads.
 
-    At most `in_flight` items are between reading and what is taken from here, and two more are read ahead. Items are
-    produced by a thread of their own. `bind(i)` is called first in worker i.
+    At most `in_flight` items have been read but not yet yielded, and two more are read ahead, by a thread of their own.
+    `bind(i)` is called first in worker i.
     """
     numbers = count()
     pool = ThreadPoolExecutor(
@@ -68,7 +68,7 @@ def ordered(
 
 
 def read_ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
-    """The same items, produced by a thread of their own with at most `depth` of them waiting.
+    """The same items, produced by a thread of their own; at most `depth` of them wait.
 
     An error of the producer is raised after the items before it. Closing the generator stops the producer at its
     next item.
@@ -94,7 +94,7 @@ def read_ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
 
 
 def _produce(items: Iterable[T], waiting: "Queue[tuple[bool, Any]]", stopped: threading.Event) -> None:
-    """Items as (True, item), then (False, error or None); gives up when `stopped`."""
+    """Put each item as (True, item), then (False, error or None); give up when `stopped`."""
 
     def put(entry: tuple[bool, Any]) -> bool:
         while not stopped.is_set():

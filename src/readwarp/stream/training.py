@@ -1,4 +1,4 @@
-"""The insert-size model of each source, made from exactly its first pairs, whatever the batches are."""
+"""The insert-size model of each source, made from exactly its first pairs, however batches are cut."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
@@ -26,9 +26,9 @@ def with_models(
 ) -> Iterator[tuple[B, M]]:
     """Each batch with the model of its source.
 
-    `train` gets the source's first 2 * `pairs` reads (all, when there are fewer; one more, rather than part mates), so
-    its first `pairs` pairs where all reads are paired. Batches read for it are held back until it is done. Closes
-    `batches` at its end, whatever ends it.
+    `train` gets the source's first 2 * `pairs` reads (all of them if there are fewer, one more rather than part mates):
+    its first `pairs` pairs if all reads are paired. Batches read for that are held back until it is done. `batches` is
+    closed however this ends.
     """
     with closing(batches):
         for _, of_source in groupby(batches, key=lambda batch: batch.source):
@@ -41,7 +41,7 @@ def with_models(
 def _first_reads(
     batches: Iterable[B], missing: int, parse: Callable[[B], ReadBatch]
 ) -> tuple[list[B], list[ReadBatch]]:
-    """The batches taken off to see so many reads, and these reads."""
+    """The batches that hold the first `missing` reads, and these reads."""
     held: list[B] = []
     sample: list[ReadBatch] = []
     for batch in batches:

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import LETTERS, Read, aligned_reads, codes, offsets, random_sequence, tiled
-from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
+from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status, Window
 from readwarp.call.haplotypes import MAX_HAPLOTYPES
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.pileup import MAX_INDEL
+from readwarp.ragged import check as check_batch
 from readwarp.ragged import replace
 
 Variant = tuple[int, int, str]  # begin, deleted, inserted
@@ -51,7 +52,6 @@ def sites_of(reference: str, variants: list[Variant], forced: list[Variant] = ()
         deleted=np.array([a[0] for a in alleles], np.int32),
         inserted=codes("".join(a[1] for a in alleles)),
         inserted_offsets=offsets(len(a[1]) for a in alleles),
-        source=np.full(len(alleles), -1, np.int32),
         is_forced=np.array([i % 2 == 1 and rows[i // 2] in forced for i in range(len(alleles))], bool),
     )
 
@@ -91,8 +91,11 @@ def build(reference: str, reads: list[Read], sites: Sites, spans=None, qualities
     made = aligned_reads(moved)
     whole = (START + 60, START + len(reference) - 60, START, START + len(reference))
     regions = regions_of(made, [whole] if spans is None else spans)
-    own = made.qualities if qualities is None else np.full_like(made.qualities, qualities)
-    return build_haplotypes(regions, made, own, sites, codes(reference), START)
+    if qualities is not None:
+        made = replace(made, qualities=np.full_like(made.qualities, qualities))
+    haplotypes = build_haplotypes(regions, made, sites, Window(0, *whole[:2], codes(reference), START))
+    check_batch(haplotypes)
+    return haplotypes
 
 
 def unfolded(haplotypes: Haplotypes, region: int) -> list[tuple[str, list[Variant], int]]:
@@ -112,13 +115,13 @@ def unfolded(haplotypes: Haplotypes, region: int) -> list[tuple[str, list[Varian
     return out
 
 
-def check(reference: str, haplotypes: Haplotypes, spans) -> list[list[tuple[str, list[Variant], int]]]:
-    """What holds for haplotypes of any reads; returns them by region."""
+def check(reference: str, haplotypes: Haplotypes, spans, asked: int = 0) -> list[list[tuple[str, list[Variant], int]]]:
+    """What holds for haplotypes of any reads, and of so many alleles asked for; returns them by region."""
     assert haplotypes.haplotype_offsets.size == len(spans) + 1
     regions = [unfolded(haplotypes, g) for g in range(len(spans))]
     for (start, stop, low, high), region in zip(spans, regions, strict=True):
         assert region[0][:2] == (reference[low - START : high - START], [])
-        assert len({bases for bases, _, _ in region}) == len(region) <= MAX_HAPLOTYPES
+        assert len({bases for bases, _, _ in region}) == len(region) <= MAX_HAPLOTYPES + asked
         assert region[1:] == sorted(region[1:], key=lambda row: (-row[2], [LETTERS.index(c) for c in row[0]]))
         for bases, variants, _ in region[1:]:
             assert variants and all(start <= v[0] < stop and (v[1], v[2]) != (0, "") for v in variants)
@@ -134,6 +137,10 @@ def check(reference: str, haplotypes: Haplotypes, spans) -> list[list[tuple[str,
 def diploid(reference: str, first: list[tuple[int, str, str]], second: list[tuple[int, str, str]], **options):
     """Reads of two haplotypes given as VCF-like (position in reference, REF, ALT)."""
     return tiled([first, second], reference, **options)
+
+
+def other_base(base: str) -> str:
+    return "ACGT"[("ACGT".index(base) + 1) % 4]
 
 
 def as_variant(reference: str, variant: tuple[int, str, str]) -> Variant:
@@ -307,8 +314,61 @@ def test_forced_alleles_have_a_haplotype_whatever_the_reads_say():
         assert {row[0] for row in region[1:]} == {applied(reference, [variant]) for variant in forced}
 
 
+def test_a_forced_allele_is_spelled_as_asked():
+    """Whatever its alignment: so are the same bases from assembly and CIGARs, though their gap lies further left."""
+    reference = random_sequence(150, 7) + "CACACACA" + "G" + random_sequence(150, 8)[1:]
+    asked = (START + 156, 2, "")
+    reads = diploid(reference, [], [(149, reference[149:152], reference[149])], step=5, length=100)
+    sites = sites_of(reference, [leftmost(reference, *asked)], [asked])
+    spans = [(START + 60, START + 240, START, START + 308)]
+    own, shown = sorted(unfolded(build(reference, reads, sites, spans), 0), key=lambda row: row[1])
+    assert own[1] == [] and shown[1] == [asked] and shown[0] == applied(reference, [asked])
+    assert shown[2] > 5
+
+
+def test_a_deletion_to_the_end_of_the_contig_may_be_asked_for():
+    reference = random_sequence(300, 7)
+    asked = leftmost(reference, START + 297, 3, "")
+    spans = [(START + 270, START + 300, START + 200, START + 300)]
+    for reads in ([], diploid(reference, [], [], step=5, length=100)):
+        region = unfolded(build(reference, reads, sites_of(reference, [], [asked]), spans), 0)
+        assert [row[:2] for row in region] == [(reference[200:], []), (reference[200:297], [asked])]
+
+
+def test_the_cap_costs_no_forced_allele_and_no_other_haplotype():
+    """Far more forced alleles than haplotypes remain, each with its own; the reads' haplotypes are there as without."""
+    reference = random_sequence(420, 5)
+    variants = [(p, reference[p], other_base(reference[p])) for p in (150, 190, 230)]
+    reads = diploid(reference, variants[:2], variants[2:], step=5, length=150)
+    own = [as_variant(reference, v) for v in variants]
+    asked = [(START + p, 1, base) for p in range(140, 240) for base in "ACGT" if base != reference[p]]
+    asked += [leftmost(reference, START + p, 0, "GATTACA"[: p % 7 + 1]) for p in range(145, 240, 9)]
+    asked += [leftmost(reference, START + p, p % 5 + 1, "") for p in range(145, 240, 9)]
+    asked = sorted(set(asked))
+    assert len(asked) > 10 * MAX_HAPLOTYPES
+    spans = [(START + 60, START + 360, START, START + 420)]
+    (without,) = check(reference, build(reference, reads, sites_of(reference, own), spans), spans)
+    (region,) = check(reference, build(reference, reads, sites_of(reference, own, asked), spans), spans, len(asked))
+    assert {(variant,) for variant in asked} <= {tuple(variants) for _, variants, _ in region}
+    assert {row[0] for row in without} <= {row[0] for row in region}
+    assert spelled(reference, variants[:2]) in {row[0] for row in without}
+
+
+def test_choices_are_the_forced_alleles_that_reads_show():
+    """A repeat that no k-mer spans: CIGARs show three substitutions together, behind 200 alleles that no read shows."""
+    reference = random_sequence(150, 3)[:-1] + "C" + "A" * 70 + "G" + random_sequence(150, 4)[1:]
+    variants = [(p, reference[p], other_base(reference[p])) for p in (235, 240, 245)]
+    reads = diploid(reference, variants, [], step=8, length=140)
+    shown = [as_variant(reference, v) for v in variants]
+    asked = [(START + p, 1, base) for p in range(80, 149) for base in "ACGT" if base != reference[p]]
+    spans = [(START + 60, START + 310, START, START + 370)]
+    sites = sites_of(reference, [], [*asked, *shown])
+    (region,) = check(reference, build(reference, reads, sites, spans), spans, len(asked) + 3)
+    assert spelled(reference, variants) in {row[0] for row in region}
+
+
 def test_too_many_haplotypes_are_cut_by_the_rule():
-    """Unlinked substitutions, 2 ** 7 combinations: the best supported ones and all forced alleles remain."""
+    """Unlinked substitutions, 2 ** 7 combinations: the best supported ones remain, and all forced alleles besides."""
     reference = random_sequence(900, 9)
     places = range(100, 800, 100)
     variants = [(p, reference[p], "ACGT"[("ACGT".index(reference[p]) + 1) % 4]) for p in places]
@@ -316,10 +376,15 @@ def test_too_many_haplotypes_are_cut_by_the_rule():
     forced = (START + 450, 3, "")
     sites = sites_of(reference, [as_variant(reference, v) for v in variants], [leftmost(reference, *forced)])
     haplotypes = build(reference, reads, sites)
-    (region,) = check(reference, haplotypes, [(START + 60, START + 840, START, START + 900)])
-    assert len(region) == MAX_HAPLOTYPES
+    (region,) = check(reference, haplotypes, [(START + 60, START + 840, START, START + 900)], asked=1)
+    assert len(region) == MAX_HAPLOTYPES + 1
     assert haplotypes.status[0] == Status.CAPACITY
     assert applied(reference, [forced]) in {row[0] for row in region}
+    own = [as_variant(reference, v) for v in variants]
+    haplotypes = build(reference, reads, sites_of(reference, own, own))  # asked for, and with more support than most
+    (every,) = check(reference, haplotypes, [(START + 60, START + 840, START, START + 900)], asked=len(own))
+    assert len(every) == MAX_HAPLOTYPES + len(own)
+    assert {row[0] for row in region} <= {row[0] for row in every} | {applied(reference, [forced])}
 
 
 def test_variants_outside_of_the_region_are_taken_back():

@@ -5,15 +5,12 @@ import random
 import pysam
 import pytest
 
+from helpers.jobs import call_variants, genotype_cohort
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
 from helpers.vcf_checks import bcftools, check_vcf
-from readwarp.call.joint.pipeline import allow_files, genotype_cohort, window_size
-from readwarp.call.pipeline import call_variants
-from readwarp.call.targets import Target
-from readwarp.config import CallParameters, Resources
+from readwarp.call.joint.job import allow_files, window_size
+from readwarp.config import Resources
 from readwarp.errors import InputError
-from readwarp.index.build import read_reference
-from readwarp.metrics import Metrics
 
 SEQUENCE = random_sequence(4000, seed=41)
 CONTIGS = {"one": SEQUENCE, "bare": random_sequence(300, seed=12)}
@@ -45,7 +42,7 @@ def trio(tmp_path_factory):
     """Reference, and for each of the trio alignments, gVCF and VCF."""
     folder = tmp_path_factory.mktemp("trio")
     write_fasta(folder / "ref.fa", CONTIGS)
-    reference, made = read_reference(folder / "ref.fa"), {}
+    reference, made = folder / "ref.fa", {}
     for seed, (name, haplotypes) in enumerate(SAMPLES.items()):
         rng, reads = random.Random(seed), []
         for read in tiled([sorted(own) for own in haplotypes], SEQUENCE, step=7):
@@ -54,20 +51,16 @@ def trio(tmp_path_factory):
         bam = folder / f"{name}.bam"
         write_bam(bam, LENGTHS, [("one", read) for read in reads], {"RG": [{"ID": "x", "SM": name}]})
         for gvcf, ending in ((True, "g.vcf.gz"), (False, "vcf.gz")):
-            arguments = (reference, bam, folder / f"{name}.{ending}", CallParameters(), Resources(2), Metrics())
-            call_variants(*arguments, gvcf=gvcf, command="x")
+            call_variants(reference, bam, folder / f"{name}.{ending}", resources=Resources(2), gvcf=gvcf)
         made[name] = folder / f"{name}.g.vcf.gz"
     return folder, reference, made
 
 
 def genotype(trio, output, *names, threads=2, **options):
     _, reference, made = trio
-    metrics = Metrics()
     inputs = [made[name] for name in names or made]
-    genotype_cohort(
-        reference, inputs, output, Resources(threads, **options.pop("resources", {})), metrics, command="x", **options
-    )
-    return output, metrics
+    resources = Resources(threads, **options.pop("resources", {}))
+    return output, genotype_cohort(reference, inputs, output, resources, **options)
 
 
 def records(path, sample: int = 0):
@@ -150,10 +143,10 @@ def test_threads_windows_parts_and_kinds_of_files_do_not_matter(trio, tmp_path):
     assert (tmp_path / "whole.vcf").read_bytes() == small.read_bytes()
     parts = []
     for i, (start, stop) in enumerate(((0, 901), (901, 903), (903, 2001), (2001, 4000))):
-        part, _ = genotype(trio, tmp_path / f"{i}.vcf", regions=[Target(0, start, stop)])
+        part, _ = genotype(trio, tmp_path / f"{i}.vcf", regions=[("one", start, stop)])
         parts += body(part)
     assert parts == whole
-    both = genotype(trio, tmp_path / "two.bcf", regions=[Target(0, 2500, 4000), Target(0, 0, 1000)])[0]
+    both = genotype(trio, tmp_path / "two.bcf", regions=[("one", 2500, 4000), ("one", 0, 1000)])[0]
     assert body(both) == [line for line in whole if not 1000 < int(line.split("\t")[1]) <= 2500]
     folder, reference, made = trio
     for name, path in made.items():
@@ -161,21 +154,13 @@ def test_threads_windows_parts_and_kinds_of_files_do_not_matter(trio, tmp_path):
         bcftools("view", "-Ob", "-o", str(tmp_path / f"{name}.bcf"), str(path))
     for ending in ("vcf", "bcf"):
         inputs = [tmp_path / f"{name}.{ending}" for name in made]
-        genotype_cohort(reference, inputs, tmp_path / "again.vcf", Resources(2), Metrics(), command="x")
+        genotype_cohort(reference, inputs, tmp_path / "again.vcf", Resources(2))
         assert body(tmp_path / "again.vcf") == whole
     pysam.tabix_index(str(tmp_path / "child.bcf"), preset="bcf")
     indexed = (folder / "child.g.vcf.gz", tmp_path / "child.bcf")
     alone = []
     for path in indexed:
-        genotype_cohort(
-            reference,
-            [path],
-            tmp_path / "part.vcf",
-            Resources(1),
-            Metrics(),
-            regions=[Target(0, 500, 2100)],
-            command="x",
-        )
+        genotype_cohort(reference, [path], tmp_path / "part.vcf", regions=[("one", 500, 2100)])
         alone.append(body(tmp_path / "part.vcf"))
     assert alone[0] == alone[1] and alone[0]
 

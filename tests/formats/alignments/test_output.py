@@ -24,12 +24,12 @@ from readwarp import __version__
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.formats.alignments.header import (
     header_text,
-    merged_lines,
+    merge_lines,
     program_lines,
     read_group_line,
     read_group_of_file,
 )
-from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.bgzf import BLOCK, EOF_BLOCK, BgzfWriter
 from readwarp.formats.common.output_file import OutputFile
@@ -55,7 +55,7 @@ def test_all_formats_hold_the_same_records(tmp_path, header, reference):
     for sort in ("none", "coordinate", "name"):
         paths = [tmp_path / f"{sort}.{ending}" for ending in ("sam", "bam", "cram")]
         for path in paths:
-            write_batches(path, header, sort=sort, reference=str(reference))
+            write_batches(path, header, Finish(sort), reference=str(reference))
         lines = [sam_lines(path) for path in paths[:2]]
         with pysam.AlignmentFile(str(paths[2]), reference_filename=str(reference)) as file:
             cram = [record.to_string().split("\tMD:")[0] for record in file]
@@ -67,13 +67,13 @@ def test_all_formats_hold_the_same_records(tmp_path, header, reference):
 def test_nothing_is_left_beside_the_output_or_the_reference(tmp_path, header, reference):
     copy = tmp_path / "phix.fa"
     copy.write_bytes(reference.read_bytes())
-    write_batches(tmp_path / "out.cram", header, sort="coordinate", reference=str(copy), write_index=True)
+    write_batches(tmp_path / "out.cram", header, Finish("coordinate", write_index=True), reference=str(copy))
     assert {path.name for path in tmp_path.iterdir()} == {"out.cram", "out.cram.crai", "phix.fa"}
     assert f"\tUR:{copy}\n" in read_header(str(tmp_path / "out.cram"))
 
 
 def test_index(tmp_path, header):
-    write_batches(tmp_path / "out.bam", header, sort="coordinate", write_index=True)
+    write_batches(tmp_path / "out.bam", header, Finish("coordinate", write_index=True))
     with pysam.AlignmentFile(str(tmp_path / "out.bam")) as file:
         near = sum(1 for _ in file.fetch("phix", 1000, 1100))
         slow = sum(1 for r in file.fetch("phix") if r.reference_start < 1100 and r.reference_end > 1000)
@@ -82,14 +82,14 @@ def test_index(tmp_path, header):
 
 def test_long_contigs_get_a_csi_index(tmp_path):
     header = header_text([("phix", 1 << 30, "")], "coordinate")
-    write_batches(tmp_path / "out.bam", header, sort="coordinate", write_index=True)
+    write_batches(tmp_path / "out.bam", header, Finish("coordinate", write_index=True))
     assert (tmp_path / "out.bam.csi").exists()
 
 
 def test_output_appears_only_when_it_is_complete(tmp_path, header, reference):
     for name in ("out.sam", "out.bam", "out.cram"):
         for sort in ("none", "coordinate"):
-            opened = AlignmentWriter(str(tmp_path / name), header, sort=sort, reference=str(reference))
+            opened = AlignmentWriter(str(tmp_path / name), header, Finish(sort), reference=str(reference))
             with pytest.raises(KeyboardInterrupt), opened as writer:
                 writer.write(Encoder(("phix",), ("a",), text=writer.text).encode(*next(batches())))
                 assert not (tmp_path / name).exists()
@@ -117,17 +117,17 @@ def test_wrong_options(tmp_path, header):
     ]
     for options in wrong:
         with pytest.raises(UsageError):
-            AlignmentWriter(str(tmp_path / options.pop("path")), header, **options)
+            AlignmentWriter(str(tmp_path / options.pop("path")), header, Finish(**options))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_stdout(tmp_path, header):
-    code = "import sys, helpers.batch_samples as b; b.write_batches(None, sys.argv[1], sort=sys.argv[2])"
+    code = "import sys, helpers.batch_samples as b; b.write_batches(None, sys.argv[1], b.Finish(sys.argv[2]))"
     plain = header_text([("phix", PHIX, "")])
     for sort in ("none", "coordinate"):
         command = [sys.executable, "-c", code, plain, sort]
         done = subprocess.run(command, capture_output=True, check=True, env=environment_with_tests())
-        write_batches(tmp_path / "out.sam", plain, sort=sort)
+        write_batches(tmp_path / "out.sam", plain, Finish(sort))
         assert done.stdout == (tmp_path / "out.sam").read_bytes()
         assert done.stdout.startswith(plain.encode())
 
@@ -186,9 +186,9 @@ def test_read_groups():
     assert {path: read_group_of_file(path) for path in names} == {
         path: f"@RG\tID:{name}\tSM:{name}" for path, name in names.items()
     }
-    assert merged_lines(["@RG\tID:a", "@RG\tID:b", "@RG\tID:a"]) == ["@RG\tID:a", "@RG\tID:b"]
+    assert merge_lines(["@RG\tID:a", "@RG\tID:b", "@RG\tID:a"]) == ["@RG\tID:a", "@RG\tID:b"]
     with pytest.raises(UsageError):
-        merged_lines(["@RG\tID:a", "@RG\tID:a\tSM:x"])
+        merge_lines(["@RG\tID:a", "@RG\tID:a\tSM:x"])
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):

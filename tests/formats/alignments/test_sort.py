@@ -9,7 +9,7 @@ import pytest
 from helpers.batch_samples import Read, Row, alignments_of, bam_records, batch_of, random_read, sam_lines, samtools
 from readwarp.formats.alignments import sort
 from readwarp.formats.alignments.header import header_text
-from readwarp.formats.alignments.output import AlignmentWriter
+from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoder
 
 CONTIGS = [("one", 5000, ""), ("two", 3000, "")]
@@ -85,7 +85,7 @@ def templates(seed, count=1500, spread=12, groups=(0,)):
 
 
 def written(path, batches, order, **options):
-    with AlignmentWriter(str(path), header_text(CONTIGS, order, GROUPS), sort=order, **options) as writer:
+    with AlignmentWriter(str(path), header_text(CONTIGS, order, GROUPS), Finish(order, **options)) as writer:
         for batch in batches:
             writer.write(batch)
     return path
@@ -94,8 +94,8 @@ def written(path, batches, order, **options):
 @pytest.fixture
 def small_frames(monkeypatch):
     """Runs of 60 kB, merged three at a time."""
-    monkeypatch.setattr(sort, "SMALLEST_FRAME", 1 << 12)
-    monkeypatch.setattr(sort, "MOST_RUNS", 3)
+    monkeypatch.setattr(sort, "MIN_FRAME", 1 << 12)
+    monkeypatch.setattr(sort, "MAX_RUNS", 3)
     original = sort.Sorter.__init__
 
     def small(self, *arguments, **options):
@@ -216,8 +216,7 @@ def test_real_reads_with_injected_duplicates(tmp_path, test_data):
     with AlignmentWriter(
         str(tmp_path / "ours.bam"),
         header_text([("chr21part", 200000, "")], "coordinate", ["@RG\tID:a\tSM:s"]),
-        sort="coordinate",
-        mark_duplicates=True,
+        Finish("coordinate", mark_duplicates=True),
     ) as writer:
         writer.write(bam_records(tmp_path / "plain.bam"))
     assert writer.duplicates > 1000

@@ -123,7 +123,7 @@ def unsorted(bam) -> bytes:
         (lambda bam: bam.read_bytes()[: -len(EOF_BLOCK)], r"pipe\.bam: truncated: ends before the block"),
         (lambda bam: bam.read_bytes()[:100_000], r"pipe\.bam: truncated: ends before the block"),
         (lambda bam: bam.read_bytes()[:40], r"pipe\.bam: truncated: ends before the block"),
-        (lambda bam: bam.read_bytes()[:60_000] + bytes(70_000), r"pipe\.bam: damaged block behind byte 0"),
+        (lambda bam: bam.read_bytes()[:60_000] + bytes(70_000), r"pipe\.bam: damaged block after byte 0"),
         (lambda bam: bam.read_bytes() + bytes(3 << 20), r"pipe\.bam: damaged: no BGZF block at byte \d+"),
         (unsorted, r"pipe\.bam: record near .*:\d+: reads are not sorted by position"),
         (lambda bam: b"@HD\tVN:1.6\tSO:queryname\n@SQ\tSN:c\tLN:9\n", "is not sorted by coordinate"),
@@ -157,5 +157,5 @@ def test_a_full_disk(made, monkeypatch):
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **options: Full())
     with made[1].open("rb") as file:
         monkeypatch.setattr(sys, "stdin", file)
-        with pytest.raises(ReadwarpError, match=r"no space left on device \(stdin is kept there; TMPDIR names"):
+        with pytest.raises(ReadwarpError, match=r"no space left on device \(stdin is kept there; TMPDIR sets"):
             AlignedReader(spool.Path("-"))

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.batch_samples import Read, bam_records, fastq, random_read, read_all, samtools
 from readwarp.errors import InputError
-from readwarp.formats.alignments.sinks import bam_header
+from readwarp.formats.alignments.header import binary_header
 from readwarp.formats.common.bgzf import EOF_BLOCK, BgzfWriter
 from readwarp.formats.reads.bam import read_header
 
@@ -109,7 +109,7 @@ def rewritten(source, path, records, old, new):
     assert old in header
     with path.open("wb") as file:
         writer = BgzfWriter(file)
-        writer.write(bam_header(header.replace(old, new)))
+        writer.write(binary_header(header.replace(old, new)))
         writer.write(records)
         writer.close()
     return path

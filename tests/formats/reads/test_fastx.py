@@ -248,7 +248,7 @@ def test_a_comment_that_is_no_tag(tmp_path, comment):
     path = tmp_path / "reads.fq"
     path.write_bytes(fastq([GOOD[0], (f"read1 {comment}", "A", "I")]))
     assert len(read_all(path)) == 2
-    with pytest.raises(InputError, match="no SAM tag") as caught:
+    with pytest.raises(InputError, match="not made of SAM tags") as caught:
         read_all(path, comments=True)
     assert caught.value.record == 2
 

@@ -8,7 +8,6 @@ from numpy import ndarray
 from readwarp.align.seed.scalar import (
     UNFILTERED,
     WINDOWS,
-    Shape,
     anchor_of,
     entries_of,
     is_supported,
@@ -21,7 +20,7 @@ from readwarp.config import MAX_READ_LENGTH, SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.device.prefetch import prefetch
 from readwarp.index import Index
-from readwarp.index.syncmers import bucket_of, most_syncmers, sketch, sketch_scratch, tag_of
+from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, max_syncmers, sketch, tag_of
 from readwarp.ragged import replace
 
 AHEAD = 16  # look-ups in flight, in each of their two stages
@@ -43,11 +42,11 @@ class Seeds(NamedTuple):
 def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
     n, p, entries = len(reads), index.parameters, entries_of(index)
     lengths = np.diff(reads.read_offsets)
-    room = int(most_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
+    room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
     dtypes = np.uint64, np.int32, np.uint8, np.uint32, np.uint32
     seeds = Seeds(np.zeros(n + 1, np.int64), *(np.empty(room, dtype) for dtype in dtypes))
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
-    sketch_reads(reads, Shape(p.k, p.s, p.t), sketch_scratch(MAX_READ_LENGTH), seeds, hits.status)
+    sketch_reads(reads, Shape.of(p), Scratch.empty(MAX_READ_LENGTH), seeds, hits.status)
     look_up(seeds, entries)
     caps = np.empty(n, np.int64)
     choose(seeds, limits_of(parameters), caps, hits)
@@ -61,15 +60,15 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
 
 @kernel
 def sketch_reads(reads, shape, scratch, seeds, status):
-    """Syncmers of each read, one read after the other."""
-    row, (k, s, t), bases, read_offsets = np.int64(0), shape, reads.bases, reads.read_offsets
-    offsets, hashes, queries, strands, _, _ = seeds
+    """Syncmers of each read, one read after another."""
+    row, bases, read_offsets, offsets = np.int64(0), reads.bases, reads.read_offsets, seeds.offsets
+    out = Syncmers(seeds.hashes, seeds.query, seeds.strand)
     for read in range(read_offsets.size - 1):
         start, stop = read_offsets[read], read_offsets[read + 1]
         if stop - start > MAX_READ_LENGTH:
             status[read] = Status.TOO_LONG
         else:
-            row = sketch(bases, start, stop, k, s, t, scratch, hashes, queries, strands, row)
+            row = sketch(bases, start, stop, shape, scratch, out, row)
         offsets[read + 1] = row
 
 

@@ -13,7 +13,6 @@ from numpy import ndarray
 from readwarp.align.seed.scalar import (
     UNFILTERED,
     WINDOWS,
-    Shape,
     anchor_of,
     entries_of,
     is_supported,
@@ -29,7 +28,7 @@ from readwarp.device.cuda_scan import exclusive_scan, total_of
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
 from readwarp.index import Index
-from readwarp.index.syncmers import bucket_of, mask_of, mix, order, push, push_complement, tag_of
+from readwarp.index.syncmers import Shape, bucket_of, mask_of, mix, order, push, push_complement, tag_of
 
 TOO_LONG = int(Status.TOO_LONG)
 RING = 32  # s-mers remembered, at least k - s + 1; a power of two
@@ -49,7 +48,7 @@ class Slots(NamedTuple):
 def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
     """As cpu.find_seeds; arrays in and out are on the device. What it takes is given back by the caller's frame."""
     workspace, p, n = current(), index.parameters, len(reads)
-    size, shape, entries = slots_of(n, reads.bases.size, p.t), Shape(p.k, p.s, p.t), entries_of(index)
+    size, shape, entries = slots_of(n, reads.bases.size, p.t), Shape.of(p), entries_of(index)
     anchor_offsets, starts = (workspace.empty(n + 1, np.int64) for _ in range(2))
     repetitive, status = workspace.empty(n, np.int32), workspace.empty(n, np.uint8)
     seed_counts, sizes = (workspace.empty(n, np.int32) for _ in range(2))
@@ -69,7 +68,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
 
 
 def slots_of(reads: int, bases: int, t: int) -> int:
-    """Room for the seeds of so many reads and bases in all; at least `index.syncmers.most_syncmers` of each read."""
+    """Room for the seeds of so many reads and bases in all; at least `index.syncmers.max_syncmers` of each read."""
     return bases // (t + 1) + reads
 
 

@@ -14,14 +14,6 @@ WINDOWS = 1024  # counters of places, in each of two halves
 WINDOW_BITS = 7  # a place: this many low bits of the diagonal left out
 
 
-class Shape(NamedTuple):
-    """Of syncmers, see `index.syncmers`."""
-
-    k: int
-    s: int
-    t: int
-
-
 class Limits(NamedTuple):
     """See `config.SeedParameters`."""
 

@@ -1,221 +1,199 @@
-"""Decompressed BAM records of a region to arrays; byte offsets as in the SAM specification, section 4.2."""
+"""Decompressed BAM records of a region to arrays."""
+
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.layout import (
+    BASES,
+    CONTIG,
+    FLAG,
+    LENGTH,
+    MAPPING_QUALITY,
+    NAME,
+    OPERATIONS,
+    POSITION,
+    bases_of,
+    cigar_of,
+    int32_at,
+    is_whole,
+    qualities_of,
+    read_group_of,
+    stop_of,
+    uint16_at,
+    uint32_at,
+)
+from readwarp.rules.cigar import UNEQUAL, run_of
 from readwarp.rules.hashes import hash_of
 
 MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
 INDEX_WINDOW = 14  # bits: an index has an entry for 16 kb
 UNKNOWN, UNWANTED = -1, -2  # sample of a read: of no read group that the header knows, of one that is not called
-FIXED = 36  # bytes before the name, block_size included
-NIBBLES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
-NIBBLES[[1, 2, 4, 8]] = 0, 1, 2, 3
-CONSUMES_REFERENCE = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1], np.uint8)  # MIDNSHP=X
-CONSUMES_READ = np.array([1, 1, 0, 0, 1, 0, 0, 1, 1], np.uint8)
-AUX_WIDTHS = np.zeros(128, np.uint8)
-for _letters, _width in (("AcC", 1), ("sS", 2), ("iIf", 4)):
-    AUX_WIDTHS[[ord(letter) for letter in _letters]] = _width
 
 
-@kernel
-def number_at(raw, place, width):
-    """Little-endian unsigned integer."""
-    value = np.int64(0)
-    for i in range(width):
-        value |= np.int64(raw[place + i]) << (8 * i)
-    return value
+class Wanted(NamedTuple):
+    """Which reads are usable: those that overlap [start, stop) of a contig and pass the filter."""
+
+    contig: int
+    contig_length: int
+    start: int
+    stop: int
+    excluded_flags: int
+    min_mapping_quality: int
+    groups: Annotated[ndarray, "uint64 [groups]"]  # hashes of read groups, ascending; none: all reads are of sample 0
+    samples: Annotated[ndarray, "int16 [groups]"]  # of each; UNWANTED: its reads are not called
 
 
-@kernel
-def signed_at(raw, place):
-    """Little-endian int32."""
-    value = number_at(raw, place, 4)
-    return value - (1 << 32) if value >> 31 else value
+class Found(NamedTuple):
+    """Usable records."""
+
+    places: Annotated[ndarray, "int64 [reads]"]  # where each begins
+    samples: Annotated[ndarray, "int16 [reads]"]  # UNKNOWN among them
 
 
-@kernel
-def cigar_place(raw, place):
-    return place + FIXED + np.int64(raw[place + 12])
+@scalar
+def span_of(data, at):
+    """-> (end of the alignment on the reference, bases of the read that the CIGAR takes: -1 if it is invalid)."""
+    cigar, operations = cigar_of(data, at)
+    stop, bases, is_valid = int32_at(data, at + POSITION), np.int64(0), True
+    for i in range(operations):
+        operation, _, on_reference, on_read = run_of(uint32_at(data, cigar + 4 * i))
+        stop, bases = stop + on_reference, bases + on_read
+        is_valid &= operation <= UNEQUAL
+    return stop, bases if is_valid else np.int64(-1)
 
 
-@kernel
-def spans(raw, place):
-    """(one behind the last aligned reference base of the record, how many bases of the read its CIGAR takes).
-
-    -1 bases where the CIGAR has an operation that is none.
-    """
-    cigar, stop, bases, is_known = cigar_place(raw, place), signed_at(raw, place + 8), np.int64(0), True
-    for i in range(number_at(raw, place + 16, 2)):
-        operation = number_at(raw, cigar + 4 * i, 4)
-        kind, length = operation & 15, operation >> 4
-        if kind < 9:
-            stop += CONSUMES_REFERENCE[kind] * length
-            bases += CONSUMES_READ[kind] * length
-        else:
-            is_known = False
-    return stop, bases if is_known else np.int64(-1)
-
-
-@kernel
-def reference_end(raw, place):
-    return spans(raw, place)[0]
-
-
-@kernel
-def read_group_hash(raw, place, end):
-    """Hash of the value of RG:Z, 0 without one."""
-    length = number_at(raw, place + 20, 4)
-    i = cigar_place(raw, place) + 4 * number_at(raw, place + 16, 2) + (length + 1) // 2 + length
-    while i + 3 < end:
-        kind, is_group, i = raw[i + 2], raw[i] == 82 and raw[i + 1] == 71, i + 3
-        if kind == 90 or kind == 72:  # Z H
-            start = i
-            while i < end and raw[i]:
-                i += 1
-            if is_group:
-                return hash_of(raw, start, i)
-            i += 1
-        elif kind == 66:  # B
-            i += 5 + AUX_WIDTHS[raw[i] & 127] * number_at(raw, i + 1, 4)
-        else:
-            i += max(1, AUX_WIDTHS[kind & 127])
-    return np.uint64(0)
-
-
-@kernel
-def sample_of(raw, place, end, groups, samples):
-    """The sample that the record's read group belongs to, UNKNOWN for another group or none; 0 where no group is given.
-
-    `groups` uint64 in ascending order: hashes of the read groups; `samples` int16: of each.
-    """
+@scalar
+def sample_of(data, at, stop, groups, samples):
+    """The sample of the record's read group, UNKNOWN for another group or none; 0 where no group is given."""
     if groups.size == 0:
-        return 0
-    own = read_group_hash(raw, place, end)
-    low, high = 0, groups.size
-    while low < high:
-        middle = (low + high) // 2
-        if groups[middle] < own:
-            low = middle + 1
-        else:
-            high = middle
-    if low < groups.size and groups[low] == own:
-        return np.int64(samples[low])
-    return UNKNOWN
+        return np.int64(0)
+    start, end = read_group_of(data, at, stop)
+    own = hash_of(data, start, end)
+    group = np.searchsorted(groups, own)
+    return np.int64(samples[group]) if end > start and group < groups.size and groups[group] == own else UNKNOWN
 
 
 @kernel
-def is_whole(raw, place, end):
-    """The parts of the record fit its size."""
-    length = number_at(raw, place + 20, 4)
-    parts = FIXED + np.int64(raw[place + 12]) + 4 * number_at(raw, place + 16, 2) + (length + 1) // 2 + length
-    return raw[place + 12] > 0 and place + parts <= end
+def scan(data, last, wanted, out):
+    """Find the usable records in decompressed bytes (uint8) that begin with a record -> out (Found, large enough).
 
-
-@kernel
-def scan(
-    raw, place, last, contig, contig_length, start, stop, excluded, min_mapping_quality, groups, group_samples,
-    places, samples,
-):  # fmt: skip
-    """Find the usable records that overlap [start, stop) of a contig; those without bases or CIGAR are not usable.
-
-    Later steps index bases and reference by CIGARs without a look at bounds, so a usable record must have as many bases
-    as its CIGAR takes, and lie within its contig.
-    `raw` uint8 decompressed bytes, a record begins at `place`; `last` the position of the record before. Their places
-    go to `places` (int64) and their samples to `samples` (int16, UNKNOWN among them), both large enough for all
-    records. `groups`, `group_samples`: see `sample_of`.
+    Records without bases or CIGAR are not usable. Later steps index bases and reference by CIGARs without a look at
+    bounds, so a usable record must have as many bases as its CIGAR takes and lie within its contig.
+    `last`: the position of the record before.
     -> (usable records, place of the first record not looked at, its position, how the scan ended: MORE, DONE, UNSORTED,
     BROKEN for a record that does not fit its size, MISFIT for one whose CIGAR does not fit its bases, BEYOND)
     """
-    found = 0
-    while place + FIXED <= raw.size:
-        end = place + 4 + number_at(raw, place, 4)
-        if end > raw.size:
+    contig, groups, group_samples = wanted.contig, wanted.groups, wanted.samples
+    places, samples = out
+    at = found = 0
+    while at + NAME <= data.size:
+        stop = stop_of(data, at)
+        if stop > data.size:
             break
-        if not is_whole(raw, place, end):
-            return found, place, last, BROKEN
-        own_contig, position = signed_at(raw, place + 4), signed_at(raw, place + 8)
-        if own_contig < 0 or own_contig > contig or (own_contig == contig and position >= stop):
-            return found, place, last, DONE
+        if not is_whole(data, at, stop):
+            return found, at, last, BROKEN
+        own_contig, position = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
+        if own_contig < 0 or own_contig > contig or (own_contig == contig and position >= wanted.stop):
+            return found, at, last, DONE
         if own_contig == contig:
             if position < last:
-                return found, place, last, UNSORTED
+                return found, at, last, UNSORTED
             last = position
-            usable = raw[place + 13] >= min_mapping_quality and not number_at(raw, place + 18, 2) & excluded
-            length = number_at(raw, place + 20, 4)
-            if usable and length > 0 and number_at(raw, place + 16, 2) > 0:
-                end_of_alignment, bases = spans(raw, place)
+            passes = data[at + MAPPING_QUALITY] >= wanted.min_mapping_quality
+            passes &= uint16_at(data, at + FLAG) & wanted.excluded_flags == 0
+            length = int32_at(data, at + LENGTH)
+            if passes and length > 0 and uint16_at(data, at + OPERATIONS) > 0:
+                reference_stop, bases = span_of(data, at)
                 if bases != length:
-                    return found, place, last, MISFIT
-                if position < 0 or end_of_alignment > contig_length:
-                    return found, place, last, BEYOND
-                sample = sample_of(raw, place, end, groups, group_samples) if end_of_alignment > start else UNWANTED
+                    return found, at, last, MISFIT
+                if position < 0 or reference_stop > wanted.contig_length:
+                    return found, at, last, BEYOND
+                sample = sample_of(data, at, stop, groups, group_samples) if reference_stop > wanted.start else UNWANTED
                 if sample != UNWANTED:
-                    places[found], samples[found] = place, sample
+                    places[found], samples[found] = at, sample
                     found += 1
-        place = end
-    return found, place, last, MORE
+        at = stop
+    return found, at, last, MORE
+
+
+class Blocks(NamedTuple):
+    """BGZF blocks of some decompressed bytes."""
+
+    begin: Annotated[ndarray, "int64 [blocks]"]  # in the bytes
+    place: Annotated[ndarray, "int64 [blocks]"]  # in the file
+
+
+class Windows(NamedTuple):
+    """The linear index of a BAM file."""
+
+    first: Annotated[ndarray, "int64 [contigs + 1] of windows"]  # of each contig
+    offset: Annotated[ndarray, "uint64 [windows]"]  # virtual offset of the first record that reaches it, 0 none yet
 
 
 @kernel
-def add_to_index(raw, place, contig, position, block_begins, block_places, first_window, starts):
-    """Enter the whole records from `place` on: each window of 16 kb gets the virtual offset of its first record.
+def add_to_index(data, at, last, blocks, out):
+    """Enter the whole records from `at` on into out (Windows). `last`: contig and position of the record before.
 
-    `contig`, `position`: of the record before. `block_begins`, `block_places` int64: of each block, where it begins in
-    `raw` and in the file; `first_window` int64 [contigs + 1]; `starts` uint64 [windows], 0 none yet.
     -> (place of the first record that is not whole, contig and position of the last one, MORE | UNSORTED | BROKEN)
     """
-    block, contigs = 0, first_window.size - 1
-    while place + FIXED <= raw.size:
-        end = place + 4 + number_at(raw, place, 4)
-        if end > raw.size:
+    contig, position = last
+    begin, place, first, offset = blocks.begin, blocks.place, out.first, out.offset
+    block, contigs = 0, first.size - 1
+    while at + NAME <= data.size:
+        stop = stop_of(data, at)
+        if stop > data.size:
             break
-        own, start = signed_at(raw, place + 4), signed_at(raw, place + 8)
-        if own >= contigs or not is_whole(raw, place, end):
-            return place, contig, position, BROKEN
+        own, start = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
+        if own >= contigs or not is_whole(data, at, stop):
+            return at, contig, position, BROKEN
         if own >= 0 and (own < contig or (own == contig and start < position)):
-            return place, contig, position, UNSORTED
+            return at, contig, position, UNSORTED
         contig, position = own if own >= 0 else contigs, start
-        while block + 1 < block_begins.size and block_begins[block + 1] <= place:
+        while block + 1 < begin.size and begin[block + 1] <= at:
             block += 1
         if own >= 0 and start >= 0:
-            offset = block_places[block] << 16 | (place - block_begins[block])
-            last = max(start, reference_end(raw, place) - 1) >> INDEX_WINDOW
-            for window in range(first_window[own] + (start >> INDEX_WINDOW), first_window[own] + last + 1):
-                if window < first_window[own + 1] and starts[window] == 0:
-                    starts[window] = offset
-        place = end
-    return place, contig, position, MORE
+            stop_window = (max(start, span_of(data, at)[0] - 1) >> INDEX_WINDOW) + 1
+            for window in range(first[own] + (start >> INDEX_WINDOW), min(first[own] + stop_window, first[own + 1])):
+                if offset[window] == 0:
+                    offset[window] = place[block] << 16 | (at - begin[block])
+        at = stop
+    return at, contig, position, MORE
 
 
 @kernel
-def measure(raw, places, cigar_offsets, read_offsets):
+def measure(data, places, cigar_offsets, read_offsets):
     """Fill the offsets (int64 [n + 1]) of the records' CIGARs and bases."""
     cigar_offsets[0] = read_offsets[0] = 0
     for i in range(places.size):
-        cigar_offsets[i + 1] = cigar_offsets[i] + number_at(raw, places[i] + 16, 2)
-        read_offsets[i + 1] = read_offsets[i] + number_at(raw, places[i] + 20, 4)
+        cigar_offsets[i + 1] = cigar_offsets[i] + uint16_at(data, places[i] + OPERATIONS)
+        read_offsets[i + 1] = read_offsets[i] + int32_at(data, places[i] + LENGTH)
 
 
 @kernel
-def decode(raw, places, cigar_offsets, read_offsets, numbers, name_hash, cigar, bases, qualities):
-    """Fill the arrays of AlignedReads; `numbers` int64 [n, 4]: position, reference stop, flag, mapping quality."""
+def decode(data, places, out):
+    """The records at these places -> out (AlignedReads), whose offsets are known and whose samples are left alone."""
+    position, reference_stop, flag, mapping_quality = out.position, out.reference_stop, out.flag, out.mapping_quality
+    cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
+    bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
     for i in range(places.size):
-        place = places[i]
-        numbers[i, 0], numbers[i, 1] = signed_at(raw, place + 8), reference_end(raw, place)
-        numbers[i, 2], numbers[i, 3] = number_at(raw, place + 18, 2), raw[place + 13]
-        name_stop = cigar_place(raw, place)
-        name_hash[i] = hash_of(raw, place + FIXED, name_stop - 1)
-        for j in range(cigar_offsets[i + 1] - cigar_offsets[i]):
-            cigar[cigar_offsets[i] + j] = number_at(raw, name_stop + 4 * j, 4)
-        first, length = read_offsets[i], read_offsets[i + 1] - read_offsets[i]
-        sequence = name_stop + 4 * (cigar_offsets[i + 1] - cigar_offsets[i])
+        at = places[i]
+        position[i], reference_stop[i] = int32_at(data, at + POSITION), span_of(data, at)[0]
+        flag[i], mapping_quality[i] = uint16_at(data, at + FLAG), data[at + MAPPING_QUALITY]
+        source, operations = cigar_of(data, at)
+        name_hash[i] = hash_of(data, at + NAME, source - 1)
+        for j in range(operations):
+            cigar[cigar_offsets[i] + j] = uint32_at(data, source + 4 * j)
+        source, length = bases_of(data, at)
+        first = read_offsets[i]
         for j in range(length // 2):  # unsigned indices: no test for negative ones
-            byte = raw[np.uint64(sequence + j)]
-            bases[np.uint64(first + 2 * j)] = NIBBLES[byte >> 4]
-            bases[np.uint64(first + 2 * j + 1)] = NIBBLES[byte & 15]
+            byte = data[np.uint64(source + j)]
+            bases[np.uint64(first + 2 * j)] = BASES[byte >> 4]
+            bases[np.uint64(first + 2 * j + 1)] = BASES[byte & 15]
         if length & 1:
-            bases[first + length - 1] = NIBBLES[raw[sequence + length // 2] >> 4]
-        sequence += (length + 1) >> 1
+            bases[first + length - 1] = BASES[data[source + length // 2] >> 4]
+        source, _ = qualities_of(data, at)
         for j in range(length):
-            qualities[np.uint64(first + j)] = raw[np.uint64(sequence + j)]
+            qualities[np.uint64(first + j)] = data[np.uint64(source + j)]

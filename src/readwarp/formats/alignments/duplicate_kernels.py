@@ -3,25 +3,31 @@
 import numpy as np
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.sort_kernels import CONTIG, FLAG, NAME, NAME_LENGTH, POSITION, int32_at, uint16_at
-from readwarp.formats.alignments.tag_text import field_stop
+from readwarp.formats.alignments.layout import (
+    CONTIG,
+    FLAG,
+    NAME,
+    POSITION,
+    cigar_of,
+    int32_at,
+    qualities_of,
+    read_group_of,
+    uint16_at,
+    uint32_at,
+)
 from readwarp.formats.common.text import find_name, put_bytes
+from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP, run_of
 
 KIND, LIBRARY, SINGLE, PLACE, MATE_CONTIG, MATE_PLACE, OWN_SCORE, SCORE = range(8)  # words of a signature
 WORDS = 8
 SKIP = 4 * WORDS  # bytes of a signature, which travels before its record
 EXAMINED, PAIR, STRAND, LEFTMOST, ORIENTATION = 1, 2, 4, 8, 16  # bits of KIND, ORIENTATION and above: FF RR FR RF
 FF, RR, FR, RF = 0, 1, 2, 3
+NOT_PRIMARY = 0x100 | 0x800  # secondary, supplementary
 NOT_EXAMINED = 0x4 | 0x100 | 0x200 | 0x800  # unmapped, secondary, failed quality control, supplementary
 PAIRED, MATE_UNMAPPED, REVERSE, FIRST, LAST, DUPLICATE = 0x1, 0x8, 0x10, 0x40, 0x80, 0x400
 MIN_QUALITY = 15
 PAIR_DECIDED, SINGLE_DECIDED, DECIDED, MARKED = 1, 2, 3, 4  # bits of a record's state
-
-
-@scalar
-def cigar_of(data, at):
-    """Where the CIGAR of the record at `at` starts, and its operations."""
-    return at + NAME + np.int64(data[at + NAME_LENGTH]), uint16_at(data, at + 16)
 
 
 @scalar
@@ -31,62 +37,53 @@ def unclipped_span(data, at):
     start = int32_at(data, at + POSITION) + 1
     stop, left, right = start - 1, np.int64(0), np.int64(0)
     for i in range(operations):
-        value = int32_at(data, cigar + 4 * i)
-        operation, length = value & 15, (value >> 4) & 0xFFFFFFF
-        if operation == 4 or operation == 5:
+        operation, length, on_reference, _ = run_of(uint32_at(data, cigar + 4 * i))
+        if operation in (SOFT_CLIP, HARD_CLIP):
             right += length
             if stop == start - 1:
                 left += length
         else:
             right = np.int64(0)
-            if operation == 0 or operation == 2 or operation == 3 or operation >= 7:
-                stop += length
+            stop += on_reference
     return start - left, stop + right
 
 
 @scalar
 def quality_score(data, at):
     """Sum of the base qualities of at least MIN_QUALITY."""
-    cigar, operations = cigar_of(data, at)
-    length = int32_at(data, at + 20)
-    start, score = cigar + 4 * operations + ((length + 1) >> 1), np.int64(0)
-    qualities = data[start : start + length]
+    start, stop = qualities_of(data, at)
+    qualities, score = data[start:stop], np.int64(0)
     for i in range(qualities.size):
         score += qualities[i] if qualities[i] >= MIN_QUALITY else 0
     return score
 
 
 @scalar
-def library_of(data, at, stop, ids, id_offsets, libraries):
-    """Library of the read group that the record's RG tag names, or 0."""
-    cigar, operations = cigar_of(data, at)
-    length = int32_at(data, at + 20)
-    i = cigar + 4 * operations + ((length + 1) >> 1) + length
-    while i < stop:
-        end = field_stop(data, i)
-        if data[i] == 82 and data[i + 1] == 71:
-            group = find_name(data, i + 3, end - 1, ids, id_offsets)
-            return libraries[group] if group >= 0 else 0
-        i = end
-    return 0
+def library_of(data, at, stop, letters, offsets, number):
+    """Library of the record's read group among these names, or 0."""
+    start, end = read_group_of(data, at, stop)
+    group = find_name(data, start, end, letters, offsets) if end > start else -1
+    return number[group] if group >= 0 else np.int64(0)
 
 
 @kernel
-def find_mates(data, offsets, mates):
-    """Row of the mate's primary record -> mates (int64 [n]), -1 none. Mates are neighbours, first before last."""
-    first = -1
+def find_mates(records, mates):
+    """Row of the mate's primary record -> mates (int64), -1 none. Mates are neighbours, first before last."""
+    data, offsets, first = records.data, records.offsets, -1
     for i in range(mates.size):
         mates[i] = -1
         flag = uint16_at(data, offsets[i] + FLAG)
-        if flag & 0x900 == 0:
+        if flag & NOT_PRIMARY == 0:
             if flag & LAST and first >= 0:
                 mates[i], mates[first] = first, i
             first = i if flag & PAIRED and flag & FIRST else -1
 
 
 @kernel
-def signatures(data, offsets, mates, ids, id_offsets, libraries, out):
-    """Each record behind its signature -> out (uint8, WORDS int32 a record more than `data`)."""
+def sign(records, mates, libraries, out):
+    """Each record after its signature -> out (uint8, WORDS int32 a record more than the records have)."""
+    data, offsets = records
+    (letters, name_offsets), number = libraries
     for i in range(mates.size):
         at, stop, to = offsets[i], offsets[i + 1], offsets[i] + SKIP * i
         words = np.zeros(WORDS, np.int64)
@@ -96,7 +93,7 @@ def signatures(data, offsets, mates, ids, id_offsets, libraries, out):
             words[KIND] = EXAMINED | (STRAND if flag & REVERSE else 0)
             words[SINGLE] = end if flag & REVERSE else start
             words[PLACE] = words[SINGLE]
-            words[LIBRARY] = library_of(data, at, stop, ids, id_offsets, libraries)
+            words[LIBRARY] = library_of(data, at, stop, letters, name_offsets, number)
             words[OWN_SCORE] = words[SCORE] = quality_score(data, at)
             if flag & PAIRED and not flag & MATE_UNMAPPED and mates[i] >= 0:
                 mate = offsets[mates[i]]
@@ -111,7 +108,7 @@ def signatures(data, offsets, mates, ids, id_offsets, libraries, out):
 
 @scalar
 def pair_signature(data, at, flag, start, end, mate, words):
-    """Which end lies left, how the pair points, and the two places that identify its template."""
+    """Which end is leftmost, how the pair is oriented, and the two places that identify its template."""
     mate_start, mate_end = unclipped_span(data, mate)
     contig, mate_contig = int32_at(data, at + CONTIG), int32_at(data, mate + CONTIG)
     reverse, mate_reverse = flag & REVERSE != 0, uint16_at(data, mate + FLAG) & REVERSE != 0
@@ -149,7 +146,7 @@ def hash_words(a, b, c, d):
 
 @scalar
 def same_pair(data, a, b):
-    """Whether the signatures at a and b are of one template, as seen from the same end."""
+    """Whether the signatures at a and b are those of one template, as seen from the same end."""
     same = word_at(data, a, PLACE) == word_at(data, b, PLACE)
     same &= word_at(data, a, KIND) | STRAND == word_at(data, b, KIND) | STRAND
     same &= int32_at(data, a + SKIP + CONTIG) == int32_at(data, b + SKIP + CONTIG)
@@ -168,7 +165,7 @@ def same_single(data, a, b):
 
 @scalar
 def pair_wins(data, new, old):
-    """Whether the pair at `new` is kept rather than the one at `old`: the better qualities, then the smaller name."""
+    """Whether the pair at `new` beats the one at `old`: by better qualities, then by the smaller name."""
     if word_at(data, new, SCORE) != word_at(data, old, SCORE):
         return word_at(data, new, SCORE) > word_at(data, old, SCORE)
     a, b = new + SKIP + NAME, old + SKIP + NAME
@@ -180,7 +177,7 @@ def pair_wins(data, new, old):
 
 @scalar
 def single_wins(data, new, old):
-    """A pair beats reads without a placed mate; among those the better qualities win, then the first."""
+    """A pair beats reads without a mapped mate; among those the better qualities win, then the first."""
     if word_at(data, new, KIND) & PAIR or word_at(data, old, KIND) & PAIR:
         return word_at(data, old, KIND) & PAIR == 0
     return word_at(data, new, OWN_SCORE) > word_at(data, old, OWN_SCORE)
@@ -188,16 +185,17 @@ def single_wins(data, new, old):
 
 @scalar
 def is_complete(data, at, place, contig, limit):
+    """Whether no later record can have this place."""
     return place < limit or int32_at(data, at + SKIP + CONTIG) != contig
 
 
 @kernel
-def mark(data, offsets, state, contig, limit, table):
-    """Decide the groups that no further record can join: those on other contigs, and places before `limit`.
+def mark_pairs(records, state, contig, limit, table):
+    """Decide the groups that no later record can join: those on other contigs, and places before `limit`.
 
     `table` int32, a power of two and at least twice the records, all -1.
     """
-    mask = table.size - 1
+    data, offsets, mask = records.data, records.offsets, table.size - 1
     for i in range(state.size):
         at = offsets[i]
         kind = word_at(data, at, KIND)
@@ -219,9 +217,9 @@ def mark(data, offsets, state, contig, limit, table):
 
 
 @kernel
-def mark_singles(data, offsets, state, contig, limit, table):
-    """As `mark`, for reads without a placed mate, which ends of pairs compete with."""
-    mask = table.size - 1
+def mark_singles(records, state, contig, limit, table):
+    """As `mark_pairs`, for reads without a mapped mate, with which ends of pairs compete."""
+    data, offsets, mask = records.data, records.offsets, table.size - 1
     for i in range(state.size):
         at = offsets[i]
         undecided = state[i] & SINGLE_DECIDED == 0
@@ -242,10 +240,10 @@ def mark_singles(data, offsets, state, contig, limit, table):
 
 
 @kernel
-def set_flags(data, offsets, state):
-    """Set the duplicate flag of the marked records; how many."""
-    marked = 0
-    for i in range(state.size):
+def set_flags(records, state):
+    """Set the duplicate flag of the marked records, in place; how many."""
+    data, offsets, marked = records.data, records.offsets, 0
+    for i in range(offsets.size - 1):
         if state[i] & MARKED:
             data[offsets[i] + SKIP + FLAG + 1] |= DUPLICATE >> 8
             marked += 1

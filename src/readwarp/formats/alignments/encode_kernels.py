@@ -1,20 +1,19 @@
-"""Compiled encoders: rows of Alignments and their reads -> SAM text or BAM records, one behind the other.
+"""Compiled encoders: rows of Alignments and their reads -> SAM text or BAM records, one after another.
 
-SEQ and QUAL follow the strand of the flag; letters and qualities under a hard clip are left out.
+SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are left out.
 """
 
 import numpy as np
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.tag_text import put_tags
 from readwarp.formats.common.text import letter_of, put_bytes, put_number
+from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, run_of
 
-OPERATIONS = np.frombuffer(b"MIDNSHP=XB", np.uint8).copy()
-ON_REFERENCE = np.array([1, 0, 1, 1, 0, 0, 0, 1, 1, 0], np.int64)
-
+BIN = 14  # where a record has its bin
 REVERSE = 0x10
-TAB, NEWLINE, STAR, EQUAL, ZERO = 9, 10, 42, 61, 48
-R, G, Z = 82, 71, 90
+TAB, NEWLINE, STAR, COLON, EQUAL = 9, 10, 42, 58, 61
 NO_QUALITY = 255
 
 
@@ -22,9 +21,9 @@ NO_QUALITY = 255
 def hard_clips(cigar, start, stop):
     """Bases hard-clipped on the left and on the right."""
     left, right = np.int64(0), np.int64(0)
-    if stop > start and (cigar[start] & 15) == 5:
+    if stop > start and cigar[start] & 15 == HARD_CLIP:
         left = np.int64(cigar[start] >> 4)
-    if stop > start + 1 and (cigar[stop - 1] & 15) == 5:
+    if stop > start + 1 and cigar[stop - 1] & 15 == HARD_CLIP:
         right = np.int64(cigar[stop - 1] >> 4)
     return left, right
 
@@ -74,12 +73,12 @@ def put_qualities(qualities, start, stop, reverse, shift, out, at):
 
 
 @scalar
-def put_name(names, offsets, index, out, at):
-    """The name at `index`, or '*' for an empty one or none."""
+def put_name(letters, offsets, index, out, at):
+    """The name at `index`, or '*' if it is empty or there is none."""
     if index < 0 or offsets[index + 1] == offsets[index]:
         out[at] = STAR
         return at + 1
-    return put_copy(names, offsets[index], offsets[index + 1], out, at)
+    return put_copy(letters, offsets[index], offsets[index + 1], out, at)
 
 
 @scalar
@@ -94,41 +93,44 @@ def bin_of(start, stop):
 
 
 @kernel
-def sam_records(reads, rows, names, groups, out, offsets):
-    """All rows -> SAM lines in `out` (uint8, large enough), starts in `offsets`; bytes written."""
-    bases, qualities, read_offsets, read_names, name_offsets, carried, carried_offsets, read_group = reads
-    read, flag, contig, position, quality, cigar, cigar_offsets, mate, mate_position, insert, tags, tag_offsets = rows
-    contig_names, contig_offsets = names
-    ids, id_offsets = groups
-    at = 0
+def encode_sam(reads, rows, contigs, groups, out):
+    """SAM lines -> out (Encoded, its data large enough); `contigs` and `groups` are Names. -> bytes written"""
+    bases, qualities, read_offsets, read_group = reads.bases, reads.qualities, reads.read_offsets, reads.read_group
+    names, name_offsets, carried, carried_offsets = reads.names, reads.name_offsets, reads.tags, reads.tag_offsets
+    read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
+    cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
+    mate, mate_position, template_length = rows.mate_contig, rows.mate_position, rows.template_length
+    (contig_letters, contig_offsets), (group_letters, group_offsets) = contigs, groups
+    data, offsets, at = out.data, out.offsets, 0
     for row in range(read.size):
         offsets[row] = at
         r = np.int64(read[row])
-        at = put_name(read_names, name_offsets, r, out, at)
-        at = put_field(np.int64(flag[row]), out, at)
-        out[at] = TAB
-        at = put_name(contig_names, contig_offsets, np.int64(contig[row]), out, at + 1)
-        at = put_field(np.int64(position[row]) + 1, out, at)
-        at = put_field(np.int64(quality[row]), out, at)
-        at = put_cigar(cigar, cigar_offsets[row], cigar_offsets[row + 1], out, at)
-        out[at] = TAB
+        at = put_name(names, name_offsets, r, data, at)
+        at = put_field(np.int64(flag[row]), data, at)
+        data[at] = TAB
+        at = put_name(contig_letters, contig_offsets, np.int64(contig[row]), data, at + 1)
+        at = put_field(np.int64(position[row]) + 1, data, at)
+        at = put_field(np.int64(quality[row]), data, at)
+        at = put_cigar(cigar, cigar_offsets[row], cigar_offsets[row + 1], data, at)
+        data[at] = TAB
         if mate[row] >= 0 and mate[row] == contig[row]:
-            out[at + 1] = EQUAL
+            data[at + 1] = EQUAL
             at += 2
         else:
-            at = put_name(contig_names, contig_offsets, np.int64(mate[row]), out, at + 1)
-        at = put_field(np.int64(mate_position[row]) + 1, out, at)
-        at = put_field(np.int64(insert[row]), out, at)
+            at = put_name(contig_letters, contig_offsets, np.int64(mate[row]), data, at + 1)
+        at = put_field(np.int64(mate_position[row]) + 1, data, at)
+        at = put_field(np.int64(template_length[row]), data, at)
         left, right = hard_clips(cigar, cigar_offsets[row], cigar_offsets[row + 1])
         reverse = flag[row] & REVERSE != 0
         start, stop = shown_span(r, reverse, left, right, read_offsets)
-        at = put_letters(bases, qualities, start, stop, reverse, out, at)
-        at = put_tags(tags, tag_offsets[row], tag_offsets[row + 1], out, at)
+        at = put_letters(bases, qualities, start, stop, reverse, data, at)
+        at = put_tags(tags, tag_offsets[row], tag_offsets[row + 1], data, at)
         if read_group[r] >= 0:
-            out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 4], out[at + 5] = TAB, R, G, 58, Z, 58
-            at = put_name(ids, id_offsets, np.int64(read_group[r]), out, at + 6)
-        at = put_tags(carried, carried_offsets[r], carried_offsets[r + 1], out, at)
-        out[at] = NEWLINE
+            data[at], data[at + 1], data[at + 2] = TAB, layout.R, layout.G
+            data[at + 3], data[at + 4], data[at + 5] = COLON, layout.TEXT, COLON
+            at = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, at + 6)
+        at = put_tags(carried, carried_offsets[r], carried_offsets[r + 1], data, at)
+        data[at] = NEWLINE
         at += 1
     offsets[read.size] = at
     return at
@@ -149,7 +151,7 @@ def put_cigar(cigar, start, stop, out, at):
         return at + 1
     for i in range(start, stop):
         at = put_number(np.int64(cigar[i] >> 4), out, at)
-        out[at] = OPERATIONS[cigar[i] & 15]
+        out[at] = LETTER_BYTES[cigar[i] & 15]
         at += 1
     return at
 
@@ -170,12 +172,15 @@ def put_letters(bases, qualities, start, stop, reverse, out, at):
 
 
 @kernel
-def bam_records(reads, rows, groups, out, offsets):
-    """All rows -> BAM records (block_size first) in `out` (uint8), starts in `offsets`; bytes written."""
-    bases, qualities, read_offsets, read_names, name_offsets, carried, carried_offsets, read_group = reads
-    read, flag, contig, position, quality, cigar, cigar_offsets, mate, mate_position, insert, tags, tag_offsets = rows
-    ids, id_offsets = groups
-    at = 0
+def encode_bam(reads, rows, groups, out):
+    """BAM records, block_size first -> out (Encoded, its data large enough). -> bytes written"""
+    bases, qualities, read_offsets, read_group = reads.bases, reads.qualities, reads.read_offsets, reads.read_group
+    names, name_offsets, carried, carried_offsets = reads.names, reads.name_offsets, reads.tags, reads.tag_offsets
+    read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
+    cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
+    mate, mate_position, template_length = rows.mate_contig, rows.mate_position, rows.template_length
+    group_letters, group_offsets = groups
+    data, offsets, at = out.data, out.offsets, 0
     for row in range(read.size):
         offsets[row] = at
         r, place = np.int64(read[row]), np.int64(position[row])
@@ -185,32 +190,34 @@ def bam_records(reads, rows, groups, out, offsets):
         start, stop = shown_span(r, reverse, left, right, read_offsets)
         covered = 0
         for i in range(first, last):
-            covered += np.int64(cigar[i] >> 4) * ON_REFERENCE[cigar[i] & 15]
-        put_bytes(contig[row], 4, out, at + 4)
-        put_bytes(place, 4, out, at + 8)
-        put_bytes(bin_of(place, place + max(covered, 1)), 2, out, at + 14)
-        put_bytes(last - first, 2, out, at + 16)
-        put_bytes(flag[row], 2, out, at + 18)
-        put_bytes(stop - start, 4, out, at + 20)
-        put_bytes(mate[row], 4, out, at + 24)
-        put_bytes(mate_position[row], 4, out, at + 28)
-        put_bytes(insert[row], 4, out, at + 32)
-        end = put_name(read_names, name_offsets, r, out, at + 36)
-        out[end] = 0
-        out[at + 12], out[at + 13] = end + 1 - at - 36, quality[row]
+            _, _, on_reference, _ = run_of(cigar[i])
+            covered += on_reference
+        put_bytes(contig[row], 4, data, at + layout.CONTIG)
+        put_bytes(place, 4, data, at + layout.POSITION)
+        data[at + layout.MAPPING_QUALITY] = quality[row]
+        put_bytes(bin_of(place, place + max(covered, 1)), 2, data, at + BIN)
+        put_bytes(last - first, 2, data, at + layout.OPERATIONS)
+        put_bytes(flag[row], 2, data, at + layout.FLAG)
+        put_bytes(stop - start, 4, data, at + layout.LENGTH)
+        put_bytes(mate[row], 4, data, at + layout.MATE_CONTIG)
+        put_bytes(mate_position[row], 4, data, at + layout.MATE_POSITION)
+        put_bytes(template_length[row], 4, data, at + layout.TEMPLATE_LENGTH)
+        end = put_name(names, name_offsets, r, data, at + layout.NAME)
+        data[end] = 0
         end += 1
+        data[at + layout.NAME_LENGTH] = end - at - layout.NAME
         for i in range(first, last):
-            end = put_bytes(cigar[i], 4, out, end)
-        end = put_nibbles(bases, start, stop, reverse, out, end)
-        end = put_qualities(qualities, start, stop, reverse, np.uint8(0), out, end)
-        end = put_copy(tags, tag_offsets[row], tag_offsets[row + 1], out, end)
+            end = put_bytes(cigar[i], 4, data, end)
+        end = put_nibbles(bases, start, stop, reverse, data, end)
+        end = put_qualities(qualities, start, stop, reverse, np.uint8(0), data, end)
+        end = put_copy(tags, tag_offsets[row], tag_offsets[row + 1], data, end)
         if read_group[r] >= 0:
-            out[end], out[end + 1], out[end + 2] = R, G, Z
-            end = put_name(ids, id_offsets, np.int64(read_group[r]), out, end + 3)
-            out[end] = 0
+            data[end], data[end + 1], data[end + 2] = layout.R, layout.G, layout.TEXT
+            end = put_name(group_letters, group_offsets, np.int64(read_group[r]), data, end + 3)
+            data[end] = 0
             end += 1
-        end = put_copy(carried, carried_offsets[r], carried_offsets[r + 1], out, end)
-        put_bytes(end - at - 4, 4, out, at)
+        end = put_copy(carried, carried_offsets[r], carried_offsets[r + 1], data, end)
+        put_bytes(end - at - 4, 4, data, at)
         at = end
     offsets[read.size] = at
     return at

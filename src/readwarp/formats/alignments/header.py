@@ -1,9 +1,13 @@
-"""SAM header text: @HD, @SQ, @RG, @PG, @CO."""
+"""SAM header text (@HD, @SQ, @RG, @PG, @CO), and BAM's binary header."""
 
 import re
-from collections.abc import Iterable, Sequence
+import struct
+from collections.abc import Callable, Iterable, Sequence
 
-from readwarp.errors import UsageError
+import numpy as np
+from numpy import ndarray
+
+from readwarp.errors import InputError, UsageError
 from readwarp.version import __version__
 
 ORDER = {
@@ -32,12 +36,12 @@ def field(line: str, tag: str) -> str | None:
 
 
 def lines_of(text: str, kind: str) -> list[str]:
-    """The lines of a header that start with @`kind`."""
+    """The lines of a header that begin with @`kind`."""
     return [line for line in text.splitlines() if line.startswith(f"@{kind}\t")]
 
 
 def read_group_line(given: str) -> str:
-    r"""What -R takes ('@RG\tID:..\tSM:..', with backslash t or tabs) as a header line. Raises UsageError."""
+    r"""What -R takes ('@RG\tID:..\tSM:..', with backslash t or tabs) -> header line. Raises UsageError."""
     line = given.replace("\\t", "\t")
     parts = line.split("\t")
     if (
@@ -45,12 +49,12 @@ def read_group_line(given: str) -> str:
         or not field(line, "ID")
         or any(not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:.+", p) for p in parts[1:])
     ):
-        raise UsageError(f"--read-group {given}: must be '@RG\\tID:name' and further TAG:value parts")
+        raise UsageError(f"--read-group {given}: must be '@RG\\tID:name', then TAG:value fields separated by \\t")
     return line
 
 
 def read_group_of_file(path: str) -> str:
-    """The read group of an input without one: ID and SM are the file name up to its first mate number or ending."""
+    """The read group of an input that has none: ID and SM are the file name up to its mate number or ending."""
     name = "stdin" if path == "-" else path.rsplit("/", 1)[-1]
     name = re.sub(r"(\.(fastq|fq|fasta|fa|bam|cram|sam|gz|bgz|txt))+$", "", name, flags=re.IGNORECASE)
     name = re.sub(r"([._]R?[12])(_001)?$", "", name) or name
@@ -58,7 +62,7 @@ def read_group_of_file(path: str) -> str:
 
 
 def program_lines(carried: Sequence[str], command: str) -> list[str]:
-    """@PG lines of the inputs and ours behind them, its PP the end of their chain and its ID unlike theirs."""
+    """@PG lines of the inputs, then ours: its PP is the end of their chain, and its ID is none of theirs."""
     ids = [field(line, "ID") for line in carried]
     followed = {field(line, "PP") for line in carried}
     ends = [name for name in ids if name not in followed]
@@ -74,12 +78,12 @@ PART = "@CO\treadwarp part "
 
 
 def part_line(part: object, run: str) -> str:
-    """The comment by which the files of `align --part I/N` say what they are; `run` is the same in all N."""
+    """The comment that says which part a file of `align --part I/N` is; `run` is the same in all N."""
     return f"{PART}{part} of run {run}"
 
 
 def part_in(header: str) -> tuple[str, str] | None:
-    """(I/N, the run) of a part, None of a whole file."""
+    """(I/N, the run) of a part, None for a whole file."""
     line = next((line for line in lines_of(header, "CO") if line.startswith(PART)), None)
     if line is None:
         return None
@@ -87,11 +91,55 @@ def part_in(header: str) -> tuple[str, str] | None:
     return part, run
 
 
-def merged_lines(lines: Iterable[str]) -> list[str]:
-    """Header lines of several inputs, each once; another line of the same ID is an error. Raises UsageError."""
+def merge_lines(lines: Iterable[str]) -> list[str]:
+    """Header lines of several inputs, each once. Raises UsageError where two of the same ID differ."""
     merged: dict[str, str] = {}
     for line in lines:
         name = field(line, "ID") or line
         if merged.setdefault(name, line) != line:
             raise UsageError(f"two header lines share the ID {name}: {merged[name]!r} and {line!r}")
     return list(merged.values())
+
+
+def binary_header(text: str) -> bytes:
+    """BAM's header, of SAM header text."""
+    encoded, contigs = text.encode(), lines_of(text, "SQ")
+    parts = [struct.pack("<4si", b"BAM\x01", len(encoded)), encoded, struct.pack("<i", len(contigs))]
+    for line in contigs:
+        name = (field(line, "SN") or "").encode() + b"\0"
+        parts.append(struct.pack(f"<i{len(name)}si", len(name), name, int(field(line, "LN") or 0)))
+    return b"".join(parts)
+
+
+def parse_header(data: bytes) -> tuple[int, list[str], list[int]] | None:
+    """Size of BAM's header, names and lengths of its contigs; None where it goes beyond `data`."""
+    try:
+        place = 8 + struct.unpack_from("<i", data, 4)[0]
+        (count,), place = struct.unpack_from("<i", data, place), place + 4
+        names, lengths = [], []
+        for _ in range(count):
+            (size,) = struct.unpack_from("<i", data, place)
+            names.append(data[place + 4 : place + 3 + size].decode("latin-1"))
+            lengths.append(struct.unpack_from("<i", data, place + 4 + size)[0])
+            place += 8 + size
+    except struct.error:
+        return None
+    return (place, names, lengths) if place <= len(data) else None
+
+
+def skip_header(read_into: Callable[[ndarray], int], path: str) -> None:
+    """Read past BAM's header; `read_into` fills a buffer as far as the file goes. Raises InputError."""
+
+    def read(size: int) -> ndarray:
+        data = np.empty(size, np.uint8)
+        if read_into(data) < size:
+            raise InputError(path, "truncated: ends within its header")
+        return data
+
+    def number() -> int:
+        return int.from_bytes(read(4).tobytes(), "little")
+
+    read(4)
+    read(number())
+    for _ in range(number()):
+        read(number() + 4)

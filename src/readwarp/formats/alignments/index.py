@@ -1,4 +1,4 @@
-"""Where in a BAM file the reads of a region begin: the parts of BAI and CSI indexes that say so."""
+"""Where in a BAM file the reads of a region begin, from the parts of BAI and CSI indexes that tell."""
 
 import gzip
 import struct
@@ -19,12 +19,12 @@ class BamIndex:
     """Virtual file offsets (compressed offset << 16 | offset in the block) by contig and position."""
 
     def __init__(self, shift: int, starts: Sequence[np.ndarray], stop: int | None = None, path: Path | None = None):
-        """`starts`: of each contig, one for 2^shift bases; `stop`: behind the last read that has a position."""
+        """`starts`: of each contig, one per 2^shift bases; `stop`: after the last read that has a position."""
         self._shift, self._starts = shift, starts
         self.contigs, self.stop, self.path = len(starts), stop, path
 
     def start_of(self, contig: int, position: int) -> int | None:
-        """Virtual offset at or before the first read that reaches `position` or lies behind it; None: no such read."""
+        """Virtual offset at or before the first read that reaches `position` or lies after it; None: no such read."""
         starts = self._starts[contig] if contig < self.contigs else ()
         window = position >> self._shift
         return int(starts[window]) if window < len(starts) and starts[window] else None
@@ -34,7 +34,7 @@ class BamIndex:
 
 
 def load_index(bam: Path) -> BamIndex:
-    """The index beside a BAM file (.bam.bai, .bai, .bam.csi). Raises InputError when there is none or it is broken."""
+    """The index beside a BAM file (.bam.bai, .bai, .bam.csi). Raises InputError if there is none or it is damaged."""
     for path in (bam.with_name(bam.name + ".bai"), bam.with_suffix(".bai"), bam.with_name(bam.name + ".csi")):
         if path.exists():
             try:
@@ -45,7 +45,7 @@ def load_index(bam: Path) -> BamIndex:
 
 
 def contigs_of_cram(cram: Path) -> set[int]:
-    """Numbers of the contigs on which a CRAM file has reads, as the .crai index beside it says. Raises InputError."""
+    """Numbers of the contigs on which a CRAM file has reads, by the .crai index beside it. Raises InputError."""
     for path in (cram.with_name(cram.name + ".crai"), cram.with_suffix(".crai")):
         if path.exists():
             try:
@@ -82,7 +82,7 @@ def _parse_bai(data: bytes) -> tuple[list[np.ndarray], int | None]:
         (windows,) = struct.unpack_from("<i", data, place)
         linear = np.frombuffer(data, "<u8", windows, place + 4)
         place += 4 + 8 * windows
-        starts.append(filled(linear))
+        starts.append(fill_in(linear))
     return starts, max(stops, default=None)
 
 
@@ -98,15 +98,15 @@ def parse_csi(data: bytes, place: int, depth: int) -> tuple[list[np.ndarray], in
             number, offset, chunks = struct.unpack_from("<IQi", data, place)
             if number < after_last_bin:
                 offsets[number] = offset
-            else:  # the one behind holds counts
+            else:  # the one after them holds counts
                 stops.append(struct.unpack_from("<Q", data, place + 24)[0])
             place += 16 + 16 * chunks
-        starts.append(filled(_leaves(offsets, depth)))
+        starts.append(fill_in(_leaves(offsets, depth)))
     return starts, max(stops, default=None)
 
 
 def _leaves(offsets: dict[int, int], depth: int) -> np.ndarray:
-    """One entry for each smallest window up to the last bin; a bin knows that of its first window."""
+    """An entry for each smallest window up to the last bin; a bin has that of its first window."""
     starts = np.zeros(1 << 3 * depth, np.uint64)
     windows = 0
     for number, offset in offsets.items():
@@ -119,7 +119,7 @@ def _leaves(offsets: dict[int, int], depth: int) -> np.ndarray:
     return starts[:windows]
 
 
-def filled(starts: np.ndarray) -> np.ndarray:
-    """A window without an entry takes the one before it, and the first ones take the first entry: never too late."""
+def fill_in(starts: np.ndarray) -> np.ndarray:
+    """A window without an entry takes the one before it, and the first windows take the first entry: never too late."""
     used = starts[starts > 0]
     return np.maximum.accumulate(np.maximum(starts, used[0])) if used.size else starts[:0]

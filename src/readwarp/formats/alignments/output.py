@@ -1,10 +1,11 @@
 """Alignments out: SAM, BAM or CRAM by the name's ending, SAM on stdout; sorted, marked and indexed on the way.
 
-A file appears under its name when it is complete: it is written beside it and renamed by `close`; `abort` removes it.
+A file appears under its name when it is complete: it is written beside it, and `close` renames it; `abort` removes it.
 """
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -12,7 +13,7 @@ from numpy import ndarray
 
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.duplicates import SKIP, DuplicateMarker, Libraries, with_signatures
+from readwarp.formats.alignments.duplicates import SKIP, DuplicateMarker, Libraries, add_signatures
 from readwarp.formats.alignments.header import field, lines_of
 from readwarp.formats.alignments.index import CSI_LENGTH
 from readwarp.formats.alignments.sam import Encoded
@@ -22,7 +23,7 @@ from readwarp.formats.common.output_file import OutputFile
 
 
 def format_of(path: str | Path | None) -> str:
-    """sam, bam or cram, by the ending; stdout (None or "-") is SAM. Raises UsageError."""
+    """sam, bam or cram, by the name's ending; stdout (None or "-") is SAM. Raises UsageError."""
     if path is None or str(path) == "-":
         return "sam"
     ending = Path(str(path)).suffix.lower().lstrip(".")
@@ -33,45 +34,53 @@ def format_of(path: str | Path | None) -> str:
     return ending
 
 
-def _check_options(format: str, sort: str, mark_duplicates: bool, write_index: bool) -> None:
-    if sort not in ("coordinate", "name", "none"):
-        raise UsageError(f"--sort {sort}: not one of coordinate, name, none")
-    if mark_duplicates and sort != "coordinate":
-        raise UsageError("--mark-duplicates needs --sort coordinate")
-    if write_index and (format == "sam" or sort != "coordinate"):
-        raise UsageError("--write-index needs BAM or CRAM output and --sort coordinate")
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What becomes of the records between `write` and the file."""
+
+    sort: str = "none"  # coordinate | name | none
+    mark_duplicates: bool = False  # mates must be neighbours in what is written
+    write_index: bool = False
+    memory: int = 256 << 20  # bytes, for sorting
+
+    def check(self, format: str) -> None:
+        """Raises UsageError."""
+        if self.sort not in ("coordinate", "name", "none"):
+            raise UsageError(f"--sort {self.sort}: not one of coordinate, name, none")
+        if self.mark_duplicates and self.sort != "coordinate":
+            raise UsageError("--mark-duplicates needs --sort coordinate")
+        if self.write_index and (format == "sam" or self.sort != "coordinate"):
+            raise UsageError("--write-index needs BAM or CRAM output and --sort coordinate")
 
 
 class AlignmentWriter:
-    """Takes encoded batches in order. One thread calls it; `close` completes the file, `abort` leaves none.
+    """Takes encoded batches in order, from one thread. `close` completes the file, `abort` leaves none.
 
-    Also a context manager, which closes on success and aborts on any exception.
+    As a context manager it closes on success and aborts on any exception.
     """
 
     def __init__(
         self,
         path: str | None,
         header: str,
+        finish: Finish = Finish(),  # it is frozen
         *,
         threads: int = 1,
         reference: str | None = None,  # FASTA, for CRAM
-        write_index: bool = False,
-        sort: str = "none",  # coordinate | name | none
-        mark_duplicates: bool = False,  # mates must be neighbours in what is written here
-        memory: int = 256 << 20,  # bytes, for sorting
-        binary: bool = False,  # what is written here are BAM records, whatever the file becomes
+        binary: bool = False,  # BAM records are written here, whatever the file becomes
     ):
         self.format = format_of(path)
-        self.text = self.format == "sam" and sort == "none" and not binary  # what Encoder.text must be
-        _check_options(self.format, sort, mark_duplicates, write_index)
-        self.duplicates = 0  # marked; known after `close`
-        self._header, self._write_index, self._threads = header, write_index, threads
+        self.text = self.format == "sam" and finish.sort == "none" and not binary  # what Encoder.text must be
+        finish.check(self.format)
+        self.duplicates = 0  # marked; known after `close`, as `index` is
+        self.index: Path | None = None
+        self._header, self._write_index, self._threads = header, finish.write_index, threads
         self._sorter: Sorter | None = None
         self._libraries: Libraries | None = None
-        if sort != "none":
-            self._sorter = Sorter(sort, memory, threads, SKIP if mark_duplicates else 0)
-        if mark_duplicates:
-            self._libraries = Libraries(lines_of(header, "RG"))
+        if finish.sort != "none":
+            self._sorter = Sorter(finish.sort, finish.memory, threads, SKIP if finish.mark_duplicates else 0)
+        if finish.mark_duplicates:
+            self._libraries = Libraries.of(lines_of(header, "RG"))
         self._file = OutputFile(path)
         self._sink = self._make_sink(threads, reference)
 
@@ -88,7 +97,7 @@ class AlignmentWriter:
 
     def write(self, encoded: Encoded) -> None:
         if self._libraries:
-            encoded = with_signatures(encoded, self._libraries)
+            encoded = add_signatures(encoded, self._libraries)
         if self._sorter:
             self._sorter.add(encoded)
         else:
@@ -96,7 +105,7 @@ class AlignmentWriter:
 
     def close(self) -> None:
         try:
-            for data in self._sorted():
+            for data in self._finish():
                 self._sink.write(data)
             self._sink.close()
             if self._write_index:
@@ -106,8 +115,8 @@ class AlignmentWriter:
             self.abort()
             raise
 
-    def _sorted(self) -> Iterator[ndarray]:
-        """What the sorter holds, in order, and marked when that was asked for."""
+    def _finish(self) -> Iterator[ndarray]:
+        """What the sorter holds, in order, with duplicates marked if that was asked for."""
         pieces = self._sorter.sorted() if self._sorter else iter(())
         if not self._libraries:
             yield from (piece.data for piece in pieces)
@@ -121,7 +130,7 @@ class AlignmentWriter:
     def abort(self) -> None:
         if self._sorter:
             self._sorter.close()
-        with suppress(OSError):  # what could not be written before cannot be now
+        with suppress(OSError):  # what failed before fails again
             self._sink.abort()
         self._file.remove()
 
@@ -132,6 +141,7 @@ class AlignmentWriter:
         kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)
         index, threads = f"{self._file.name}.{ending}", str(self._threads)
         samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place))
+        self.index = Path(index)
 
     def __enter__(self) -> "AlignmentWriter":
         return self

@@ -1,7 +1,7 @@
 """Aligned reads of a region of a BAM or CRAM file as arrays.
 
-BAM is read in bulk: the index says where to begin, blocks are decompressed by isal, records are decoded in compiled
-code. The records of a CRAM region are written by htslib as uncompressed BAM first and take the same way.
+BAM is read in bulk: the index tells where to begin, isal decompresses blocks, and compiled code decodes records. Those
+of a CRAM region take the same way, after htslib has written them as uncompressed BAM.
 """
 
 import errno
@@ -11,21 +11,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 import pysam
 from isal import igzip
 
 from readwarp.batches import AlignedReads
-from readwarp.errors import InputError
+from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments import decode_kernels as records
+from readwarp.formats.alignments.decode_kernels import Found, Wanted
+from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.alignments.index import BamIndex, contigs_of_cram, load_index
+from readwarp.formats.alignments.layout import POSITION
 from readwarp.formats.alignments.samtools import reference_in
-from readwarp.formats.alignments.spool import LARGEST_RECORD, header_of, is_stream, spooled
+from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, spool
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
-from readwarp.ragged import offsets_of
+from readwarp.ragged import concatenate, replace, take
 from readwarp.rules.hashes import hash_of
 
 CHUNK = 1 << 18  # compressed bytes read at a time
@@ -41,22 +44,24 @@ EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality co
 
 @dataclass(frozen=True, slots=True)
 class ReadFilter:
+    """Which reads are usable."""
+
     min_mapping_quality: int = 0
     excluded_flags: int = EXCLUDED
     samples: tuple[tuple[str, ...], ...] = ()  # read groups of each sample; empty: every read is of sample 0
 
 
-class RegionTooDeepError(Exception):
-    """A region holds more than the caller has room for: ask for less of it."""
+class RegionTooDeepError(TooLargeError):
+    """A region holds more than the caller has room for: ask for a smaller one."""
 
 
 class AlignedReader:
     """Sorted alignments, open for reading regions from any thread: an indexed BAM or CRAM file, or a stream."""
 
     def __init__(self, path: Path, reference: Path | None = None, threads: int = 1):
-        """`path`: "-" is stdin; it and named pipes are read to their end first, see `spool`.
+        """`path`: "-" is stdin. stdin and named pipes are read to their end first, see `spool`.
 
-        `reference`: for CRAM, in any format. Raises InputError for what is damaged, not sorted or not indexed.
+        `reference`: for CRAM, in any format. Raises InputError where the file is damaged, not sorted or not indexed.
         """
         self.path = Path("stdin") if str(path) == "-" else path
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -71,9 +76,9 @@ class AlignedReader:
         self._index: BamIndex | None = None
         self._fasta: str | None = None
         if is_stream(path):
-            self._file, self._index = spooled(path, str(self.path), lambda: self._indexed(reference), threads)
+            self._file, self._index = spool(path, str(self.path), lambda: self._prepare_fasta(reference), threads)
         elif _is_cram(path):
-            self._fasta = self._indexed(reference)
+            self._fasta = self._prepare_fasta(reference)
         first = self._read_header()
         if self.is_cram:
             self._cram_contigs = contigs_of_cram(path)
@@ -81,7 +86,7 @@ class AlignedReader:
             self._index, self._file = load_index(path), path.open("rb")
             self._check_index(self._index, first)
 
-    def _indexed(self, reference: Path | None) -> str | None:
+    def _prepare_fasta(self, reference: Path | None) -> str | None:
         """The reference as FASTA that htslib can use."""
         if reference is None:
             return None
@@ -89,8 +94,8 @@ class AlignedReader:
         return reference_in(str(reference), self._folder.name)
 
     def _read_header(self) -> int:
-        """Set what the header says; where the first record of a BAM file begins (virtual offset)."""
-        with self._opened() as file:
+        """Take over what the header says; where the first record of a BAM file begins (virtual offset)."""
+        with self._open_by_pysam() as file:
             self.header, self.is_cram = file.header, file.is_cram
             self.names: tuple[str, ...] = self.header.references
             self.lengths: tuple[int, ...] = self.header.lengths
@@ -101,9 +106,9 @@ class AlignedReader:
             return 0 if self.is_cram or self._file else int(file.tell())
 
     def _check_index(self, index: BamIndex, first: int) -> None:
-        """An index of another file, or made before this one, would hide reads: behind its last one none has a place."""
+        """The index of another file, or an older one, would hide reads: after the last one it knows, none is placed."""
         if index.stop is None and any(map(index.has_reads, range(index.contigs))):
-            return  # an old index, which does not tell
+            return  # an index of an old kind, which does not tell
         stop = first if index.stop is None else index.stop
         assert self._file is not None
         is_other = index.contigs > len(self.names) or os.pread(self._file.fileno(), 2, stop >> 16) != GZIP_MAGIC
@@ -113,9 +118,9 @@ class AlignedReader:
             if len(data) >= 8:
                 break
         if is_other or (data and data[4:8] != UNPLACED):
-            raise InputError(index.path, f"is the index of another file than {self.path}, or older than it is")
+            raise InputError(index.path, f"belongs to another file than {self.path}, or is older")
 
-    def _opened(self) -> pysam.AlignmentFile:
+    def _open_by_pysam(self) -> pysam.AlignmentFile:
         verbosity = pysam.set_verbosity(0)
         try:
             if self._file:
@@ -141,7 +146,7 @@ class AlignedReader:
         return contig in self._cram_contigs if self._index is None else self._index.has_reads(contig)
 
     def samples(self) -> dict[str, tuple[str, ...]]:
-        """Sample name -> its read groups, as the header says."""
+        """Sample name -> its read groups, from the header."""
         out: dict[str, tuple[str, ...]] = {}
         for group in self.header.to_dict().get("RG", []):
             if "SM" in group:
@@ -150,35 +155,44 @@ class AlignedReader:
 
     def nothing(self, start: int, stop: int) -> AlignedReads:
         """The reads of a contig that the file does not have."""
-        return _joined([], -1, start, stop)
+        return _join([], -1, start, stop)
 
-    def read(self, contig: int, start: int, stop: int, keep: ReadFilter, most_bases: int | None = None) -> AlignedReads:
+    def read(self, contig: int, start: int, stop: int, keep: ReadFilter, max_bases: int | None = None) -> AlignedReads:
         """Usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order.
 
-        Raises InputError where the file is damaged or not sorted, and RegionTooDeepError.
+        Raises InputError where the file is damaged or not sorted, and RegionTooDeepError beyond `max_bases`.
         """
-        groups = _group_table(tuple(self.samples().values()), keep.samples)
-        limits = (contig, self.lengths[contig], start, stop, keep.excluded_flags, keep.min_mapping_quality, *groups)
+        groups, samples = _group_table(tuple(self.samples().values()), keep.samples)
+        wanted = Wanted(
+            contig=contig,
+            contig_length=self.lengths[contig],
+            start=start,
+            stop=stop,
+            excluded_flags=keep.excluded_flags,
+            min_mapping_quality=keep.min_mapping_quality,
+            groups=groups,
+            samples=samples,
+        )
         parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
         for chunk in self._bytes(contig, start, stop):
-            raw = np.frombuffer(carry + chunk, np.uint8)
-            places = np.empty(raw.size // records.FIXED + 1, np.int64)
-            samples = np.empty(places.size, np.int16)
-            found, rest, last, state = records.scan(raw, 0, last, *limits, places, samples)
+            data = np.frombuffer(carry + chunk, np.uint8)
+            room = data.size // records.NAME + 1
+            found = Found(np.empty(room, np.int64), np.empty(room, np.int16))
+            count, rest, last, state = records.scan(data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
-            parts.append(_decoded(raw, places[:found], samples[:found]))
+            parts.append(_decode(data, take(found, "reads", slice(0, count))))
             bases += parts[-1].bases.size
-            if most_bases is not None and bases > most_bases:
+            if max_bases is not None and bases > max_bases:
                 raise RegionTooDeepError
-            carry = raw[rest:].tobytes()
+            carry = data[rest:].tobytes()
             if state == records.DONE:
                 break
-            if len(carry) > LARGEST_RECORD:
+            if len(carry) > MAX_RECORD:
                 raise InputError(self.path, "damaged BAM record", f"near {self.names[contig]}:{max(last, 0) + 1}")
         if state == records.MORE and carry:
             raise InputError(self.path, "truncated: ends within a record")
-        return _joined(parts, contig, start, stop)
+        return _join(parts, contig, start, stop)
 
     def _bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
         """Decompressed bytes from the first record that may overlap `start`."""
@@ -198,12 +212,12 @@ class AlignedReader:
             try:
                 data = igzip.decompress(compressed[:size])
             except BROKEN as error:
-                raise InputError(self.path, f"damaged block at or behind byte {place} ({error})") from error
+                raise InputError(self.path, f"damaged block at or after byte {place} ({error})") from error
             yield data[skip:]
             place, skip = place + size, 0
 
     def _cram_bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
-        with tempfile.TemporaryFile() as copy, self._opened() as file:
+        with tempfile.TemporaryFile() as copy, self._open_by_pysam() as file:
             try:
                 with pysam.AlignmentFile(copy, "wbu", header=self.header) as out:
                     for record in file.fetch(self.names[contig], start, stop):
@@ -213,7 +227,7 @@ class AlignedReader:
                 raise InputError(self.path, reason, f"near {self.names[contig]}:{start + 1}") from error
             copy.seek(0)
             data = igzip.decompress(copy.read())
-        header = header_of(data)
+        header = parse_header(data)
         assert header is not None
         yield data[header[0] :]
 
@@ -227,7 +241,9 @@ def _is_cram(path: Path) -> bool:
 
 
 @lru_cache
-def _group_table(samples: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, ...], ...]) -> tuple[np.ndarray, ...]:
+def _group_table(
+    samples: tuple[tuple[str, ...], ...], wanted: tuple[tuple[str, ...], ...]
+) -> tuple[np.ndarray, np.ndarray]:
     """Hashes of the read groups of all `samples`, ascending, and which of the `wanted` samples each belongs to."""
     numbers = {group: records.UNWANTED for groups in samples for group in groups} if wanted else {}
     numbers.update({group: number for number, groups in enumerate(wanted) for group in groups})
@@ -240,51 +256,37 @@ def _hash(text: str) -> int:
     return int(hash_of(raw, 0, raw.size))
 
 
-class _Part(NamedTuple):
-    """Usable reads of one piece of the file."""
-
-    numbers: np.ndarray  # int64 [n, 4]: position, reference stop, flag, mapping quality
-    name_hash: np.ndarray
-    cigar: np.ndarray
-    bases: np.ndarray
-    qualities: np.ndarray
-    operations: np.ndarray  # int64 [n], length of each CIGAR
-    lengths: np.ndarray  # int64 [n], bases of each read
-    samples: np.ndarray  # int16 [n]
-    unassigned: np.ndarray  # int64, positions of reads that are left out because their sample is unknown
-
-
-def _decoded(raw: np.ndarray, places: np.ndarray, samples: np.ndarray) -> _Part:
-    known = samples >= 0
-    positions = raw[places[~known, None] + np.arange(8, 12)].view("<i4").ravel().astype(np.int64)
-    places = places[known]
+def _decode(data: np.ndarray, found: Found) -> AlignedReads:
+    """The records that were found, of no region yet."""
+    known = found.samples >= 0
+    places = found.places[known]
+    left_out = data[found.places[~known, None] + np.arange(POSITION, POSITION + 4)].view("<i4").ravel()
     cigar_offsets, read_offsets = np.empty((2, places.size + 1), np.int64)
-    records.measure(raw, places, cigar_offsets, read_offsets)
-    numbers, name_hash = np.empty((places.size, 4), np.int64), np.empty(places.size, np.uint64)
-    cigar = np.empty(cigar_offsets[-1], np.uint32)
+    records.measure(data, places, cigar_offsets, read_offsets)
     bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
-    records.decode(raw, places, cigar_offsets, read_offsets, numbers, name_hash, cigar, bases, qualities)
-    sizes = np.diff(cigar_offsets), np.diff(read_offsets)
-    return _Part(numbers, name_hash, cigar, bases, qualities, *sizes, samples[known], positions)
-
-
-def _joined(parts: list[_Part], contig: int, start: int, stop: int) -> AlignedReads:
-    parts = parts or [_decoded(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0, np.int16))]
-    whole = _Part(*map(np.concatenate, zip(*parts, strict=True)))
-    return AlignedReads(
-        contig=contig,
-        start=start,
-        stop=stop,
-        position=whole.numbers[:, 0].copy(),
-        reference_stop=whole.numbers[:, 1].copy(),
-        flag=whole.numbers[:, 2].astype(np.uint16),
-        mapping_quality=whole.numbers[:, 3].astype(np.uint8),
-        name_hash=whole.name_hash,
-        sample=whole.samples.astype(np.uint8),
-        cigar=whole.cigar,
-        cigar_offsets=offsets_of(whole.operations),
-        bases=whole.bases,
-        qualities=whole.qualities,
-        read_offsets=offsets_of(whole.lengths),
-        unassigned=whole.unassigned,
+    reads = AlignedReads(
+        contig=-1,
+        start=0,
+        stop=0,
+        position=np.empty(places.size, np.int64),
+        reference_stop=np.empty(places.size, np.int64),
+        flag=np.empty(places.size, np.uint16),
+        mapping_quality=np.empty(places.size, np.uint8),
+        name_hash=np.empty(places.size, np.uint64),
+        sample=found.samples[known].astype(np.uint8),
+        cigar=np.empty(cigar_offsets[-1], np.uint32),
+        cigar_offsets=cigar_offsets,
+        bases=bases,
+        qualities=qualities,
+        read_offsets=read_offsets,
+        unassigned=left_out.astype(np.int64),
     )
+    records.decode(data, places, reads)
+    return reads
+
+
+def _join(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
+    """The parts of a region as one."""
+    parts = parts or [_decode(np.empty(0, np.uint8), Found(np.empty(0, np.int64), np.empty(0, np.int16)))]
+    unassigned = np.concatenate([part.unassigned for part in parts])
+    return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)

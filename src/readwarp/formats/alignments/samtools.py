@@ -1,4 +1,4 @@
-"""samtools, as it comes with pysam, in a process of its own: in ours it would hold the GIL and redirect stdout."""
+"""The samtools of pysam, in a process of its own: in ours it would hold the GIL and redirect stdout."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from readwarp.formats.common.fasta import read_contigs
 def start(*arguments: str, **pipes: Any) -> "subprocess.Popen[bytes]":
     """Start `samtools ...` with the pipes of subprocess.Popen, out of reach of the terminal's Ctrl-C.
 
-    References of CRAM are never looked for in the network.
+    It never looks for the reference of a CRAM file on the network.
     """
     command = [sys.executable, "-m", "readwarp.formats.alignments.samtools", *arguments]
     environment = {"REF_PATH": os.devnull} | os.environ
@@ -22,7 +22,7 @@ def start(*arguments: str, **pipes: Any) -> "subprocess.Popen[bytes]":
 
 
 def run(*arguments: str) -> None:
-    """Run `samtools ...` to its end. Raises ReadwarpError with what it says."""
+    """Run `samtools ...` to its end. Raises ReadwarpError with its message."""
     process = start(*arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     _, said = process.communicate()
     if process.returncode:
@@ -37,7 +37,7 @@ def reason(said: bytes) -> str:
 
 
 def reference_in(path: str, folder: str) -> str:
-    """The reference as a FASTA file beside which an index lies or can be made: itself, or in `folder`."""
+    """The reference as a FASTA file with an index beside it, or room for one: itself, or in `folder`."""
     if Path(f"{path}.fai").exists() and (not path.endswith(".gz") or Path(f"{path}.gzi").exists()):
         return path
     try:

@@ -1,14 +1,14 @@
 """The work of a run that can be stopped: what has been aligned so far, in a folder beside the output.
 
     OUTPUT.unfinished/
-      job.json              what makes this run's output what it is
+      job.json              all that this run's output depends on
       000000.65536          segment 0: the records of all templates before number 65,536, compressed
       000000.65536.json     counts of the run up to there
-      000001.131072 ...     the next ones, each from where the one before ends
+      000001.131072 ...     the next segments, each from where the one before ends
 
-A segment appears under its name when it is complete and on disk, its counts before it; so after any end of the process
-the folder says how far the run had come. When the input is done the segments go to the output, as if they had just been
-aligned.
+A segment appears under its name when it is complete and on disk, its counts before it; so however the process ends, the
+folder shows how far the run had come. At the end of the input the segments are written to the output, as if they had
+just been aligned.
 """
 
 import json
@@ -27,17 +27,17 @@ from numpy import ndarray
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.stored import CHUNK, records_of
+from readwarp.formats.alignments.stored import CHUNK, read_templates
 from readwarp.formats.common.bgzf import BgzfWriter
 
-SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: what a kill can cost
+SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: what can be lost
 
 
 class Segments:
-    """The folder. `done` templates are in it, and `counts` are the run's counts up to there."""
+    """The folder. It holds `done` templates; `counts` are the run's counts up to there."""
 
     def __init__(self, output: str, job: dict[str, Any]) -> None:
-        """Open the folder of this output, or make it. Raises UsageError where it holds another job's work."""
+        """Open or make the folder of this output. Raises UsageError where it holds another job's work."""
         self.folder = Path(f"{output}.unfinished")
         self.paths: list[Path] = []
         self.done = 0
@@ -46,7 +46,7 @@ class Segments:
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{self.folder}: cannot be made ({error.strerror})") from error
+            raise UsageError(f"{self.folder}: cannot be created ({error.strerror})") from error
         stated = self.folder / "job.json"
         if stated.exists():
             _same_job(self.folder, json.loads(stated.read_text()), json.loads(text))
@@ -55,13 +55,13 @@ class Segments:
         self._find()
 
     def _find(self) -> None:
-        """The segments that are complete, in order; leftovers of what was not completed are removed."""
+        """Find the complete segments, in order, and remove what is left of incomplete ones."""
         for path in self.folder.glob("*.partial"):
             path.unlink()
         named = sorted(path for path in self.folder.iterdir() if path.suffix[1:].isdecimal())
         for number, path in enumerate(named):
             if int(path.stem) != number:
-                raise UsageError(f"{self.folder}: segment {number} is missing; remove the folder to begin anew")
+                raise UsageError(f"{self.folder}: segment {number} is missing; remove the folder to start again")
         self.paths = named
         if named:
             self.done = int(named[-1].suffix[1:])
@@ -88,12 +88,12 @@ def _same_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     changed = sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
     if changed:
         raise UsageError(
-            f"{folder}: is of another job ({', '.join(changed)} differ); remove it, or run as before to go on from it"
+            f"{folder}: belongs to another job ({', '.join(changed)} differ); remove it, or resume that job"
         )
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """The file is there with all of this, and on disk, or not at all."""
+    """Write a file that is there with all of its content, on disk, or not at all."""
     partial = Path(f"{path}.partial")
     try:
         partial.write_bytes(content)
@@ -113,20 +113,21 @@ def _sync(path: Path) -> None:
 
 
 class ResumableWriter:
-    """Stands in for an AlignmentWriter: keeps what is written in segments, and makes the output from them at the end.
+    """In place of an AlignmentWriter: keeps what is written in segments, and makes the output of them at the end.
 
     What was written since the last `reached` waits in memory, so that a segment never holds part of a batch. `abort`
     keeps all that was reached. `done` templates and their `counts` come from earlier runs.
     """
 
     def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
-        """writer: makes the output's. text: records are SAM text, which is not taken apart again."""
+        """writer: opens that of the output. text: the records are SAM text, which is copied as it is."""
         self.text, self.duplicates, self.done, self.counts = text, 0, segments.done, segments.counts
+        self.index: Path | None = None
         self._segments, self._writer, self._threads = segments, writer, threads
         self._waiting: list[Encoded] = []
         self._open: tuple[Path, BinaryIO, BgzfWriter] | None = None
         self._written, self._reached, self._counts = 0, segments.done, segments.counts
-        self._is_whole = True  # what the open segment holds ends at `_reached`, and more can be added to it
+        self._is_whole = True  # the open segment ends at `_reached`, and can be added to
 
     def write(self, encoded: Encoded) -> None:
         self._waiting.append(encoded)
@@ -149,7 +150,7 @@ class ResumableWriter:
         if self._open is None:
             return
         place, file, bgzf = self._open
-        self._is_whole = False  # a signal may come while it is being completed
+        self._is_whole = False  # a signal may come meanwhile
         bgzf.close()
         file.close()
         self._segments.add(place, self._reached, self._counts)
@@ -161,11 +162,11 @@ class ResumableWriter:
             for path in self._segments.paths:
                 for records in _text(path) if self.text else _records(path):
                     writer.write(records)
-        self.duplicates = writer.duplicates
+        self.duplicates, self.index = writer.duplicates, writer.index
         self._segments.remove()
 
     def abort(self) -> None:
-        with suppress(OSError):  # a full disk: what lies in complete segments stays
+        with suppress(OSError):  # a full disk: complete segments stay
             if self._is_whole:
                 self._finish_segment()
         if self._open is not None:
@@ -195,11 +196,11 @@ def _records(path: Path) -> Iterator[Encoded]:
                 filled += got
             return filled
 
-        yield from records_of(str(path), read_into)
+        yield from read_templates(str(path), read_into)
 
 
 def _text(path: Path) -> Iterator[Encoded]:
-    """Text as it lies in a segment."""
+    """The text of a segment."""
     with igzip.open(path, "rb") as file:
         while data := file.read(CHUNK):
             yield Encoded(np.frombuffer(data, np.uint8), np.array([0, len(data)]))

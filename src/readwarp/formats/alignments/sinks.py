@@ -1,4 +1,4 @@
-"""Where encoded records go, in their final order: SAM text, BAM in threads, or samtools for CRAM and sorted SAM."""
+"""Where encoded records go in their final order: SAM text, BAM in threads, or samtools for CRAM and sorted SAM."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from readwarp.errors import ReadwarpError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.header import field, lines_of
+from readwarp.formats.alignments.header import binary_header
 from readwarp.formats.common.bgzf import BgzfWriter
 from readwarp.formats.common.output_file import OutputFile
 
@@ -22,18 +22,6 @@ class Sink(Protocol):
     def write(self, data: ndarray) -> None: ...
     def close(self) -> None: ...
     def abort(self) -> None: ...
-
-
-def bam_header(text: str) -> bytes:
-    """BAM's binary header from SAM header text."""
-    encoded = text.encode()
-    parts = [b"BAM\x01", len(encoded).to_bytes(4, "little"), encoded]
-    contigs = lines_of(text, "SQ")
-    parts.append(len(contigs).to_bytes(4, "little"))
-    for line in contigs:
-        name = (field(line, "SN") or "").encode() + b"\0"
-        parts += [len(name).to_bytes(4, "little"), name, int(field(line, "LN") or 0).to_bytes(4, "little")]
-    return b"".join(parts)
 
 
 class TextSink:
@@ -61,7 +49,7 @@ class BamSink:
     def __init__(self, file: OutputFile, header: str, threads: int):
         self._stream = file.open()
         self._bgzf = BgzfWriter(self._stream, threads)
-        self._bgzf.write(bam_header(header))
+        self._bgzf.write(binary_header(header))
 
     def write(self, data: ndarray) -> None:
         self._bgzf.write(data)
@@ -76,7 +64,7 @@ class BamSink:
 
 
 class ChildSink:
-    """BAM records through a pipe to samtools, which writes CRAM, or SAM when they had to be sorted first."""
+    """BAM records through a pipe to samtools, which writes CRAM, or SAM where they had to be sorted first."""
 
     def __init__(self, file: OutputFile, header: str, reference: str | None):
         self._file, self._header, self._reference = file, header, reference
@@ -91,7 +79,7 @@ class ChildSink:
             raise
         assert self._child.stdin is not None
         self._pipe = self._child.stdin
-        self.write(memoryview(bam_header(header)))
+        self.write(memoryview(binary_header(header)))
 
     def _fasta(self, reference: str) -> str:
         self._used = samtools.reference_in(reference, self._folder.name)
@@ -115,9 +103,9 @@ class ChildSink:
         self._clean()
 
     def _name_reference(self, reference: str) -> None:
-        """In the header, htslib has named our temporary copy of the reference (UR); put the true place there.
+        """htslib has named our temporary copy of the reference in the header (UR); put the true place there.
 
-        The header is replaced in place, in the room that is left for that; if it is too small, UR is left out.
+        The header is replaced in place, within the room that is left for that; if it is too small, UR is left out.
         """
         text = Path(self._folder.name) / "header.sam"
         for place in (f"\tUR:{Path(reference).resolve()}", ""):
@@ -129,7 +117,7 @@ class ChildSink:
         raise ReadwarpError(f"{self._file.name}: its header could not be completed")
 
     def _fail(self) -> NoReturn:
-        """The child has ended before its time: say why."""
+        """The child has ended too early: raise its reason."""
         self._child.wait()
         self._said.seek(0)
         reason = samtools.reason(self._said.read())

@@ -1,9 +1,9 @@
 """Sorting of BAM records in bounded memory.
 
 Records gather in one buffer. When it is full they are sorted and written to a temporary file, compressed: a run. At
-the end all runs are merged: a frame of each run is at hand, all of them are sorted together, and what lies up to the
-smallest of the frames' last records is final. Equal keys stay in input order, because a sort is stable and runs lie
-in input order.
+the end all runs are merged: a frame of each run is in memory, all frames are sorted together, and what lies up to the
+smallest of the frames' last records is final. Equal keys stay in input order, because the sort is stable and the runs
+are in input order.
 """
 
 import tempfile
@@ -19,35 +19,35 @@ from readwarp.formats.alignments import sort_kernels as kernels
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.bgzf import BgzfWriter
 
-MOST_RUNS = 64  # merged at once; more become one run of the next level
-FRAME = 1 << 20  # bytes of a run at hand in a merge, and of a piece of output
-SMALLEST_FRAME = 1 << 16
+MAX_RUNS = 64  # merged at once; more become one run of the next level
+FRAME = 1 << 20  # bytes of a run in memory during a merge, and of a piece of output
+MIN_FRAME = 1 << 16
 
 
-def coordinate_order(data: ndarray, offsets: ndarray, skip: int) -> ndarray:
-    """By contig, position and strand, as `samtools sort`; records without a place last."""
-    keys = np.empty(offsets.size - 1, np.uint64)
-    kernels.coordinate_keys(data, offsets, skip, keys)
+def order_by_coordinate(records: Encoded, skip: int) -> ndarray:
+    """By contig, position and strand, as `samtools sort` does; unplaced records last."""
+    keys = np.empty(len(records), np.uint64)
+    kernels.make_coordinate_keys(records, skip, keys)
     return np.argsort(keys, kind="stable")
 
 
-def name_order(data: ndarray, offsets: ndarray, skip: int) -> ndarray:
-    """By name, numbers in it by value, as `samtools sort -n`; then first before last mate, primary first."""
-    order = np.arange(offsets.size - 1)
-    kernels.name_order(data, offsets, skip, order, np.empty_like(order))
+def order_by_name(records: Encoded, skip: int) -> ndarray:
+    """By name, numbers in it by value, as `samtools sort -n` does; then first mate before last, primary first."""
+    order = np.arange(len(records))
+    kernels.sort_by_name(records, skip, order, np.empty_like(order))
     return order
 
 
-ORDERS: dict[str, Callable[[ndarray, ndarray, int], ndarray]] = {"coordinate": coordinate_order, "name": name_order}
+ORDERS: dict[str, Callable[[Encoded, int], ndarray]] = {"coordinate": order_by_coordinate, "name": order_by_name}
 
 
 class Sorter:
-    """Takes batches of records in any order, gives them back sorted. `skip` bytes travel before each record."""
+    """Takes batches of records in any order and gives them back sorted. `skip` bytes travel before each record."""
 
     def __init__(self, order: str, memory: int, threads: int = 1, skip: int = 0):
         self._order, self._skip, self._threads = ORDERS[order], skip, threads
         self._capacity = max(memory // 2, 1 << 20)
-        self._frame = min(max(memory // (4 * MOST_RUNS), SMALLEST_FRAME), FRAME)
+        self._frame = min(max(memory // (4 * MAX_RUNS), MIN_FRAME), FRAME)
         self._buffer, self._filled = np.empty(0, np.uint8), 0
         self._starts: list[ndarray] = []
         self._runs: list[tuple[int, BinaryIO]] = []  # level and file, in input order
@@ -55,7 +55,7 @@ class Sorter:
     def add(self, records: Encoded) -> None:
         if self._filled and self._filled + records.data.size > self._capacity:
             self._spill()
-        if self._filled + records.data.size > self._buffer.size:  # pages that are not touched cost nothing
+        if self._filled + records.data.size > self._buffer.size:  # untouched pages cost nothing
             self._buffer = np.empty(max(self._capacity, records.data.size), np.uint8)
         self._buffer[self._filled : self._filled + records.data.size] = records.data
         self._starts.append(records.offsets[:-1] + self._filled)
@@ -64,37 +64,36 @@ class Sorter:
     def sorted(self) -> Iterator[Encoded]:
         """All records in order, piece by piece; the sorter is empty afterwards."""
         if not self._runs:
-            yield from self._sorted_buffer()
+            yield from self._sort_buffer()
             return
         self._spill()
         self._buffer = np.empty(0, np.uint8)
-        yield from self._merged([file for _, file in self._runs])
+        yield from self._merge([file for _, file in self._runs])
         self.close()
 
     def close(self) -> None:
-        """Give up the temporary files."""
+        """Delete the temporary files."""
         for _, file in self._runs:
             file.close()
         self._runs, self._starts, self._filled = [], [], 0
 
-    def _sorted_buffer(self) -> Iterator[Encoded]:
-        offsets = np.concatenate([*self._starts, np.array([self._filled], np.int64)])
-        order = self._order(self._buffer, offsets, self._skip)
-        yield from _gathered(self._buffer, offsets, order, self._frame)
+    def _sort_buffer(self) -> Iterator[Encoded]:
+        records = Encoded(self._buffer[: self._filled], np.concatenate([*self._starts, [self._filled]]))
+        yield from gather(records, self._order(records, self._skip), self._frame)
         self._starts, self._filled = [], 0
 
     def _spill(self) -> None:
-        self._runs.append((0, self._written(self._sorted_buffer())))
+        self._runs.append((0, self._write(self._sort_buffer())))
         level = 0
-        while sum(of == level for of, _ in self._runs) >= MOST_RUNS:
+        while sum(of == level for of, _ in self._runs) >= MAX_RUNS:
             merging = [file for of, file in self._runs if of == level]
-            merged = self._written(self._merged(merging))
+            merged = self._write(self._merge(merging))
             self._runs = [run for run in self._runs if run[0] != level] + [(level + 1, merged)]
             for file in merging:
                 file.close()
             level += 1
 
-    def _written(self, pieces: Iterator[Encoded]) -> BinaryIO:
+    def _write(self, pieces: Iterator[Encoded]) -> BinaryIO:
         file: BinaryIO = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
         writer = BgzfWriter(file, self._threads)
         for piece in pieces:
@@ -102,29 +101,28 @@ class Sorter:
         writer.close()
         return file
 
-    def _merged(self, files: Sequence[BinaryIO]) -> Iterator[Encoded]:
+    def _merge(self, files: Sequence[BinaryIO]) -> Iterator[Encoded]:
         with ThreadPoolExecutor(self._threads, "sort") as pool:
-            yield from self._merged_runs([_Run(file, self._frame, self._skip) for file in files], pool)
+            yield from self._merge_runs([_Run(file, self._frame, self._skip) for file in files], pool)
 
-    def _merged_runs(self, runs: "Sequence[_Run]", pool: ThreadPoolExecutor) -> Iterator[Encoded]:
+    def _merge_runs(self, runs: "Sequence[_Run]", pool: ThreadPoolExecutor) -> Iterator[Encoded]:
         while True:
             list(pool.map(_Run.fill, runs))
-            data = np.concatenate([run.data for run in runs])
-            offsets = record_offsets(data, self._skip)
-            order = self._order(data, offsets, self._skip)
+            records = records_in(np.concatenate([run.data for run in runs]), self._skip)
+            order, offsets = self._order(records, self._skip), records.offsets
             ends = np.searchsorted(offsets, np.cumsum([run.data.size for run in runs]))
-            final = _final(order, ends, [run.ended for run in runs])
+            final = count_final(order, ends, [run.ended for run in runs])
             if final == 0:
                 return
-            yield from _gathered(data, offsets, order[:final], self._frame)
-            taken = np.searchsorted(ends, order[:final], side="right")  # run of each record
-            counts = np.bincount(taken, minlength=len(runs))
+            yield from gather(records, order[:final], self._frame)
+            run_of_record = np.searchsorted(ends, order[:final], side="right")
+            counts = np.bincount(run_of_record, minlength=len(runs))
             for run, start, count in zip(runs, [0, *ends[:-1]], counts, strict=True):
-                run.take(int(offsets[start + count] - offsets[start]))
+                run.drop(int(offsets[start + count] - offsets[start]))
 
 
 class _Run:
-    """A sorted temporary file, read frame by frame: `data` is the whole records that were read and not taken yet."""
+    """A sorted temporary file, read frame by frame: `data` is the whole records that were read and not dropped yet."""
 
     def __init__(self, file: BinaryIO, frame: int, skip: int):
         file.seek(0)
@@ -132,26 +130,26 @@ class _Run:
         self.data, self._rest, self.ended = np.empty(0, np.uint8), b"", False
 
     def fill(self) -> None:
-        """Have a frame at hand, or what is left."""
+        """Have a frame in memory, or what is left."""
         while not self.ended and self.data.size < self._frame:
             read = self._stream.read(self._frame)
             self.ended = not read
-            joined = np.frombuffer(self._rest + read, np.uint8)
-            whole = int(record_offsets(joined, self._skip)[-1])
-            self.data, self._rest = np.concatenate([self.data, joined[:whole]]), joined[whole:].tobytes()
+            data = np.frombuffer(self._rest + read, np.uint8)
+            whole = int(records_in(data, self._skip).offsets[-1])
+            self.data, self._rest = np.concatenate([self.data, data[:whole]]), data[whole:].tobytes()
 
-    def take(self, size: int) -> None:
+    def drop(self, size: int) -> None:
         self.data = self.data[size:]
 
 
-def record_offsets(data: ndarray, skip: int) -> ndarray:
-    """Starts of the whole records in `data` and the end of the last, int64 [n + 1]."""
+def records_in(data: ndarray, skip: int = 0) -> Encoded:
+    """The whole records at the beginning of `data`, which may go on after them."""
     offsets = np.empty(data.size // (skip + kernels.NAME) + 2, np.int64)
-    return offsets[: kernels.record_offsets(data, skip, offsets) + 1]
+    return Encoded(data, offsets[: kernels.find_records(data, skip, offsets) + 1])
 
 
-def _final(order: ndarray, ends: ndarray, ended: Sequence[bool]) -> int:
-    """How many records of the order nothing that is still in a file can precede."""
+def count_final(order: ndarray, ends: ndarray, ended: Sequence[bool]) -> int:
+    """How many records of the order come before all that is still in a file."""
     last = [end - 1 for end, over in zip(ends, ended, strict=True) if not over]
     if not last:
         return order.size
@@ -160,15 +158,14 @@ def _final(order: ndarray, ends: ndarray, ended: Sequence[bool]) -> int:
     return int(rank[last].min()) + 1
 
 
-def _gathered(data: ndarray, offsets: ndarray, order: ndarray, size: int) -> Iterator[Encoded]:
-    """Records in the order, in pieces of about `size` bytes."""
-    lengths = offsets[order + 1] - offsets[order]
-    ends = np.cumsum(lengths)
+def gather(records: Encoded, order: ndarray, size: int) -> Iterator[Encoded]:
+    """The records in this order, in pieces of about `size` bytes."""
+    ends = np.cumsum(np.diff(records.offsets)[order])
     first = 0
     while first < order.size:
         before = int(ends[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(ends, before + size, side="right")))
-        out, out_offsets = np.empty(int(ends[last - 1]) - before, np.uint8), np.empty(last - first + 1, np.int64)
-        kernels.gather(data, offsets, order, first, last, 0, out, out_offsets)
-        yield Encoded(out, out_offsets)
+        piece = Encoded(np.empty(int(ends[last - 1]) - before, np.uint8), np.empty(last - first + 1, np.int64))
+        kernels.gather(records, order[first:last], 0, piece)
+        yield piece
         first = last

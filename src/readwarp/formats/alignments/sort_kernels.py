@@ -1,33 +1,24 @@
-"""Compiled loops of sorting: BAM records, each behind `skip` bytes that travel with it, one behind the other."""
+"""Compiled loops of sorting. Records are `sam.Encoded` BAM, each after `skip` bytes that travel with it."""
 
 import numpy as np
 
 from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.layout import CONTIG, FLAG, NAME, POSITION, int32_at, stop_of, uint16_at
 
-CONTIG, POSITION, NAME_LENGTH, FLAG, NAME = 4, 8, 12, 18, 36  # byte offsets in a record, block_size included
 REVERSE = 0x10
 
 
-@scalar
-def int32_at(data, at):
-    """Little-endian int32 as int64."""
-    value = np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16
-    return value | np.int64(np.int8(data[at + 3])) << 24
-
-
-@scalar
-def uint16_at(data, at):
-    return np.int64(data[at]) | np.int64(data[at + 1]) << 8
-
-
 @kernel
-def record_offsets(data, skip, offsets):
-    """Where the whole records of `data` start, and the end of the last -> offsets (int64, large enough); how many."""
+def find_records(data, skip, offsets):
+    """Where the whole records of `data` start, and the end of the last -> offsets (int64, large enough); how many.
+
+    They end where data go on that are no record.
+    """
     at, n = 0, 0
     offsets[0] = 0
     while at + skip + NAME <= data.size:
-        end = at + skip + 4 + int32_at(data, at + skip)
-        if end > data.size:
+        end = stop_of(data, at + skip)
+        if end > data.size or end < at + skip + NAME:
             break
         n += 1
         offsets[n] = at = end
@@ -35,8 +26,9 @@ def record_offsets(data, skip, offsets):
 
 
 @kernel
-def coordinate_keys(data, offsets, skip, keys):
-    """(contig, position, strand) of each record -> uint64 [n]; records without a contig come last."""
+def make_coordinate_keys(records, skip, keys):
+    """(contig, position, strand) of each record -> keys (uint64); records without a contig come last."""
+    data, offsets = records.data, records.offsets
     for i in range(keys.size):
         at = offsets[i] + skip
         contig = int32_at(data, at + CONTIG) & 0x7FFFFFFF
@@ -46,17 +38,18 @@ def coordinate_keys(data, offsets, skip, keys):
 
 
 @kernel
-def gather(data, offsets, order, first, last, drop, out, out_offsets):
-    """Records order[first:last] -> out, each without its first `drop` bytes; where they start -> out_offsets."""
+def gather(records, order, drop, out):
+    """The records in this order -> out (Encoded), each without its first `drop` bytes."""
+    data, offsets, out_data, out_offsets = records.data, records.offsets, out.data, out.offsets
     at = 0
-    for i in range(first, last):
+    for i in range(order.size):
         source = data[offsets[order[i]] + drop : offsets[order[i] + 1]]
-        target = out[at : at + source.size]
-        out_offsets[i - first] = at
+        target = out_data[at : at + source.size]
+        out_offsets[i] = at
         for j in range(source.size):
             target[j] = source[j]
         at += source.size
-    out_offsets[last - first] = at
+    out_offsets[order.size] = at
 
 
 @scalar
@@ -108,8 +101,9 @@ def comes_before(data, a, b):
 
 
 @kernel
-def name_order(data, offsets, skip, order, other):
-    """Stable merge sort of the records by name -> order (int64 [n], 0..n-1 beforehand); `other` is of the same size."""
+def sort_by_name(records, skip, order, other):
+    """Stable merge sort of the records by name -> order (int64, 0, 1, ... before); `other` is of the same size."""
+    data, offsets = records.data, records.offsets
     n, width = order.size, 1
     while width < n:
         for start in range(0, n, 2 * width):

@@ -1,11 +1,10 @@
-"""A stream of sorted alignments, kept on disk so that its regions can be read: BAM as it comes, SAM and CRAM made BAM.
+"""A stream of sorted alignments, kept on disk so that its regions can be read: BAM as it is, SAM and CRAM as BAM.
 
-The file has no name, so that nothing of it is left whatever ends the process. Its index is made on the way and stays
-in memory.
+The file has no name, so that nothing of it is left however the process ends. Its index is made on the way and stays in
+memory.
 """
 
 import os
-import struct
 import subprocess
 import sys
 import tempfile
@@ -22,13 +21,16 @@ from isal import igzip, isal_zlib
 from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.index import BamIndex, filled
+from readwarp.formats.alignments.decode_kernels import Blocks, Windows
+from readwarp.formats.alignments.header import parse_header
+from readwarp.formats.alignments.index import BamIndex, fill_in
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
+from readwarp.ragged import concatenate, offsets_of
 
 CHUNK = 1 << 20  # compressed bytes read at a time
-LARGEST_BLOCK = 1 << 16  # bytes, compressed
-LARGEST_RECORD = 1 << 28  # bytes
+MAX_BLOCK = 1 << 16  # bytes, compressed
+MAX_RECORD = 1 << 28  # bytes
 WINDOW = records.INDEX_WINDOW  # bits
 Reference = Callable[[], str | None]
 
@@ -38,10 +40,10 @@ def is_stream(path: Path) -> bool:
     return str(path) == "-" or path.is_fifo()
 
 
-def spooled(path: Path, name: str, reference: Reference, threads: int) -> tuple[BinaryIO, BamIndex]:
+def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[BinaryIO, BamIndex]:
     """Read stdin ("-") or a pipe to its end -> an unnamed BAM file in the temporary folder, and its index.
 
-    `name`: of the stream, for errors; `reference` gives an indexed FASTA file, and is called for CRAM alone. Raises
+    `name`: of the stream, for errors; `reference` gives an indexed FASTA file, and is called for CRAM only. Raises
     InputError for what is damaged or not sorted, ReadwarpError where the temporary folder is full.
     """
     if str(path) == "-" and sys.stdin is None:
@@ -49,7 +51,7 @@ def spooled(path: Path, name: str, reference: Reference, threads: int) -> tuple[
     descriptor = os.dup(sys.stdin.fileno()) if str(path) == "-" else os.open(path, os.O_RDONLY)
     file = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
     try:
-        with closing(_as_bam(_pieces(descriptor), name, reference, threads)) as chunks:
+        with closing(_to_bam(_read(descriptor), name, reference, threads)) as chunks:
             return file, _Spool(name, file).take(chunks)
     except BaseException:
         file.close()
@@ -58,8 +60,8 @@ def spooled(path: Path, name: str, reference: Reference, threads: int) -> tuple[
         os.close(descriptor)
 
 
-def _pieces(descriptor: int) -> Iterator[bytes]:
-    """Unbuffered, so that no lock is held while a thread waits for bytes that may never come."""
+def _read(descriptor: int) -> Iterator[bytes]:
+    """Bytes, unbuffered, so that no lock is held while a thread waits for some that may never come."""
     while True:
         parts, size = [], 0
         while size < CHUNK and (part := os.read(descriptor, CHUNK - size)):
@@ -70,8 +72,8 @@ def _pieces(descriptor: int) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
-def _as_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: int) -> Generator[bytes, None, None]:
-    """The bytes of a BAM file: those of the stream, or what samtools makes of them."""
+def _to_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: int) -> Generator[bytes, None, None]:
+    """The bytes of a BAM file: those of the stream, converted by samtools if it is no BAM."""
     head = next(chunks, b"")
     if not head:
         raise InputError(name, "is empty")
@@ -84,10 +86,10 @@ def _as_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: i
         yield from whole
         return
     options = ("-T", str(reference())) if head[:4] == b"CRAM" else ()
-    yield from _converted(whole, name, "-@", str(threads), *options)
+    yield from _convert(whole, name, "-@", str(threads), *options)
 
 
-def _converted(chunks: Iterable[bytes], name: str, *options: str) -> Iterator[bytes]:
+def _convert(chunks: Iterable[bytes], name: str, *options: str) -> Iterator[bytes]:
     command = ["view", "--no-PG", "-b", "-1", *options, "-"]
     with tempfile.TemporaryFile() as said:
         child = samtools.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
@@ -108,20 +110,20 @@ def _converted(chunks: Iterable[bytes], name: str, *options: str) -> Iterator[by
 
 
 def _feed(chunks: Iterable[bytes], pipe: IO[bytes]) -> None:
-    with suppress(OSError), pipe:  # the child has gone, or nobody waits any more
+    with suppress(OSError), pipe:  # the child has ended, or nobody reads any more
         for chunk in chunks:
             pipe.write(chunk)
 
 
 class _Spool:
-    """Writes compressed bytes to a file, and looks into them: where reads of each window begin, and their order."""
+    """Writes compressed bytes to a file, and looks into them to index the records and to check their order."""
 
     def __init__(self, name: str, file: BinaryIO):
         self._name, self._file = name, file
         self._size = 0  # of the blocks that were looked into
         self._raw = np.empty(0, np.uint8)  # decompressed, from the first record that was not whole
-        self._begins, self._places = np.empty((2, 0), np.int64)  # of each of its blocks: in `_raw`, in the file
-        self._index: _Index | None = None  # when the header has come
+        self._blocks = Blocks(*np.empty((2, 0), np.int64))  # of these bytes
+        self._index: _Index | None = None  # once the header has been read
 
     def take(self, chunks: Iterable[bytes]) -> BamIndex:
         rest, last = b"", -1
@@ -129,7 +131,7 @@ class _Spool:
             self._write(chunk)
             data = rest + chunk
             places, sizes = blocks_of(data)
-            if not sizes and len(data) > LARGEST_BLOCK:
+            if not sizes and len(data) > MAX_BLOCK:
                 raise InputError(self._name, f"damaged: no BGZF block at byte {self._size}")
             if sizes:
                 last = sizes[-1]
@@ -144,32 +146,32 @@ class _Spool:
             self._file.write(data)
         except OSError as error:
             place, why = tempfile.gettempdir(), (error.strerror or "cannot be written").lower()
-            raise ReadwarpError(f"{place}: {why} ({self._name} is kept there; TMPDIR names another place)") from error
+            raise ReadwarpError(f"{place}: {why} ({self._name} is kept there; TMPDIR sets another folder)") from error
 
     def _look_into(self, data: bytes, places: np.ndarray, sizes: np.ndarray) -> None:
         """Decompress whole blocks, and put the records that end in them into the index."""
         try:
             fresh = np.frombuffer(igzip.decompress(data), np.uint8)
         except BROKEN as error:
-            raise InputError(self._name, f"damaged block behind byte {self._size} ({error})") from error
+            raise InputError(self._name, f"damaged block after byte {self._size} ({error})") from error
         begins = self._raw.size + np.cumsum(sizes) - sizes
-        self._begins, self._places = np.append(self._begins, begins), np.append(self._places, self._size + places)
+        self._blocks = concatenate([self._blocks, Blocks(begins, self._size + places)], "blocks")
         self._raw = np.concatenate((self._raw, fresh))
         done = 0
         if self._index is None:
-            header = header_of(self._raw.tobytes())
+            header = parse_header(self._raw.tobytes())
             if header is None:
                 return
             done, self._index = header[0], _Index(self._name, *header[1:])
-        self._drop(self._index.add(self._raw, done, self._begins, self._places))
+        self._drop(self._index.add(self._raw, done, self._blocks))
 
     def _drop(self, done: int) -> None:
-        """Forget what lies before `done`, but not the block that it lies in."""
-        if self._raw.size - done > LARGEST_RECORD:
+        """Forget what comes before `done`, but not the block that it is in."""
+        if self._raw.size - done > MAX_RECORD:
             raise InputError(self._name, "damaged: a record of more than 256 MiB")
-        first = max(0, int(np.searchsorted(self._begins, done, side="right")) - 1)
-        self._raw = self._raw[done:].copy()
-        self._begins, self._places = self._begins[first:] - done, self._places[first:]
+        begin, place = self._blocks
+        first = max(0, int(np.searchsorted(begin, done, side="right")) - 1)
+        self._raw, self._blocks = self._raw[done:].copy(), Blocks(begin[first:] - done, place[first:])
 
 
 class _Index:
@@ -177,37 +179,20 @@ class _Index:
 
     def __init__(self, name: str, contigs: Sequence[str], lengths: Sequence[int]):
         self._name, self._contigs = name, contigs
-        windows = np.array([(length >> WINDOW) + 1 for length in lengths], np.int64)
-        self._first_window = np.append(0, np.cumsum(windows))  # of each contig, in ...
-        self._starts = np.zeros(self._first_window[-1], np.uint64)  # ... the virtual offsets
+        first = offsets_of([(length >> WINDOW) + 1 for length in lengths])
+        self._windows = Windows(first, np.zeros(first[-1], np.uint64))
         self._last = (0, -1)  # contig and position of the last record
 
-    def add(self, raw: np.ndarray, place: int, begins: np.ndarray, places: np.ndarray) -> int:
-        """Records from `place` on, in blocks that begin at `begins`; -> the first one that is not whole."""
-        blocks = begins, places
-        place, *last, state = records.add_to_index(raw, place, *self._last, *blocks, self._first_window, self._starts)
+    def add(self, raw: np.ndarray, place: int, blocks: Blocks) -> int:
+        """Records from `place` on -> the first one that is not whole."""
+        place, *last, state = records.add_to_index(raw, place, self._last, blocks, self._windows)
         if state != records.MORE:
             reason = "reads are not sorted by position" if state == records.UNSORTED else "damaged BAM record"
-            contig = (*self._contigs, "reads without a place")[last[0]]
+            contig = (*self._contigs, "unplaced reads")[last[0]]
             raise InputError(self._name, reason, f"near {contig}:{max(last[1], 0) + 1}")
         self._last = last[0], last[1]
         return int(place)
 
     def done(self) -> BamIndex:
-        return BamIndex(WINDOW, [filled(part) for part in np.split(self._starts, self._first_window[1:-1])])
-
-
-def header_of(data: bytes) -> tuple[int, list[str], list[int]] | None:
-    """Size of the binary header of BAM, names and lengths of its contigs; None where it goes beyond `data`."""
-    try:
-        place = 8 + struct.unpack_from("<i", data, 4)[0]
-        (count,), place = struct.unpack_from("<i", data, place), place + 4
-        names, lengths = [], []
-        for _ in range(count):
-            (size,) = struct.unpack_from("<i", data, place)
-            names.append(data[place + 4 : place + 3 + size].decode("latin-1"))
-            lengths.append(struct.unpack_from("<i", data, place + 4 + size)[0])
-            place += 8 + size
-    except struct.error:
-        return None
-    return (place, names, lengths) if place <= len(data) else None
+        first, offset = self._windows
+        return BamIndex(WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])

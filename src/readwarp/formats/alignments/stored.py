@@ -1,7 +1,7 @@
-"""Alignments as they were written before they are sorted: BAM records in input order, read back batch by batch.
+"""Alignments as they are before they are sorted: BAM records in input order, read back batch by batch.
 
 Used where the work of one run lies in several files: parts of `align --part`, lanes, and segments of a run that was
-stopped. Templates are counted from their first primary record: mates are neighbours, supplementary records follow the
+stopped. A template begins with its first primary record: mates are neighbours, and supplementary records follow the
 record they belong to.
 """
 
@@ -13,77 +13,57 @@ from numpy import ndarray
 
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
+from readwarp.formats.alignments.header import skip_header
+from readwarp.formats.alignments.layout import FLAG, uint16_at
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.sort import record_offsets
-from readwarp.formats.alignments.sort_kernels import FLAG, uint16_at
+from readwarp.formats.alignments.sort import records_in
 from readwarp.formats.common.source import Source
+from readwarp.ragged import take
 
-CHUNK = 1 << 22  # bytes of records at hand
+CHUNK = 1 << 22  # bytes of records in memory
 NOT_FIRST = 0x80 | 0x100 | 0x800  # last mate, secondary, supplementary
 
 
-def stored_records(path: str) -> Iterator[Encoded]:
-    """The records of a BAM file, in pieces of whole templates. Raises InputError."""
+def read_stored(path: str) -> Iterator[Encoded]:
+    """Read a BAM file, in pieces of whole templates. Raises InputError."""
     with closing(Source(path)) as source:
-        _skip_header(source)
-        yield from records_of(path, source.read_into)
+        skip_header(source.read_into, source.path)
+        yield from read_templates(path, source.read_into)
 
 
-def records_of(path: str, read_into: Callable[[ndarray], int]) -> Iterator[Encoded]:
-    """As `stored_records`, of what `read_into` gives: it fills a buffer as far as the file goes."""
+def read_templates(path: str, read_into: Callable[[ndarray], int]) -> Iterator[Encoded]:
+    """As `read_stored`, of the bytes with which `read_into` fills a buffer, as far as the file goes."""
     rest, ended = np.empty(0, np.uint8), False
     while not ended:
         data = np.empty(rest.size + CHUNK, np.uint8)
         data[: rest.size] = rest
         got = rest.size + read_into(data[rest.size :])
         ended, data = got < data.size, data[:got]
-        offsets = record_offsets(data, 0)
-        if ended and offsets[-1] < got:
+        records = records_in(data)
+        if ended and records.offsets[-1] < got:
             raise InputError(path, "damaged, or truncated within a record")
-        whole = offsets.size - 1 if ended else int(last_template(data, offsets))
-        rest = data[offsets[whole] :].copy()
+        whole = len(records) if ended else int(find_last_template(records))
+        rest = data[records.offsets[whole] :].copy()
         if whole:
-            yield Encoded(data[: offsets[whole]], offsets[: whole + 1])
+            yield take(records, "records", slice(0, whole))
 
 
-def _skip_header(source: Source) -> None:
-    def exactly(size: int) -> ndarray:
-        data = np.empty(size, np.uint8)
-        if source.read_into(data) < size:
-            raise InputError(source.path, "truncated: ends within its header")
-        return data
-
-    def number() -> int:
-        return int.from_bytes(exactly(4).tobytes(), "little")
-
-    exactly(4)
-    exactly(number())
-    for _ in range(number()):
-        exactly(number() + 4)
-
-
-def by_blocks(records: Iterator[Encoded], block: int) -> Iterator[list[Encoded]]:
-    """The same records cut behind every `block` templates; the last list holds what is left."""
+def split_blocks(records: Iterator[Encoded], block: int) -> Iterator[list[Encoded]]:
+    """The same records, cut after every `block` templates; the last list holds what is left."""
     pieces: list[Encoded] = []
     room = block
     for piece in records:
         while True:
-            cut = int(record_of_template(piece.data, piece.offsets, room))
+            cut = int(find_template(piece, room))
             if cut < 0:
                 break
-            pieces.append(between(piece, 0, cut))
+            pieces.append(take(piece, "records", slice(0, cut)))
             yield pieces
-            pieces, room, piece = [], block, between(piece, cut, len(piece))
+            pieces, room, piece = [], block, take(piece, "records", slice(cut, len(piece)))
         pieces.append(piece)
-        room -= int(templates_in(piece.data, piece.offsets))
+        room -= int(count_templates(piece))
     if any(len(piece) for piece in pieces):
         yield pieces
-
-
-def between(records: Encoded, start: int, stop: int) -> Encoded:
-    """Records [start, stop); views."""
-    offsets = records.offsets[start : stop + 1]
-    return Encoded(records.data[offsets[0] : offsets[-1]], offsets - offsets[0])
 
 
 @kernel
@@ -93,8 +73,9 @@ def is_first(data, offset):
 
 
 @kernel
-def last_template(data, offsets):
+def find_last_template(records):
     """The record with which the last template begins."""
+    data, offsets = records.data, records.offsets
     for i in range(offsets.size - 2, -1, -1):
         if is_first(data, offsets[i]):
             return i
@@ -102,17 +83,17 @@ def last_template(data, offsets):
 
 
 @kernel
-def templates_in(data, offsets):
-    count = 0
+def count_templates(records):
+    data, offsets, count = records.data, records.offsets, 0
     for i in range(offsets.size - 1):
         count += is_first(data, offsets[i])
     return count
 
 
 @kernel
-def record_of_template(data, offsets, number):
-    """The record with which template `number` (from 0) begins, -1 when there are no more than so many."""
-    seen = -1
+def find_template(records, number):
+    """The record with which template `number` (from 0) begins, -1 if there are not so many."""
+    data, offsets, seen = records.data, records.offsets, -1
     for i in range(offsets.size - 1):
         seen += is_first(data, offsets[i])
         if seen == number:

@@ -3,59 +3,29 @@
 import numpy as np
 
 from readwarp.device.jit import scalar
+from readwarp.formats.alignments.layout import ARRAY, CHARACTER, FLOAT, HEX, TEXT, field_stop, get_number, width_of
 from readwarp.formats.common.text import put_number
 
 TAB, COLON, COMMA, MINUS, DOT, ZERO = 9, 58, 44, 45, 46, 48
-A, B, H, Z, F, I = 65, 66, 72, 90, 102, 105  # noqa: E741
+INTEGER = 105  # i, what SAM text has for every type of integer
 FACTOR = 5  # text is at most this many times longer than the binary field
 
 
 @scalar
-def width_of(kind):
-    """Bytes of a number of this type: c C 1, s S 2, i I f 4."""
-    if kind == 99 or kind == 67:
-        return 1
-    return 2 if kind == 115 or kind == 83 else 4
-
-
-@scalar
-def get_number(values, at, kind):
-    """Little-endian integer of type c C s S i I (or the bits of f)."""
-    width, number = width_of(kind), np.int64(0)
-    for i in range(width):
-        number |= np.int64(values[at + i]) << (8 * i)
-    signed = kind == 99 or kind == 115 or kind == 105
-    return number - (1 << (8 * width)) if signed and number >> (8 * width - 1) else number
-
-
-@scalar
-def field_stop(tags, at):
-    """Where the field that starts at `at` stops."""
-    kind, at = tags[at + 2], at + 3
-    if kind in (Z, H):
-        while tags[at] != 0:
-            at += 1
-        return at + 1
-    if kind == B:
-        return at + 5 + width_of(tags[at]) * get_number(tags, at + 1, 73)
-    return at + 1 if kind == A else at + width_of(kind)
-
-
-@scalar
 def put_tags(tags, start, stop, out, at):
-    """Fields of tags[start:stop], each behind a tab -> out[at:]; where they end."""
+    """Fields of tags[start:stop], each after a tab -> out[at:]; where they end."""
     while start < stop:
         kind = tags[start + 2]
         out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 5] = TAB, tags[start], tags[start + 1], COLON, COLON
-        end, value, at = field_stop(tags, start), start + 3, at + 6
-        if kind in (A, Z, H, F):
+        end, value, at = field_stop(tags, start, stop), start + 3, at + 6
+        if kind in (CHARACTER, TEXT, HEX, FLOAT):
             out[at - 2] = kind
         else:
-            out[at - 2] = B if kind == B else I
-        if kind == B:
+            out[at - 2] = ARRAY if kind == ARRAY else INTEGER
+        if kind == ARRAY:
             at = put_array(tags, value, end, out, at)
-        elif kind in (A, Z, H):
-            for i in range(value, end if kind == A else end - 1):
+        elif kind in (CHARACTER, TEXT, HEX):
+            for i in range(value, end if kind == CHARACTER else end - 1):
                 out[at] = tags[i]
                 at += 1
         else:
@@ -78,7 +48,7 @@ def put_array(tags, value, end, out, at):
 @scalar
 def put_value(tags, at, kind, out, to):
     bits = get_number(tags, at, kind)
-    return put_float(bits, out, to) if kind == F else put_number(bits, out, to)
+    return put_float(bits, out, to) if kind == FLOAT else put_number(bits, out, to)
 
 
 @scalar
@@ -114,7 +84,7 @@ def put_float(bits, out, at):
 
 @scalar
 def put_fixed(digits, shown, exponent, out, at):
-    """`digits` (of which `shown`) with the point behind 10^exponent."""
+    """The first `shown` of the digits, with the point where 10^exponent puts it."""
     if exponent < 0:
         out[at], out[at + 1] = ZERO, DOT
         at += 2

@@ -1,4 +1,4 @@
-"""BGZF, the blocked gzip of BAM: blocks of fixed cut, compressed by isal in threads.
+"""BGZF, the blocked gzip of BAM: blocks of one size, compressed by isal in threads.
 
 Every block but the last holds BLOCK bytes, so the file depends on the data alone, not on batches or threads.
 """
@@ -10,15 +10,15 @@ from typing import BinaryIO
 
 from isal import igzip_lib, isal_zlib
 
-BLOCK = 65280  # bytes of data: what htslib takes
-GROUP = 32 * BLOCK  # compressed in one go
+BLOCK = 65280  # bytes of data, as in htslib
+GROUP = 32 * BLOCK  # bytes compressed by one task
 LEVEL = 1
 EOF_BLOCK = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: size of the whole block less one
 
 
 def blocks_of(data: bytes) -> tuple[list[int], list[int]]:
-    """The whole blocks at the beginning of `data`: where each begins and where the last ends; decompressed sizes."""
+    """The whole blocks at the beginning of `data`: where each begins and the last ends; their decompressed sizes."""
     places, sizes, place = [0], [], 0
     while data[place : place + 4] == b"\x1f\x8b\x08\x04" and len(data) >= place + 18:
         stop = place + int.from_bytes(data[place + 16 : place + 18], "little") + 1
@@ -43,13 +43,13 @@ def _compress(data: memoryview | bytes) -> bytes:
 
 
 class BgzfWriter:
-    """Writes to a binary file, at most a few groups of blocks ahead of it. `close` leaves the file itself open."""
+    """Writes to a binary file; a few groups of blocks are compressed ahead. `close` leaves the file itself open."""
 
     def __init__(self, file: BinaryIO, threads: int = 1):
         self._file, self._pending = file, bytearray()
         self._pool = ThreadPoolExecutor(threads, "bgzf")
         self._ahead: deque[Future[bytes]] = deque()
-        self._most_ahead = threads + 2
+        self._max_ahead = threads + 2
 
     def write(self, data: object) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""
@@ -69,7 +69,7 @@ class BgzfWriter:
 
     def _submit(self, data: memoryview | bytes) -> None:
         self._ahead.append(self._pool.submit(_compress, data))
-        self._drain(self._most_ahead)
+        self._drain(self._max_ahead)
 
     def _drain(self, ahead: int) -> None:
         while len(self._ahead) > ahead:

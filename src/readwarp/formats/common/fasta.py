@@ -1,4 +1,4 @@
-"""References: FASTA, GenBank and EMBL, plain, gzip or bgzip, to contigs of upper-case letters."""
+"""References in FASTA, GenBank or EMBL, plain, gzip or bgzip -> contigs of upper-case letters."""
 
 import io
 import warnings
@@ -27,15 +27,15 @@ class Contig(NamedTuple):
 def read_contigs(path: str | Path) -> Iterator[Contig]:
     """The contigs of a reference file, one at a time, in file order.
 
-    The kind of file is told by its first bytes, not by its name. Raises InputError for a file that cannot be read, is
-    truncated, corrupt or of another format, and for an empty, doubled or unprintable name, a contig without sequence
+    The first bytes of a file tell its format, not its name. Raises InputError for a file that cannot be read, is
+    truncated, corrupt or of another format, and for an empty, repeated or unprintable name, a contig without sequence,
     and letters outside IUPAC.
     """
     path = Path(path)
     seen: set[str] = set()
     try:
-        with _opened(path) as stream:
-            for contig in _parsed(stream, path):
+        with _open(path) as stream:
+            for contig in _parse(stream, path):
                 _check(contig, path, seen)
                 yield contig
     except GZIP_ERRORS as error:
@@ -46,7 +46,7 @@ def read_contigs(path: str | Path) -> Iterator[Contig]:
         raise InputError(path, "holds no sequence")
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open(path: Path) -> BinaryIO:
     raw = path.open("rb")
     if raw.read(2) != GZIP_MAGIC:
         raw.seek(0)
@@ -65,24 +65,24 @@ def _tail(raw: BinaryIO, size: int) -> bytes:
     return raw.read()
 
 
-def _parsed(stream: BinaryIO, path: Path) -> Iterator[Contig]:
-    """Contigs of a stream, by the format that its first line shows."""
+def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
+    """Contigs of a stream, whose first line shows the format."""
     line = stream.readline(1 << 16)
     while line and not line.strip():
         line = stream.readline(1 << 16)
     if not line:
         return iter(())
     if line.startswith(b">"):
-        return _fasta(stream, line)
+        return _read_fasta(stream, line)
     for start, kind in ((b"LOCUS ", "genbank"), (b"ID   ", "embl")):
         if line.startswith(start):
-            return _annotated(stream, line, kind, path)
+            return _read_annotated(stream, line, kind, path)
     if line.startswith(b"@"):
-        raise InputError(path, "is FASTQ; a reference is FASTA, GenBank or EMBL, and comes before the reads")
+        raise InputError(path, "is FASTQ; a reference is FASTA, GenBank or EMBL, and is given before the reads")
     raise InputError(path, "not FASTA, GenBank or EMBL: starts with none of '>', 'LOCUS', 'ID'")
 
 
-def _fasta(stream: BinaryIO, first: bytes) -> Iterator[Contig]:
+def _read_fasta(stream: BinaryIO, first: bytes) -> Iterator[Contig]:
     header, parts = first[1:], []
     if not header.endswith(b"\n"):
         header += stream.readline()
@@ -108,8 +108,8 @@ def _contig(header: bytes, parts: Iterable[bytes]) -> Contig:
     return Contig(name.decode("ascii", "replace"), b"".join(p.translate(UPPER, b"\r\n \t") for p in parts))
 
 
-def _annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Contig]:
-    """GenBank or EMBL by Biopython, whose warnings are about annotations, which are not used."""
+def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Contig]:
+    """GenBank or EMBL, by Biopython. It warns about annotations, which are not used."""
     from Bio import SeqIO
     from Bio.Seq import UndefinedSequenceError
 
@@ -129,14 +129,14 @@ def _annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterato
 def _check(contig: Contig, path: Path, seen: set[str]) -> None:
     name, letters = contig
     if not name:
-        raise InputError(path, "a contig without a name", len(seen) + 1)
+        raise InputError(path, "the contig has no name", len(seen) + 1)
     if not name.isascii() or not name.isprintable() or "\ufffd" in name:
-        raise InputError(path, "a name that is not printable ASCII", len(seen) + 1)
+        raise InputError(path, "its name is not printable ASCII", len(seen) + 1)
     if name in seen:
-        raise InputError(path, "name occurs twice", name)
+        raise InputError(path, "this name occurs twice", name)
     if not letters:
         raise InputError(path, "has no sequence", name)
     strange = letters.translate(None, IUPAC)
     if strange:
-        raise InputError(path, f"{chr(strange[0])!r} is no IUPAC letter", name)
+        raise InputError(path, f"{chr(strange[0])!r} is not an IUPAC letter", name)
     seen.add(name)

@@ -1,4 +1,4 @@
-"""One process at a time on an output: a lock file beside it, which the system lets go of when the process ends."""
+"""One process at a time on an output: a lock file beside it, which the system releases when the process ends."""
 
 import errno
 import fcntl
@@ -10,21 +10,21 @@ from pathlib import Path
 
 from readwarp.errors import UsageError
 
-WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # what a file system says that knows none
+WITHOUT_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems that have none
 
 
 @contextmanager
 def locked(output: object) -> Iterator[None]:
     """Keep other processes off `output` (None, stdout, pipes and devices need no lock). Raises UsageError.
 
-    flock(2); on network file systems as good as their support of it. Where there is none (Lustre mounted without
-    `-o flock`) a warning says so.
+    By flock(2), so on network file systems as reliable as their support of it. Where there is none (Lustre mounted
+    without `-o flock`), a warning is logged.
     """
     if output is None or str(output) == "-" or (Path(str(output)).exists() and not Path(str(output)).is_file()):
         yield
         return
     place = Path(f"{output}.lock")
-    descriptor = _taken(place, output)
+    descriptor = _take(place, output)
     try:
         yield
     finally:
@@ -32,8 +32,8 @@ def locked(output: object) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _taken(place: Path, output: object) -> int:
-    """An open, locked descriptor of the file that has this name now: another process may just have removed it."""
+def _take(place: Path, output: object) -> int:
+    """An open, locked descriptor of the file that has this name now; another process may just have removed it."""
     while True:
         try:
             descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -51,7 +51,9 @@ def _taken(place: Path, output: object) -> int:
         except OSError as error:
             if error.errno in WITHOUT_LOCKS:
                 logging.getLogger("readwarp").warning(
-                    "%s: its file system has no locks (%s): see that no other process writes it", output, error.strerror
+                    "%s: its file system has no locks (%s): let no other process write it",
+                    output,
+                    error.strerror,
                 )
                 return descriptor
             os.close(descriptor)

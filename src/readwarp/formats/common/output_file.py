@@ -1,4 +1,4 @@
-"""A file to be written that is there under its name when it is whole."""
+"""An output file that appears under its name when it is complete."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from readwarp.errors import UsageError
 
 
 class OutputFile:
-    """A file that is written beside its name until `finish`; stdout, pipes and devices are written as they are."""
+    """A file that has another name until `finish`; stdout, pipes and devices are written as they are."""
 
     def __init__(self, path: str | None):
         self.name = "stdout" if path in (None, "-") else str(path)

@@ -1,4 +1,4 @@
-"""Bytes of an input file, whatever wraps them: plain, gzip (any number of members, so bgzip too), or a pipe."""
+"""Bytes of an input file or pipe, plain or gzip (of any number of members, so bgzip too)."""
 
 import io
 import sys
@@ -15,18 +15,18 @@ BROKEN: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
 
 
 class Source:
-    """A file opened for reading: what kind it is, and its decompressed bytes into a buffer."""
+    """A file open for reading: its kind, and its decompressed bytes."""
 
     def __init__(self, path: str, pipe: BinaryIO | None = None):
-        """Open `path` ("-": stdin) or a pipe. Raises InputError for what cannot be read or holds no reads."""
+        """Open `path` ("-": stdin) or a pipe. Raises InputError where it cannot be read or holds no reads."""
         self.path = path
-        self.raw, self.kind = _opened(path, pipe)
+        self.raw, self.kind = _open(path, pipe)
         self._stream: BinaryIO = self.raw
         if self.raw.peek(2)[:2] == GZIP_MAGIC:
             self._stream = cast(BinaryIO, igzip_threaded.open(self.raw, "rb"))
 
     def read_into(self, buffer: np.ndarray) -> int:
-        """Fill uint8 `buffer` as far as the file goes; how many bytes that was. Raises InputError when it is broken."""
+        """Fill `buffer` (uint8) as far as the file goes -> bytes filled. Raises InputError if the file is damaged."""
         view, filled = memoryview(buffer), 0
         try:
             while filled < len(view):
@@ -46,7 +46,7 @@ class Source:
 
 
 def broken(path: str, error: Exception) -> InputError:
-    """The reason a user can act on, for what a decompressor or the system says."""
+    """The error of a decompressor or of the system as a reason that a user can act on."""
     if isinstance(error, EOFError):
         return InputError(path, "truncated: the compressed data end before their end marker")
     if isinstance(error, OSError) and error.errno is not None:
@@ -55,21 +55,21 @@ def broken(path: str, error: Exception) -> InputError:
 
 
 def kind_of(path: str) -> str:
-    """fastq, fasta, bam, cram or empty, by the first bytes; stdin keeps them for who reads it. Raises InputError."""
-    raw, kind = _opened(path)
+    """fastq, fasta, bam, cram or empty, by the first bytes, which stdin keeps for its reader. Raises InputError."""
+    raw, kind = _open(path)
     if path != "-":
         raw.close()
     return kind
 
 
-def _opened(path: str, pipe: BinaryIO | None = None) -> tuple[io.BufferedReader, str]:
-    """The open file and its kind, told by its first four bytes, decompressed."""
+def _open(path: str, pipe: BinaryIO | None = None) -> tuple[io.BufferedReader, str]:
+    """The open file and its kind, by its first four bytes when decompressed."""
     raw: Any = None
     try:
         raw = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
         head = raw.peek(4096)
         if head[:2] == GZIP_MAGIC:
-            head = isal_zlib.decompressobj(31).decompress(head, 4) or b"\n"  # whether it is empty shows when it is read
+            head = isal_zlib.decompressobj(31).decompress(head, 4) or b"\n"  # reading shows whether it is empty
         return raw, _kind(path, head[:4])
     except BaseException as error:
         if raw and path != "-":
@@ -79,12 +79,12 @@ def _opened(path: str, pipe: BinaryIO | None = None) -> tuple[io.BufferedReader,
 
 def _kind(path: str, head: bytes) -> str:
     if head in (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t"):
-        raise InputError(path, "is SAM: make it BAM (`samtools view -b`) or FASTQ")
+        raise InputError(path, "is SAM: convert it to BAM (`samtools view -b`) or FASTQ")
     kinds = {b"": "empty", b"@": "fastq", b">": "fasta"}
     if head[:1] in kinds:
         return kinds[head[:1]]
     if head in (b"BAM\x01", b"CRAM"):
         return "bam" if head[:3] == b"BAM" else "cram"
     if not head.strip():
-        return "fastq"  # nothing but blank lines, or the reader says what follows them
+        return "fastq"  # only blank lines, or the reader reports what follows them
     raise InputError(path, "not FASTQ, FASTA, BAM or CRAM", 1)

@@ -1,6 +1,7 @@
-"""Names, numbers and letters in bytes, for compiled loops of several formats."""
+"""Names, numbers and letters as bytes, for the compiled loops of several formats."""
 
 from collections.abc import Sequence
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -11,21 +12,26 @@ from readwarp.ragged import offsets_of
 MINUS, ZERO = 45, 48
 
 
-def joined(names: Sequence[str]) -> tuple[ndarray, ndarray]:
-    """Names -> their bytes one behind the other and offsets int64 [n + 1]."""
+class Names(NamedTuple):
+    """Names of contigs, read groups or reads."""
+
+    letters: Annotated[ndarray, "uint8 [letters]"]
+    offsets: Annotated[ndarray, "int64 [names + 1] of letters"]
+
+
+def pack_names(names: Sequence[str]) -> Names:
     encoded = [name.encode() for name in names]
-    lengths = np.array([len(name) for name in encoded], np.int64)
-    return np.frombuffer(b"".join(encoded), np.uint8), offsets_of(lengths)
+    return Names(np.frombuffer(b"".join(encoded), np.uint8), offsets_of([len(name) for name in encoded]))
 
 
 @scalar
-def find_name(text, start, stop, names, offsets):
-    """Index of text[start:stop] among the names, or -1."""
+def find_name(text, start, stop, letters, offsets):
+    """Index of text[start:stop] among these names, or -1."""
     for i in range(offsets.size - 1):
         if offsets[i + 1] - offsets[i] == stop - start:
             same = True
             for j in range(stop - start):
-                same &= text[start + j] == names[offsets[i] + j]
+                same &= text[start + j] == letters[offsets[i] + j]
             if same:
                 return i
     return -1

@@ -1,9 +1,9 @@
-"""BAM, uBAM and CRAM as reads: primary records as they were sequenced, with their tags and read groups.
+"""BAM, unaligned BAM and CRAM as reads: primary records as they were sequenced, with their tags and read groups.
 
-Mates must be neighbours. What is sorted by coordinate, or turns out not to be grouped, goes through `samtools collate`
-first; CRAM is decoded by samtools. Secondary and supplementary records are left out; so are the tags that speak of
-the old alignment, and the flags for failed quality control and duplicates. A record whose mate is not in the file is
-taken as a single read.
+Mates must be neighbours. A file that is sorted by coordinate, or turns out not to be grouped, goes through
+`samtools collate` first; samtools decodes CRAM. Secondary and supplementary records are left out; so are tags that
+describe the old alignment, and the flags for failed quality control and duplicates. A record whose mate is not in the
+file becomes a single read.
 """
 
 import subprocess
@@ -19,16 +19,16 @@ from numpy import ndarray
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.header import field, lines_of
+from readwarp.formats.alignments.header import field, lines_of, skip_header
 from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.formats.common.source import Source
-from readwarp.formats.common.text import joined
+from readwarp.formats.common.text import pack_names
 from readwarp.formats.reads import bam_kernels as kernels
-from readwarp.formats.reads.raw import RawBatch, ReadInput
-from readwarp.ragged import offsets_of
+from readwarp.formats.reads.bam_kernels import Templates
+from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
+from readwarp.ragged import offsets_of, replace, take
 
-MOST_BYTES = 1 << 30  # of one record
-Chunk = tuple[str, int, int, tuple[ndarray, ...]]
+MAX_BYTES = 1 << 30  # of one record
 
 
 def read_header(path: str) -> str:
@@ -47,9 +47,9 @@ def read_header(path: str) -> str:
 
 
 def _check_whole(path: str) -> None:
-    """The file ends in the block or container that marks the end."""
+    """Raises InputError unless the file ends in the block or container that marks the end."""
     if path == "-" or not Path(path).is_file():
-        raise InputError(path, "BAM and CRAM are read from files only")
+        raise InputError(path, "BAM and CRAM can be read from files only")
     with Path(path).open("rb") as file:
         is_cram = file.read(4) == b"CRAM"
         file.seek(-min(40, Path(path).stat().st_size), 2)
@@ -69,13 +69,13 @@ class _Records:
         try:
             if collate or source.kind == "cram":
                 self._start(source, given, collate)
-            self._skip_header()
+            skip_header(self.read_into, self.path)
         except BaseException:
             self.close()
             raise
 
     def _start(self, source: Source, given: ReadInput, collate: bool) -> None:
-        """Let samtools decode, and bring mates together."""
+        """Have samtools decode the file, and bring mates together."""
         options = ["--no-PG"]
         if source.kind == "cram" and given.reference:
             options += ["--reference", samtools.reference_in(given.reference, self._folder.name)]
@@ -84,18 +84,6 @@ class _Records:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": self._said}
         self._child = samtools.start(*command, *options, source.path, *prefix, **pipes)
         self._source = Source(source.path, cast(BinaryIO, self._child.stdout))
-
-    def _skip_header(self) -> None:
-        self._exactly(4)
-        self._exactly(_number(self._exactly(4)))
-        for _ in range(_number(self._exactly(4))):
-            self._exactly(_number(self._exactly(4)) + 4)
-
-    def _exactly(self, size: int) -> ndarray:
-        data = np.empty(size, np.uint8)
-        if self.read_into(data) < size:
-            raise InputError(self.path, "truncated: ends within its header")
-        return data
 
     def read_into(self, buffer: ndarray) -> int:
         got = self._source.read_into(buffer)
@@ -115,8 +103,8 @@ class _Records:
         self._folder.cleanup()
 
 
-def raw_records(sources: Sequence[Source], given: ReadInput, batch_bases: int) -> Iterator[Chunk]:
-    """Chunks of whole templates: the records, where each read lies in them, and which mate it is."""
+def read_chunks(sources: Sequence[Source], given: ReadInput, batch_bases: int) -> Iterator[Chunk]:
+    """Chunks of whole templates."""
     if len(sources) == 2:
         raise InputError(given.paths[1], "BAM and CRAM hold both mates in one file; give it alone")
     source, path = sources[0], given.paths[0]
@@ -132,11 +120,6 @@ def raw_records(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
         yield from _chunks(records, limit, strict=not (grouped or collate))
     finally:
         records.close()
-
-
-def templates(given: ReadInput, records: int, data: tuple[ndarray, ...]) -> int:
-    """Pairs and single reads in a chunk."""
-    return int(np.count_nonzero(data[2] != Segment.LAST))
 
 
 def _looks_ungrouped(path: str, given: ReadInput, limit: int) -> bool:
@@ -161,50 +144,48 @@ def _chunks(records: _Records, limit: int, strict: bool) -> Iterator[Chunk]:
         data[: rest.size] = rest
         got = rest.size + records.read_into(data[rest.size :])
         ended, data = got < data.size, data[:got]
-        places, segments = np.empty(got // kernels.NAME + 1, np.int64), np.empty(got // kernels.NAME + 1, np.uint8)
-        reads, seen, end, orphans, damaged = kernels.pair_up(data, ended, places, segments)
+        room = got // kernels.NAME + 1
+        found = Templates(data, np.empty(room, np.int64), np.empty(room, np.uint8))
+        reads, seen, end, orphans, damaged = kernels.pair_up(found, ended)
         if damaged or (ended and end < got):
             raise InputError(records.path, "damaged, or truncated within the record", first + seen)
         if strict and orphans:
             reason = "mates are not side by side; group them with `samtools collate`"
             raise UngroupedError(records.path, reason, first + seen)
         if reads:
-            yield "bam", first, reads, (data[:end], places[:reads], segments[:reads])
-        if end == 0 and not ended and size > MOST_BYTES:
-            raise InputError(records.path, "longer than 1 GiB", first)
+            found = replace(take(found, "reads", slice(0, reads)), data=data[:end])
+            templates = int(np.count_nonzero(found.segments != Segment.LAST))
+            yield Chunk("bam", first, reads, templates, found)
+        if end == 0 and not ended and size > MAX_BYTES:
+            raise InputError(records.path, "is longer than 1 GiB", first)
         size = limit if end else 2 * size
         rest, first = data[end:].copy(), first + seen
 
 
 def parse(raw: RawBatch) -> ReadBatch:
     """Records of whole templates -> ReadBatch. Raises InputError."""
-    data, places, segments = raw.data
-    lengths, name_lengths, tag_lengths = np.empty((3, places.size), np.int64)
-    groups = np.full(places.size, raw.input.read_group, np.int32)
-    sizes = lengths, name_lengths, tag_lengths
-    damaged = kernels.measure(data, places, *joined(raw.input.groups), *sizes, groups)
+    templates: Templates = raw.chunk.data
+    sizes = np.empty((3, templates.places.size), np.int64)
+    groups = np.full(templates.places.size, raw.input.read_group, np.int32)
+    damaged = kernels.measure(templates, pack_names(raw.input.groups), sizes, groups)
     if damaged >= 0:
-        at = int(places[damaged])
+        at, data = int(templates.places[damaged]), templates.data
         name = data[at + kernels.NAME : at + kernels.NAME + int(data[at + kernels.NAME_LENGTH]) - 1]
         raise InputError(raw.input.paths[0], "its tags are damaged", name.tobytes().decode("latin-1"))
-    offsets = read_offsets, name_offsets, tag_offsets = tuple(offsets_of(size) for size in sizes)
+    read_offsets, name_offsets, tag_offsets = map(offsets_of, sizes)
     bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
-    names, tags = np.empty(name_offsets[-1], np.uint8), np.empty(tag_offsets[-1], np.uint8)
-    kernels.fill(data, places, *offsets, bases, qualities, names, tags)
-    return ReadBatch(
+    reads = ReadBatch(
         number=raw.number,
         source=raw.source,
         bases=bases,
         qualities=qualities,
         read_offsets=read_offsets,
-        names=names,
+        names=np.empty(name_offsets[-1], np.uint8),
         name_offsets=name_offsets,
-        tags=tags,
+        tags=np.empty(tag_offsets[-1], np.uint8),
         tag_offsets=tag_offsets,
-        segment=segments,
+        segment=templates.segments,
         read_group=groups,
     )
-
-
-def _number(data: ndarray) -> int:
-    return int.from_bytes(data.tobytes(), "little")
+    kernels.fill(templates, reads)
+    return reads

@@ -1,18 +1,35 @@
 """Compiled loops that turn BAM records back into reads."""
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
-from readwarp.formats.alignments.sort_kernels import FLAG, NAME, NAME_LENGTH, int32_at, uint16_at
-from readwarp.formats.alignments.tag_text import field_stop
+from readwarp.formats.alignments.layout import (
+    BASES,
+    FLAG,
+    LENGTH,
+    NAME,
+    NAME_LENGTH,
+    G,
+    R,
+    bases_of,
+    field_stop,
+    int32_at,
+    is_whole,
+    qualities_of,
+    stop_of,
+    uint16_at,
+)
 from readwarp.formats.common.text import find_name
+from readwarp.rules.bases import complement
 
 UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
-NOT_PRIMARY, PAIRED, REVERSE, MATES = 0x900, 0x1, 0x10, 0xC0
-CODES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN
-CODES[[1, 2, 4, 8]] = 0, 1, 2, 3
+NOT_PRIMARY, PAIRED, REVERSE, MATES, FIRST_MATE, LAST_MATE = 0x900, 0x1, 0x10, 0xC0, 0x40, 0x80
+MAX_INCOMPLETE = 1 << 29  # bytes: a longer record that the data do not hold is damage
 
-# Tags about the alignment that is done anew, as sorted numbers of their two letters.
+# Fields that describe the old alignment, as sorted numbers of their two letters.
 NAMES = (
     *("NM", "MD", "AS", "XS", "SA", "XA", "MC", "MQ", "ms", "cm", "tp", "s1", "s2", "de", "dv", "rl", "nn", "cs", "cg"),
     *("zd", "CG", "H0", "H1", "H2", "HI", "IH", "NH", "CC", "CP", "PQ", "SM", "AM", "UQ", "X0", "X1", "XM", "XO", "XG"),
@@ -21,13 +38,18 @@ NAMES = (
 DROPPED = np.array(sorted(ord(name[0]) << 8 | ord(name[1]) for name in NAMES), np.int64)
 
 
+class Templates(NamedTuple):
+    """Primary records, mates side by side."""
+
+    data: Annotated[ndarray, "uint8 [bytes]"]
+    places: Annotated[ndarray, "int64 [reads]"]  # where each begins
+    segments: Annotated[ndarray, "uint8 [reads]"]  # batches.Segment
+
+
 @scalar
-def is_whole(data, at, stop):
-    """The parts of the record at `at` fit into it; its name ends in 0 and is not empty."""
-    size, length = int32_at(data, at), int32_at(data, at + 20)
-    name = np.int64(data[at + NAME_LENGTH])
-    parts = NAME + name + 4 * uint16_at(data, at + 16) + (length + 1) // 2 + length
-    return length >= 0 and name > 0 and at + parts <= stop and size + 4 >= parts and data[at + NAME + name - 1] == 0
+def is_sound(data, at, stop):
+    """Whether the parts of the record fit into it, and its name ends in 0."""
+    return is_whole(data, at, stop) and data[at + NAME + np.int64(data[at + NAME_LENGTH]) - 1] == 0
 
 
 @scalar
@@ -42,19 +64,20 @@ def same_name(data, a, b):
 
 
 @kernel
-def pair_up(data, ended, places, segments):
-    """Primary records in order, mates side by side -> places (int64), segments (uint8).
+def pair_up(out, ended):
+    """Find the primary records in the data of `out` (Templates) and fill in the rest.
 
-    A paired record waits for its mate, which is the next primary one; if that has another name or is no mate, it is
-    taken alone, an orphan. When the data go on (`ended` is false) the last one that waits is left for later.
+    A paired record waits for its mate, which must be the next primary one; if that has another name or is no mate, the
+    record is taken alone, as an orphan. Unless the data have `ended`, a record that still waits is left for later.
     -> (reads, records, where the next begins, orphans, whether the last record is damaged)
     """
+    data, places, segments = out.data, out.places, out.segments
     at, reads, records, orphans, waiting, waiting_records = 0, 0, 0, 0, -1, 0
     while at + NAME <= data.size:
-        stop = at + 4 + int32_at(data, at)
-        if stop > data.size and stop - at < (1 << 29):
+        stop = stop_of(data, at)
+        if stop > data.size and stop - at < MAX_INCOMPLETE:
             break
-        if stop < at + NAME or stop > data.size or not is_whole(data, at, stop):
+        if stop > data.size or not is_sound(data, at, stop):
             return reads, records, at, orphans, True
         flag = uint16_at(data, at + FLAG)
         mate = flag & MATES if flag & PAIRED else 0
@@ -64,14 +87,14 @@ def pair_up(data, ended, places, segments):
                 and mate == uint16_at(data, waiting + FLAG) & MATES ^ MATES
                 and same_name(data, waiting, at)
             ):
-                places[reads], places[reads + 1] = (waiting, at) if mate == 0x80 else (at, waiting)
+                places[reads], places[reads + 1] = (waiting, at) if mate == LAST_MATE else (at, waiting)
                 segments[reads], segments[reads + 1] = FIRST, LAST
                 reads, waiting = reads + 2, -1
             else:
                 if waiting >= 0:
                     places[reads], segments[reads] = waiting, UNPAIRED
                     reads, orphans, waiting = reads + 1, orphans + 1, -1
-                if mate == 0x40 or mate == 0x80:
+                if mate in (FIRST_MATE, LAST_MATE):
                     waiting, waiting_records = at, records
                 else:
                     places[reads], segments[reads] = at, UNPAIRED
@@ -86,60 +109,58 @@ def pair_up(data, ended, places, segments):
 
 
 @scalar
-def tag_span(data, at):
-    """Where the tags of a record start and stop."""
-    length = int32_at(data, at + 20)
-    start = at + NAME + np.int64(data[at + NAME_LENGTH]) + 4 * uint16_at(data, at + 16) + (length + 1) // 2 + length
-    return start, at + 4 + int32_at(data, at)
-
-
-@scalar
 def is_kept(data, at):
+    """Whether the field goes into the new records too."""
     number = np.int64(data[at]) << 8 | np.int64(data[at + 1])
     found = np.searchsorted(DROPPED, number)
     return found == DROPPED.size or DROPPED[found] != number
 
 
 @kernel
-def measure(data, places, ids, id_offsets, lengths, name_lengths, tag_lengths, groups):
-    """Sizes of each read, and its read group where the RG tag names one of `ids`. -> first read with damaged tags."""
+def measure(templates, groups, sizes, read_group):
+    """Bases, letters of the name and tag bytes of each read -> sizes (int64 [3, reads]), and its group, if it is known.
+
+    -> first read whose tags are damaged, or -1
+    """
+    data, places, (letters, offsets) = templates.data, templates.places, groups
     for i in range(places.size):
         at = places[i]
-        lengths[i], name_lengths[i], tag_lengths[i] = int32_at(data, at + 20), np.int64(data[at + NAME_LENGTH]) - 1, 0
-        tag, stop = tag_span(data, at)
+        sizes[0, i], sizes[1, i], sizes[2, i] = int32_at(data, at + LENGTH), np.int64(data[at + NAME_LENGTH]) - 1, 0
+        tag, stop = qualities_of(data, at)[1], stop_of(data, at)
         while tag < stop:
-            end = field_stop(data, tag)
-            if end > stop or end <= tag:
+            end = field_stop(data, tag, stop)
+            if end > stop:
                 return i
             if is_kept(data, tag):
-                tag_lengths[i] += end - tag
-            elif data[tag] == 82 and data[tag + 1] == 71:
-                group = find_name(data, tag + 3, end - 1, ids, id_offsets)
-                groups[i] = group if group >= 0 else groups[i]
+                sizes[2, i] += end - tag
+            elif data[tag] == R and data[tag + 1] == G:
+                group = find_name(data, tag + 3, end - 1, letters, offsets)
+                read_group[i] = group if group >= 0 else read_group[i]
             tag = end
     return -1
 
 
 @kernel
-def fill(data, places, read_offsets, name_offsets, tag_offsets, bases, qualities, names, tags):
-    """Reads as they were sequenced: records of the reverse strand are turned back."""
+def fill(templates, out):
+    """Reads as they were sequenced: those of the reverse strand are turned back -> out (ReadBatch), offsets known."""
+    data, places = templates.data, templates.places
+    bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
+    names, name_offsets, tags, tag_offsets = out.names, out.name_offsets, out.tags, out.tag_offsets
     for i in range(places.size):
-        at, out, length = places[i], read_offsets[i], read_offsets[i + 1] - read_offsets[i]
-        name = np.int64(data[at + NAME_LENGTH])
-        for j in range(name - 1):
+        at, first, last = places[i], read_offsets[i], read_offsets[i + 1] - 1
+        for j in range(name_offsets[i + 1] - name_offsets[i]):
             names[name_offsets[i] + j] = data[at + NAME + j]
-        sequence = at + NAME + name + 4 * uint16_at(data, at + 16)
-        quality = sequence + (length + 1) // 2
+        sequence, length = bases_of(data, at)
+        quality, tag = qualities_of(data, at)
         reverse = uint16_at(data, at + FLAG) & REVERSE
         for j in range(length):
-            code = CODES[(data[sequence + (j >> 1)] >> (0 if j & 1 else 4)) & 15]
-            to = out + length - 1 - j if reverse else out + j
-            bases[to] = 3 - code if reverse and code < 4 else code
+            base = BASES[(data[sequence + (j >> 1)] >> (0 if j & 1 else 4)) & 15]
+            to = last - j if reverse else first + j
+            bases[to] = complement(base) if reverse else base
             qualities[to] = data[quality + j]
-        tag, stop = tag_span(data, at)
-        to = tag_offsets[i]
+        to, stop = tag_offsets[i], stop_of(data, at)
         while tag < stop:
-            end = field_stop(data, tag)
+            end = field_stop(data, tag, stop)
             if is_kept(data, tag):
                 for j in range(tag, end):
                     tags[to] = data[j]

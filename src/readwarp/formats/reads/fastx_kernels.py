@@ -1,29 +1,25 @@
-"""Compiled loops over FASTQ and FASTA text.
+"""Compiled loops over FASTQ and FASTA text. Errors are (record, reason) with `REASONS`; the first in the text wins."""
 
-A record is located by five numbers: starts of name, sequence and quality, lengths of name and sequence (`FIELDS`).
-Errors are (record, reason) with `REASONS`; the first in the text wins.
-"""
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.jit import kernel, scalar
 
-NAME, NAME_LENGTH, SEQUENCE, LENGTH, QUALITY, COMMENT, COMMENT_LENGTH = range(7)
-FIELDS = 7
-
-OK, NO_NAME_LINE, NO_PLUS, UNEQUAL, BAD_BASE, BAD_QUALITY, BAD_NAME, LONG_NAME, NAMES_DIFFER = range(9)
+OK, NO_NAME_LINE, NO_PLUS, UNEQUAL, BAD_BASE, BAD_QUALITY, BAD_NAME, LONG_NAME = range(8)
 REASONS = {
     NO_NAME_LINE: "does not start with '@'",
     NO_PLUS: "its third line does not start with '+'",
-    BAD_BASE: "a character of the sequence is no IUPAC letter",
+    BAD_BASE: "a character of the sequence is not an IUPAC letter",
     BAD_QUALITY: "a character of the quality is outside Phred+33 ('!' to '~')",
     BAD_NAME: "a character of the name is outside '!' to '~'",
     LONG_NAME: "the name is longer than 254 characters",
-    NAMES_DIFFER: "the names of the mates differ",
 }
 
 NEWLINE, RETURN, AT, GREATER, PLUS, SPACE, TAB, SLASH = 10, 13, 64, 62, 43, 32, 9, 47
 INVALID = 255
+NO_QUALITY, MAX_QUALITY, MAX_NAME = 255, 93, 254
 
 
 def _codes() -> np.ndarray:
@@ -36,6 +32,33 @@ def _codes() -> np.ndarray:
 
 
 CODES = _codes()
+
+
+class Text(NamedTuple):
+    """Records of a file as they lie in a buffer, which is a whole number of words."""
+
+    letters: Annotated[ndarray, "uint8 [letters]"]
+    start: int  # what counts of the buffer
+    stop: int
+
+
+class Records(NamedTuple):
+    """Where the parts of each record lie in the letters."""
+
+    name: Annotated[ndarray, "int64 [records]"]
+    name_length: Annotated[ndarray, "int64 [records]"]
+    comment: Annotated[ndarray, "int64 [records]"]
+    comment_length: Annotated[ndarray, "int64 [records]"]
+    sequence: Annotated[ndarray, "int64 [records]"]
+    length: Annotated[ndarray, "int64 [records]"]  # of the sequence, without line ends
+    quality: Annotated[ndarray, "int64 [records]"]  # -1 none
+
+    @classmethod
+    def empty(cls, records: int) -> "Records":
+        return cls(*np.empty((len(cls._fields), records), np.int64))
+
+    def __len__(self) -> int:
+        return self.name.size
 
 
 @scalar
@@ -56,7 +79,7 @@ def newline_bits(word):
 
 @scalar
 def lowest_byte(bits):
-    """Which byte the lowest bit lies in."""
+    """The byte that holds the lowest bit."""
     lowest = bits & (~bits + np.uint64(1))
     byte = np.int64(4) if lowest & np.uint64(0xFFFFFFFF00000000) else np.int64(0)
     byte += 2 if lowest & np.uint64(0xFFFF0000FFFF0000) else 0
@@ -64,13 +87,14 @@ def lowest_byte(bits):
 
 
 @kernel
-def cut_fastq(words, text, start, stop, most):
-    """Whole records in text[start:stop], at most `most` -> (records, where they end, whether a blank line is there).
+def cut_fastq(text, words, limit):
+    """Whole records of the text, at most `limit` -> (records, where they end, whether a blank line follows).
 
-    `words` is the memory of `text` as uint64.
+    `words`: the memory of its letters as uint64.
     """
+    letters, start, stop = text
     records, position, lines = 0, start, 0
-    if is_blank(text, start, stop):
+    if is_blank(letters, start, stop):
         return records, position, True
     for w in range(start >> 3, (stop + 7) >> 3):
         bits = newline_bits(words[w])
@@ -80,25 +104,26 @@ def cut_fastq(words, text, start, stop, most):
             lines += start <= i < stop
             if lines == 4:
                 records, position, lines = records + 1, i + 1, 0
-                if records == most:
+                if records == limit:
                     return records, position, False
-                if is_blank(text, position, stop):
+                if is_blank(letters, position, stop):
                     return records, position, True
     return records, position, False
 
 
 @kernel
-def cut_fasta(text, start, stop, most, ended):
+def cut_fasta(text, limit, ended):
     """As `cut_fastq`; a record is whole when another follows it, or the file has ended."""
+    letters, start, stop = text
     records, position, line = 0, start, start
-    while line < stop and records < most:
-        if line > start and text[line] == GREATER:
+    while line < stop and records < limit:
+        if line > start and letters[line] == GREATER:
             records += 1
             position = line
-        while line < stop and text[line] != NEWLINE:
+        while line < stop and letters[line] != NEWLINE:
             line += 1
         line += 1
-    if ended and position < stop and records < most:
+    if ended and position < stop and records < limit:
         return records + 1, stop, False
     return records, position, False
 
@@ -113,7 +138,7 @@ def is_blank_text(text, start, stop):
 
 @kernel
 def line_ends(words, start, stop, ends):
-    """Positions of the newlines in bytes start to stop of `words` (uint64) -> ends (int64)."""
+    """Positions of the newlines among the bytes [start, stop) of `words` (uint64) -> ends (int64)."""
     n = 0
     for w in range(start >> 3, (stop + 7) >> 3):
         bits = newline_bits(words[np.uint64(w)])
@@ -143,99 +168,85 @@ def name_stop(text, start, stop):
 
 
 @kernel
-def measure_fastq(text, start, ends, fields):
-    """Line ends of n records -> fields int64 [n, FIELDS]; (record, reason, length found instead) of the first error."""
-    for r in range(fields.shape[0]):
-        if text[start] != AT:
+def measure_fastq(text, ends, out):
+    """Line ends of all records -> out (Records); (record, reason, length found instead) of the first error."""
+    letters, start, _ = text
+    name, name_length, comment, comment_length, sequence, length, quality = out
+    for r in range(name.size):
+        if letters[start] != AT:
             return r, NO_NAME_LINE, 0
-        stop = line_stop(text, start, ends[4 * r])
-        measure_name(text, start + 1, stop, fields[r])
+        stop = line_stop(letters, start, ends[4 * r])
+        name[r], name_length[r], comment[r], comment_length[r] = name_and_comment(letters, start + 1, stop)
         start = ends[4 * r] + 1
-        length = line_stop(text, start, ends[4 * r + 1]) - start
-        fields[r, SEQUENCE], fields[r, LENGTH] = start, length
+        sequence[r], length[r] = start, line_stop(letters, start, ends[4 * r + 1]) - start
         start = ends[4 * r + 1] + 1
-        if text[start] != PLUS:
+        if letters[start] != PLUS:
             return r, NO_PLUS, 0
         start = ends[4 * r + 2] + 1
-        qualities = line_stop(text, start, ends[4 * r + 3]) - start
-        if qualities != length:
+        qualities = line_stop(letters, start, ends[4 * r + 3]) - start
+        if qualities != length[r]:
             return r, UNEQUAL, qualities
-        fields[r, QUALITY] = start
+        quality[r] = start
         start = ends[4 * r + 3] + 1
     return -1, OK, 0
 
 
 @scalar
-def measure_name(text, start, stop, fields):
-    end = name_stop(text, start, stop)
-    fields[NAME], fields[NAME_LENGTH] = start, end - start
-    while end < stop and text[end] != SPACE and text[end] != TAB:
+def name_and_comment(letters, start, stop):
+    """The header line [start, stop) without its first letter -> starts and lengths of the name and of the comment."""
+    name = end = name_stop(letters, start, stop)
+    while end < stop and letters[end] != SPACE and letters[end] != TAB:
         end += 1
-    fields[COMMENT], fields[COMMENT_LENGTH] = end + 1, max(0, stop - end - 1)
+    return start, name - start, end + 1, max(0, stop - end - 1)
 
 
 @kernel
-def measure_fasta(text, start, ends, lines, fields):
-    """As `measure_fastq`; a sequence may go over several lines, so LENGTH sums them. -> (record, reason, 0)"""
+def measure_fasta(text, ends, out):
+    """As `measure_fastq`, of the ends of all lines; a sequence may go over several of them. -> (-1, OK, 0)"""
+    letters, start, _ = text
+    name, name_length, comment, comment_length, sequence, length, quality = out
     r = -1
-    for line in range(lines):
-        stop = line_stop(text, start, ends[line])
-        if stop > start and text[start] == GREATER:
+    for end in ends:
+        stop = line_stop(letters, start, end)
+        if stop > start and letters[start] == GREATER:
             r += 1
-            measure_name(text, start + 1, stop, fields[r])
-            fields[r, SEQUENCE], fields[r, LENGTH], fields[r, QUALITY] = ends[line] + 1, 0, -1
+            name[r], name_length[r], comment[r], comment_length[r] = name_and_comment(letters, start + 1, stop)
+            sequence[r], length[r], quality[r] = end + 1, 0, -1
         else:
-            fields[r, LENGTH] += stop - start
-        start = ends[line] + 1
+            length[r] += stop - start
+        start = end + 1
     return -1, OK, 0
 
 
 @kernel
-def fill(text, fields, first, step, bases, qualities, read_offsets, names, name_offsets):
-    """Record r becomes read `first + step * r`. -> (record, reason) of the first error, or (-1, OK)."""
-    for r in range(fields.shape[0]):
+def fill(text, records, first, step, out):
+    """Record r -> read `first + step * r` of out (ReadBatch), its offsets known. -> (record, reason) or (-1, OK)"""
+    letters, bases, qualities, read_offsets = text.letters, out.bases, out.qualities, out.read_offsets
+    names, name_offsets = out.names, out.name_offsets
+    name, name_length, sequence = records.name, records.name_length, records.sequence
+    length, quality = records.length, records.quality
+    for r in range(name.size):
         read = first + step * r
-        length, source, out = fields[r, LENGTH], fields[r, SEQUENCE], read_offsets[read]
-        if fields[r, QUALITY] < 0:
-            worst = fill_lines(text, source, bases[out : out + length])
-            qualities[out : out + length] = 255
+        size, source, to = length[r], sequence[r], read_offsets[read]
+        if quality[r] < 0:
+            worst = fill_lines(letters, source, bases[to : to + size])
+            qualities[to : to + size] = NO_QUALITY
         else:
             worst = np.uint8(0)
-            for i in range(length):
-                code = CODES[text[source + i]]
-                bases[out + i] = code
+            for i in range(size):
+                code = CODES[letters[source + i]]
+                bases[to + i] = code
                 worst = max(worst, code)
-            if (
-                fill_qualities(text[fields[r, QUALITY] : fields[r, QUALITY] + length], qualities[out : out + length])
-                > 93
-            ):
+            if fill_qualities(letters[quality[r] : quality[r] + size], qualities[to : to + size]) > MAX_QUALITY:
                 return r, BAD_QUALITY
         if worst == INVALID:
             return r, BAD_BASE
-        length, source, out = fields[r, NAME_LENGTH], fields[r, NAME], name_offsets[read]
-        if length > 254:
+        size, source, to = name_length[r], name[r], name_offsets[read]
+        if size > MAX_NAME:
             return r, LONG_NAME
-        if not fill_name(text[source : source + length], names[out : out + length]):
+        if not fill_name(letters[source : source + size], names[to : to + size]):
             return r, BAD_NAME
     return -1, OK
-
-
-@scalar
-def fill_bases(text, out):
-    """Letters -> codes; the largest. A C G T come by arithmetic, which compiles to vector code, others by the table."""
-    worst = np.uint8(0)
-    for i in range(text.size):
-        letter = text[i]
-        upper = letter & np.uint8(0xDF)
-        code = (letter >> np.uint8(1)) & np.uint8(3)  # A C T(U) G
-        code ^= code >> np.uint8(1)
-        known = (upper == 65) | (upper == 67) | (upper == 71) | (upper == 84) | (upper == 85)
-        out[i] = np.uint8(code) if known else np.uint8(4)
-        worst = max(worst, out[i])
-    if worst == 4:
-        for i in range(text.size):
-            worst = max(worst, CODES[text[i]])
-    return worst
 
 
 @scalar

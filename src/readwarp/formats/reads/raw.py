@@ -1,7 +1,7 @@
 """What an input of reads is, and a batch of its records that nothing has decoded yet."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from readwarp.errors import UsageError
 
@@ -12,8 +12,8 @@ class ReadInput:
 
     paths: tuple[str, ...]
     interleaved: bool = False  # FASTQ and FASTA: mates are neighbours in the file
-    read_group: int = -1  # of every read (FASTQ, FASTA) or of those whose own group is unknown; -1 none
-    comments: bool = False  # FASTQ and FASTA: the comment holds SAM tags
+    read_group: int = -1  # of every read (FASTQ, FASTA), or of those whose own group is unknown; -1 none
+    comments: bool = False  # FASTQ and FASTA: comments hold SAM tags
     groups: tuple[str, ...] = ()  # IDs of the header's read groups, which RG tags refer to
     reference: str | None = None  # FASTA that CRAM was written against
 
@@ -22,16 +22,27 @@ class ReadInput:
             raise UsageError("an input is one file, interleaved or not, or two files of mates")
 
 
-@dataclass(frozen=True, slots=True)
-class RawBatch:
+class Chunk(NamedTuple):
     """Whole records as they lie in the files, mates in step: record i of one file and record i of the other."""
 
-    number: int  # counts from 0 within the run
-    source: int  # index of the input
-    input: ReadInput
     kind: str  # fastq | fasta | bam
     first_record: int  # number of the first record in its file, from 1
-    records: int  # in each of `data`
-    first_template: int  # number of the first pair or single read within the run, from 0
-    templates: int
-    data: tuple[Any, ...]  # what the format's parser takes: text of each file, or BAM records and their places
+    records: int  # in each file
+    templates: int  # pairs and single reads
+    data: Any  # fastq, fasta: the Text of each file; bam: Templates
+
+
+@dataclass(frozen=True, slots=True)
+class RawBatch:
+    """A chunk of an input within a run."""
+
+    number: int  # counts from 0
+    source: int  # index of the input
+    input: ReadInput
+    first_template: int  # number of the first pair or single read, from 0
+    chunk: Chunk
+
+    @property
+    def templates(self) -> int:
+        """Pairs and single reads."""
+        return self.chunk.templates

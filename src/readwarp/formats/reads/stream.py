@@ -3,8 +3,8 @@
     for raw in open_reads(inputs, batch_bases):     # reads and cuts bytes, decodes nothing
         reads = parse(raw)                          # compiled, without the GIL
 
-The kind of a file is told by its first bytes, never by its name. Batches hold whole pairs, at most `batch_bases` bases
-(a single longer pair comes alone), and one input each; where they are cut never changes the reads.
+The first bytes of a file tell its kind, never its name. Batches hold whole pairs of one input and at most `batch_bases`
+bases (a longer pair is a batch of its own); where they are cut never changes the reads.
 """
 
 from collections.abc import Generator, Sequence
@@ -17,18 +17,17 @@ from readwarp.formats.reads.raw import RawBatch, ReadInput
 
 
 def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Generator[RawBatch, None, None]:
-    """Raw batches of all inputs in order. Raises InputError for what cannot be read or is no known kind."""
+    """Raw batches of all inputs in order. Raises InputError for what cannot be read or is of no known kind."""
     number = template = 0
     for source, given in enumerate(inputs):
         with ExitStack() as stack:
             files = [stack.enter_context(closing(Source(path))) for path in given.paths]
             module = bam if any(file.kind in ("bam", "cram") for file in files) else fastx
-            for kind, first_record, records, data in module.raw_records(files, given, batch_bases):
-                templates = module.templates(given, records, data)
-                yield RawBatch(number, source, given, kind, first_record, records, template, templates, data)
-                number, template = number + 1, template + templates
+            for chunk in module.read_chunks(files, given, batch_bases):
+                yield RawBatch(number, source, given, template, chunk)
+                number, template = number + 1, template + chunk.templates
 
 
 def parse(raw: RawBatch) -> ReadBatch:
     """Decode a raw batch. Raises InputError with the file, the record and the reason."""
-    return bam.parse(raw) if raw.kind == "bam" else fastx.parse(raw)
+    return bam.parse(raw) if raw.chunk.kind == "bam" else fastx.parse(raw)

@@ -1,78 +1,79 @@
 """SAM tags in FASTQ comments: text to BAM's binary fields.
 
 A field is `XX:T:value` with T one of A i f Z H B. Fields are separated by a tab, or by a space before the next
-`XX:T:`. RG is no tag here: it chooses the read's group among those of the header.
+`XX:T:`. RG becomes no tag: it names the read's group among those of the header.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy import ndarray
 
+from readwarp.batches import ReadBatch
 from readwarp.device.jit import kernel, scalar
 from readwarp.errors import InputError
-from readwarp.formats.common.text import find_name, joined, put_bytes
-from readwarp.formats.reads import fastx_kernels as layout
+from readwarp.formats.common.text import find_name, pack_names, put_bytes
+from readwarp.formats.reads.fastx_kernels import SPACE, TAB, Records
 from readwarp.formats.reads.raw import RawBatch
-from readwarp.ragged import offsets_of
+from readwarp.ragged import offsets_of, replace
 
 NO_TAG, UNKNOWN_GROUP = -1, -2
 REASONS = {
-    NO_TAG: "its comment is no SAM tag such as BC:Z:ACGT",
-    UNKNOWN_GROUP: "the read group of its RG tag is not among those of the header",
+    NO_TAG: "its comment is not made of SAM tags such as BC:Z:ACGT",
+    UNKNOWN_GROUP: "the read group of its RG tag is not in the header",
 }
-A, B, H, I, Z, F, C = 65, 66, 72, 105, 90, 102, 99  # noqa: E741
+A, B, H, I, Z, F = 65, 66, 72, 105, 90, 102  # noqa: E741
 COLON, COMMA, MINUS, PLUS, DOT = 58, 44, 45, 43, 46
 
 
-def tags_of_comments(raw: RawBatch, fields: Sequence[ndarray]) -> tuple[ndarray, ndarray, ndarray]:
-    """The comments of a raw batch -> tags uint8, tag_offsets int64 [n + 1], read_group int32 [n]. Raises InputError."""
-    files, given = len(fields), raw.input
-    reads = files * raw.records
-    sizes, groups = np.zeros(reads, np.int64), np.full(reads, given.read_group, np.int32)
-    ids, id_offsets = joined(given.groups)
-    for file in range(files):
-        longest = int(fields[file][:, layout.COMMENT_LENGTH].max(initial=0))
+def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records]) -> ReadBatch:
+    """The reads with the tags and read groups that the comments of each file's records hold. Raises InputError."""
+    groups, sizes = pack_names(raw.input.groups), np.zeros(len(reads), np.int64)
+    for file, rows in enumerate(records):
+        text, longest = raw.chunk.data[file], int(rows.comment_length.max(initial=0))
         scratch = np.empty(4 * longest + 8, np.uint8)
-        text, rows = raw.data[file][0], fields[file]
-        record, reason = comment_sizes(text, rows, file, files, ids, id_offsets, scratch, sizes, groups)
+        record, reason = measure_comments(text, rows, (file, len(records)), groups, scratch, sizes, reads.read_group)
         if record >= 0:
-            raise InputError(given.paths[file], REASONS[reason], raw.first_record + record)
+            raise InputError(raw.input.paths[file], REASONS[reason], raw.chunk.first_record + record)
     offsets = offsets_of(sizes)
     tags = np.empty(offsets[-1] + 8, np.uint8)
-    for file in range(files):
-        fill_comments(raw.data[file][0], fields[file], file, files, tags, offsets)
-    return tags[: offsets[-1]], offsets, groups
+    for file, rows in enumerate(records):
+        fill_comments(raw.chunk.data[file], rows, (file, len(records)), tags, offsets)
+    return replace(reads, tags=tags[: offsets[-1]], tag_offsets=offsets)
 
 
 @kernel
-def comment_sizes(text, fields, first, step, ids, id_offsets, scratch, sizes, groups):
-    """Bytes of tags of each read, and its read group. -> (record, reason) of the first error, or (-1, 0)."""
-    for r in range(fields.shape[0]):
-        start = fields[r, layout.COMMENT]
-        stop = start + fields[r, layout.COMMENT_LENGTH]
-        size, group_start, group_stop = encode(text, start, stop, scratch)
+def measure_comments(text, records, stride, groups, scratch, sizes, read_group):
+    """Bytes of tags of each read -> sizes, and its group among the names `groups` -> read_group.
+
+    Record r is that of read `first + step * r`; `stride`: first, step. -> (record, reason) of the first error, or
+    (-1, 0).
+    """
+    (first, step), (group_letters, group_offsets) = stride, groups
+    letters, comment, length = text.letters, records.comment, records.comment_length
+    for r in range(comment.size):
+        size, group_start, group_stop = encode(letters, comment[r], comment[r] + length[r], scratch)
         if size < 0:
             return r, size
         sizes[first + step * r] = size
         if group_stop > group_start:
-            group = find_name(text, group_start, group_stop, ids, id_offsets)
+            group = find_name(letters, group_start, group_stop, group_letters, group_offsets)
             if group < 0:
                 return r, UNKNOWN_GROUP
-            groups[first + step * r] = group
+            read_group[first + step * r] = group
     return -1, 0
 
 
 @kernel
-def fill_comments(text, fields, first, step, tags, offsets):
-    for r in range(fields.shape[0]):
-        start = fields[r, layout.COMMENT]
-        encode(text, start, start + fields[r, layout.COMMENT_LENGTH], tags[offsets[first + step * r] :])
+def fill_comments(text, records, stride, tags, offsets):
+    first, step = stride
+    letters, comment, length = text.letters, records.comment, records.comment_length
+    for r in range(comment.size):
+        encode(letters, comment[r], comment[r] + length[r], tags[offsets[first + step * r] :])
 
 
 @scalar
 def is_field(text, start, stop):
-    """Whether `XX:T:` stands here."""
+    """Whether a field begins here."""
     if stop - start < 5 or text[start + 2] != COLON or text[start + 4] != COLON:
         return False
     first, second, kind = text[start], text[start + 1], text[start + 3]
@@ -85,14 +86,14 @@ def encode(text, start, stop, out):
     """Fields of text[start:stop] -> out; (bytes or NO_TAG, span of the value of RG)."""
     size, group_start, group_stop = 0, 0, 0
     while start < stop:
-        if text[start] == layout.TAB or text[start] == layout.SPACE:
+        if text[start] == TAB or text[start] == SPACE:
             start += 1
             continue
         if not is_field(text, start, stop):
             return NO_TAG, 0, 0
         end = start + 5
-        while end < stop and text[end] != layout.TAB:
-            if text[end] == layout.SPACE and is_field(text, end + 1, stop):
+        while end < stop and text[end] != TAB:
+            if text[end] == SPACE and is_field(text, end + 1, stop):
                 break
             end += 1
         if text[start] == 82 and text[start + 1] == 71:  # RG

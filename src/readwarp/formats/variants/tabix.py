@@ -9,7 +9,7 @@ import numpy as np
 
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
-from readwarp.formats.alignments.index import BAI_WINDOW, BamIndex, filled, parse_csi
+from readwarp.formats.alignments.index import BAI_WINDOW, BamIndex, fill_in, parse_csi
 
 NAMES_AT = 28  # bytes of numbers before the names, in TBI from byte 8, in CSI's extra part
 
@@ -20,13 +20,13 @@ def load_tabix_index(path: Path) -> tuple[BamIndex, tuple[str, ...]]:
         index = path.with_name(path.name + ending)
         if index.exists():
             try:
-                return _parsed(gzip.decompress(index.read_bytes()), index)
+                return _parse(gzip.decompress(index.read_bytes()), index)
             except (struct.error, ValueError, EOFError, OSError, IndexError, zlib.error) as error:
                 raise InputError(index, f"not a whole index ({error})") from error
     raise InputError(path, "has no index (make one with `tabix -p vcf` or `bcftools index -t`)")
 
 
-def _parsed(data: bytes, path: Path) -> tuple[BamIndex, tuple[str, ...]]:
+def _parse(data: bytes, path: Path) -> tuple[BamIndex, tuple[str, ...]]:
     if data[:4] == b"TBI\x01":
         (contigs,) = struct.unpack_from("<i", data, 4)
         names, place = _names(data, 8)
@@ -34,7 +34,7 @@ def _parsed(data: bytes, path: Path) -> tuple[BamIndex, tuple[str, ...]]:
         if find_linear(np.frombuffer(data, np.uint8), place, places, windows) < 0:
             raise ValueError("it ends too early")
         starts = [
-            filled(np.frombuffer(data, "<u8", n, at)) for at, n in zip(places.tolist(), windows.tolist(), strict=True)
+            fill_in(np.frombuffer(data, "<u8", n, at)) for at, n in zip(places.tolist(), windows.tolist(), strict=True)
         ]
         return BamIndex(BAI_WINDOW, starts, path=path), names
     if data[:4] != b"CSI\x01":

@@ -1,0 +1,74 @@
+"""The checks by name: `nox -l` lists them, `nox -s lint types` runs two, `nox` those of a change.
+
+They run in the environment that nox itself is in, as `pip install -e '.[dev]'` makes it. What follows `--` goes to the
+last command of a session: `nox -s tests -- tests/call -k ploidy`.
+"""
+
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "types", "docs", "tests"]
+FORMS = Path(".github/ISSUE_TEMPLATE")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, dead code, shell scripts, the Dockerfile, GitHub's files and the citation."""
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("vulture")
+    session.run("shellcheck", ".ci/run", *Path("workflows/slurm").glob("*.sbatch"), "tests/workflows/slurm.sh")
+    session.run("hadolint", "packaging/Dockerfile")
+    for schema, files in {
+        "github-workflows": Path(".github/workflows").glob("*.yml"),
+        "github-issue-forms": set(FORMS.glob("*.yml")) - {FORMS / "config.yml"},
+        "github-issue-config": [FORMS / "config.yml"],
+        "dependabot": [".github/dependabot.yml"],
+        "citation-file-format": ["CITATION.cff"],
+    }.items():
+        session.run("check-jsonschema", "--quiet", "--builtin-schema", f"vendor.{schema}", *files)
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy."""
+    session.run("mypy")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """The docs as a site, in site/."""
+    session.run("mkdocs", "build", "--strict", "--quiet", env={"NO_MKDOCS_2_WARNING": "1"})
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests but those below."""
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """Tests that take long."""
+    session.run("python", "-m", "pytest", "--slow", "-m", "slow", *session.posargs)
+
+
+@nox.session
+def gpu(session: nox.Session) -> None:
+    """The CUDA path, on emulated cards where there is no GPU."""
+    session.run("python", "-m", "pytest", "-m", "gpu", "--capabilities", "7.5,8.0,9.0,12.0", *session.posargs)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """sdist and wheel in dist/; the wheel in an environment of its own must start."""
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build", "--quiet")
+    plain = Path(session.create_tmp()).resolve() / "plain"
+    session.run("python", "-m", "venv", "--clear", plain)
+    session.run(plain / "bin" / "python", "-m", "pip", "install", "--quiet", *Path("dist").glob("*.whl"))
+    with session.chdir(plain):  # nothing of the clone is in sight
+        session.run(plain / "bin" / "readwarp", "doctor")

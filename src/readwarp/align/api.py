@@ -1,0 +1,110 @@
+"""readwarp.align: the command `readwarp align`, from Python."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from readwarp.align.inputs import ReadOptions, open_inputs
+from readwarp.align.job import AlignJob, run_align
+from readwarp.align.pair import given
+from readwarp.config import PRESETS
+from readwarp.errors import UsageError
+from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
+from readwarp.stream.choice import ResourceOptions, resources_of
+from readwarp.stream.parts import WHOLE, part_of
+from readwarp.stream.reporter import Progress, Reporter, Result
+
+SCORES = {"match": "match", "mismatch": "mismatch", "gap_open": "gap_open", "gap_extend": "gap_extend"}
+SCORES |= {"clip": "end_bonus"}
+RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx"}
+
+
+class AlignmentOptions(TypedDict, total=False):
+    preset: str | None  # of `config.PRESETS`; None: standard, with the seeds of the index that is there
+    insert_size: float | tuple[float | int, ...] | None  # mean[, deviation[, max[, min]]]; None: estimated
+    min_score: int  # lowest score to report
+    soft_clip: bool  # in supplementary alignments, instead of hard clips
+    eqx: bool  # = and X in CIGARs instead of M
+
+
+class ScoringOptions(TypedDict, total=False):
+    """All are magnitudes; a gap of n bases costs gap_open + n * gap_extend."""
+
+    match: int
+    mismatch: int
+    gap_open: int
+    gap_extend: int
+    clip: int  # of clipping a read end
+
+
+class AlignOptions(ReadOptions, AlignmentOptions, ScoringOptions, ResourceOptions, total=False):
+    """Long options of `readwarp align`, with its defaults."""
+
+    sort: str  # coordinate, name, none
+    mark_duplicates: bool
+    write_index: bool
+    no_pg: bool  # no @PG line in the header
+    part: str | None  # I/N: every N-th block of reads, from the I-th
+    resume: bool  # keep what is done beside the output, and go on from it
+    force: bool  # replace an output that exists
+
+
+def align(
+    reference: AnyPath,
+    *reads: AnyPath,
+    output: AnyPath,
+    progress: Callable[[Progress], object] | None = None,
+    **options: Unpack[AlignOptions],
+) -> Result:
+    """Align reads to a file of alignments, as `readwarp align` does.
+
+    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it when it is absent. reads: FASTQ, BAM or CRAM; two
+    FASTQ files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in this
+    thread, with a `Progress`; what it raises ends the job. options: the long options of the command with underscores,
+    such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
+
+        readwarp.align("ref.fa", "reads_1.fq.gz", "reads_2.fq.gz", output="out.bam", sort="coordinate")
+
+    Returns the paths that were written (alignments, alignments_index) and the metrics. Raises UsageError, InputError,
+    DeviceError, MemoryBudgetError, each a ReadwarpError; there is no output then.
+    """
+    check_keywords("align", options, AlignOptions)
+    command = command_line("align", reference, *reads, output=output, **options)
+    return run_align(make_job(reference, reads, output, options, command), Reporter(command, progress))
+
+
+def make_job(
+    reference: AnyPath, reads: Sequence[AnyPath], output: AnyPath | None, options: AlignOptions, command: str
+) -> AlignJob:
+    """Raises InputError and UsageError."""
+    if not reads:
+        raise UsageError("no reads are given")
+    part, preset, size = options.get("part"), options.get("preset"), options.get("insert_size")
+    if preset and preset not in PRESETS:
+        raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
+    own = PRESETS[preset or "standard"].parameters
+    return AlignJob(
+        reference=Path(reference),
+        inputs=open_inputs(Path(reference), [str(path) for path in reads], options),
+        output=path_or_none(output),
+        parameters=replace(
+            own,
+            scoring=replace(own.scoring, **pick(options, SCORES)),
+            records=replace(own.records, **pick(options, RECORDS)),
+        ),
+        resources=resources_of(options),
+        seeds=own.seed if preset else None,
+        sort=options.get("sort", "none"),
+        mark_duplicates=options.get("mark_duplicates", False),
+        write_index=options.get("write_index", False),
+        insert_sizes=None if size is None else given(*_numbers(size)),
+        command=None if options.get("no_pg") else command,
+        part=part_of(part) if part else WHOLE,
+        resume=options.get("resume", False),
+        force=options.get("force", False),
+    )
+
+
+def _numbers(size: float | tuple[float | int, ...]) -> tuple[Any, ...]:
+    return size if isinstance(size, tuple) else (size,)

@@ -1,0 +1,364 @@
+"""The align job: files of reads to a file of alignments, by inputs, index, memory, steps and writer in one stream."""
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from readwarp.align import flagstat, steps
+from readwarp.align.budget import plan_batches, plan_cards
+from readwarp.align.inputs import Inputs
+from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
+from readwarp.config import AlignParameters, Resources, SeedParameters
+from readwarp.device.backend import Backend
+from readwarp.device.precompile import precompiled
+from readwarp.device.workspaces import identity
+from readwarp.errors import UsageError
+from readwarp.formats.alignments.header import header_text, part_line, program_lines
+from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
+from readwarp.formats.alignments.sam import Encoded, Encoder
+from readwarp.formats.alignments.segments import ResumableWriter, Segments
+from readwarp.formats.common.files import check_output, check_resume
+from readwarp.formats.common.lock import locked
+from readwarp.formats.reads.raw import RawBatch
+from readwarp.formats.reads.stream import open_reads, parse
+from readwarp.index import Index, index_path, open_or_build
+from readwarp.metrics import Metrics
+from readwarp.stream.cards import Cards, open_cards
+from readwarp.stream.choice import choose_backend
+from readwarp.stream.consumed import consumed
+from readwarp.stream.halving import READS
+from readwarp.stream.parts import BLOCK, WHOLE, Part, select_reads
+from readwarp.stream.plan import CardPlan, Plan, readable
+from readwarp.stream.reporter import Meter, Reporter, Result
+from readwarp.stream.runner import run_ordered
+from readwarp.stream.training import with_models
+from readwarp.stream.worth import ALIGN
+from readwarp.version import __version__
+
+logger = logging.getLogger("readwarp")
+NOT_IN_FULL = {  # counter -> warning
+    "reads_too_long": "reads too long to align were left unmapped",
+    "batches_halved": "batches were too much for the GPU's memory and were done in halves",
+    "reads_on_host": "reads were too much for the GPU's memory and were aligned on the CPU",
+}
+SORT_BYTES = 256 << 20
+AlignCards = Cards[ReadBatch, steps.PlacedIndex]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlignJob:
+    """Raises UsageError for options that do not go together."""
+
+    reference: Path
+    inputs: Inputs
+    output: Path | None = None  # SAM, BAM or CRAM by its ending; None: SAM to stdout
+    parameters: AlignParameters = field(default_factory=AlignParameters)
+    resources: Resources = field(default_factory=Resources)
+    seeds: SeedParameters | None = None  # what the index must have; None: take the one that is there
+    sort: str = "none"  # coordinate | name | none
+    mark_duplicates: bool = False
+    write_index: bool = False
+    insert_sizes: InsertSizes | None = None  # as the user states them; None: estimated
+    command: str | None = None  # for @PG; None: no @PG
+    part: Part = WHOLE  # of the input, in blocks of templates
+    resume: bool = False  # keep what is done beside the output, and go on from it
+    force: bool = False  # replace an output that exists
+
+    def __post_init__(self) -> None:
+        if self.write_index and self.sort != "coordinate":
+            raise UsageError("--write-index needs --sort coordinate")
+        if self.part != WHOLE and (self.sort != "none" or format_of(self.output) != "bam"):
+            raise UsageError("--part: parts are BAM files as the reads come; readwarp merge sorts and marks them")
+
+    @property
+    def is_text(self) -> bool:
+        """Records are SAM lines from the beginning."""
+        return self.sort == "none" and format_of(self.output) == "sam"
+
+
+def run_align(job: AlignJob, reporter: Reporter) -> Result:
+    """Run the job: every read goes to the output once, in input order or sorted. Raises ReadwarpError."""
+    check_output(job.output, job.force, [job.reference, *job.inputs.files])
+    check_resume(job.resume, [job.output], job.inputs.files)
+    with locked(job.output):
+        backend = choose_side(job)
+        return align_reads(job, open_index(job, reporter), backend, reporter)
+
+
+def choose_side(job: AlignJob) -> Backend:
+    """CPU or GPU. Raises DeviceError, which is not to come after hours of building an index."""
+    return choose_backend(job.resources, job.inputs.files, ALIGN)
+
+
+def align_reads(
+    job: AlignJob, index: Index, backend: Backend, reporter: Reporter, compile_too: Sequence[str] = ()
+) -> Result:
+    """`run_align` once the output is checked and locked. compile_too: stages whose kernels are compiled meanwhile."""
+    metrics = reporter.metrics
+    job = replace(job, parameters=seeded_as(index, job.parameters))
+    planned, cards = open_memory(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0, metrics)
+    with closing(cards):
+        stages = ("text" if job.is_text else "formats", *compile_too)
+        with reporter.compiling(), precompiled(stages, job.resources.threads):
+            cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
+        metrics.lap("start")
+        started = time.perf_counter()
+        with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics) as writer:
+            stream = Stream(job, cards, writer, metrics, meter)
+            batches = open_reads(job.inputs.inputs, planned.batch_bases)
+            items = with_models(batches, job.parameters.pair.training_pairs, parse, stream.train)
+            run_ordered(items, stream.align, stream.write, planned.workers, planned.in_flight)
+            note_cards(cards, metrics)
+            cards.close()
+            metrics.lap("align")
+            meter.phase("sorting" if job.sort != "none" else "completing")
+    metrics.lap("sort" if job.sort != "none" else "complete")
+    if job.mark_duplicates:
+        metrics.count("duplicates", writer.duplicates)
+    metrics.note(flagstat=flagstat.flagstat(metrics))
+    summarize(metrics, time.perf_counter() - started, stream.earlier, job.part)
+    return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
+
+
+def open_memory(
+    resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics
+) -> tuple[Plan, AlignCards]:
+    """The plan of the host's memory, and cards with all of theirs taken. Raises MemoryBudgetError."""
+
+    def place(backend: Backend, planned: CardPlan | None) -> steps.PlacedIndex:
+        return steps.place(index, backend, seeds_on_host=planned is not None and planned.seeding == "cpu")
+
+    planned = plan_batches(resources, index, backend, sort_bytes)
+
+    def plan(room: int) -> CardPlan:
+        return plan_cards(room, planned, index, backend)
+
+    cards = open_cards(backend, plan, resources.vram, READS, place, metrics)
+    if cards.planned:
+        log_cards(cards.planned, backend)
+        planned = replace(planned, batch_bases=cards.planned.batch_bases)
+    metrics.note(
+        device=backend.name,
+        devices=list(backend.devices),
+        threads=planned.workers,
+        batch_bases=planned.batch_bases,
+        batches_in_flight=planned.in_flight,
+        planned_bytes=planned.peak_bytes,
+    )
+    return planned, cards
+
+
+def log_cards(card: CardPlan, backend: Backend) -> None:
+    """One line for each card."""
+    seeding = "on the card" if card.seeding == "cuda" else "on the CPU (the index does not fit beside the batches)"
+    for device in backend.devices:
+        known = identity(device)
+        logger.info(
+            "cuda:%d (%s, kernels %s): %d batches of %s bases in flight, %s planned, seeding %s",
+            *(device, known["name"], known["kernel_form"], card.workspaces, f"{card.batch_bases:,}"),
+            *(readable(card.device_bytes), seeding),
+        )
+
+
+def note_cards(cards: AlignCards, metrics: Metrics) -> None:
+    """What the cards did, as gpu in metrics.json: one entry for each."""
+    if cards.planned:
+        said = {"seeding": cards.planned.seeding}
+        metrics.append("gpu", [{"command": "align", **facts, **said} for facts in cards.facts()])
+
+
+class Stream:
+    """What happens to a batch in the reader's thread (train), in a worker (align) and in the writer's thread."""
+
+    def __init__(
+        self,
+        job: AlignJob,
+        cards: AlignCards,
+        writer: AlignmentWriter | ResumableWriter,
+        metrics: Metrics,
+        meter: Meter,
+    ) -> None:
+        self.job, self.cards, self.writer, self.metrics, self.meter = job, cards, writer, metrics, meter
+        names, groups = cards.on_host.host.reference.names, job.inputs.read_group_ids
+        self.models: list[dict[str, object]] = []  # of each input
+        self.encoder = Encoder(names, groups, text=writer.text)
+        earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
+        self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of earlier runs
+        self.earlier = earlier.get("reads", 0)
+        self.aligned = Metrics()  # counts of all that was written, by earlier runs too
+        for name, number in earlier.items():
+            self.aligned.count(name, number)
+
+    def train(self, first: list[ReadBatch]) -> InsertSizes:
+        if self.job.insert_sizes:
+            return self.job.insert_sizes
+        sizes = self.trained(first)
+        self.models.append(sizes._asdict())
+        self.metrics.note(insert_sizes=self.models)
+        if sizes.pairs:
+            logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
+        elif any((reads.segment == Segment.FIRST).any() for reads in first):
+            logger.info("too few confident pairs to tell the insert size: %.0f ± %.0f", sizes.mean, sizes.deviation)
+        return sizes
+
+    def trained(self, first: list[ReadBatch]) -> InsertSizes:
+        """The model; made on the CPU, where it is the same, if the reads are too much for the card."""
+        cards, parameters = self.cards, self.job.parameters
+        try:
+            with cards.borrowed() as index:
+                return steps.train(first, index, parameters, self.metrics)
+        except Exception as error:
+            if not cards.backend.is_out_of_memory(error):
+                raise
+        return steps.train(first, cards.on_host, parameters, self.metrics)
+
+    def align(self, item: tuple[RawBatch, InsertSizes]) -> "Done":
+        """The records of those reads of a batch that are to be aligned, and what was counted on the way."""
+        (raw, sizes), metrics = item, Metrics()
+        stop, encoded, number = raw.first_template + raw.templates, [], 0
+        if any(self.job.part.spans(max(raw.first_template, self.done), stop)):
+            with metrics.time("parse"):
+                reads = parse(raw)
+
+            def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
+                return part, steps.align_batch(part, index, sizes, self.job.parameters, metrics)
+
+            for some in select_reads(reads, raw.first_template, self.job.part, self.done):
+                number += len(some)
+                encoded += [self.encode(*rows, metrics) for rows in self.cards.work(some, work, metrics.count)]
+        return Done(raw.source, number, stop, encoded, metrics)
+
+    def encode(self, reads: ReadBatch, rows: Alignments, metrics: Metrics) -> Encoded:
+        flagstat.count(rows, metrics)
+        with metrics.time("encode"):
+            return self.encoder.encode(reads, rows)
+
+    def write(self, done: "Done") -> None:
+        with self.metrics.time("write"):
+            for part in done.encoded:
+                self.writer.write(part)
+        self.metrics.include(done.metrics)
+        self.metrics.count("batches")
+        self.aligned.include(done.metrics)
+        if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
+            self.writer.reached(done.stop, dict(self.aligned.counts))
+        self.meter.advance(done.reads, consumed(self.job.inputs.paths, done.source))
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of a batch."""
+
+    source: int
+    reads: int
+    stop: int  # number of the template behind its last one
+    encoded: list[Encoded]
+    metrics: Metrics
+
+
+def open_index(job: AlignJob, reporter: Reporter) -> Index:
+    """REF.rwx, built first where it is absent; with the seeds asked for, else those it has."""
+    path, metrics, threads = index_path(job.reference), reporter.metrics, job.resources.threads
+    if path.exists():
+        return open_or_build(job.reference, job.seeds, threads, metrics)
+    logger.info("building the index %s", path)
+    with reporter.compiling():
+        index = open_or_build(job.reference, job.seeds, threads, metrics)
+    if metrics.counts.get("index_not_saved"):
+        logger.warning("the index cannot be saved as %s; it is built anew by each run", path)
+    return index
+
+
+def seeded_as(index: Index, parameters: AlignParameters) -> AlignParameters:
+    """Look up what the index holds."""
+    have = index.parameters
+    return replace(parameters, seed=replace(parameters.seed, k=have.k, s=have.s, t=have.t))
+
+
+def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWriter | ResumableWriter:
+    """The writer of the output; with --resume one that goes on from what an earlier run left."""
+    reference = index.reference
+    lengths = (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
+    programs = program_lines(job.inputs.programs, job.command) if job.command else list(job.inputs.programs)
+    contigs = zip(reference.names, lengths, reference.md5, strict=True)
+    comments = [*job.inputs.comments, *([part_line(job.part, run_of(job, index))] if job.part != WHOLE else [])]
+    header = header_text(contigs, job.sort, job.inputs.read_groups, programs, comments)
+
+    def open_output() -> AlignmentWriter:
+        return AlignmentWriter(
+            None if job.output is None else str(job.output),
+            header,
+            Finish(job.sort, job.mark_duplicates, job.write_index, SORT_BYTES),
+            threads=job.resources.threads,
+            reference=str(job.reference),
+        )
+
+    if not job.resume:
+        return open_output()
+    segments = Segments(str(job.output), {**facts_of(job, index), "text": job.is_text})
+    if segments.done:
+        logger.info("going on behind %s pairs or single reads, from %s", f"{segments.done:,}", segments.folder)
+        for name, number in segments.counts.items():
+            metrics.count(name, number)
+    return ResumableWriter(segments, open_output, job.is_text, job.resources.threads)
+
+
+def facts_of(job: AlignJob, index: Index) -> dict[str, object]:
+    """All that the records depend on; where it differs, an earlier run's records are not this one's."""
+    files = [Path(path) for path in job.inputs.files]
+    return {
+        **common_facts(job, index),
+        "inputs": [[str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns] for path in files],
+        "reads": [asdict(given) for given in job.inputs.inputs],
+        "part": str(job.part),
+    }
+
+
+def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
+    """Of these, what does not speak of files."""
+    return {
+        "readwarp": __version__,
+        "reference": [list(index.reference.names), list(index.reference.md5)],
+        "parameters": asdict(job.parameters),
+        "read groups": list(job.inputs.read_groups),
+        "insert sizes": job.insert_sizes._asdict() if job.insert_sizes else None,
+    }
+
+
+def run_of(job: AlignJob, index: Index) -> str:
+    """What all parts of one run have in common, and no part of a run with other reads, options or reference.
+
+    Inputs count by name and size, so that nodes may have copies of their own.
+    """
+    files = [Path(path) for path in job.inputs.files]
+    reads = [{"interleaved": given.interleaved, "comments": given.comments} for given in job.inputs.inputs]
+    names = [(path.name, path.stat().st_size) for path in files if path.is_file()]
+    text = json.dumps([common_facts(job, index), reads, names], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def summarize(metrics: Metrics, seconds: float, earlier: int = 0, part: Part = WHOLE) -> None:
+    """One line on what came out, and one for each kind of read that could not be treated in full.
+
+    earlier: reads that were aligned by runs which this one has gone on from; they took none of the seconds.
+    """
+    counts = metrics.counts
+    reads = counts.get("reads", 0)
+    metrics.note(align_seconds=round(seconds, 3), reads_per_second=round((reads - earlier) / seconds))
+    if earlier:
+        metrics.note(reads_of_earlier_runs=earlier)
+    if not reads:
+        none = "the input holds no reads" if part == WHOLE else f"part {part} has no reads: a block is {BLOCK:,} pairs"
+        logger.warning(none)
+        return
+    mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
+    shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"
+    logger.info("%s reads in %.1f s, %s/s: %s", f"{reads:,}", seconds, f"{(reads - earlier) / seconds:,.0f}", shares)
+    for name, text in NOT_IN_FULL.items():
+        if counts.get(name):
+            logger.warning("%s %s", f"{counts[name]:,}", text)

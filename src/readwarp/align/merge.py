@@ -1,0 +1,130 @@
+"""The merge job: alignments of parts and lanes to one file, sorted, marked and indexed."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from readwarp.align.inputs import merged_programs
+from readwarp.errors import InputError, UsageError
+from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merge_lines, part_in, program_lines
+from readwarp.formats.alignments.output import AlignmentWriter, Finish
+from readwarp.formats.alignments.sam import Encoded
+from readwarp.formats.alignments.stored import read_stored, split_blocks
+from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.lock import locked
+from readwarp.formats.reads.bam import read_header
+from readwarp.stream import parts
+from readwarp.stream.reporter import Reporter, Result
+
+SORT_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeJob:
+    alignments: tuple[Path, ...]  # BAM files of parts and lanes, not sorted
+    output: Path  # BAM, CRAM or SAM by its ending; - is SAM on stdout
+    sort: str = "none"  # coordinate | name | none
+    mark_duplicates: bool = False
+    write_index: bool = False
+    reference: Path | None = None  # for CRAM
+    command: str | None = None  # for @PG; None: no @PG
+    threads: int = 1
+    memory: int = SORT_BYTES  # for sorting
+    force: bool = False  # replace an output that exists
+
+
+def run_merge(job: MergeJob, reporter: Reporter) -> Result:
+    """Run the job. Raises ReadwarpError."""
+    check_inputs(job.alignments)
+    check_output(job.output, job.force, job.alignments)
+    metrics, started, templates = reporter.metrics, time.perf_counter(), 0
+    with locked(job.output):
+        header, groups = plan_merge(job.alignments, job.sort, job.command)
+        with reporter.progress("merging", "reads") as meter, open_writer(job, header) as writer:
+            for records in merge_records(groups):
+                writer.write(records)
+                meter.advance(len(records))
+                templates += len(records)
+            meter.phase("sorting" if job.sort != "none" else "completing")
+    metrics.count("records", templates)
+    if job.mark_duplicates:
+        metrics.count("duplicates", writer.duplicates)
+    metrics.note(merge_seconds=round(time.perf_counter() - started, 3))
+    return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
+
+
+def open_writer(job: MergeJob, header: str) -> AlignmentWriter:
+    return AlignmentWriter(
+        str(job.output),
+        header,
+        Finish(job.sort, job.mark_duplicates, job.write_index, job.memory),
+        threads=job.threads,
+        reference=None if job.reference is None else str(job.reference),
+        binary=True,
+    )
+
+
+def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[str, list[list[Path]]]:
+    """(header of the output, the files in order: the parts of one run together). Raises InputError."""
+    for path in paths:
+        if list(paths).count(path) > 1:
+            raise UsageError(f"{path}: is given twice")
+    headers = {path: read_header(str(path)) for path in paths}
+    contigs = [lines_of(header, "SQ") for header in headers.values()]
+    for path, header in headers.items():
+        order = next(iter(lines_of(header, "HD")), "")
+        if field(order, "SO") not in (None, "unsorted") or field(order, "GO") != "query":
+            raise InputError(
+                path, "is not as readwarp align writes it without --sort; samtools merge joins sorted files"
+            )
+        if lines_of(header, "SQ") != contigs[0]:
+            raise InputError(path, f"its contigs are not those of {paths[0]}")
+    own = [line for header in headers.values() for line in lines_of(header, "RG")]
+    programs = merged_programs(list(headers.values()))
+    comments = [line for header in headers.values() for line in lines_of(header, "CO") if not line.startswith(PART)]
+    named = ((field(line, "SN") or "", int(field(line, "LN") or 0), field(line, "M5") or "") for line in contigs[0])
+    lines = program_lines(programs, command) if command else programs
+    return header_text(named, sort, merge_lines(own), lines, list(dict.fromkeys(comments))), group_parts(headers)
+
+
+def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
+    """Files that stand alone, and complete sets of parts in their order, in the order they were given in."""
+    groups: list[list[Path]] = []
+    waiting: dict[int, Path] = {}
+    of, run = 0, ""
+    for path, header in headers.items():
+        said = part_in(header)
+        if said is None:
+            groups.append([path])
+            continue
+        part, own = parts.part_of(said[0]), said[1]
+        if part.number in waiting or (waiting and part.of != of):
+            raise InputError(path, f"is part {part}, and {waiting.get(part.number, 'the others')} of the same run too")
+        if waiting and own != run:
+            other = next(iter(waiting.values()))
+            raise InputError(path, f"is of another run than {other}: other reads, options, reference or readwarp")
+        waiting[part.number], of, run = path, part.of, own
+        if len(waiting) == of:
+            groups.append([waiting[number] for number in range(1, of + 1)])
+            waiting = {}
+    if waiting:
+        missing = ", ".join(str(number) for number in range(1, of + 1) if number not in waiting)
+        raise InputError(next(iter(waiting.values())), f"of {of} parts these are missing: {missing}")
+    return groups
+
+
+def merge_records(groups: list[list[Path]]) -> Iterator[Encoded]:
+    """All records in the order of the reads."""
+    for paths in groups:
+        if len(paths) == 1:
+            yield from read_stored(str(paths[0]))
+            continue
+        streams = [split_blocks(read_stored(str(path)), parts.BLOCK) for path in paths]
+        while streams:
+            for stream in list(streams):
+                block = next(stream, None)
+                if block is None:
+                    streams.remove(stream)
+                else:
+                    yield from block

@@ -1,0 +1,106 @@
+"""readwarp.call: the command `readwarp call`, from Python."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from readwarp.call.job import CallJob, run_call
+from readwarp.call.targets import Region, as_regions, spell_region
+from readwarp.config import CallParameters
+from readwarp.keywords import AnyPath, as_tuple, check_keywords, command_line, path_or_none, pick
+from readwarp.stream.choice import ResourceOptions, resources_of
+from readwarp.stream.reporter import Progress, Reporter, Result
+
+
+class PlaceOptions(TypedDict, total=False):
+    """Where to call; neither: everywhere."""
+
+    region: Region | Sequence[Region] | None  # as the command line takes it; or contig, start, stop, 0-based, half-open
+    targets: AnyPath | None  # BED file
+
+
+class FilterOptions(TypedDict, total=False):
+    """Limits of filters, fields of `CallParameters`."""
+
+    min_quality: float
+    max_strand_bias: float
+    max_indel_strand_bias: float
+    min_end_distance: float
+    min_allele_fraction: float
+    min_haploid_fraction: float
+    min_alt_mapping_quality: float
+    min_expected_fraction: float
+
+
+class CallingOptions(PlaceOptions, FilterOptions, total=False):
+    gvcf: bool  # also say how sure the reference is, in blocks (one sample)
+    alleles: AnyPath | None  # VCF file whose alleles are genotyped in any case
+    ploidy: int  # copies of each contig
+    ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column
+    min_base_quality: int
+    min_mapping_quality: int
+    max_depth: int  # most reads used at a position
+
+
+LIMITS = {name: name for name in FilterOptions.__annotations__}
+PARAMETERS = LIMITS | {name: name for name in ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth")}
+
+
+class CallOptions(CallingOptions, ResourceOptions, total=False):
+    """Long options of `readwarp call`, with its defaults."""
+
+    sample: str | Sequence[str]  # to call; none: all of them
+    force: bool  # replace an output that exists
+
+
+def call(
+    reference: AnyPath,
+    alignments: AnyPath,
+    *,
+    output: AnyPath,
+    progress: Callable[[Progress], object] | None = None,
+    **options: Unpack[CallOptions],
+) -> Result:
+    """Call variants in sorted alignments, as `readwarp call` does; `readwarp.Caller` gives them one by one instead.
+
+    reference: FASTA, GenBank or EMBL. alignments: sorted and indexed BAM or CRAM. output: .vcf, .vcf.gz or .bcf.
+    progress: called now and then, in this thread, with a `Progress`; what it raises ends the job. options: the long
+    options of the command with underscores, such as region=["chr20:1-1,000,000"], ploidy=1, gvcf=True, threads=8
+    (`CallOptions`).
+
+        readwarp.call("ref.fa", "sample.bam", output="sample.vcf.gz")
+
+    Returns the paths that were written (variants, variants_index) and the metrics. Raises UsageError, InputError,
+    DeviceError, MemoryBudgetError, each a ReadwarpError; there is no output then.
+    """
+    check_keywords("call", options, CallOptions)
+    options |= spell_regions(options)
+    command = command_line("call", reference, alignments, output=output, **options)
+    return run_call(make_job(reference, alignments, output, options, command), Reporter(command, progress))
+
+
+def make_job(
+    reference: AnyPath, alignments: AnyPath, output: AnyPath | None, options: CallOptions, command: str
+) -> CallJob:
+    """Raises UsageError."""
+    return CallJob(
+        reference=Path(reference),
+        alignments=Path(alignments),
+        output=path_or_none(output),
+        parameters=CallParameters(**pick(options, PARAMETERS)),
+        resources=resources_of(options),
+        regions=as_regions(options.get("region")),
+        targets=path_or_none(options.get("targets")),
+        samples=as_tuple(options.get("sample")),
+        gvcf=options.get("gvcf", False),
+        alleles=path_or_none(options.get("alleles")),
+        ploidies=path_or_none(options.get("ploidy_bed")),
+        command=command,
+        force=options.get("force", False),
+    )
+
+
+def spell_regions(options: PlaceOptions) -> PlaceOptions:
+    """The regions as the command line takes them."""
+    regions = as_regions(options.get("region"))
+    return {} if regions is None else {"region": [spell_region(region) for region in regions]}

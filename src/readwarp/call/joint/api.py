@@ -1,0 +1,90 @@
+"""readwarp.genotype: the command `readwarp genotype`, from Python."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from readwarp.call.api import LIMITS, FilterOptions, PlaceOptions, spell_regions
+from readwarp.call.joint.job import GenotypeJob, run_genotype
+from readwarp.call.targets import as_regions
+from readwarp.config import CallParameters, JointParameters
+from readwarp.errors import InputError
+from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
+from readwarp.stream.choice import resources_of
+from readwarp.stream.reporter import Progress, Reporter, Result
+
+
+class HostOptions(TypedDict, total=False):
+    """What a job on the host may use; none of it changes the output."""
+
+    threads: int | None  # None: all that this process may use
+    memory: int | None  # bytes; None: what is free less a margin
+
+
+class GenotypeOptions(PlaceOptions, FilterOptions, HostOptions, total=False):
+    """Long options of `readwarp genotype`, with its defaults."""
+
+    list: AnyPath | None  # file with the names of more gVCFs, one per line
+    ploidy: int  # highest of the samples
+    max_alleles: int  # most ALT alleles of a site; the rarest are left out
+    force: bool  # replace an output that exists
+
+
+def genotype(
+    reference: AnyPath,
+    *gvcfs: AnyPath,
+    output: AnyPath,
+    progress: Callable[[Progress], object] | None = None,
+    **options: Unpack[GenotypeOptions],
+) -> Result:
+    """Genotype a cohort from the gVCF of each sample, as `readwarp genotype` does.
+
+    reference: FASTA, GenBank or EMBL. gvcfs: VCF.gz, BCF or VCF of `readwarp.call(..., gvcf=True)`; @FILE is a list of
+    them. output: .vcf, .vcf.gz or .bcf. progress: called now and then, in this thread, with a `Progress`; what it
+    raises ends the job. options: the long options of the command with underscores, such as region="chr20", threads=8
+    (`GenotypeOptions`).
+
+        readwarp.genotype("ref.fa", "a.g.vcf.gz", "b.g.vcf.gz", output="cohort.vcf.gz")
+
+    Returns the paths that were written (variants, variants_index) and the metrics. Raises UsageError, InputError and
+    MemoryBudgetError, each a ReadwarpError; there is no output then.
+    """
+    check_keywords("genotype", options, GenotypeOptions)
+    options |= spell_regions(options)
+    command = command_line("genotype", reference, *gvcfs, output=output, **options)
+    return run_genotype(make_job(reference, gvcfs, output, options, command), Reporter(command, progress))
+
+
+def make_job(
+    reference: AnyPath, gvcfs: Sequence[AnyPath], output: AnyPath | None, options: GenotypeOptions, command: str
+) -> GenotypeJob:
+    """Raises UsageError, and InputError for a list that cannot be read."""
+    listed = options.get("list")
+    names = [*map(str, gvcfs), *([f"@{listed}"] if listed else [])]
+    return GenotypeJob(
+        reference=Path(reference),
+        inputs=tuple(path for name in names for path in named_files(name)),
+        output=path_or_none(output),
+        parameters=JointParameters(**pick(options, {"max_alleles": "max_alts", "ploidy": "max_ploidy"})),
+        calling=CallParameters(**pick(options, LIMITS)),
+        resources=resources_of({"threads": options.get("threads"), "memory": options.get("memory"), "device": "cpu"}),
+        regions=as_regions(options.get("region")),
+        targets=path_or_none(options.get("targets")),
+        command=command,
+        force=options.get("force", False),
+    )
+
+
+def named_files(name: str) -> Iterator[Path]:
+    """The file of this name; of @FILE those that it lists, but for lines that are blank or begin with #."""
+    if not name.startswith("@"):
+        yield Path(name)
+        return
+    path = Path(name[1:])
+    try:
+        lines = [line.strip() for line in path.read_text().splitlines()]
+    except UnicodeDecodeError:
+        raise InputError(path, "is not a list of file names (is it a gVCF? then leave out the @)") from None
+    except OSError as error:
+        raise InputError(path, (error.strerror or "cannot be read").lower()) from None
+    yield from (Path(line) for line in lines if line and not line.startswith("#"))

@@ -1,0 +1,107 @@
+"""Where the parts of a BAM record lie (SAM specification, section 4.2). Offsets in bytes, block_size included."""
+
+import numpy as np
+
+from readwarp.device.jit import scalar
+
+CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, OPERATIONS, FLAG, LENGTH = 4, 8, 12, 13, 16, 18, 20
+MATE_CONTIG, MATE_POSITION, TEMPLATE_LENGTH, NAME = 24, 28, 32, 36
+BASES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
+BASES[[1, 2, 4, 8]] = 0, 1, 2, 3
+CHARACTER, ARRAY, HEX, TEXT, FLOAT, UNSIGNED = 65, 66, 72, 90, 102, 73  # types of fields: A B H Z f I
+R, G = 82, 71
+
+
+@scalar
+def int32_at(data, at):
+    """Little-endian int32 as int64."""
+    value = np.int64(data[at]) | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16
+    return value | np.int64(np.int8(data[at + 3])) << 24
+
+
+@scalar
+def uint32_at(data, at):
+    return int32_at(data, at) & 0xFFFFFFFF
+
+
+@scalar
+def uint16_at(data, at):
+    return np.int64(data[at]) | np.int64(data[at + 1]) << 8
+
+
+@scalar
+def stop_of(data, at):
+    """Where the record at `at` stops, by its own account."""
+    return at + 4 + int32_at(data, at)
+
+
+@scalar
+def cigar_of(data, at):
+    """Where the CIGAR starts, and its operations."""
+    return at + NAME + np.int64(data[at + NAME_LENGTH]), uint16_at(data, at + OPERATIONS)
+
+
+@scalar
+def bases_of(data, at):
+    """Where the bases start, two a byte, and how many there are."""
+    cigar, operations = cigar_of(data, at)
+    return cigar + 4 * operations, int32_at(data, at + LENGTH)
+
+
+@scalar
+def qualities_of(data, at):
+    """Where the base qualities start and stop; the fields follow."""
+    bases, length = bases_of(data, at)
+    start = bases + ((length + 1) >> 1)
+    return start, start + length
+
+
+@scalar
+def is_whole(data, at, stop):
+    """Whether the parts of the record fit into [at, stop), and it has a name."""
+    return data[at + NAME_LENGTH] > 0 and int32_at(data, at + LENGTH) >= 0 and qualities_of(data, at)[1] <= stop
+
+
+@scalar
+def width_of(kind):
+    """Bytes of a number of this type: c C 1, s S 2, i I f 4."""
+    if kind == 99 or kind == 67:
+        return 1
+    return 2 if kind == 115 or kind == 83 else 4
+
+
+@scalar
+def get_number(values, at, kind):
+    """Little-endian integer of type c C s S i I (or the bits of f)."""
+    width, number = width_of(kind), np.int64(0)
+    for i in range(width):
+        number |= np.int64(values[at + i]) << (8 * i)
+    signed = kind == 99 or kind == 115 or kind == 105
+    return number - (1 << (8 * width)) if signed and number >> (8 * width - 1) else number
+
+
+@scalar
+def field_stop(tags, at, stop):
+    """Where the field at `at` stops; beyond `stop`, where the fields do, if it is damaged."""
+    if at + 4 > stop:
+        return stop + 1
+    kind, at = tags[at + 2], at + 3
+    if kind in (TEXT, HEX):
+        while at < stop and tags[at] != 0:
+            at += 1
+        return at + 1
+    if kind == ARRAY:
+        return at + 5 + width_of(tags[at]) * get_number(tags, at + 1, UNSIGNED) if at + 5 <= stop else stop + 1
+    return at + 1 if kind == CHARACTER else at + width_of(kind)
+
+
+@scalar
+def read_group_of(data, at, stop):
+    """Where the value of the RG field of the record [at, stop) starts and stops; 0, 0 without one."""
+    field = qualities_of(data, at)[1]
+    while field < stop:
+        end = field_stop(data, field, stop)
+        if data[field] == R and data[field + 1] == G and end <= stop:
+            return field + 3, end - 1
+        field = end
+    return np.int64(0), np.int64(0)

@@ -1,0 +1,46 @@
+"""Options of the commands as keyword arguments in Python: their names, and the command line that they stand for."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+AnyPath = str | PathLike[str]
+
+
+def check_keywords(function: str, options: Mapping[str, Any], known: type) -> None:
+    """Raises TypeError, as Python does, for a keyword that is none of the TypedDict `known`."""
+    for name in options:
+        if name not in known.__annotations__:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+
+
+def pick(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """The options that are given, under other names; those that are not given, or None, are left to the defaults."""
+    return {other: options[name] for name, other in names.items() if options.get(name) is not None}
+
+
+def command_line(command: str, *files: AnyPath, **options: Any) -> str:
+    """What would be typed: `readwarp align ref.fa reads.fq --output out.bam --sort coordinate`."""
+    words = ["readwarp", command, *map(str, files)]
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif isinstance(value, list | tuple) and all(isinstance(part, int | float) for part in value):
+            words += [option, ",".join(map(str, value))]
+        elif isinstance(value, list | tuple):
+            words += [word for part in value for word in (option, str(part))]
+        elif value is not None and value is not False:
+            words += [option, str(value)]
+    return shlex.join(words)
+
+
+def path_or_none(given: AnyPath | None) -> Path | None:
+    return None if given is None else Path(given)
+
+
+def as_tuple(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Of one text, of several or of none."""
+    return (given,) if isinstance(given, str) else tuple(given or ())

@@ -1,0 +1,15 @@
+"""A whole sample: reads to sorted, duplicate-marked alignments, variants and a report, by the jobs of those rooms.
+
+The package can be called: `readwarp.run(reference, *reads, output=..., **options)` is `readwarp.run.api.run(...)`.
+"""
+
+from typing import TYPE_CHECKING
+
+from readwarp.callable_package import make_callable
+
+if TYPE_CHECKING:
+    from readwarp.run.api import run
+
+__all__ = ["run"]
+
+make_callable(__name__, {"run": "readwarp.run.api"})

@@ -1,0 +1,68 @@
+"""readwarp.run: the command `readwarp run`, from Python."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+from readwarp.align.api import AlignmentOptions, ReadOptions, ScoringOptions
+from readwarp.align.api import make_job as make_align_job
+from readwarp.call.api import CallingOptions, spell_regions
+from readwarp.call.api import make_job as make_call_job
+from readwarp.keywords import AnyPath, check_keywords, command_line
+from readwarp.run.job import RunJob, run_sample, sample_of
+from readwarp.stream.choice import ResourceOptions
+from readwarp.stream.reporter import Progress, Reporter, Result
+
+
+class RunOptions(ReadOptions, AlignmentOptions, ScoringOptions, CallingOptions, ResourceOptions, total=False):
+    """Long options of `readwarp run`, with its defaults."""
+
+    no_pg: bool  # no @PG line in the header of the BAM file
+    no_report: bool  # no report.html and none of the texts it is made from
+    resume: bool  # keep what is done beside the outputs, and go on from it
+    force: bool  # replace results that exist
+
+
+def run(
+    reference: AnyPath,
+    *reads: AnyPath,
+    output: AnyPath,
+    progress: Callable[[Progress], object] | None = None,
+    **options: Unpack[RunOptions],
+) -> Result:
+    """Align the reads of one sample, sort, mark duplicates, index and call variants, as `readwarp run` does.
+
+    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it when it is absent. reads: FASTQ, BAM or CRAM; two
+    FASTQ files are mates, more are further pairs. output: the folder of the results. progress: called now and then, in
+    this thread, with a `Progress`; what it raises ends the job. options: the long options of the command with
+    underscores, such as gvcf=True, no_report=True, threads=8 (`RunOptions`).
+
+        readwarp.run("ref.fa", "sample_1.fq.gz", "sample_2.fq.gz", output="results")
+
+    Returns the paths that were written (alignments, alignments_index, variants, variants_index, metrics, report)
+    and the metrics. Raises UsageError, InputError, DeviceError, MemoryBudgetError, each a ReadwarpError.
+    """
+    check_keywords("run", options, RunOptions)
+    options |= spell_regions(options)
+    command = command_line("run", reference, *reads, output=output, **options)
+    return run_sample(make_job(reference, reads, output, options, command), Reporter(command, progress))
+
+
+def make_job(
+    reference: AnyPath, reads: Sequence[AnyPath], folder: AnyPath, options: RunOptions, command: str
+) -> RunJob:
+    """Raises InputError and UsageError."""
+    sorting = {"sort": "coordinate", "mark_duplicates": True, "write_index": True}
+    given: Any = options  # of which each job takes its own
+    alignment = make_align_job(reference, reads, None, given | sorting, command)
+    stem = Path(folder) / sample_of(alignment.inputs)
+    bam = Path(f"{stem}.bam")
+    vcf = Path(f"{stem}.g.vcf.gz" if options.get("gvcf") else f"{stem}.vcf.gz")
+    return RunJob(
+        folder=Path(folder),
+        alignment=replace(alignment, output=bam),
+        calling=make_call_job(reference, bam, vcf, given, command),
+        report=not options.get("no_report", False),
+        force=options.get("force", False),
+    )

@@ -1,0 +1,143 @@
+"""The run job: files of reads to a folder with alignments, variants, metrics and a report of one sample."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from readwarp import report
+from readwarp.align.inputs import Inputs
+from readwarp.align.job import AlignJob, align_reads, choose_side, open_index
+from readwarp.call import job as calling
+from readwarp.call.job import CallJob
+from readwarp.call.targets import find_targets, targets_in
+from readwarp.errors import UsageError
+from readwarp.formats.alignments.header import field
+from readwarp.formats.common.files import check_output, check_resume
+from readwarp.formats.common.lock import locked
+from readwarp.index.reference import Reference
+from readwarp.report import statistics
+from readwarp.report.inputs import Sample
+from readwarp.run.aligned import is_aligned, note_of, set_aligned
+from readwarp.stream.reporter import Reporter, Result
+
+logger = logging.getLogger("readwarp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunJob:
+    folder: Path  # of the results; made where it is absent
+    alignment: AlignJob  # to a sorted, marked and indexed BAM file in the folder
+    calling: CallJob  # of these alignments, to a VCF.gz file there
+    report: bool = True
+    force: bool = False  # replace results that exist
+
+    @property
+    def alignments(self) -> Path:
+        return self.calling.alignments
+
+    @property
+    def variants(self) -> Path:
+        assert self.calling.output is not None
+        return self.calling.output
+
+    @property
+    def metrics_file(self) -> Path:
+        return self.folder / "metrics.json"
+
+    @property
+    def page(self) -> Path:
+        return self.folder / "report.html"
+
+
+def sample_of(inputs: Inputs) -> str:
+    """The one sample that all read groups belong to, as a part of file names. Raises UsageError."""
+    samples = sorted({field(line, "SM") or field(line, "ID") or "sample" for line in inputs.read_groups})
+    if len(samples) > 1:
+        raise UsageError(f"run takes the reads of one sample; these are of {', '.join(samples)} (name it with -R)")
+    return samples[0].replace("/", "_")
+
+
+def run_sample(job: RunJob, reporter: Reporter) -> Result:
+    """Run the job. Raises ReadwarpError; a folder that was made for it and is empty then goes."""
+    is_new = make_folder(job.folder)
+    try:
+        goes_on = job.alignment.resume and (note_of(job.alignments).exists() or not job.metrics_file.exists())
+        inputs = [job.alignment.reference, *job.alignment.inputs.files]
+        for output in (job.alignments, job.variants, job.metrics_file, job.page):
+            check_output(output, job.force or goes_on, inputs)  # where nothing is left to go on from, all is complete
+        check_resume(job.alignment.resume, [job.alignments], job.alignment.inputs.files)
+        with locked(job.alignments):
+            return make_results(job, reporter)
+    except BaseException:
+        if is_new and not any(job.folder.iterdir()):
+            job.folder.rmdir()
+        raise
+
+
+def make_results(job: RunJob, reporter: Reporter) -> Result:
+    """`run_sample` once the outputs are checked and locked."""
+    bam, vcf, metrics = job.alignments, job.variants, reporter.metrics
+    has_report = wants_report(job)
+    alignment, backend = job.alignment, choose_side(job.alignment)
+    index = open_index(alignment, reporter)
+    calling.check_files(job.calling, index.reference)
+    if not is_aligned(bam, alignment, index, metrics):
+        align_reads(alignment, index, backend, reporter, compile_too=("calling",))
+        if alignment.resume:
+            set_aligned(bam, alignment, index, metrics)
+    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, job.page, *statistics.texts_of(bam, vcf)):
+        stale.unlink(missing_ok=True)  # --force was given
+    called = call_sample(job, index.reference, reporter)
+    sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, job.calling.targets)
+    texts = make_statistics(sample, job, reporter) if has_report else []
+    reporter.write_metrics(job.metrics_file)
+    if has_report:
+        report.write([sample], texts, job.page, sample.name)
+    note_of(bam).unlink(missing_ok=True)
+    bai = next((path for ending in ("bai", "csi") if (path := Path(f"{bam}.{ending}")).exists()), None)
+    page = job.page if has_report else None
+    files = {"alignments": bam, "alignments_index": bai, **called.paths, "metrics": job.metrics_file, "report": page}
+    return Result.of(metrics, files)
+
+
+def call_sample(job: RunJob, reference: Reference, reporter: Reporter) -> Result:
+    """Variants of the alignments in the folder, and the mean depth where they were called."""
+    metrics, call = reporter.metrics, job.calling
+    result = calling.call_variants(call, reference, reporter)
+    metrics.lap("call")
+    targets = targets_in(reference, find_targets(call.regions, call.targets, reference))
+    bases = sum(target.stop - target.start for target in targets)
+    files = {"reference": call.reference, **({"targets": call.targets} if call.targets else {})}
+    metrics.note(
+        mean_depth=round(metrics.counts.get("bases_counted", 0) / max(1, bases), 2),
+        **{name: str(path.resolve()) for name, path in files.items()},
+    )
+    return result
+
+
+def wants_report(job: RunJob) -> bool:
+    """Whether there will be a page; where its libraries are missing that is said at once."""
+    if not job.report:
+        return False
+    if lacking := report.missing():
+        said = f"there will be no report.html: it needs {' and '.join(lacking)} ({report.REMEDY}, or say --no-report)"
+        logger.warning("%s", said)
+    return not lacking
+
+
+def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[statistics.Statistics]:
+    """The texts that the page is made from; their time is a phase of the run."""
+    with reporter.progress("statistics", "tools") as meter:
+        texts = statistics.make([sample], None, job.alignment.resources.threads, meter.reach)
+    reporter.metrics.lap("statistics")
+    return texts
+
+
+def make_folder(folder: Path) -> bool:
+    """Make the folder of the results; whether it was not there before."""
+    try:
+        there = folder.is_dir()
+        folder.mkdir(parents=True, exist_ok=True)
+        return not there
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be made ({(error.strerror or 'unknown').lower()})") from None

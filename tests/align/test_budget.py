@@ -1,0 +1,119 @@
+"""Batches of the align job within --memory and --vram."""
+
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from readwarp.align import steps
+from readwarp.align.budget import (
+    LEAST_ENGINE,
+    ON_CARD,
+    PINNED_BYTES,
+    card_of,
+    plan_batches,
+    plan_cards,
+    reference_bytes,
+    seed_bytes,
+    workspace_bytes,
+)
+from readwarp.align.extend import cuda as extend
+from readwarp.align.job import open_memory
+from readwarp.config import Resources
+from readwarp.device.backend import Backend
+from readwarp.device.memory import PINNED
+from readwarp.errors import MemoryBudgetError
+from readwarp.index import Index
+from readwarp.metrics import Metrics
+from readwarp.pairwise import cuda_local
+from readwarp.ragged import columns_of
+from readwarp.stream.cards import Cards
+from readwarp.stream.halving import READS
+from readwarp.stream.plan import LEAST_ON_CARD, CardPlan
+
+GB, MB = 1 << 30, 1 << 20
+CARD = Backend("cuda", (0,))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory):
+    path = tmp_path_factory.mktemp("budget") / "ref.fa"
+    letters = np.random.default_rng(1).choice(list("ACGT"), 5000)
+    path.write_text(">a\n" + "".join(letters) + "\n")
+    return Index.build(path)
+
+
+def test_pinned_memory_is_what_the_plan_counts():
+    assert PINNED_BYTES == PINNED
+
+
+def test_vram_does_not_matter_on_the_cpu(index):
+    given = Resources(threads=2, memory=8 * GB, vram=1)
+    planned = plan_batches(given, index, Backend("cpu"), 0)
+    assert planned == plan_batches(Resources(threads=2, memory=8 * GB), index, Backend("cpu"), 0)
+    with closing(open_memory(given, index, Backend("cpu"), 0, Metrics())[1]) as cards:
+        assert cards.planned is None
+
+
+def planned(index, vram, devices=(0,), threads=4) -> CardPlan:
+    given, backend = Resources(threads=threads, device="cuda", memory=64 * GB, vram=vram), Backend("cuda", devices)
+    return plan_cards(vram, plan_batches(given, index, backend, 0), index, backend)
+
+
+def test_each_card_has_a_workspace_for_each_of_its_workers(index):
+    assert planned(index, 64 * GB).workspaces == 4
+    assert planned(index, 64 * GB, threads=1).workspaces == 3
+    assert planned(index, 64 * GB, (0, 1), threads=1).workspaces == 3
+    assert planned(index, 64 * GB, (0, 1), threads=16).workspaces == 8
+
+
+@pytest.mark.parametrize("vram", [256 * MB, 300 * MB, 512 * MB, GB, 3 * GB, 17 * GB])
+def test_any_limit_from_256_mb_works_on_a_small_reference(index, vram):
+    made = planned(index, vram, threads=8)
+    assert made.device_bytes <= vram
+    assert made.workspaces >= 3 and made.seeding == "cuda"
+
+
+def test_too_little_vram_states_the_minimum(index):
+    with pytest.raises(MemoryBudgetError, match="--vram 1M is too small: one batch needs ") as caught:
+        planned(index, MB)
+    assert caught.value.exit_code == 5
+    least = card_of(index).reference + workspace_bytes(LEAST_ON_CARD, False)
+    assert planned(index, least).device_bytes == least
+
+
+@pytest.mark.parametrize("bases", [1, LEAST_ON_CARD, 1 << 18, 1 << 22, 1 << 24])
+def test_a_workspace_has_room_for_what_its_steps_say(bases):
+    reads = -(-bases // 150)
+    pairs = int(reads * ON_CARD.pairs_per_read)
+    engine = cuda_local.device_bytes(pairs, ON_CARD.window)
+    assert engine <= pairs * ON_CARD.bytes_per_pair + LEAST_ENGINE
+    scored = engine + extend.window_bytes(pairs, pairs * ON_CARD.window)[0] + extend.oriented_bytes(bases) + bases
+    assert scored <= workspace_bytes(bases, False) <= workspace_bytes(bases, True)
+
+
+def arrays(*values) -> int:
+    """Bytes of the device arrays in dataclasses, each counted once."""
+    found = {}
+    for value in values:
+        for field in columns_of(value):
+            array = getattr(value, field)
+            if hasattr(array, "copy_to_host"):
+                found[id(array)] = array.nbytes
+    return sum(found.values())
+
+
+@pytest.mark.parametrize("seeding", ["cuda", "cpu"])
+def test_what_is_allocated_is_what_was_planned(index, seeding):
+    on_card = reference_bytes(index) + (seed_bytes(index) if seeding == "cuda" else 0)
+    made = CardPlan(3, workspace_bytes(LEAST_ON_CARD, seeding == "cuda"), on_card, LEAST_ON_CARD, seeding)
+    cards = Cards(CARD, made, READS, lambda backend, planned: steps.place(index, backend, seeding == "cpu"))
+    with cards.borrowed() as placed:
+        there = arrays(placed, placed.there)
+    assert there + cards.workspaces.allocated == made.device_bytes
+
+
+def test_the_plan_says_where_seeds_are_looked_up(index):
+    card = card_of(index)
+    assert (card.reference, card.seeds) == (reference_bytes(index), seed_bytes(index))
+    assert planned(index, 256 * MB).index_bytes == card.reference + card.seeds

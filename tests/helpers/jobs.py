@@ -1,0 +1,42 @@
+"""Calling and genotyping jobs on files, run in this process."""
+
+from pathlib import Path
+
+from readwarp.call.job import CallJob, run_call
+from readwarp.call.joint.job import GenotypeJob, run_genotype
+from readwarp.config import CallParameters, Resources
+from readwarp.metrics import Metrics
+from readwarp.stream.reporter import Reporter
+
+
+def call_variants(reference, alignments, output, parameters=None, resources=None, progress=None, **options) -> Metrics:
+    """What the job has counted."""
+    reporter = Reporter("x", progress)
+    job = CallJob(
+        reference=Path(reference),
+        alignments=Path(alignments),
+        output=Path(output),
+        parameters=parameters or CallParameters(),
+        resources=resources or Resources(),
+        command="x",
+        force=True,
+        **options,
+    )
+    run_call(job, reporter)
+    return reporter.metrics
+
+
+def genotype_cohort(reference, inputs, output, resources=None, **options) -> Metrics:
+    """What the job has counted."""
+    reporter = Reporter("x")
+    job = GenotypeJob(
+        reference=Path(reference),
+        inputs=tuple(inputs),
+        output=Path(output),
+        resources=resources or Resources(),
+        command="x",
+        force=True,
+        **options,
+    )
+    run_genotype(job, reporter)
+    return reporter.metrics

@@ -1,0 +1,46 @@
+"""The layers of src/readwarp, and who imports whom: for tests/test_layers.py and the picture in the docs."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "readwarp"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+# cli -> run -> align | call | report -> pairwise | index | stream -> device | formats | rules -> batches, config, ...
+LAYERS = [
+    {"cli"},
+    {"run"},
+    {"align", "call", "report"},
+    {"pairwise", "index", "stream"},
+    {"device", "formats", "rules"},
+    {"batches", "callable_package", "config", "errors", "keywords", "metrics", "ragged", "version"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+
+
+def module_of(path: Path) -> str:
+    """src/readwarp/align/seed/cpu.py -> readwarp.align.seed.cpu; a package is named after its folder."""
+    return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__")
+
+
+def room_of_file(path: Path) -> str:
+    """src/readwarp/align/seed/cpu.py -> align, src/readwarp/config.py -> config."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def room_of(module: str) -> str | None:
+    """readwarp.align.seed.cpu -> align; None for the package itself and for other packages."""
+    package, *rest = module.split(".")
+    return rest[0] if package == "readwarp" and rest else None
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Full names of what a file imports, inside functions too; `from a import b` gives a.b."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

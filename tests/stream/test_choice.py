@@ -1,0 +1,68 @@
+"""--device auto: a GPU where one works and the job is large enough."""
+
+from pathlib import Path
+
+import pytest
+
+from readwarp.config import Resources
+from readwarp.device import backend as backends
+from readwarp.device.driver import Device
+from readwarp.stream.choice import bases_of, settle_device
+from readwarp.stream.worth import ALIGN, CALL, START_SECONDS, min_bases
+
+
+def test_a_job_pays_by_its_size():
+    assert min_bases(ALIGN, 2) == 2 * min_bases(ALIGN, 1)
+    seconds = min_bases(ALIGN, 8) / (8 * ALIGN.bases_per_second)
+    assert seconds * ALIGN.share == pytest.approx(START_SECONDS)
+
+
+@pytest.fixture
+def with_card(monkeypatch):
+    monkeypatch.setattr(backends, "devices", lambda: (Device("H200", (9, 0), 1 << 37, None),))
+
+
+def test_small_jobs_stay_on_the_cpu_and_say_so(with_card, tmp_path, caplog):
+    path = tmp_path / "small.fq"
+    path.write_bytes(b"@" * 230)
+    with caplog.at_level("INFO", "readwarp"):
+        assert settle_device(Resources(2, "auto"), [path, path], ALIGN) == "cpu"
+    assert "about 200 read bases are too few for a GPU to pay (it does from 200,000,000 on" in caplog.text
+
+
+def test_large_and_unknown_jobs_take_the_gpu(with_card, tmp_path):
+    path = tmp_path / "large.fq.gz"
+    with path.open("wb") as file:
+        file.write(b"\x1f\x8b")
+        file.truncate(110_000_000)  # about 220 Mb
+    assert settle_device(Resources(2, "auto"), [path], ALIGN) == "auto"
+    assert settle_device(Resources(8, "auto"), [path], ALIGN) == "cpu"
+    assert settle_device(Resources(8, "auto"), [path, Path("-")], ALIGN) == "auto"
+    assert settle_device(Resources(8, "cuda"), [path], ALIGN) == "cuda"
+
+
+def test_a_share_of_the_reads_is_a_smaller_job(with_card, tmp_path):
+    path = tmp_path / "large.bam"
+    with path.open("wb") as file:
+        file.write(b"\x1f\x8b")
+        file.truncate(700_000_000)  # about 1.2 Gb
+    assert settle_device(Resources(2, "auto"), [path], CALL) == "auto"
+    assert settle_device(Resources(2, "auto"), [path], CALL, 0.9) == "auto"
+    assert settle_device(Resources(2, "auto"), [path], CALL, 0.5) == "cpu"
+
+
+def test_nothing_is_said_without_a_card(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(backends, "devices", lambda: ())
+    assert settle_device(Resources(2, "auto"), [tmp_path], ALIGN) == "auto"
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "bases"),
+    [("a.bam", b"\x1f\x8b", 1000 / 0.6), ("a.cram", b"CRAM", 4000), ("a.fq", b"@", 1000 / 2.3), ("-", None, None)],
+)
+def test_bases_by_size_and_kind(name, head, bases, tmp_path):
+    path = tmp_path / name
+    if head is not None:
+        path.write_bytes(head.ljust(1000, b"\0"))
+    assert bases_of([path]) == (pytest.approx(bases) if bases else None)

@@ -1,0 +1,275 @@
+"""The commands from Python: the same options, defaults, bytes and errors."""
+
+import argparse
+import gzip
+import inspect
+import itertools
+import os
+import pydoc
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import readwarp
+from readwarp import Progress
+from readwarp.align import api as align_api
+from readwarp.call import api as call_api
+from readwarp.call.joint import api as genotype_api
+from readwarp.cli import build_parser, main, parsed
+from readwarp.cli.options import keywords
+from readwarp.errors import InputError, UsageError
+from readwarp.run import api as run_api
+
+PAIRS = 3000
+MESSAGES = {"help", "no_progress", "quiet", "verbose", "log", "metrics"}
+KEYWORDS = {
+    "align": align_api.AlignOptions,
+    "call": call_api.CallOptions,
+    "run": run_api.RunOptions,
+    "genotype": genotype_api.GenotypeOptions,
+}
+
+
+@pytest.fixture(scope="module")
+def given(test_data, tmp_path_factory) -> tuple[Path, Path, Path]:
+    """The reference and the first pairs of chromosome 21."""
+    folder, data = tmp_path_factory.mktemp("given"), test_data / "na12878_chr21"
+    shutil.copy(data / "ref.fa", folder)
+    reads = [folder / f"s_{mate}.fq" for mate in (1, 2)]
+    for mate, path in enumerate(reads, 1):
+        with gzip.open(data / f"reads_{mate}.fq.gz", "rt") as file:
+            path.write_text("".join(itertools.islice(file, 4 * PAIRS)))
+    return folder / "ref.fa", *reads
+
+
+@pytest.fixture(scope="module")
+def bam(given, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("aligned") / "s.bam"
+    readwarp.align(*given, output=path, sort="coordinate", write_index=True)
+    return path
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def of_the_command(*words: object, folder: Path) -> dict[str, bytes]:
+    """What a command writes into a folder, which is empty afterwards."""
+    assert main([*map(str, words)]) == 0
+    files = files_in(folder)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    return files
+
+
+def test_align_is_the_command(given, tmp_path):
+    out = tmp_path / "out" / "s.bam"
+    out.parent.mkdir()
+    options = ("--sort", "coordinate", "--mark-duplicates", "--write-index", "--insert-size", "400,90", "--mismatch", 5)
+    expected = of_the_command("align", *given, "--output", out, *options, folder=out.parent)
+    sizes, sort = (400, 90), "coordinate"
+    result = readwarp.align(
+        *given, output=out, sort=sort, mark_duplicates=True, write_index=True, insert_size=sizes, mismatch=5
+    )
+    assert files_in(out.parent) == expected
+    assert result.paths == {"alignments": out, "alignments_index": Path(f"{out}.bai")}
+    assert result.metrics.counts["reads"] == 2 * PAIRS
+
+
+def test_call_is_the_command(given, bam, tmp_path):
+    out = tmp_path / "out" / "s.g.vcf.gz"
+    out.parent.mkdir()
+    options = ("--gvcf", "--region", "chr21part:1-9000", "--region", "chr21part:12001-20000", "--ploidy", 3)
+    expected = of_the_command("call", given[0], bam, "--output", out, *options, folder=out.parent)
+    regions = ["chr21part:1-9000", ("chr21part", 12000, 20000)]
+    result = readwarp.call(given[0], bam, output=str(out), gvcf=True, region=regions, ploidy=3)
+    assert files_in(out.parent) == expected
+    assert result.paths == {"variants": out, "variants_index": Path(f"{out}.tbi")}
+    assert result.metrics.counts["reads_used"] > 0
+
+
+def test_genotype_is_the_command(given, bam, tmp_path):
+    (tmp_path / "out").mkdir()
+    gvcfs, out = [], tmp_path / "out" / "cohort.bcf"
+    for name, ploidy in (("one", 1), ("two", 2)):
+        gvcfs.append(tmp_path / f"{name}.g.vcf.gz")
+        readwarp.call(given[0], named(bam, tmp_path, name), output=gvcfs[-1], gvcf=True, ploidy=ploidy)
+    expected = of_the_command("genotype", given[0], *gvcfs, "--output", out, "--max-alleles", 3, folder=out.parent)
+    result = readwarp.genotype(given[0], *gvcfs, output=out, max_alleles=3)
+    assert files_in(out.parent) == expected
+    assert result.paths == {"variants": out, "variants_index": Path(f"{out}.csi")}
+    assert result.metrics.counts["variants"] > 0
+
+
+def named(bam: Path, folder: Path, sample: str) -> Path:
+    """The same alignments as those of another sample."""
+    import pysam
+
+    out = folder / f"{sample}.bam"
+    with pysam.AlignmentFile(str(bam)) as source:
+        header = source.header.to_dict()
+        header["RG"] = [{**group, "SM": sample} for group in header["RG"]]
+        with pysam.AlignmentFile(str(out), "wb", header=header) as file:
+            for record in source:
+                file.write(record)
+    pysam.index(str(out))
+    return out
+
+
+def test_run_is_the_command(given, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    expected = of_the_command("run", *given, "--output", folder, "--no-report", "--min-score", 40, folder=folder)
+    seen: list[Progress] = []
+    result = readwarp.run(*given, output=folder, no_report=True, min_score=40, progress=seen.append)
+    found = files_in(folder)
+    assert found.pop("metrics.json") and expected.pop("metrics.json") and found == expected
+    assert list(result.paths) == ["alignments", "alignments_index", "variants", "variants_index", "metrics"]
+    assert {path.name for path in result.paths.values()} == {*expected, "metrics.json"}
+    assert list(dict.fromkeys(each.what for each in seen)) == ["aligning", "sorting", "calling"]
+
+
+def test_progress(given, bam, tmp_path):
+    seen: list[Progress] = []
+    readwarp.align(*given, output=tmp_path / "s.sam", progress=seen.append, batch_bases=200_000)
+    assert len(seen) > 3 and seen[-1].what == "completing" and seen[-1].done == 2 * PAIRS
+    assert seen[-1].unit == "reads" and seen[-1].share is None and 0 <= (seen[0].share or 0) <= 1
+    readwarp.call(given[0], bam, output=tmp_path / "s.vcf", progress=seen.append)
+    assert seen[-1] == Progress("calling", 200_000, "bases", 1.0)
+
+
+class Enough(Exception):  # noqa: N818
+    pass
+
+
+@pytest.mark.parametrize("command", ["align", "call", "run"])
+def test_what_progress_raises_ends_the_job(command, given, bam, tmp_path):
+    def stop(progress: Progress) -> None:
+        raise Enough
+
+    files = {"align": given, "call": (given[0], bam), "run": given}[command]
+    out = tmp_path / {"align": "s.bam", "call": "s.vcf.gz", "run": "folder"}[command]
+    with pytest.raises(Enough):
+        getattr(readwarp, command)(*files, output=out, progress=stop)
+    assert not list(tmp_path.iterdir())
+
+
+def test_errors(given, bam, tmp_path):
+    there = tmp_path / "there.bam"
+    there.touch()
+    with pytest.raises(UsageError, match="exists already"):
+        readwarp.align(*given, output=there)
+    with pytest.raises(InputError, match=r"no\.fq: no such file"):
+        readwarp.align(given[0], tmp_path / "no.fq", output=there, force=True)
+    with pytest.raises(UsageError, match="no reads are given"):
+        readwarp.align(given[0], output=there, force=True)
+    with pytest.raises(UsageError, match="--write-index needs --sort coordinate"):
+        readwarp.align(*given, output=tmp_path / "s.bam", write_index=True)
+    with pytest.raises(UsageError, match="preset long: not one of standard, short"):
+        readwarp.align(*given, output=tmp_path / "s.bam", preset="long")
+    with pytest.raises(TypeError, match=r"align\(\) got an unexpected keyword argument 'colour'"):
+        readwarp.align(*given, output=tmp_path / "s.bam", colour=1)
+    with pytest.raises(UsageError, match=r"must end in \.vcf"):
+        readwarp.call(given[0], bam, output=tmp_path / "s.txt")
+    with pytest.raises(InputError, match="no such contig"):
+        readwarp.call(given[0], bam, output=tmp_path / "s.vcf", region="chr22")
+    with pytest.raises(UsageError, match="do not go together"):
+        readwarp.call(given[0], bam, output=tmp_path / "s.vcf", gvcf=True, alleles=bam)
+    with pytest.raises(UsageError, match="no gVCF is given"):
+        readwarp.genotype(given[0], output=tmp_path / "s.vcf")
+    assert [path.name for path in tmp_path.iterdir()] == ["there.bam"]
+
+
+def options_of(command: str) -> set[str]:
+    """The long options of a command, but those about messages and for the output."""
+    subparsers = next(a for a in build_parser([command])._actions if isinstance(a, argparse._SubParsersAction))
+    names = {name for action in subparsers.choices[command]._actions for name in action.option_strings}
+    return {name[2:].replace("-", "_") for name in names if name.startswith("--")} - MESSAGES - {"output"}
+
+
+@pytest.mark.parametrize("command", KEYWORDS)
+def test_keywords_are_the_long_options(command):
+    assert set(KEYWORDS[command].__annotations__) == options_of(command)
+
+
+def test_defaults_are_those_of_the_command(given, bam, tmp_path):
+    reference, *reads = given
+    for command, make_job, files in (
+        ("align", align_api.make_job, reads),
+        ("run", run_api.make_job, reads),
+        ("genotype", genotype_api.make_job, [bam]),
+    ):
+        options = keywords(parsed([command, str(reference), *map(str, files), "-o", "o.bcf"]), KEYWORDS[command])
+        assert make_job(reference, files, "o.bcf", options, "x") == make_job(reference, files, "o.bcf", {}, "x")
+    options = keywords(parsed(["call", str(reference), str(bam)]), KEYWORDS["call"])
+    assert call_api.make_job(reference, bam, None, options, "x") == call_api.make_job(reference, bam, None, {}, "x")
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import readwarp; import readwarp.align.seed",
+        "import readwarp.align.seed; import readwarp",
+        "from readwarp import align; import readwarp.align.seed; assert align is readwarp.align",
+        "import readwarp.align.seed; from readwarp import align; assert align is readwarp.align",
+        "import readwarp.align.seed as seed, readwarp; assert seed is readwarp.align.seed",
+        "from readwarp.align import align; import readwarp",
+    ],
+)
+def test_a_package_is_called_whatever_was_imported_first(imports):
+    code = """
+try:
+    readwarp.align("no.fa", "no.fq", output="no.sam")
+except readwarp.errors.InputError:
+    print(readwarp.align.__name__, readwarp.align.seed.__name__)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{imports}\nimport readwarp.errors, readwarp.align.seed\n{code}"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.stderr) == ("readwarp.align readwarp.align.seed\n", "")
+
+
+@pytest.mark.parametrize("name", ["align", "call", "run", "pairwise"])
+def test_help_and_signature_are_those_of_the_function(name):
+    package = getattr(readwarp, name)
+    function = getattr(package, name)
+    assert inspect.isfunction(function)
+    assert inspect.signature(package) == inspect.signature(function)
+    page = pydoc.render_doc(package, renderer=pydoc.plaintext)
+    assert f"`readwarp.{name}(" in page
+    assert all(line.strip() in page for line in (function.__doc__ or "").splitlines())
+
+
+SCRIPT = """
+import readwarp
+import readwarp.align.seed
+
+result = readwarp.align("ref.fa", "reads.fq", output="out.bam", sort="coordinate", threads=2, progress=print)
+reveal_type(result.paths["alignments"])
+reveal_type(readwarp.call("ref.fa", "out.bam", output="out.vcf").metrics.counts["variants"])
+readwarp.align("ref.fa", "reads.fq", output="out.bam", sort=1)
+readwarp.run("ref.fa", "reads.fq", output="folder", colour=1)
+"""
+
+
+def test_scripts_of_users_are_checked(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, "-m", "mypy", "--config-file=", "--ignore-missing-imports", "--follow-imports=silent"]
+    done = subprocess.run([*command, "script.py"], cwd=tmp_path, capture_output=True, text=True, env=with_sources())
+    said = [line.partition(" ")[2].replace("builtins.", "") for line in done.stdout.splitlines()]
+    assert said[:4] == [
+        'note: Revealed type is "pathlib.Path"',
+        'note: Revealed type is "int"',
+        'error: Argument "sort" to "align" has incompatible type "int"; expected "str"  [arg-type]',
+        'error: Unexpected keyword argument "colour" for "run"  [call-arg]',
+    ]
+
+
+def with_sources() -> dict[str, str]:
+    return os.environ | {"MYPYPATH": str(Path(readwarp.__file__).parent.parent)}

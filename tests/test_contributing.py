@@ -1,0 +1,76 @@
+"""CONTRIBUTING.md names what is there: files, names in them, sessions of nox. All versions are the same."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from helpers.layers import ROOT
+
+PAGE = ROOT / "CONTRIBUTING.md"
+NAMED = re.compile(r"`([\w./-]*/[\w.-]+\.\w+|\w+\.(?:md|toml|cff))(?:: ([\w, ]+))?`")  # `file` or `file: name, name`
+GITHUB = ROOT / ".github"
+WORKFLOWS = sorted(GITHUB.glob("workflows/*.yml"))
+
+
+def stale(page: str) -> list[str]:
+    """Files that do not exist, and names that are not at the top level of their file."""
+    found = []
+    for file, names in NAMED.findall(page):
+        path = ROOT / file
+        if not path.is_file():
+            found.append(f"{file}: no such file")
+            continue
+        missing = set(names.split(", ")) - top_level(path) if names else set()
+        found += [f"{file}: no {name} at its top level" for name in sorted(missing)]
+    return found
+
+
+def top_level(path: Path) -> set[str]:
+    """Functions, classes and variables of a module."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return names
+
+
+def test_files_and_names_exist():
+    found = stale(PAGE.read_text())
+    assert not found, "CONTRIBUTING.md names what has moved:\n" + "\n".join(found)
+    assert len(NAMED.findall(PAGE.read_text())) > 30
+
+
+def test_what_is_stale_is_found():
+    assert stale("`src/readwarp/config.py: Scoring, Nothing` and `src/no.py: a`, `no.md`, `README.md`, `--option`") == [
+        "src/readwarp/config.py: no Nothing at its top level",
+        "src/no.py: no such file",
+        "no.md: no such file",
+    ]
+
+
+@pytest.mark.parametrize(
+    "path", [PAGE, ROOT / ".ci" / "run", GITHUB / "pull_request_template.md", *WORKFLOWS], ids=lambda path: path.name
+)
+def test_sessions_of_nox_exist(path):
+    defined = set(re.findall(r"@nox\.session\ndef (\w+)", (ROOT / "noxfile.py").read_text()))
+    asked = re.findall(r"(?:nox -s|^sessions)((?: [a-z]+)+)", path.read_text(), re.M)
+    assert {name for names in asked for name in names.split()} <= defined
+
+
+def test_the_version_is_the_same_everywhere():
+    found = {
+        file: re.findall(pattern, (ROOT / file).read_text(), re.M)
+        for file, pattern in {
+            "src/readwarp/version.py": r'^__version__ = "(.+)"',
+            "pyproject.toml": r'^version = "(.+)"',
+            "CITATION.cff": r"^version: (.+)",
+            "packaging/conda/meta.yaml": r'set version = "(.+)"',
+            "packaging/Dockerfile": r"^ARG VERSION=(.+)",
+        }.items()
+    }
+    assert len({tuple(versions) for versions in found.values()}) == 1 and all(map(len, found.values())), found
