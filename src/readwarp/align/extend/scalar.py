@@ -51,11 +51,12 @@ def lengthen(segment, i, is_equal, length, costs):
 @scalar
 def lies_elsewhere(query, packed, start, stop, diagonal):
     """Does the window [start, stop) hold the whole read exactly at another place than `diagonal`?"""
-    for place in range(start, stop - query.size + 1):
-        i = 0
-        while i < query.size and query[i] == reference_code(packed, place + i):
-            i += 1
-        if i == query.size and place != diagonal:
+    size = np.int32(query.size)
+    for place in range(start, stop - size + 1):
+        i = np.int32(0)
+        while i < size and query[i] == reference_code(packed, place + i):
+            i = np.int32(i + 1)
+        if i == size and place != diagonal:
             return True
     return False
 

@@ -40,15 +40,8 @@ def add_mate_scores(r, read_offsets, chains, contig_offsets, sizes, value):
 
 
 @kernel
-def is_hopeless(c, first, top, length, chains, value):
-    """Whether a chain is too weak beside the read's best one (`first`), when `top` has a concordant mate and c has not.
-
-    Such a place for the same part of the read could neither win nor, being worse by a penalty and a mismatch, make the
-    winner less sure.
-    """
-    score = chains.score
-    if value[top] == score[top] or value[c] > score[c] or 10 * score[c] >= WEAK * score[first]:
-        return False
+def shares_half(c, top, length, chains):
+    """Whether chain c has at least half of its part of the read in common with chain `top`."""
     head, tail = chains.query_start[c], chains.query_stop[c]
     if chains.strand[c] != chains.strand[top]:
         head, tail = length - tail, length - head
@@ -58,13 +51,21 @@ def is_hopeless(c, first, top, length, chains, value):
 
 @kernel
 def best_chains(r, length, chains, value, order):
-    """Chains of read r by descending value, the earlier first where equal -> order, as many as it holds; how many."""
-    first, last, n = chains.chain_offsets[r], chains.chain_offsets[r + 1], 0
+    """Chains of read r by descending value, the earlier first where equal -> order, as many as it holds; how many.
+
+    When the best one has a concordant mate, those without that are weak beside the read's first chain are left out:
+    such a place for the same part of the read could neither win nor, being worse by a penalty and a mismatch, make the
+    winner less sure.
+    """
+    first, last, n, score = chains.chain_offsets[r], chains.chain_offsets[r + 1], 0, chains.score
     top = first
     for c in range(first, last):
         top = c if value[c] > value[top] else top
     for c in range(first, last):
-        if is_hopeless(c, first, top, length, chains, value) or (n == order.size and value[c] <= value[order[n - 1]]):
+        if n == order.size and value[c] <= value[order[n - 1]]:
+            continue
+        is_weak = value[c] == score[c] and 10 * score[c] < WEAK * score[first]
+        if is_weak and value[top] > score[top] and shares_half(c, top, length, chains):
             continue
         n = min(n + 1, order.size)
         i = n - 1

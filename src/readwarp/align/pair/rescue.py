@@ -113,19 +113,28 @@ def promising_diagonals(counts, size):
 
 
 @kernel
-def has_mate(a, mate, reads, places, contig_offsets, sizes, min_score):
-    """Whether a good candidate of `mate` is concordant with candidate a of the other read."""
-    strand, v, read_offsets = places.strand, places.v, reads.read_offsets
-    other = mate + 1 if reads.segment[mate] == FIRST else mate - 1
-    length_a, length_b = read_offsets[other + 1] - read_offsets[other], read_offsets[mate + 1] - read_offsets[mate]
-    contig = contig_of(contig_offsets, places.stop[a] - 1)
-    for b in range(places.offsets[mate], places.offsets[mate + 1]):
-        if strand[a] == strand[b] or places.status[b] > UNGAPPED or places.score[b] < min_score:
-            continue
-        d = outer_distance(strand[a], v[a], length_a, strand[b], v[b], length_b)
-        if sizes.low <= d <= sizes.high and contig_of(contig_offsets, places.stop[b] - 1) == contig:
-            return True
-    return False
+def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score):
+    """The next good candidate of a read, from `a` on, that no good candidate of its mate is concordant with; or `last`.
+
+    lengths: of the read and of the mate; min_score: of a candidate of the read that is good.
+    """
+    strand, v, sizes, good = places.strand, places.v, rules.sizes, 3 * lengths[1] * rules.match // 5
+    while a < last:
+        if places.status[a] <= UNGAPPED and places.score[a] >= min_score:
+            alone = True
+            for b in range(places.offsets[mate], places.offsets[mate + 1]):
+                if strand[a] == strand[b] or places.status[b] > UNGAPPED or places.score[b] < good:
+                    continue
+                d = outer_distance(strand[a], v[a], lengths[0], strand[b], v[b], lengths[1])
+                if sizes.low <= d <= sizes.high:
+                    contig = contig_of(contig_offsets, places.stop[a] - 1)
+                    if contig_of(contig_offsets, places.stop[b] - 1) == contig:
+                        alone = False
+                        break
+            if alone:
+                return a
+        a += 1
+    return last
 
 
 @kernel
@@ -162,28 +171,24 @@ def anchors_from(r, places, rules):
 
 
 @kernel
-def rescue_mate(mate, reads, places, genome, rules, table, out):
-    """Windows in which `mate` is looked for near the other's good candidates -> out; returns the rows made by then."""
+def rescue_mate(a, mate, reads, places, genome, rules, table, out):
+    """Windows in which `mate` is looked for near the other's good candidates, from the lone `a` on -> out.
+
+    Returns the rows made by then.
+    """
     read_offsets, contig_offsets, made = reads.read_offsets, genome.contig_offsets, out.candidate_offsets[mate]
     r = mate + 1 if reads.segment[mate] == FIRST else mate - 1
     length, mate_length = read_offsets[r + 1] - read_offsets[r], read_offsets[mate + 1] - read_offsets[mate]
-    if not WORD <= mate_length <= MAX_READ_LENGTH:
-        return made
-    min_score, good_mate = anchors_from(r, places, rules), 3 * mate_length * rules.match // 5
+    last, min_score = places.offsets[r + 1], anchors_from(r, places, rules)
     indexed, looked = -1, 0
-    for a in range(places.offsets[r], places.offsets[r + 1]):
-        if places.status[a] > UNGAPPED or places.score[a] < min_score:
-            continue
-        if has_mate(a, mate, reads, places, contig_offsets, rules.sizes, good_mate):
-            continue
-        contig = contig_of(contig_offsets, places.stop[a] - 1)
+    while a < last and looked < rules.max_rescues:
+        contig, strand, v = contig_of(contig_offsets, places.stop[a] - 1), places.strand[a], places.v[a]
         contig_start, contig_stop = contig_offsets[contig], contig_offsets[contig + 1]
-        start, stop = mate_window(
-            places.strand[a], places.v[a], length, mate_length, rules.sizes, contig_start, contig_stop
-        )
+        start, stop = mate_window(strand, v, length, mate_length, rules.sizes, contig_start, contig_stop)
+        a = next_alone(a + 1, last, mate, (length, mate_length), places, contig_offsets, rules, min_score)
         if stop - start < WORD:
             continue
-        strand = 1 - places.strand[a]
+        strand = 1 - strand
         if indexed != strand:
             index_words(reads.bases, read_offsets[mate], read_offsets[mate + 1], strand, table)
             indexed = strand
@@ -197,8 +202,6 @@ def rescue_mate(mate, reads, places, genome, rules, table, out):
             out.chain_score[made], out.query_start[made], out.query_stop[made] = 0, 0, 0
             made += 1
         looked += 1
-        if looked == rules.max_rescues:
-            break
     return made
 
 
@@ -211,11 +214,17 @@ def rescue(reads, places, genome, rules, out):
         np.zeros(MAX_READ_LENGTH, np.int32),
         np.zeros(LONGEST_WINDOW + MAX_READ_LENGTH, np.int16),
     )
-    made = 0
+    read_offsets, segment, made = reads.read_offsets, reads.segment, 0
     out.candidate_offsets[0] = 0
-    for mate in range(reads.segment.size):
-        if reads.segment[mate] != UNPAIRED:
-            made = rescue_mate(mate, reads, places, genome, rules, table, out)
+    for mate in range(segment.size):
+        mate_length = read_offsets[mate + 1] - read_offsets[mate]
+        if segment[mate] != UNPAIRED and WORD <= mate_length <= MAX_READ_LENGTH:
+            r = mate + 1 if segment[mate] == FIRST else mate - 1
+            lengths, last = (read_offsets[r + 1] - read_offsets[r], mate_length), places.offsets[r + 1]
+            min_score = anchors_from(r, places, rules)
+            a = next_alone(places.offsets[r], last, mate, lengths, places, genome.contig_offsets, rules, min_score)
+            if a < last:  # seldom, so that most reads do without a call of so many arrays
+                made = rescue_mate(a, mate, reads, places, genome, rules, table, out)
         out.candidate_offsets[mate + 1] = made
     return made
 
