@@ -21,7 +21,7 @@ import numpy as np
 
 from rates import Contest, best_rates, report, save
 from readwarp.call.pairhmm import ReadRows, cpu
-from readwarp.call.pairhmm.lanes import sum_group
+from readwarp.call.pairhmm.lanes import Space, sum_group
 from readwarp.call.pairhmm.scalar import COLUMNS
 from readwarp.device.simd import lanes
 
@@ -90,7 +90,7 @@ def batch_of(reads: list[np.ndarray], haplotypes: list[np.ndarray], pairs: list[
     bases[wrong] = (bases[wrong] + rng.integers(1, 4, int(wrong.sum()))) % 4
     gaps = np.full(bases.size, 45, np.uint8), np.full(bases.size, 10, np.uint8)
     read, haplotype = np.array(pairs, np.int32).T
-    rows = ReadRows(bases, qualities, *gaps, offsets)  # type: ignore[call-arg]
+    rows = ReadRows(bases, qualities, *gaps, offsets)
     return rows, np.concatenate(haplotypes).astype(np.uint8), sizes, read.copy(), haplotype.copy()
 
 
@@ -141,11 +141,12 @@ def kernel(length: int, size: int, real: type) -> Contest:
     symbols = np.empty(count, np.int32 if real is np.float32 else np.int64)
     above, insertion, sums = np.empty(size * count, real), np.empty(size * count, real), np.empty(count, real)
     scale = np.full(count, 1e30, real)
-    arrays = haplotype.ravel(), size, haplotype[:length].ravel(), symbols, terms.astype(real).ravel(), length, scale
+    bases, numbers = haplotype[:length].ravel(), terms.astype(real).ravel()
+    space = Space(bases, numbers, haplotype.ravel(), above, insertion)
 
     def call() -> None:
         for _ in range(40):
-            sum_group(*arrays, above, insertion, sums)
+            sum_group(space, length, size, scale, symbols, sums)
 
     return call, 40 * length * size * count
 

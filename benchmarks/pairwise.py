@@ -9,21 +9,23 @@ recurrence alone (`lanes.py`); "pairs" is `cpu.score_pairs` and `cpu.trace_pairs
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import numba
 import numpy as np
 import parasail
 
 from rates import Contest, best_rates, report, save
-from readwarp.device.simd import lanes
+from readwarp.device.simd import empty_vectors, lanes
 from readwarp.pairwise import cpu
 from readwarp.pairwise.groups import score_sorted
-from readwarp.pairwise.lanes import score_group, trace_group
-from readwarp.pairwise.pairs import Ends, Pairs
-from readwarp.pairwise.scalar import LOCAL
+from readwarp.pairwise.lanes import Group, score_group, trace_group
+from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme
+from readwarp.pairwise.scalar import LOCAL, Band
 
 QUERY, TARGET = 150, 230
-COSTS = (1, 4, 6, 1, 0)
+SCHEME = Scheme(Costs(1, 4, 6, 1), LOCAL)
 RESULTS = Path(__file__).parent / "results" / "pairwise.csv"
 
 
@@ -58,25 +60,36 @@ def kernels() -> dict[str, Contest]:
     contests: dict[str, Contest] = {}
     for dtype in (np.int8, np.int16):
         count, rng = lanes(dtype), np.random.default_rng(2)
-        query = rng.integers(0, 4, QUERY * count).astype(dtype)
-        target = rng.integers(0, 4, TARGET * count).astype(dtype)
-        H, none = np.full(QUERY * count, np.iinfo(dtype).min, dtype), np.empty(0, dtype)
-        space, found = H.copy(), np.empty(8 * count, dtype)
+        query, target = (vectors(rng.integers(0, 4, length * count), dtype) for length in (QUERY, TARGET))
+        H, E = (vectors(np.full(QUERY * count, np.iinfo(dtype).min), dtype) for _ in range(2))
+        group = Group(QUERY, TARGET, query, target, H, E, np.empty(0, dtype), np.empty(0, dtype))
         directions = np.empty(QUERY * TARGET * max(8, count) // 2, np.uint8)
-        remaining = np.zeros(count, dtype)
-
-        def score(q=query, t=target, H=H, E=space, n=none, r=remaining, found=found):
-            for _ in range(40):
-                score_group(q, t, QUERY, TARGET, 0, H, E, r, COSTS, n, n, LOCAL, found)
-
-        def trace(q=query, t=target, H=H, E=space, n=none, directions=directions):
-            for _ in range(40):
-                trace_group(q, t, QUERY, TARGET, QUERY, TARGET, H, E, COSTS, n, n, LOCAL, directions)
+        remaining, found = np.zeros(count, dtype), np.empty(8 * count, dtype)
 
         bits, cells = 8 * np.dtype(dtype).itemsize, 40 * QUERY * TARGET * count
-        contests[f"kernel: score and end, {bits} bits"] = score, cells
-        contests[f"kernel: directions of all cells, {bits} bits"] = trace, cells
+        contests[f"kernel: score and end, {bits} bits"] = partial(score_often, group, remaining, found), cells
+        contests[f"kernel: directions of all cells, {bits} bits"] = partial(trace_often, group, directions), cells
     return contests
+
+
+def vectors(values: np.ndarray, dtype: type) -> np.ndarray:
+    """The values where vectors may begin, as the engine has them."""
+    out = empty_vectors(values.size, np.dtype(dtype))
+    out[:] = values
+    return out
+
+
+@numba.njit
+def score_often(group, remaining, found):
+    """40 times, so that what a call from Python costs does not count."""
+    for _ in range(40):
+        score_group(group, 0, remaining, SCHEME, found)
+
+
+@numba.njit
+def trace_often(group, directions):
+    for _ in range(40):
+        trace_group(group, Band(0, QUERY, TARGET, TARGET), SCHEME, directions)
 
 
 def whole(pairs: Pairs) -> dict[str, Contest]:
@@ -84,13 +97,13 @@ def whole(pairs: Pairs) -> dict[str, Contest]:
     like, ends = np.empty(lanes(np.int16), np.int16), Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
 
     def score_16_bits() -> None:
-        score_sorted(pairs, order, COSTS, cpu.NO_MATRIX, LOCAL, like, *ends)
+        score_sorted(pairs, order, SCHEME, like, ends)
 
     def with_traceback() -> None:
-        cpu.trace_pairs(pairs, COSTS, LOCAL, cpu.score_pairs(pairs, COSTS, LOCAL))
+        cpu.trace_pairs(pairs, SCHEME, cpu.score_pairs(pairs, SCHEME))
 
     return {
-        "pairs: score and end, 8 bits": (lambda: cpu.score_pairs(pairs, COSTS, LOCAL), cells),
+        "pairs: score and end, 8 bits": (lambda: cpu.score_pairs(pairs, SCHEME), cells),
         "pairs: score and end, 16 bits": (score_16_bits, cells),
         "pairs: score, then traceback in the band": (with_traceback, cells),
     }
@@ -100,7 +113,8 @@ def peer(pairs: Pairs) -> dict[str, Contest]:
     letters = np.frombuffer(b"ACGT", np.uint8)
     queries = [bytes(row).decode() for row in letters[pairs.queries.reshape(-1, QUERY)]]
     targets = [bytes(row).decode() for row in letters[pairs.targets.reshape(-1, TARGET)]]
-    matrix, cells = parasail.matrix_create("ACGT", COSTS[0], -COSTS[1]), len(queries) * QUERY * TARGET
+    matrix = parasail.matrix_create("ACGT", SCHEME.costs.match, -SCHEME.costs.mismatch)
+    cells = len(queries) * QUERY * TARGET
 
     def all_of(align: Callable[..., object]) -> Callable[[], object]:
         return lambda: [align(q, t, 7, 1, matrix) for q, t in zip(queries, targets, strict=True)]

@@ -20,7 +20,7 @@ import numpy as np
 from readwarp.align.chain.cpu import chain_hits
 from readwarp.align.seed.cpu import find_seeds
 from readwarp.batches import Chains, ReadBatch
-from readwarp.config import SEED_PRESETS, ChainParameters
+from readwarp.config import PRESETS, ChainParameters
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.index import Index
 from readwarp.rules.bases import CODES
@@ -83,7 +83,7 @@ def shares(chains: Chains, truth: Truth) -> list[float]:
 
 
 def measure(index: Index, preset: str, reads: list[str], truth: Truth) -> list[str]:
-    parameters, batch = SEED_PRESETS[preset], batch_of(reads)
+    parameters, batch = PRESETS[preset].parameters.seed, batch_of(reads)
     times = []
     for _ in range(4):  # the first one compiles
         started = time.process_time()
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("reference", type=Path)
     parser.add_argument("reads", type=Path, nargs="?")
     parser.add_argument("-n", "--number", type=int, default=100_000)
-    parser.add_argument("--preset", nargs="+", choices=SEED_PRESETS, default=["standard"])
+    parser.add_argument("--preset", nargs="+", choices=PRESETS, default=["standard"])
     parser.add_argument("--simulate", type=int, nargs="+", default=[], metavar="LENGTH")
     parser.add_argument("--errors", type=float, default=0.01)
     options = parser.parse_args()
@@ -110,7 +110,7 @@ def main() -> None:
             for length in options.simulate]  # fmt: skip
     rows = []
     for preset in options.preset:
-        index = Index.build(options.reference, SEED_PRESETS[preset], 2)
+        index = Index.build(options.reference, PRESETS[preset].parameters.seed, 2)
         starts = dict(zip(index.reference.names, index.reference.contig_offsets.tolist(), strict=False))
         named = [("", "", named_reads(options.reads, options.number, starts))] if options.reads else []
         for length, errors, (reads, truth) in named + sets:

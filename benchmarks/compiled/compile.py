@@ -14,11 +14,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
 from compiled import listing
 from compiled.kernels import CEILINGS, KERNELS, Kernel
@@ -144,22 +145,50 @@ def _ptx(kernel: Kernel, cc: tuple[int, int]) -> str:
 
 
 def types_of(arguments: str) -> tuple[Any, ...]:
-    """Numba's types of `u1[] i8 (f4[,] i4)`."""
+    """Numba's types of `u1[] i8 (f4[,] i4) batches.SeedHits pairwise.pairs.Costs(i4 i4 i4 i4 i4)`."""
+    import numba
+
+    found: list[list[Any]] = [[]]  # of the tuple that is open, and of those around it
+    kinds: list[type] = []  # of the tuples that are open
+    for each in re.findall(r"[\w.]*\(|\)|[^\s()]+", arguments):
+        if each.endswith("("):
+            found.append([])
+            kinds.append(_batch_type(each[:-1]) if each[:-1] else tuple)
+        elif each == ")":
+            members = found.pop()
+            found[-1].append(numba.types.BaseTuple.from_types(members, kinds.pop()))
+        elif "." in each:
+            found[-1].append(_declared(_batch_type(each)))
+        else:
+            code, bracket, axes = each.partition("[")
+            found[-1].append(_type(code, axes.count(",") + 1 if bracket else 0))
+    return tuple(found[0])
+
+
+def _batch_type(name: str) -> type:
+    module, _, attribute = f"readwarp.{name}".rpartition(".")
+    return getattr(import_module(module), attribute)
+
+
+def _declared(kind: type) -> Any:
+    """The type of a batch with the arrays that it declares."""
+    import numba
+
+    from readwarp.ragged import fields_of
+
+    arrays = {name: _type(field.dtype, len(field.axes)) for name, field in fields_of(kind).items()}
+    numbers = {int: numba.int64, float: numba.float64}
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name not in arrays}
+    others = {name: numbers.get(hint) or _declared(hint) for name, hint in hints.items()}
+    return numba.types.BaseTuple.from_types([{**arrays, **others}[name] for name in kind._fields], kind)
+
+
+def _type(dtype: str, axes: int) -> Any:
     import numba
     import numpy as np
 
-    found: list[list[Any]] = [[]]  # of the tuple that is open, and of those around it
-    for each in re.findall(r"[()]|[^\s()]+", arguments):
-        if each == "(":
-            found.append([])
-        elif each == ")":
-            members = found.pop()
-            found[-1].append(numba.types.BaseTuple.from_types(members))
-        else:
-            code, bracket, axes = each.partition("[")
-            element = numba.from_dtype(np.dtype(code))
-            found[-1].append(numba.types.Array(element, axes.count(",") + 1, "C") if bracket else element)
-    return tuple(found[0])
+    element = numba.from_dtype(np.dtype(dtype))
+    return numba.types.Array(element, axes, "C") if axes else element
 
 
 def run_tool(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,11 +1,14 @@
 """All CUDA kernels of the package with the types they are launched with; what their hot loops compute.
 
 Types are NumPy's codes, `u1[]` an array of one axis, `f4[,]` of two, `(u1[] f4)` a tuple; integers of Python are i8,
-floats f8.
+floats f8. `batches.SeedHits` is a batch with the arrays that it declares, `pairwise.pairs.Costs(i4 i4)` one with these.
 """
 
 from dataclasses import dataclass
 from typing import Any
+
+from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
+from readwarp.device.lanes import FORMS, HALF2, INT32, S16X2, Form
 
 CAPABILITIES = (75, 80, 89, 90, 120)
 
@@ -43,91 +46,93 @@ class Kernel:
         return found(*self.options) if self.options else found
 
 
-SEQUENCES = "u1[] i8[] i8[] u1[] i8[] i8[]"
-COSTS = "i8 i8 i8 i8 i8"
-
 SCAN = [
     Kernel("scan sum_tiles", "device.cuda_scan", "sum_tiles", "i4[] i8[]", 64),
     Kernel("scan scan_tiles", "device.cuda_scan", "scan_tiles", "i4[] i8[] i8[]", 64),
 ]
+SLOTS, ENTRIES = "align.seed.cuda.Slots", "align.seed.scalar.Entries"
 SEED = [
     Kernel(f"seed {name}", "align.seed.cuda", name, arguments, threads)
     for name, arguments, threads in (
-        ("sketch_reads", "u1[] i8[] i8 i8 i8 u8[] i4[] i4[] u1[]", 128),
-        ("look_up", "u8[] i4[] u4[] u2[] i8", 128),
-        ("choose", "i8[] i8 i4[] u8[] i8 i8 i8 i4[] i4[] i4[]", 128),
-        ("emit", "i8[] i8 i8 i4[] u8[] i4[] i4[] u2[] u4[] i8[] u8[] i4[]", 32),
+        ("sketch_reads", f"u1[] i8[] index.syncmers.Shape {SLOTS} i4[] u1[]", 128),
+        ("look_up", f"{SLOTS} {ENTRIES}", 128),
+        ("choose", f"i8[] i8 i4[] {SLOTS} align.seed.scalar.Limits i4[] i4[]", 128),
+        ("emit", f"i8[] index.syncmers.Shape i4[] {SLOTS} {ENTRIES} i8[] u8[] i4[]", 32),
         ("sort_anchors", "u8[] i8[] u8[] i8[]", 32),
     )
 ]
+LINKS = "align.chain.scalar.Limits align.chain.scalar.Links"
 CHAIN = [
     Kernel(f"chain {name}", "align.chain.cuda", name, arguments, threads)
     for name, arguments, threads in (
-        ("chain_reads", "i8[] u8[] i8[] i8[] i8 i8 i8 i8 i4[] i4[] i8[,] i4[]", 32),
-        ("close_up", "i8[] i8[,] i8[] i8[] i8[] i4[] i4[] u1[] i4[] i4[]", 128),
+        ("chain_reads", f"i8[] batches.SeedHits i8[] {LINKS} i8[,] i4[]", 32),
+        ("close_up", "i8[] i8[,] batches.Chains", 128),
     )
 ]
+COSTS = "pairwise.pairs.Costs(i4 i4 i4 i4 i4)"
 EXTEND = [
     Kernel(f"extend {name}", "align.extend.cuda", name, arguments, 128)
     for name, arguments in (
         ("orient_reads", "u1[] i8[] u1[]"),
         ("unpack_windows", "u1[] i8[] i8[] u1[]"),
-        ("score_ungapped", "u1[] i8[] i4[] i8[] i8[] i8[] u1[] i4 i4 i4 i4 i4 i4[] i4[] i8[] u1[]"),
-        ("trace_ungapped", "u1[] i8[] i4[] i4[] i4[] i8[] u1[] u1[] i4 i4 i4 i4 i4 i4[] i4[] i4[]"),
+        ("score_ungapped", f"u1[] align.extend.cpu.Laid u1[] {COSTS} batches.Scores"),
+        ("trace_ungapped", f"u1[] i8[] i4[] u1[] {COSTS} batches.Scores align.extend.cpu.Spans"),
     )
 ]
 PAIRWISE = [
-    Kernel(
-        "pairwise score_threads", "pairwise.cuda", "score_threads",
-        f"{SEQUENCES} i8[] {COSTS} i4[] i8 i4[,] i4[,] i4[] i4[] i4[]", 64,
-    ),
-    Kernel(
-        "pairwise trace_threads", "pairwise.cuda", "trace_threads",
-        f"{SEQUENCES} i8[] i4[] i4[] i4[] i8[,] {COSTS} i4[] i8 i4[,] i4[,] u1[,] i8[,] u4[]", 64,
-    ),
-]  # fmt: skip
+    Kernel(f"pairwise {name}", "pairwise.cuda", name, arguments, 64)
+    for name, arguments in (
+        ("score_threads", "pairwise.pairs.Pairs i8[] pairwise.pairs.Scheme i4[,] i4[,] pairwise.pairs.Ends"),
+        (
+            "trace_threads",
+            "pairwise.pairs.Tasks i8[] pairwise.pairs.Scheme i4[,] i4[,] u1[,] pairwise.pairs.Walks u4[]",
+        ),
+    )
+]
 
 
-def score_tiles(form: str, columns: int) -> Kernel:
+def score_tiles(form: Form, columns: int) -> Kernel:
     """A row takes what the thread before hands on, two numbers."""
-    arguments = "u1[] i8[] i4[] u1[] i8[] i4[] u4[] i4[] i4 i4[,]"
-    loop = Loop(r"SHFL\.UP", r"SHFL\.UP", 2, columns, 1 if form == "int32" else 2)
+    loop = Loop(r"SHFL\.UP", r"SHFL\.UP", 2, columns, form.numbers)
     return Kernel(
-        f"pairwise score {form} x {columns}", "pairwise.cuda_tiles", "score_kernel", arguments, 128, (form, columns),
-        loop, capabilities=FORMS[form][columns in (10, 20)],
+        f"pairwise score {form.name} x {columns}", "pairwise.cuda_tiles", "score_kernel",
+        "pairwise.cuda_tiles.Tiles u4[] i4[] i4 i4[,]", 128, (form, columns),
+        loop, capabilities=CAPABILITIES_OF[form][columns in (10, 20)],
     )  # fmt: skip
 
 
-FORMS = {  # capabilities that get a form first, whose shapes are all looked at; those that can run it
-    "s16x2": ((90, 120), (90, 120)),
-    "half2": ((80, 89), (80, 89, 90, 120)),
-    "int32": ((75,), CAPABILITIES),
+CAPABILITIES_OF = {  # those that get a form first, whose shapes are all looked at; those that can run it
+    S16X2: ((90, 120), (90, 120)),
+    HALF2: ((80, 89), (80, 89, 90, 120)),
+    INT32: ((75,), CAPABILITIES),
 }
 TILES = [
     *(score_tiles(form, columns) for form in FORMS for columns in (4, 6, 8, 10, 12, 14, 16, 20, 24)),
-    Kernel("pairwise lay_rows", "pairwise.cuda_tiles", "lay_rows", "u1[] i8[] i4[] u1[] i8[] i4 i4", 128),
-]
-SLOTS = "u1[] u1[] i8[,] i4[,] i8[,]"
+    Kernel(
+        "pairwise lay_rows", "pairwise.cuda_tiles", "lay_rows", "u1[] i8[] pairwise.cuda_tiles.Tiles i4 i4", 128
+    ),
+]  # fmt: skip
+TRACED = "pairwise.trace_plan.Slots"
 TRACE = [
     *(
         Kernel(
             f"pairwise trace x {8 * words}", "pairwise.cuda_trace", "trace_kernel",
-            f"{SLOTS} i4[] i4 i4 i4[]", 128, (words, 0, 1), Loop("IDP", "SHFL", 2, 8 * words),
+            f"{TRACED} i8[,] i4[] {COSTS} i4[]", 128, (words, 0, 1), Loop("IDP", "SHFL", 2, 8 * words),
         )
         for words in (1, 2, 4)
     ),
     Kernel(
         "pairwise walk_back", "pairwise.cuda_trace", "walk_back",
-        f"{SLOTS} i4[] i4 i4 i4 i4 i4 i4 i4 u4[] i4[,]", 64,
+        f"{TRACED} i8[,] i4[] (i4 i4) {COSTS} i4 u4[] pairwise.pairs.Walks", 64,
     ),
-    Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", "i4[,] i8[,] i8[] u4[] u4[]", 128),
+    Kernel("pairwise copy_runs", "pairwise.cuda_trace", "copy_runs", f"{TRACED} i8[] u4[] u4[]", 128),
 ]  # fmt: skip
-READS = "(i8[] i8[] u2[] u4[] i8[] u1[] u1[] i8[])"
+COUNTS, EVENTS = "call.pileup.events.Counts", "call.pileup.events.Events"
 PILEUP = [
     Kernel(f"pileup {name}", "call.pileup.cuda", name, arguments, 128)
     for name, arguments in (
-        ("count_bases", f"{READS} i8[] (i8 i8 i4 i4) i4[,,] i4[,,] (i8[] i8[] i4[] i8[])"),
-        ("shift_events", "u1[] i8 u1[] i8[] i4[] i8[] i4[]"),
+        ("count_bases", f"call.pileup.cuda.Reads call.pileup.events.Limits {COUNTS} {EVENTS}"),
+        ("shift_events", f"batches.Window u1[] {EVENTS}"),
     )
 ]
 
@@ -136,17 +141,16 @@ PLACES = "i4[,] i4[,] i4[] f8[]"
 PHREDS = "(u1[] u1[] u1[] u1[] f8[])"
 
 
-def pair_hmm(rows: int, width: int) -> Kernel:
+def pair_hmm(rows: int, precision: Precision) -> Kernel:
     """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
-    arguments = f"{'(u1[] f4[,])' if width == 4 else PHREDS} u1[] i4[,] {PLACES}"
-    loop = Loop("FFMA" if width == 4 else "DFMA", "SHFL", width // 2, rows)
-    name = f"pairhmm float{8 * width} x {rows}"
-    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, width), loop)
+    is_narrow, name = precision is FLOAT32, f"pairhmm float{8 * precision.bytes_each} x {rows}"
+    arguments = f"{'(u1[] f4[,])' if is_narrow else PHREDS} u1[] i4[,] {PLACES}"
+    loop = Loop("FFMA" if is_narrow else "DFMA", "SHFL", precision.bytes_each // 2, rows)
+    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, precision), loop)
 
 
 PAIR_HMM = [
-    *(pair_hmm(rows, 4) for rows in (8, 12, 16, 20)),
-    *(pair_hmm(rows, 8) for rows in (8, 10)),
+    *(pair_hmm(rows, precision) for precision in (FLOAT32, FLOAT64) for rows in precision.rows),
     Kernel("pairhmm fill_table", "call.pairhmm.cuda_sums", "fill_table", f"{PHREDS} i8[] f4[,]", 32),
     Kernel("pairhmm find_small", "call.pairhmm.cuda_sums", "find_small", f"i8 f8 {PLACES}", 64),
 ]

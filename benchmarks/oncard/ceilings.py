@@ -9,6 +9,7 @@ import numpy as np
 from oncard import Figures, Sizes
 from oncard.timing import seconds
 from readwarp.device.jit import cuda
+from readwarp.device.lanes import HALF2, INT32, S16X2, Form
 
 CHAINS, UNROLLED = 8, 16  # independent values of a thread; instructions of each in the loop
 BLOCK = 256
@@ -34,7 +35,7 @@ def issue_rates(sizes: Sizes) -> Figures:
     block = min(BLOCK, sizes.threads)
     steps = sizes.threads * sizes.rounds * CHAINS * UNROLLED
     for name, made in INSTRUCTIONS.items():
-        if not made.oldest <= capability < made.before:
+        if not (made.form.since if made.form else (0, 0)) <= capability < made.before:
             continue
         values, out = cuda.to_device(np.arange(1, 4).astype(made.number)), cuda.device_array(sizes.threads, made.number)
         work = partial(issue_kernel(name)[sizes.threads // block, block], np.int32(sizes.rounds), values, out)
@@ -46,28 +47,25 @@ def issue_rates(sizes: Sizes) -> Figures:
 class Instruction:
     """What a chain's step is: an operation of `device.lanes`, or of float32; and the cards that have it."""
 
-    form: str
+    form: Form | None  # None: float32
     operation: str
     per_step: int = 1
-    oldest: tuple[int, int] = (0, 0)
     before: tuple[int, int] = (99, 0)  # later cards emulate it
     number: type = np.uint32
 
 
 INSTRUCTIONS = {
-    "FP32 multiply-add": Instruction("float32", "fma", number=np.float32),
-    "integer multiply-add": Instruction("int32", "plus"),
-    "DPX 16-bit": Instruction("s16x2", "gained", oldest=(9, 0), before=(10, 0)),
-    "half2 add": Instruction("half2", "plus", oldest=(8, 0)),
-    "half2 add and maximum": Instruction("half2", "gained", per_step=2, oldest=(8, 0)),
+    "FP32 multiply-add": Instruction(None, "fma", number=np.float32),
+    "integer multiply-add": Instruction(INT32, "plus"),
+    "DPX 16-bit": Instruction(S16X2, "gained", before=(10, 0)),
+    "half2 add": Instruction(HALF2, "plus"),
+    "half2 add and maximum": Instruction(HALF2, "gained", per_step=2),
 }
 
 
 def operation(made: Instruction) -> Any:
     """One step as a function of a chain's value and two others."""
-    from readwarp.device.lanes import lanes_of
-
-    return _fused() if made.form == "float32" else getattr(lanes_of(made.form), made.operation)
+    return getattr(made.form.lanes(), made.operation) if made.form else _fused()
 
 
 def _fused() -> Any:

@@ -15,11 +15,12 @@ from oncard import Figures, Sizes
 from oncard.timing import launches
 from readwarp.call.pairhmm import ReadRows
 from readwarp.device.jit import cuda
+from readwarp.device.lanes import FORMS, Form
 from readwarp.pairwise import cpu
-from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.scalar import LOCAL
 
-COSTS = (1, 4, 6, 1, 5)
+SCHEME = Scheme(Costs(1, 4, 6, 1, 5), LOCAL)
 SHAPES = ((150, 230), (150, 1400), (250, 400))
 ON_CPU = 400_000_000  # cells
 READ, HAPLOTYPE = 148, 250
@@ -57,14 +58,14 @@ def pair_hmm_batch(number: int, length: int, size: int) -> tuple:
     return rows, haplotypes.astype(np.uint8).ravel(), offsets, np.arange(number, dtype=np.int32), haplotype
 
 
-def forms() -> list[str]:
+def forms() -> list[Form]:
     """The forms of lanes that the card can run, fastest expected first."""
     capability = tuple(cuda.get_current_device().compute_capability)
-    return [form for form, oldest in (("s16x2", (9, 0)), ("half2", (8, 0)), ("int32", (0, 0))) if capability >= oldest]
+    return [form for form in FORMS if capability >= form.since]
 
 
 @contextmanager
-def forced(form: str) -> Iterator[None]:
+def forced(form: Form) -> Iterator[None]:
     """The engine takes this form, whatever the card."""
     from readwarp.pairwise import cuda_local
 
@@ -100,11 +101,11 @@ def alignments(sizes: Sizes) -> Figures:
         cells = number * length * room / 1e9
         for form in forms():
             with forced(form):
-                inside, wall = measured(lambda p=pairs: engine.score_pairs(p, COSTS, LOCAL), sizes.repeats)
-            yield f"score, {form}, {shape}, kernels", cells / inside, "10^9 cells/s"
-            yield f"score, {form}, {shape}, with host and copies", cells / wall, "10^9 cells/s"
-        ends = engine.score_pairs(pairs, COSTS, LOCAL)
-        inside, wall = measured(lambda p=pairs, e=ends: engine.trace_pairs(p, COSTS, LOCAL, e), sizes.repeats)
+                inside, wall = measured(lambda p=pairs: engine.score_pairs(p, SCHEME), sizes.repeats)
+            yield f"score, {form.name}, {shape}, kernels", cells / inside, "10^9 cells/s"
+            yield f"score, {form.name}, {shape}, with host and copies", cells / wall, "10^9 cells/s"
+        ends = engine.score_pairs(pairs, SCHEME)
+        inside, wall = measured(lambda p=pairs, e=ends: engine.trace_pairs(p, SCHEME, e), sizes.repeats)
         yield f"traceback, {shape}, kernels", cells / inside, "10^9 cells/s"
         yield f"traceback, {shape}, kernels", number / inside / 1e6, "10^6 CIGARs/s"
         yield f"traceback, {shape}, with host and copies", number / wall / 1e6, "10^6 CIGARs/s"
@@ -126,14 +127,14 @@ def on_the_cpu(sizes: Sizes) -> Figures:
 
     length, room = SHAPES[0]
     pairs = simulated(max(2, min(ON_CPU, sizes.cells) // (length * room)), length, room)
-    ends = cpu.score_pairs(pairs, COSTS, LOCAL)
+    ends = cpu.score_pairs(pairs, SCHEME)
     number = max(2, min(ON_CPU, sizes.cells) // (READ * HAPLOTYPE))
     batch = pair_hmm_batch(number, READ, HAPLOTYPE)
     for name, work, cells in (
-        (f"score, {length} x {room}", lambda: cpu.score_pairs(pairs, COSTS, LOCAL), len(pairs) * length * room),
+        (f"score, {length} x {room}", lambda: cpu.score_pairs(pairs, SCHEME), len(pairs) * length * room),
         (
             f"traceback, {length} x {room}",
-            lambda: cpu.trace_pairs(pairs, COSTS, LOCAL, ends),
+            lambda: cpu.trace_pairs(pairs, SCHEME, ends),
             len(pairs) * length * room,
         ),
         (f"PairHMM, {READ} x {HAPLOTYPE}", lambda: pair_hmm.log_likelihoods(*batch), number * READ * HAPLOTYPE),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
 
@@ -174,7 +175,7 @@ class AlignedReads(NamedTuple):
     start: int  # the region asked for, 0-based in the contig
     stop: int
     position: Annotated[ndarray, "int64 [reads]"]  # first aligned reference base, 0-based in the contig
-    reference_stop: Annotated[ndarray, "int64 [reads]"]  # one behind the last aligned reference base
+    reference_stop: Annotated[ndarray, "int64 [reads]"]  # one after the last aligned reference base
     flag: Annotated[ndarray, "uint16 [reads]"]  # SAM flag
     mapping_quality: Annotated[ndarray, "uint8 [reads]"]
     name_hash: Annotated[ndarray, "uint64 [reads]"]  # equal for the mates of a pair
@@ -185,6 +186,11 @@ class AlignedReads(NamedTuple):
     qualities: Annotated[ndarray, "uint8 [bases]"]  # Phred; 255 throughout a read that has none
     read_offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
     unassigned: Annotated[ndarray, "int64 [unassigned]"]  # positions of reads left out
+
+    @property
+    def strand(self) -> ndarray:
+        """uint8 [reads]"""
+        return ((self.flag >> 4) & 1).astype(np.uint8)
 
     def __len__(self) -> int:
         return self.position.size
@@ -198,6 +204,11 @@ class Window(NamedTuple):
     stop: int
     bases: Annotated[ndarray, "uint8 [bases]"]  # of the reference, 0-4
     first: int  # position of the first of these bases, 0-based in the contig
+
+    def trim(self) -> "Window":
+        """The window without the reference around it."""
+        bases = self.bases[self.start - self.first : self.stop - self.first]
+        return Window(self.contig, self.start, self.stop, bases, self.start)
 
 
 class Pileup(NamedTuple):
@@ -223,7 +234,7 @@ class Sites(NamedTuple):
     """Places of one contig where alleles compete, in order of position, and their alleles, the reference's first.
 
     An allele replaces the `deleted` reference bases from the site's `begin` on by its inserted bases. A substitution
-    has `begin` at its base; an insertion or deletion has it right behind its anchor base.
+    has `begin` at its base; an insertion or deletion has it right after its anchor base.
     """
 
     contig: int
@@ -236,6 +247,11 @@ class Sites(NamedTuple):
     inserted: Annotated[ndarray, "uint8 [inserted bases]"]  # 4 alone: *, 5 alone: <NON_REF>
     inserted_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
     is_forced: Annotated[ndarray, "bool [alleles]"]  # asked for by the user: genotyped whatever the reads say
+
+    @property
+    def position(self) -> ndarray:
+        """int64 [sites], as VCF writes it but 0-based: of the base, or of an indel's anchor base."""
+        return self.begin - self.is_indel
 
     def __len__(self) -> int:
         return self.begin.size
@@ -343,7 +359,7 @@ class Bands(NamedTuple):
     ploidy: Annotated[ndarray, "int8 [blocks]"]
     depth_sum: Annotated[ndarray, "int64 [blocks]"]  # of the run's positions
     min_depth: Annotated[ndarray, "int32 [blocks]"]
-    likelihoods: Annotated[ndarray, "int32 [blocks, most copies + 1]"]  # least PL of 0, 1, ... copies
+    likelihoods: Annotated[ndarray, "int32 [blocks, max copies + 1]"]  # the minimum PL of 0, 1, ... copies
 
     def __len__(self) -> int:
         return self.start.size

@@ -42,12 +42,6 @@ class SeedParameters:
             raise UsageError("seeds need 0 < s < k <= 31 and t = (k - s) / 2")
 
 
-SEED_PRESETS = {  # by read length; see docs/methods/seed.md
-    "standard": SeedParameters(),  # from 75 bases
-    "short": SeedParameters(k=16, s=14, t=1),  # below; every third k-mer instead of every fifth
-}
-
-
 @dataclass(frozen=True, slots=True)
 class ChainParameters:
     max_gap: int = 100  # most bases by which neighbouring anchors may differ in diagonal
@@ -77,11 +71,25 @@ class RecordParameters:
 
 @dataclass(frozen=True, slots=True)
 class AlignParameters:
-    scoring: Scoring = field(default_factory=Scoring)
     seed: SeedParameters = field(default_factory=SeedParameters)
+    scoring: Scoring = field(default_factory=Scoring)
     chain: ChainParameters = field(default_factory=ChainParameters)
     pair: PairParameters = field(default_factory=PairParameters)
     records: RecordParameters = field(default_factory=RecordParameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """Seeds, scores and limits for one kind of reads."""
+
+    reads: str
+    parameters: AlignParameters
+
+
+PRESETS = {  # see docs/methods/seed.md
+    "standard": Preset("reads of 75 bases and more", AlignParameters()),
+    "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # every third k-mer, not fifth
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +99,21 @@ class CallParameters:
     min_mapping_quality: int = 10
     max_depth: int = 8000
     max_region_reads: int = 1000  # reads compared with haplotypes in one region; more are thinned
-    min_quality: float = 5.0  # QUAL below which a site is filtered LowQual
     min_alternate_count: int = 2  # reads that make an allele a candidate ...
     min_alternate_fraction: float = 0.1  # ... and their share of those counted at the site
     min_alternate_quality: int = 30  # sum of their base qualities there, below which no call could pass min_quality
     min_indel_fraction: float = 0.06
     snv_prior: float = 1e-3  # heterozygosity
     indel_prior: float = 1.25e-4
+    # Limits of filters; see `readwarp.call.genotypes.filters`.
+    min_quality: float = 5.0  # QUAL
+    max_strand_bias: float = 40.0  # FS of substitutions ...
+    max_indel_strand_bias: float = 200.0  # ... and of insertions and deletions
+    min_end_distance: float = 5.0  # ED
+    min_allele_fraction: float = 0.3  # share of the ALT alleles' reads, times the ploidy ...
+    min_haploid_fraction: float = 0.6  # ... and where that is 1
+    min_alt_mapping_quality: float = 30.0  # AMQ ...
+    min_expected_fraction: float = 0.6  # ... where that share is below this part of what the genotype makes expect
 
     def __post_init__(self) -> None:
         if not 1 <= self.ploidy <= MAX_PLOIDY:
@@ -106,18 +122,18 @@ class CallParameters:
             raise UsageError("qualities must be at least 0, --max-depth at least 1")
 
 
-MOST_ALTERNATES = 100  # alleles of a cohort's site are numbered in a byte
+MAX_ALTS = 100  # alleles of a cohort's site are numbered in a byte
 
 
 @dataclass(frozen=True, slots=True)
 class JointParameters:
-    most_alternates: int = 8  # other alleles of a site; the ones that fewest files have are left out
-    most_copies: int = 2  # highest ploidy of the samples; with it, alleles are left out until 1,000 genotypes remain
+    max_alts: int = 8  # ALT alleles of a site; those that the fewest files have are left out
+    max_ploidy: int = 2  # of the samples; alleles are left out until a site has 1,000 genotypes with it
 
     def __post_init__(self) -> None:
-        if not 1 <= self.most_alternates <= MOST_ALTERNATES:
-            raise UsageError(f"--max-alleles must be 1 to {MOST_ALTERNATES}")
-        if not 1 <= self.most_copies <= MAX_PLOIDY:
+        if not 1 <= self.max_alts <= MAX_ALTS:
+            raise UsageError(f"--max-alleles must be 1 to {MAX_ALTS}")
+        if not 1 <= self.max_ploidy <= MAX_PLOIDY:
             raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
 
 

@@ -3,7 +3,7 @@ batches of them: rows taken, joined and checked by the axes that `readwarp.batch
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, get_type_hints
@@ -65,6 +65,15 @@ def columns_of(value: Any) -> dict[str, Any]:
 def replace(value: T, **columns: Any) -> T:
     """The batch or dataclass with other columns."""
     return type(value)(**{**columns_of(value), **columns})
+
+
+def empty(kind: type[Batch], lengths: dict[str, int]) -> Batch:
+    """A batch to be filled, whose axes have these lengths."""
+    shapes = {
+        name: [lengths[axis.removesuffix(" + 1")] + axis.endswith(" + 1") for axis in field.axes]
+        for name, field in fields_of(kind).items()
+    }
+    return kind(**{name: np.empty(shape, fields_of(kind)[name].dtype) for name, shape in shapes.items()})
 
 
 def take(batch: Batch, axis: str, rows: "slice | ndarray") -> Batch:
@@ -130,7 +139,8 @@ def check(batch: tuple[Any, ...]) -> None:
                 raise ValueError(f"{where}: ends at {values[-1]} of {lengths[field.splits]} {field.splits}")
 
 
-def _from_rows_to_values(kind: type) -> Iterator[tuple[str, Field]]:
+@cache
+def _from_rows_to_values(kind: type) -> tuple[tuple[str, Field], ...]:
     """The declared arrays: offsets first, those of rows before those of what the rows hold."""
     waiting = dict(fields_of(kind))
     split = {field.splits: field.rows for field in waiting.values() if field.splits}
@@ -141,7 +151,7 @@ def _from_rows_to_values(kind: type) -> Iterator[tuple[str, Field]]:
             level, axis = level + 1, split[axis]
         return level
 
-    yield from sorted(waiting.items(), key=lambda item: (item[1].splits is None, depth(item[1])))
+    return tuple(sorted(waiting.items(), key=lambda item: (item[1].splits is None, depth(item[1]))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,10 +92,10 @@ def test_windows_too_deep_for_a_card_are_cut_then_called_on_the_host(made, monke
     expected = Caller(made[0])
     variants = list(expected.call(made[1]))
 
-    def count_window(reads, reference, start, stop, parameters):
-        if stop - start > most:
-            raise WorkspaceFullError(f"{stop - start} bases")
-        return pileup_cpu.count_window(reads, reference, start, stop, parameters)
+    def count_window(reads, window, parameters):
+        if window.stop - window.start > most:
+            raise WorkspaceFullError(f"{window.stop - window.start} bases")
+        return pileup_cpu.count_window(reads, window, parameters)
 
     monkeypatch.setattr(pileup_cuda, "count_window", count_window)
     monkeypatch.setattr(pairhmm_cuda, "log_likelihoods", pairhmm_cpu.log_likelihoods)

@@ -9,10 +9,10 @@ import pytest
 from helpers.jobs import call_variants
 from helpers.making import Read, random_sequence, segment, tiled, write_fasta
 from helpers.vcf_checks import bcftools, check_vcf, check_with_bcftools
-from readwarp.call.genotypes.annotations import FIELDS
-from readwarp.call.genotypes.filters import DESCRIPTIONS
+from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.genotypes.filters import FILTERS
 from readwarp.config import CallParameters
-from readwarp.formats.variants.vcf import header_text
+from readwarp.formats.variants.vcf import Header
 
 LENGTH = 1500
 REPEATS = ((300, "A" * 9), (700, "CA" * 7), (1100, "GATA" * 4))
@@ -140,6 +140,10 @@ def test_genomic_vcf(tmp_path):
 GOOD = "c\t5\t.\tA\tC\t50\tPASS\tAC=1;AN=2;AF=0.5;DP=9\tGT:GQ:DP:AD:PL\t0/1:50:9:4,5:60,0,50"
 
 
+def made_header() -> str:
+    return Header([("c", 15, "")], ["s"], "test", "c.fa", ANNOTATIONS, FILTERS).text()
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -172,7 +176,7 @@ GOOD = "c\t5\t.\tA\tC\t50\tPASS\tAC=1;AN=2;AF=0.5;DP=9\tGT:GQ:DP:AD:PL\t0/1:50:9
 )
 def test_the_check_finds_what_is_wrong(tmp_path, old, new):
     fasta = write_fasta(tmp_path / "c.fa", {"c": "GGGTATTAAAGGGGG"})
-    header = header_text([("c", 15, "")], ["s"], "test", "c.fa", FIELDS, DESCRIPTIONS)
+    header = made_header()
     path = tmp_path / "a.vcf"
     path.write_text(header + GOOD + "\n")
     assert check_vcf(path, fasta) == 1
@@ -183,7 +187,7 @@ def test_the_check_finds_what_is_wrong(tmp_path, old, new):
 
 def test_order_is_checked(tmp_path):
     fasta = write_fasta(tmp_path / "c.fa", {"c": "GGGTATTAAAGGGGG"})
-    header = header_text([("c", 15, "")], ["s"], "test", "c.fa", FIELDS, DESCRIPTIONS)
+    header = made_header()
     lines = [GOOD.replace("\t5\t.\tA", "\t8\t.\tA"), GOOD]
     (tmp_path / "a.vcf").write_text(header + "\n".join(lines) + "\n")
     with pytest.raises(AssertionError, match="not in order"):
@@ -191,5 +195,5 @@ def test_order_is_checked(tmp_path):
 
 
 def test_bcftools_reads_a_file_of_no_calls(tmp_path):
-    (tmp_path / "a.vcf").write_text(header_text([("c", 15, "")], ["s"], "test", "c.fa", FIELDS, DESCRIPTIONS))
+    (tmp_path / "a.vcf").write_text(made_header())
     assert bcftools("view", str(tmp_path / "a.vcf"))[1] == ""

@@ -11,13 +11,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import LETTERS, Read, aligned_reads, codes, other, random_sequence, write_fasta, write_vcf
+from helpers.making import (
+    LETTERS,
+    Read,
+    aligned_reads,
+    codes,
+    other,
+    random_sequence,
+    window_of,
+    write_fasta,
+    write_vcf,
+)
 from readwarp.batches import Sites
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.sites.find import find_sites
-from readwarp.call.spelling import is_indel, spelled
+from readwarp.call.spelling import is_indel, spell_alleles
 from readwarp.config import CallParameters
 from readwarp.errors import InputError
 from readwarp.index.build import read_reference
@@ -70,7 +80,7 @@ def test_kinds_of_alleles(tmp_path, reference):
 
 def test_what_cannot_be_aligned_stays_one_allele():
     new = codes("CC" + "A" * 11 + "C").tobytes()
-    assert list(spelled(Stretch("C" * 40), 8, new, 11)) == [(10, 8, codes("A" * 11).tobytes())]
+    assert list(spell_alleles(Stretch("C" * 40), 8, new, 11)) == [(10, 8, codes("A" * 11).tobytes())]
 
 
 def test_indels_are_trimmed_and_moved_left(tmp_path, reference):
@@ -94,7 +104,7 @@ def test_an_allele_makes_the_same_sequence(sequence, data):
     position = data.draw(st.integers(1, len(sequence) - 2))
     size = data.draw(st.integers(1, min(6, len(sequence) - position)))
     new = data.draw(st.text("AC", min_size=1, max_size=6))
-    alleles = list(spelled(Stretch(sequence), position, codes(new).tobytes(), size))
+    alleles = list(spell_alleles(Stretch(sequence), position, codes(new).tobytes(), size))
     out, shift = sequence, 0
     for begin, deleted, inserted in alleles:
         out = out[: begin + shift] + letters(inserted) + out[begin + shift + deleted :]
@@ -255,9 +265,8 @@ def written(sites: Sites) -> list[tuple[int, bool, list[tuple[int, str, bool]]]]
 
 
 def sites(reads: list[Read], sequence: str, forced: Forced | None) -> Sites:
-    reference = codes(sequence)
-    pileup = count_window(aligned_reads(reads), reference, 0, len(sequence), PARAMETERS)
-    return find_sites(pileup, reference, PARAMETERS, forced)
+    window = window_of(sequence)
+    return find_sites(count_window(aligned_reads(reads), window, PARAMETERS), window, PARAMETERS, forced)
 
 
 SHORT = random_sequence(120, seed=9)

@@ -17,19 +17,19 @@ def test_positions(tmp_path):
         "# sex\ntrack name=x\nX y\t10\t20\t1\tname\r\n\nc1 5 10 4\nc1\t8\t12\t4\nX y\t60\t999\t3\nc1\t3\t3\t7\n"
     )
     ploidies = read_ploidies(path, NAMES, LENGTHS, 2)
-    everywhere = [ploidies.of(contig, np.arange(length)).tolist() for contig, length in enumerate(LENGTHS)]
+    everywhere = [ploidies.at(contig, np.arange(length)).tolist() for contig, length in enumerate(LENGTHS)]
     assert everywhere[0] == [2] * 5 + [4] * 7 + [2] * 88
     assert everywhere[1] == [2] * 50
     assert everywhere[2] == [2] * 10 + [1] * 10 + [2] * 40 + [3] * 10
     assert (
-        ploidies.of(0, np.array([11, 4, 5])).tolist() == [4, 2, 4] and ploidies.of(0, np.empty(0, int)).dtype == np.int8
+        ploidies.at(0, np.array([11, 4, 5])).tolist() == [4, 2, 4] and ploidies.at(0, np.empty(0, int)).dtype == np.int8
     )
 
 
 def test_an_empty_file_changes_nothing(tmp_path):
     path = tmp_path / "a.bed"
     path.write_text("")
-    assert read_ploidies(path, NAMES, LENGTHS, 1).of(2, np.arange(3)).tolist() == [1, 1, 1]
+    assert read_ploidies(path, NAMES, LENGTHS, 1).at(2, np.arange(3)).tolist() == [1, 1, 1]
 
 
 @settings(max_examples=50, deadline=None)
@@ -38,7 +38,7 @@ def test_any_order_of_lines(tmp_path_factory, spans):
     path = tmp_path_factory.mktemp("bed") / "a.bed"
     path.write_text("".join(f"c1\t{start}\t{start + length}\t5\n" for start, length in spans))
     inside = {p for start, length in spans for p in range(start, start + length)}
-    found = read_ploidies(path, NAMES, LENGTHS, 2).of(0, np.arange(100))
+    found = read_ploidies(path, NAMES, LENGTHS, 2).at(0, np.arange(100))
     assert found.tolist() == [5 if p in inside else 2 for p in range(100)]
 
 
@@ -76,5 +76,5 @@ def test_highest_within_spans_that_cross_borders(tmp_path):
     path.write_text("one\t100\t200\t1\none\t300\t400\t4\n")
     ploidies = read_ploidies(path, ["one"], [1000], 2)
     spans = np.array([(0, 50), (110, 150), (150, 250), (250, 310), (90, 410), (320, 390)]).T
-    assert ploidies.highest(0, *spans).tolist() == [2, 1, 2, 4, 4, 4]
-    assert uniform(3, 1).highest(0, *spans).tolist() == [3] * 6
+    assert ploidies.max_within(0, *spans).tolist() == [2, 1, 2, 4, 4, 4]
+    assert uniform(3, 1).max_within(0, *spans).tolist() == [3] * 6

@@ -5,13 +5,12 @@ import pysam
 import pytest
 
 from helpers.jobs import call_variants
-from helpers.making import Read, aligned_reads, random_sequence, segment, tiled, write_fasta
-from readwarp.call.haplotypes.build import by_name
+from helpers.making import Read, aligned_reads, random_sequence, segment, tiled, window_of, write_fasta
+from readwarp.call.haplotypes.groups import group_reads
 from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
-from readwarp.call.samples import of_sample
 from readwarp.call.sites.find import sites_of
-from readwarp.ragged import replace
+from readwarp.ragged import replace, take
 
 SEQUENCE = random_sequence(2400, seed=21)
 SAMPLES = [f"s{number}" for number in range(10)]
@@ -126,7 +125,7 @@ def test_reads_of_one_sample():
     ]
     batch = numbered(reads, [1, 0, 1])
     for sample, chosen in ((0, [1]), (1, [0, 2]), (2, [])):
-        found, plain = of_sample(batch, sample), aligned_reads([reads[i] for i in chosen])
+        found, plain = take(batch, "reads", batch.sample == sample), aligned_reads([reads[i] for i in chosen])
         for name in ("position", "reference_stop", "cigar", "cigar_offsets", "bases", "qualities", "read_offsets"):
             assert np.array_equal(getattr(found, name), getattr(plain, name)), name
         assert (found.sample == sample).all()
@@ -136,20 +135,21 @@ def test_clips_of_one_sample_make_a_place():
     """Two of eight reads of one sample are many, and one each of two samples none."""
     clipped = Read(100, "50M10S", "A" * 60, (35,) * 60)
     whole = Read(100, "60M", "A" * 60, (35,) * 60)
+    window = window_of("A" * 1000)
     own = numbered([clipped] * 2 + [whole] * 98, [1, 1] + [1] * 6 + [0] * 92)
-    assert find_clip_places(own, own.qualities, 0, 1000).ending.tolist() == [150]
+    assert find_clip_places(own, window).ending.tolist() == [150]
     apart = replace(own, sample=np.array([0, 1] + [0] * 49 + [1] * 49, np.uint8))
-    assert find_clip_places(apart, apart.qualities, 0, 1000).ending.size == 0
+    assert find_clip_places(apart, window).ending.size == 0
 
 
 def test_names_are_numbered_by_sample():
-    sequence = np.zeros(400, np.uint8)
+    window = window_of("A" * 400)
     reads = [Read(100, "60M", "A" * 60, (35,) * 60, 0, 60, name) for name in "aabba"]
     batch = numbered(reads, [0, 1, 1, 0, 0])
-    sites = sites_of([(130, True, [(0, b""), (2, b"")])], (), 0, sequence, 0)
-    regions, _ = find_regions(batch, batch.qualities, sites, sequence, 0, 0, 400, 100)
-    order, number, offsets = by_name(regions, batch, 2)
-    sample, name = batch.sample[regions.read[order]], batch.name_hash[regions.read[order]]
-    assert sample.tolist() == [0, 0, 0, 1, 1] and offsets.tolist() == [0, 3, 5]
-    assert sorted(number[:3].tolist()) == sorted([0, 0, 1] if name[0] == name[1] else [0, 1, 1])
-    assert number[3:].tolist() == [0, 1]
+    sites = sites_of([(130, True, [(0, b""), (2, b"")])], window)
+    regions, _ = find_regions(batch, find_clip_places(batch, window), sites, window, 100)
+    groups = group_reads(regions, batch, 2)
+    sample, name = batch.sample[groups.read], batch.name_hash[groups.read]
+    assert sample.tolist() == [0, 0, 0, 1, 1] and groups.read_offsets.tolist() == [0, 3, 5]
+    assert groups.fragment[:3].tolist() == ([0, 0, 1] if name[0] == name[1] else [0, 1, 1])
+    assert groups.fragment[3:].tolist() == [0, 1] and groups.region.tolist() == [0, 0]

@@ -11,6 +11,7 @@ from readwarp.call import job, warm
 from readwarp.call.job import Calling
 from readwarp.call.pairhmm import cuda as pairhmm
 from readwarp.call.pairhmm.cuda_pairs import shape_table
+from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
 from readwarp.call.pileup import cuda as pileup
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
@@ -32,14 +33,14 @@ def test_nothing_is_left_to_be_loaded(monkeypatch):
     lengths = np.diff(rows.offsets)
     for device in BOTH.devices:
         with BOTH.on(device):
-            pileup.count_window(reads, warm.REFERENCE, 0, warm.REFERENCE.size, PARAMETERS)
+            pileup.count_window(reads, warm.WINDOW, PARAMETERS)
             for read in range(lengths.size):
                 haplotype = np.array([0, 700], np.int64)
                 one, none = np.array([read]), np.zeros(1, np.int64)
                 pairhmm.log_likelihoods(rows, warm.REFERENCE[:700], haplotype, one, none)
     assert loads == []
-    for bytes_each in (4, 8):
-        table = shape_table(bytes_each)
+    for precision in (FLOAT32, FLOAT64):
+        table = shape_table(precision)
         met = table[lengths[lengths < table.size]]
         assert set(met // 100) | {0} == set(table // 100)  # rows of a thread, by which kernels differ
 

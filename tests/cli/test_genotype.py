@@ -74,8 +74,12 @@ def refusals():
     yield "odd PL", lambda t: t.replace("260,310", "x,310"), "record one:51: PL is not a list of whole numbers"
     yield "few PL", lambda t: t.replace("200,0,300,260,310", "200,0,300,260"), "one:51: PL fits no ploidy of 1 to 8"
     yield "no AD", lambda t: t.replace("12,8,0:", ".:"), "one:51: AD has not a value for each allele"
-    yield "columns", lambda t: t.replace("\tGT:GQ", " GT:GQ"), "record one:51: not a line of as many columns"
-    yield "position", lambda t: t.replace("one\t51", "one\tx"), "record one:x: not a line"
+    yield (
+        "columns",
+        lambda t: t.replace("\tGT:GQ", " GT:GQ"),
+        "record one:51: the line has no position or alleles, or not as many columns",
+    )
+    yield "position", lambda t: t.replace("one\t51", "one\tx"), "record one:x: the line has no position"
     yield "order", lambda t: t.replace("one\t51", "one\t151"), "record one:52: lines are not sorted by position"
     yield (
         "REF",

@@ -1,11 +1,27 @@
 """Options become values, or a usage error that says what is wrong."""
 
 import argparse
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from readwarp.cli import options
+from helpers.making import write_fasta
+from readwarp.align import api as align
+from readwarp.call import api as call
+from readwarp.call.api import FilterOptions
+from readwarp.call.joint import api as genotype
+from readwarp.cli import build_parser, options
 from readwarp.cli.align import insert_size
+from readwarp.config import (
+    PRESETS,
+    AlignParameters,
+    CallParameters,
+    JointParameters,
+    Preset,
+    RecordParameters,
+    Scoring,
+)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +49,50 @@ def test_not_a_size(text):
 @pytest.mark.parametrize(("text", "number"), [("1", 1), ("20M", 20_000_000), ("3k", 3000)])
 def test_count(text, number):
     assert options.count(text) == number
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0.0), ("0.3", 0.3), ("1e2", 100.0)])
+def test_number(text, number):
+    assert options.number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "x", "-0.5", "nan", "inf"])
+def test_not_a_number(text):
+    with pytest.raises(argparse.ArgumentTypeError):
+        options.number(text)
+
+
+def parsed(command: str, known: type, *more: str) -> Any:
+    return options.keywords(build_parser([command]).parse_args([command, "ref.fa", *more]), known)
+
+
+def test_limits_of_filters():
+    """Of each command, and each has its field."""
+    assert FilterOptions.__annotations__.keys() == {field for field, _ in options.FILTER_LIMITS}
+    given = ("--min-quality", "12.5", "--max-strand-bias", "60")
+    wanted = CallParameters(min_quality=12.5, max_strand_bias=60)
+    one = call.make_job("ref.fa", "a.bam", None, parsed("call", call.CallOptions, "a.bam", *given), "x")
+    assert one.parameters == wanted
+    cohort = genotype.make_job("ref.fa", ["a.vcf"], None, parsed("genotype", genotype.GenotypeOptions, *given), "x")
+    assert cohort.calling == wanted and cohort.parameters == JointParameters()
+
+
+def test_scores_and_limits_are_those_of_the_preset(monkeypatch, tmp_path):
+    own = AlignParameters(scoring=Scoring(mismatch=9, gap_open=9), records=RecordParameters(min_score=17))
+    monkeypatch.setitem(PRESETS, "short", Preset("reads of a test", own))
+    reads, reference = tmp_path / "a.fq", write_fasta(tmp_path / "ref.fa", {"one": "ACGT"})
+    reads.write_text("@a\nACGT\n+\nIIII\n")
+
+    def made(*more: str) -> AlignParameters:
+        given = parsed("align", align.AlignOptions, str(reads), *more)
+        return align.make_job(reference, [reads], None, given, "x").parameters
+
+    assert made() == AlignParameters()
+    assert made("--min-score", "20").records.min_score == 20
+    records = RecordParameters(min_score=17, eqx=True)
+    assert made("--preset", "short", "-B", "3", "--eqx") == replace(
+        own, scoring=Scoring(mismatch=3, gap_open=9), records=records
+    )
 
 
 @pytest.mark.parametrize("text", ["0", "-3", "1.5", "", "x"])

@@ -106,10 +106,30 @@ class _Reader:
             self.place += 1
             return self.text[self.place - 1]
         name, parts = self.identifier(), []
+        if "_28" in name:
+            return named_tuple(name)
         if self.taken("I"):
             parts = list(self.types_until_end())
             self.expect("E")
         return name, parts
+
+
+def named_tuple(name: str) -> object:
+    """The type of a named tuple by its text, `Ends(array(int32, 1d, C) x 3)`, all signs but letters in hexadecimal."""
+    tokens = re.findall(r"[(),]|\w+", re.sub(r"_([0-9a-f]{2})", lambda code: chr(int(code[1], 16)), name))[::-1]
+
+    def one() -> object:
+        kind, parts = tokens.pop(), []
+        if not tokens or tokens[-1] != "(":
+            return kind
+        while tokens.pop() != ")":
+            parts.append(one())
+            if tokens[-1] == "x":
+                tokens.pop()
+                parts *= int(tokens.pop())
+        return ("Array", (parts[0], parts[1][0])) if kind == "array" else ("Tuple", parts)
+
+    return one()
 
 
 def origins(kernel: KernelText, arrays: list[ArrayParameter]) -> dict[str, Origins]:

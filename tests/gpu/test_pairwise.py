@@ -7,6 +7,7 @@ import pytest
 
 import readwarp
 from readwarp.config import Scoring
+from readwarp.device.lanes import FORMS
 from readwarp.pairwise.api import MatrixScoring
 from readwarp.ragged import columns_of
 
@@ -54,14 +55,14 @@ def test_modes_and_shapes(kind, mode, traceback, device, scale):
     assert (same_on_both(device, *pairs, mode=mode, traceback=traceback).score != 0).any()
 
 
-@pytest.mark.parametrize(("form", "oldest"), [("int32", (0, 0)), ("half2", (8, 0)), ("s16x2", (9, 0))])
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 @pytest.mark.parametrize("kind", SHAPES)
-def test_every_form_that_the_card_can_run(form, oldest, kind, device, scale, monkeypatch):
+def test_every_form_that_the_card_can_run(form, kind, device, scale, monkeypatch):
     from readwarp.device.jit import cuda
     from readwarp.pairwise import cuda_local
 
-    if tuple(cuda.gpus[int(device.partition(":")[2] or 0)].compute_capability) < oldest:
-        pytest.skip(f"{form} needs compute capability {oldest[0]}.{oldest[1]}")
+    if tuple(cuda.gpus[int(device.partition(":")[2] or 0)].compute_capability) < form.since:
+        pytest.skip(f"{form.name} needs compute capability {form.since}")
     monkeypatch.setattr(cuda_local, "forms_of", lambda _: (form,))
     same_on_both(device, *related(SHAPES[kind], np.random.default_rng(6), scale, unknown=0.01), mode="local")
 

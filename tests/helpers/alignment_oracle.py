@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.pairs import Costs, Pairs
 from readwarp.pairwise.scalar import GLOBAL, LOCAL, SEMIGLOBAL
 
 NEVER = -(10**9)
@@ -92,4 +92,5 @@ def random_pairs(rng, number, longest, letters=4):
 
 def random_costs(rng, mode):
     match, mismatch, gap_open = int(rng.integers(1, 4)), int(rng.integers(0, 6)), int(rng.integers(0, 8))
-    return match, mismatch, gap_open, int(rng.integers(1, 3)), int(rng.integers(0, 8)) if mode == LOCAL else 0
+    bonus = int(rng.integers(0, 8)) if mode == LOCAL else 0
+    return Costs(match, mismatch, gap_open, int(rng.integers(1, 3)), bonus)

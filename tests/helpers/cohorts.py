@@ -9,7 +9,7 @@ import pysam
 
 from readwarp.call.joint.cells import gather
 from readwarp.call.joint.genotype import genotype_sites
-from readwarp.call.joint.sites import find_sites, records_of
+from readwarp.call.joint.sites import alleles_of, find_sites, records_of
 from readwarp.formats.variants.genomic import GenomicFile
 
 NON_REF = "<NON_REF>"
@@ -60,20 +60,18 @@ def indexed(path: Path, content: str) -> Path:
     return target
 
 
-def found_in(paths: Sequence[Path], contigs: dict[str, int], most_alternates: int = 8, ploidy: int = 2):
+def found_in(paths: Sequence[Path], contigs: dict[str, int], max_alts: int = 8, ploidy: int = 2):
     """Sites, evidence and genotypes of the first contig."""
     files = [GenomicFile(path, list(contigs), list(contigs.values()), False) for path in paths]
     try:
-        rows = [file.rows(0, 0, 1 << 20) for file in files]
-        records = [record for i, own in enumerate(rows) for record in records_of(i, own, -1 << 20)]
-        sites = find_sites(records, -1 << 20, 1 << 20, most_alternates, ploidy)
-        evidence = gather(sites, files, rows)
+        lines = [file.lines(0, 0, 1 << 20) for file in files]
+        records = [record for i, own in enumerate(lines) for record in records_of(i, own, -1 << 20)]
+        sites = find_sites(records, -1 << 20, 1 << 20, max_alts, ploidy)
+        evidence = gather(sites, files, lines)
     finally:
         for file in files:
             file.close()
-    number = np.array([len(site.alleles) for site in sites])
-    star, is_cut = np.array([site.star for site in sites]), np.array([site.is_cut for site in sites])
-    return sites, evidence, *genotype_sites(number, is_cut, star, evidence)
+    return sites, evidence, genotype_sites(alleles_of(sites), evidence, np.full(len(sites), 1e-3))
 
 
 def genotypes(alleles: int, ploidy: int) -> int:

@@ -33,7 +33,7 @@ def oracle(bases, qualities, gap_open, gap_extend, haplotype) -> float:
 def rows_of(reads) -> ReadRows:
     """Reads as (bases, qualities, gap_open, gap_extend) each."""
     columns = [np.concatenate([np.asarray(read[k], np.uint8) for read in reads]) for k in range(4)]
-    return ReadRows(*columns, np.cumsum([0, *(len(read[0]) for read in reads)]).astype(np.int64))  # type: ignore[call-arg]
+    return ReadRows(*columns, np.cumsum([0, *(len(read[0]) for read in reads)]).astype(np.int64))
 
 
 def random_read(rng, length, haplotype, matching=True, unknown=0.0, low=2, high=60):

@@ -9,7 +9,7 @@ import numpy as np
 import pysam
 from hypothesis import strategies as st
 
-from readwarp.batches import AlignedReads
+from readwarp.batches import AlignedReads, Window
 
 LETTERS = "ACGTN"
 OPERATIONS = "MIDNSHP=X"
@@ -46,6 +46,11 @@ class Read:
 
 def codes(text: str) -> np.ndarray:
     return np.array([LETTERS.index(c) for c in text], np.uint8)
+
+
+def window_of(text: str, start: int = 0, stop: int | None = None, first: int = 0) -> Window:
+    """[start, stop) of a contig, without an end the rest of it, and the bases that are known, from `first` on."""
+    return Window(0, start, first + len(text) if stop is None else stop, codes(text), first)
 
 
 def offsets(sizes) -> np.ndarray:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from helpers.making import offsets
-from readwarp.batches import Likelihoods, Sites
+from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
+from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.config import CallParameters
 
 Allele = tuple[int, str]  # deleted reference bases, inserted ones; "*" for a deletion across the base
 
@@ -84,3 +86,18 @@ def from_bases(
     tables = [[row(b, letters) for b in own] for own, letters in zip(bases, alleles, strict=True)]
     shown = [[-2 if b == "." else letters.find(b) for b in own] for own, letters in zip(bases, alleles, strict=True)]
     return made_likelihoods(tables, shown, sample=sample)
+
+
+def call_sites(
+    sites: Sites,
+    likelihoods: Likelihoods,
+    *,
+    samples: int = 1,
+    ploidy: int | Sequence[int] = 2,
+    phase: Phase | None = None,
+    parameters: CallParameters | None = None,
+) -> Calls:
+    """In a reference of As; `ploidy`: of all sites, or of each."""
+    window = Window(0, 0, 99, np.zeros(99, np.uint8), 0)
+    copies = np.full((samples, len(sites)), ploidy, np.int8).T.copy()
+    return genotype_sites(sites, likelihoods, window, copies, parameters or CallParameters(), phase)

@@ -8,11 +8,13 @@ import pytest
 
 from helpers.seeding import entries, random_letters, write_fasta
 from readwarp import Index
-from readwarp.config import SEED_PRESETS, SeedParameters
+from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import InputError
 from readwarp.index import build
 from readwarp.index.build import bucket_bits_for
 from readwarp.rules.bases import CODES, unpack
+
+SEEDS = [preset.parameters.seed for preset in PRESETS.values()]
 
 RNG = random.Random(3)
 REFERENCES = {
@@ -37,7 +39,7 @@ def letters_of(index: Index) -> str:
     return "".join("ACGTN"[code] for code in codes)
 
 
-@pytest.mark.parametrize("p", [*SEED_PRESETS.values(), SeedParameters(k=7, s=3, t=2)], ids=lambda p: f"k{p.k}")
+@pytest.mark.parametrize("p", [*SEEDS, SeedParameters(k=7, s=3, t=2)], ids=lambda p: f"k{p.k}")
 @pytest.mark.parametrize("name", REFERENCES)
 def test_entries_are_those_of_plain_python(tmp_path, name, p):
     contigs = REFERENCES[name]

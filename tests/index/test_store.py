@@ -11,10 +11,12 @@ import pytest
 
 from helpers.seeding import random_letters, write_fasta
 from readwarp import Index
-from readwarp.config import SEED_PRESETS, SeedParameters
+from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import InputError
 from readwarp.index import index_path, open_or_build, store
 from readwarp.metrics import Metrics
+
+SEEDS = [preset.parameters.seed for preset in PRESETS.values()]
 
 LETTERS = random_letters(random.Random(8), 40_000)
 
@@ -48,7 +50,7 @@ def same(one: Index, other: Index) -> bool:
     )
 
 
-@pytest.mark.parametrize("p", SEED_PRESETS.values(), ids=SEED_PRESETS)
+@pytest.mark.parametrize("p", SEEDS, ids=PRESETS)
 def test_comes_back_as_it_was(reference, tmp_path, p):
     index = Index.build(reference, p)
     index.save(tmp_path / "x.rwx")
@@ -131,7 +133,7 @@ def test_another_version(saved):
 
 def test_other_parameters(saved, reference):
     with pytest.raises(InputError, match=r"made with k=20 s=16, asked for k=16 s=14"):
-        open_or_build(reference, SEED_PRESETS["short"])
+        open_or_build(reference, PRESETS["short"].parameters.seed)
     assert open_or_build(reference).parameters == SeedParameters()
 
 

@@ -6,12 +6,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from helpers.seeding import reverse_complement, syncmers
-from readwarp.config import SEED_PRESETS, SeedParameters
+from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import UsageError
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, max_syncmers, sketch
 from readwarp.rules.bases import CODES, pack, unpack
 
-PARAMETERS = [*SEED_PRESETS.values(), SeedParameters(k=31, s=19, t=6), SeedParameters(k=5, s=1, t=2)]
+SEEDS = [preset.parameters.seed for preset in PRESETS.values()]
+PARAMETERS = [*SEEDS, SeedParameters(k=31, s=19, t=6), SeedParameters(k=5, s=1, t=2)]
 letters = st.one_of(st.text("ACGT", max_size=90), st.text("ACGTN", max_size=90), st.text("AC", max_size=90))
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.pairwise import cpu, cuda, pairwise
+from readwarp.pairwise.pairs import Costs, Scheme
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, UNREACHED
 
 
@@ -14,7 +15,7 @@ def test_same_bytes_as_the_lanes(mode, seed, monkeypatch):
     rng = np.random.default_rng(seed)
     if seed == 2:
         monkeypatch.setattr(cuda, "ROOM", 100_000)  # several launches
-    check(packed(*random_pairs(rng, 1500, 120, 3)), random_costs(rng, mode), mode)
+    check(packed(*random_pairs(rng, 1500, 120, 3)), Scheme(random_costs(rng, mode), mode))
 
 
 @pytest.mark.parametrize("mode", [LOCAL, GLOBAL, SEMIGLOBAL])
@@ -23,14 +24,14 @@ def test_substitution_matrices(mode):
     matrix = np.full((ALPHABET, ALPHABET), UNREACHED, np.int32)
     matrix[:20, :20] = rng.integers(-5, 4, (20, 20))
     np.fill_diagonal(matrix[:20, :20], 9)
-    check(packed(*random_pairs(rng, 300, 90, 20)), (9, 5, 8, 1, 0), mode, matrix=matrix.ravel())
+    check(packed(*random_pairs(rng, 300, 90, 20)), Scheme(Costs(9, 5, 8, 1), mode, matrix.ravel()))
 
 
-def check(pairs, costs, mode, **options):
-    ends = cpu.score_pairs(pairs, costs, mode, **options)
-    there = cuda.score_pairs(pairs, costs, mode, **options)
+def check(pairs, scheme):
+    ends = cpu.score_pairs(pairs, scheme)
+    there = cuda.score_pairs(pairs, scheme)
     assert [a.tobytes() for a in there] == [a.tobytes() for a in ends]
-    expected, found = (side.trace_pairs(pairs, costs, mode, ends, **options) for side in (cpu, cuda))
+    expected, found = (side.trace_pairs(pairs, scheme, ends) for side in (cpu, cuda))
     assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from helpers.alignment_oracle import packed, random_pairs, related
-from readwarp.device import lanes
+from readwarp.device import lanes, memory
 from readwarp.device.jit import cuda as card
+from readwarp.device.lanes import HALF2, INT32, S16X2
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise import cpu, cuda
 from readwarp.pairwise.cuda_local import (
@@ -19,28 +20,26 @@ from readwarp.pairwise.cuda_local import (
     shape_table,
     stream_starts,
 )
-from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, OUTSIDE, UNKNOWN, lay_rows
-from readwarp.pairwise.pairs import Ends
+from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, OUTSIDE, UNKNOWN, Tiles, lay_rows
+from readwarp.pairwise.pairs import Costs, Ends, Scheme
 from readwarp.pairwise.scalar import LOCAL, OVERFLOWN
 from readwarp.ragged import replace
 
-DEFAULT = (1, 4, 6, 1, 5)
-NUMBER = {"s16x2": np.int16, "half2": np.float16, "int32": np.int32}
-OLDEST = {"s16x2": (9, 0), "half2": (8, 0), "int32": (0, 0)}  # compute capabilities that have the instructions
+DEFAULT = Costs(1, 4, 6, 1, 5)
 ONE = 1  # the factor that keeps a sum from the ALU
 
 
-@pytest.fixture(params=lanes.FORMS)
+@pytest.fixture(params=lanes.FORMS, ids=lambda form: form.name)
 def form(request):
-    if tuple(card.get_current_device().compute_capability) < OLDEST[request.param]:
-        pytest.skip(f"this card has no {request.param}")
+    if tuple(card.get_current_device().compute_capability) < request.param.since:
+        pytest.skip(f"this card has no {request.param.name}")
     return request.param
 
 
 @cache
 def kernel_of(form, name, operands):
     """A kernel that applies an operation to each element of three arrays, or of the first of them."""
-    operation = getattr(lanes.lanes_of(form), name)
+    operation = getattr(form.lanes(), name)
 
     @card.jit
     def of_one(a, b, c, out):
@@ -77,23 +76,23 @@ def applied(form, name, *operands):
 
 def words(rng, form, low, high, count=2000):
     """(numbers [count, numbers of a lane], lanes [count])."""
-    numbers = rng.integers(low, high, (count, lanes.pairs_of(form))).astype(NUMBER[form])
+    numbers = rng.integers(low, high, (count, form.numbers)).astype(form.number)
     return numbers, numbers.view(np.uint32)[:, 0]
 
 
 def numbers_of(form, values):
-    return values.view(NUMBER[form]).reshape(len(values), -1)
+    return values.view(form.number).reshape(len(values), -1)
 
 
 def test_arithmetic_of_lanes(form):
     rng = np.random.default_rng(1)
-    low, high = {"s16x2": (-(2**15), 2**15), "half2": (-1024, 1024), "int32": (-(2**31), 2**31)}[form]
+    low, high = {S16X2: (-(2**15), 2**15), HALF2: (-1024, 1024), INT32: (-(2**31), 2**31)}[form]
     (x, a), (y, b), (z, c) = (words(rng, form, low, high) for _ in range(3))
     zero = x.dtype.type(0)
     for name, expected in {
         "gained": np.maximum(x + y, z),  # wraps around
-        "extended": np.maximum(np.maximum(x + y, zero) if form == "half2" else x + y, z),
-        "highest": np.maximum(x, y) if form == "half2" else np.maximum(np.maximum(x, y), z),
+        "extended": np.maximum(np.maximum(x + y, zero) if form is HALF2 else x + y, z),
+        "highest": np.maximum(x, y) if form is HALF2 else np.maximum(np.maximum(x, y), z),
         "maximum3": np.maximum(np.maximum(x, y), z),
     }.items():
         assert (numbers_of(form, applied(form, name, a, b, c)) == expected).all(), name
@@ -102,7 +101,7 @@ def test_arithmetic_of_lanes(form):
     assert (applied(form, "second", a).view(np.int32) == x[:, -1]).all()
     whole = x.astype(np.int32)
     assert (applied(form, "packed", whole[:, 0], whole[:, -1]) == a).all()
-    assert [lanes.packed(form, int(row[0]), int(row[-1])) for row in whole] == a.tolist()  # on the host
+    assert [form.packed(int(row[0]), int(row[-1])) for row in whole] == a.tolist()  # on the host
 
 
 def test_sums_off_the_alu(form):
@@ -110,23 +109,23 @@ def test_sums_off_the_alu(form):
     rng = np.random.default_rng(2)
     (x, a), (y, b) = words(rng, form, 500, 1000), words(rng, form, 0, 500)
     assert (numbers_of(form, applied(form, "plus", a, b, ONE)) == x + y).all()
-    if form != "half2":
+    if form is not HALF2:
         assert (numbers_of(form, applied(form, "plus", a, -b, ONE)) == x - y).all()
     assert (applied(form, "scaled", a, 0, b) == b).all() and (applied(form, "scaled", a, 1, 0) == a).all()
-    factor = lanes.packed(form, 4, 4) if form == "half2" else 4
+    factor = form.packed(4, 4) if form is HALF2 else 4
     assert (numbers_of(form, applied(form, "keyed", b, factor, a)) == 4 * y + x).all()
 
 
 def test_only_a_greater_score_replaces_the_best(form):
     """All scores and keys that a lane holds: equal scores stay, whatever their keys."""
-    keys, least = lanes.keys_of(form), lanes.LEAST_HALF if form == "half2" else 0
+    factor, lowest = form.factor, form.lowest
     rng = np.random.default_rng(3)
-    scores = rng.integers(1, 500, (2, 3000, lanes.pairs_of(form)))
+    scores = rng.integers(1, 500, (2, 3000, form.numbers))
     scores[1, ::3] = scores[0, ::3]
-    numbers = scores * keys + rng.integers(0, lanes.cells_of(form), scores.shape) + least
-    x, y = np.ascontiguousarray(numbers.astype(NUMBER[form])).view(np.uint32)[:, :, 0]
+    numbers = scores * factor + rng.integers(0, form.keys, scores.shape) + lowest
+    x, y = np.ascontiguousarray(numbers.astype(form.number)).view(np.uint32)[:, :, 0]
     mask = applied(form, "rises", applied(form, "leveled", x), applied(form, "leveled", y), ONE)
-    wide = mask.view(np.uint32 if form == "int32" else np.uint16).reshape(len(mask), -1)
+    wide = mask.view(np.uint32 if form is INT32 else np.uint16).reshape(len(mask), -1)
     assert (wide == np.where(scores[0] > scores[1], np.iinfo(wide.dtype).max, 0)).all()
     assert (applied(form, "where", mask, x, y) == (x & mask | y & ~mask)).all()
 
@@ -144,9 +143,9 @@ def test_bytes_are_picked_by_digits(selector, chosen, form):
 
 
 def test_form_by_capability():
-    forms = {(7, 5): "int32", (8, 0): "half2", (8, 9): "half2", (9, 0): "s16x2", (10, 0): "s16x2", (12, 0): "half2"}
+    forms = {(7, 5): INT32, (8, 0): HALF2, (8, 9): HALF2, (9, 0): S16X2, (10, 0): S16X2, (12, 0): HALF2}
     assert {capability: lanes.form_of(capability) for capability in forms} == forms
-    assert lanes.forms_of((12, 0)) == ("half2", "s16x2", "int32")
+    assert lanes.forms_of((12, 0)) == (HALF2, S16X2, INT32)
 
 
 def on_tiles(queries, targets, costs, form, constants=None):
@@ -157,15 +156,15 @@ def on_tiles(queries, targets, costs, form, constants=None):
     with workspace.frame():
         there = replace(pairs, queries=workspace.upload(pairs.queries), targets=workspace.upload(pairs.targets))
         constants = constants or constants_of(form, costs)
-        score_on_tiles(there, np.arange(len(pairs)), form, constants, workspace, found)
-    return found, cpu.score_pairs(pairs, costs, LOCAL)
+        score_on_tiles(there, np.arange(len(pairs)), (form, constants), found)
+    return found, cpu.score_pairs(pairs, Scheme(costs, LOCAL))
 
 
 def check(queries, targets, costs, form, constants=None):
     """Ends are the CPU's; only scores that a form cannot tell are left to another. Returns how many."""
     found, expected = on_tiles(queries, targets, costs, form, constants)
     limit = (constants or constants_of(form, costs)).limit
-    others = np.array([max(query) > (3 if lanes.pairs_of(form) == 2 else 4) for query in queries])
+    others = np.array([max(query) > (3 if form.numbers == 2 else 4) for query in queries])
     untold = (expected.score >= limit) | ((expected.score <= costs[4]) & (costs[4] > 0)) | others
     assert (found.score[untold] == OVERFLOWN).all()
     for have, want in zip(found, expected, strict=True):
@@ -183,7 +182,7 @@ def some_pairs(rng, lengths, letters):
     return queries, targets
 
 
-@pytest.mark.parametrize("costs", [DEFAULT, (2, 3, 2, 1, 0), (1, 0, 1, 1, 2)], ids=str)
+@pytest.mark.parametrize("costs", [DEFAULT, Costs(2, 3, 2, 1), Costs(1, 0, 1, 1, 2)], ids=str)
 def test_as_the_cpu_around_the_edges_of_threads(form, costs):
     """Queries end on both sides of every thread's last column; few letters make ties."""
     rng = np.random.default_rng(4)
@@ -208,7 +207,7 @@ def test_more_columns_than_keys(form):
     queries, targets = some_pairs(rng, [70], 4)
     assert int(shape_table()[70]) == 420
     queries, targets = [*queries, [0] * 80], [targets[0][:24], [1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]]
-    check(queries, targets, (2, 3, 2, 1, 0), form)
+    check(queries, targets, Costs(2, 3, 2, 1), form)
 
 
 def test_other_codes_match_themselves_alone(form):
@@ -216,40 +215,40 @@ def test_other_codes_match_themselves_alone(form):
     with_4, with_5 = ([*query[:4], code, *query[5:]] for code in (4, 5))
     queries = [query, query, query, query, with_4, with_4, with_5]
     targets = [with_4, with_5, [5, *query], [4] * 9, with_4, with_5, with_5]
-    assert check(queries, targets, (2, 1, 3, 1, 0), form) == (1 if form == "int32" else 3)
+    assert check(queries, targets, Costs(2, 1, 3, 1), form) == (1 if form is INT32 else 3)
 
 
-@pytest.mark.parametrize("form", ["s16x2", "int32"], indirect=True)
+@pytest.mark.parametrize("form", [S16X2, INT32], indirect=True, ids=["s16x2", "int32"])
 def test_nothing_beside_a_pair_wins(form):
     """Columns behind a query and rows behind a target, where leaving one costs nothing and the bonus is high."""
-    costs = (1, 0, 7, 1, 8)
+    costs = Costs(1, 0, 7, 1, 8)
     queries = [[0, 0, 0], [0, 0, 0, 0, 0, 0, 0], [1, 0, 1], [0]]
     targets = [[1, 0, 0], [0, 0], [0] * 9, [1, 1, 1, 0]]
     check(queries, targets, costs, form)
 
 
-@pytest.mark.parametrize("form", tuple(lanes.FORMS)[:2], indirect=True)
+@pytest.mark.parametrize("form", lanes.FORMS[:2], indirect=True, ids=["s16x2", "half2"])
 def test_overflow_is_found_and_leaves_the_other_half_alone(form):
     rng = np.random.default_rng(7)
-    costs = (7, 0, 870, 1, 0) if form == "s16x2" else (25, 7, 7, 0, 0)
+    costs = Costs(7, 0, 870, 1) if form is S16X2 else Costs(25, 7, 7, 0)
     query = rng.integers(0, 4, 24).tolist()
     constants = constants_of(form, costs)
-    assert constants is not None and constants.limit < 24 * costs[0]
+    assert constants is not None and constants.limit < 24 * costs.match
     other = rng.integers(0, 4, 24).tolist()
     assert check([query, other], [query, query], costs, form) == 1
 
 
 def test_costs_that_a_form_does_not_hold():
-    assert [form for form, _ in engines((128, 4, 6, 1, 0))] == []  # match is no signed byte
+    assert [form for form, _ in engines(Costs(128, 4, 6, 1))] == []  # match is no signed byte
     forms = lanes.forms_of(tuple(card.get_current_device().compute_capability))
-    held = [form for form in forms if form != "half2"]
-    assert [form for form, _ in engines((2, 8, 12, 2, 10))] == held  # minimap2 for short reads
-    assert constants_of("s16x2", (1, 4, 2, 1, 4)) is None  # a gap would be worth the bonus
-    assert constants_of("half2", (1, 8, 6, 1, 0)) is None  # a gain below zero
-    assert constants_of("half2", (2, 8, 12, 2, 0)) is not None
-    assert constants_of("s16x2", (1, 4, 900, 1, 0)) is None  # nothing left for scores
-    assert constants_of("s16x2", (7, 4, 6, 1, 0)).most_bases < LONGEST  # a half would be carried to the other
-    assert constants_of("s16x2", (2, 8, 12, 2, 10)).most_bases >= 250
+    held = [form for form in forms if form is not HALF2]
+    assert [form for form, _ in engines(Costs(2, 8, 12, 2, 10))] == held  # minimap2 for short reads
+    assert constants_of(S16X2, Costs(1, 4, 2, 1, 4)) is None  # a gap would be worth the bonus
+    assert constants_of(HALF2, Costs(1, 8, 6, 1, 0)) is None  # a gain below zero
+    assert constants_of(HALF2, Costs(2, 8, 12, 2, 0)) is not None
+    assert constants_of(S16X2, Costs(1, 4, 900, 1, 0)) is None  # nothing left for scores
+    assert constants_of(S16X2, Costs(7, 4, 6, 1, 0)).max_bases < LONGEST  # a half would be carried to the other
+    assert constants_of(S16X2, Costs(2, 8, 12, 2, 10)).max_bases >= 250
 
 
 def test_shapes_hold_their_queries():
@@ -266,13 +265,15 @@ def test_rows_of_tiles_lie_apart():
     lengths, group = np.sort(rng.integers(1, 300, 601))[::-1], 4
     targets = rng.integers(0, 6, lengths.sum()).astype(np.uint8)
     begins = np.cumsum(lengths) - lengths
-    starts = stream_starts(lengths, "s16x2", group)
+    starts = stream_starts(lengths, S16X2, group)
     tiles, workspace = starts.size - 1, current()
     with workspace.frame():
-        there = [workspace.upload(x) for x in (targets, begins, lengths.astype(np.int32))]
-        laid, places = workspace.upload(np.full(starts[-1], 255, np.uint8)), workspace.upload(starts)
-        lay_rows[-(-tiles * 32 // BLOCK), BLOCK, workspace.stream](*there, laid, places, np.int32(group), np.int32(2))
-        (stream,) = workspace.download(laid)
+        heights, laid = lengths.astype(np.int32), np.full(starts[-1], 255, np.uint8)
+        there = workspace.on_card(Tiles(targets, begins, heights, heights, laid, starts))
+        lay_rows[-(-tiles * 32 // BLOCK), BLOCK, workspace.stream](
+            there.queries, there.query_starts, there, np.int32(group), np.int32(2)
+        )
+        (stream,) = workspace.download(there.stream)
     for tile in range(tiles):
         for half in range(2):
             pair = min(2 * tile + half, lengths.size - 1)
@@ -291,7 +292,9 @@ def test_bytes_of_the_workspace():
         with current().frame() as other:
             there = replace(pairs, queries=other.upload(pairs.queries), targets=other.upload(pairs.targets))
             other.synchronize()
-            score_on_tiles(there, np.arange(len(pairs)), "int32", constants_of("int32", DEFAULT), workspace, found)
+            memory.bind(workspace)
+            score_on_tiles(there, np.arange(len(pairs)), (INT32, constants_of(INT32, DEFAULT)), found)
+            memory.bind(None)
         assert 0 < workspace.high_water <= device_bytes(len(pairs), int(pairs.target_lengths.max()))
 
 
@@ -301,9 +304,9 @@ def test_whatever_tiles_leave_is_scored_all_the_same():
     queries, targets = some_pairs(rng, [5, 9, 140], 4)
     queries, targets = [*queries, [0, 4, 2, 3], [1], [2] * 520, []], [*targets, [0, 4, 2, 3], [0, 1], [2, 2, 1], [1]]
     pairs = packed(queries, targets)
-    fits = fits_tiles(pairs, np.arange(7), "s16x2", constants_of("s16x2", DEFAULT))
+    fits = fits_tiles(pairs, np.arange(7), S16X2, constants_of(S16X2, DEFAULT))
     assert fits.tolist() == [True] * 5 + [False, True]
-    expected = cpu.score_pairs(pairs, DEFAULT, LOCAL)
+    expected = cpu.score_pairs(pairs, Scheme(DEFAULT, LOCAL))
     for known in (None, np.full(7, 10**6, np.int32)):
-        found = cuda.score_pairs(pairs, DEFAULT, LOCAL, known=known)
+        found = cuda.score_pairs(pairs, Scheme(DEFAULT, LOCAL), known)
         assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.device import memory
 from readwarp.pairwise import cpu, cuda, trace_plan
-from readwarp.pairwise.pairs import Pairs
-from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, longest_gap, longest_gaps
+from readwarp.pairwise.pairs import Costs, Pairs, Scheme, Tasks
+from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, SEMIGLOBAL, longest_gaps
 
 MODES = [LOCAL, GLOBAL, SEMIGLOBAL]
-READS = (1, 4, 6, 1, 5)
+READS = Costs(1, 4, 6, 1, 5)
+SCHEME = Scheme(READS, LOCAL)
 
 
 @pytest.fixture(autouse=True)
@@ -22,15 +23,15 @@ def only_by_groups(monkeypatch):
 
 
 def check(queries, targets, costs, mode):
-    pairs = packed(queries, targets)
-    ends = cpu.score_pairs(pairs, costs, mode)
-    expected, found = cpu.trace_pairs(pairs, costs, mode, ends), cuda.trace_pairs(pairs, costs, mode, ends)
+    pairs, scheme = packed(queries, targets), Scheme(costs, mode)
+    ends = cpu.score_pairs(pairs, scheme)
+    expected, found = cpu.trace_pairs(pairs, scheme, ends), cuda.trace_pairs(pairs, scheme, ends)
     assert [a.tobytes() for a in found] == [a.tobytes() for a in expected], (queries, targets, costs)
 
 
 def mild(costs):
     """The bonus is at most what a gap of one base costs, as in all presets."""
-    return (*costs[:4], min(costs[4], costs[2] + costs[3]))
+    return costs._replace(bonus=min(costs.bonus, costs.gap_open + costs.gap_extend))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -52,9 +53,9 @@ def test_gaps_that_take_the_whole_band(mode):
     target = rng.integers(0, 4, 40).tolist()
     queries = [target[:20] + target[20 + gap :] for gap in (1, 6, 7, 8)]
     queries += [target[:20] + rng.integers(0, 4, gap).tolist() + target[20:] for gap in (1, 8, 9)]
-    costs = (2, 4, 3, 1, 0)
-    ends = cpu.score_pairs(packed(queries, [target] * 7), costs, mode)
-    strays = cpu.strays_of(ends.score, ends.query_stop, ends.target_stop, costs, mode)
+    costs = Costs(2, 4, 3, 1)
+    ends = cpu.score_pairs(packed(queries, [target] * 7), Scheme(costs, mode))
+    strays = cpu.strays_of(ends, Scheme(costs, mode))
     assert strays[:4, 0].tolist() == [1, 6, 7, 8]  # a deletion reaches the border of the band
     check(queries, [target] * 7, costs, mode)
 
@@ -63,7 +64,7 @@ def test_unknown_bases_and_the_bonus():
     target = [4 if k % 9 == 5 else k * k % 4 for k in range(30)]
     reference = [5 if code == 4 else code for code in target]
     queries = [target[3:25], target[:12], [4] * 5, target[1:9] + target[12:], [3, *target]]
-    for costs in (READS, (1, 4, 6, 1, 0), (3, 2, 0, 2, 2)):
+    for costs in (READS, Costs(1, 4, 6, 1), Costs(3, 2, 0, 2, 2)):
         check(queries, [reference] * 5, costs, LOCAL)
     check(queries, [target] * 5, READS, LOCAL)  # equal codes match, whatever they are
 
@@ -85,17 +86,17 @@ def test_several_launches_and_bands_that_are_too_wide(monkeypatch):
      ((1, 130, 9, 1, 0), GLOBAL, 6, True), ((1, 4, 1 << 28, 1, 0), LOCAL, 6, False)],
 )  # fmt: skip
 def test_what_is_served(costs, mode, letters, is_served):
-    assert trace_plan.is_served(costs, mode, 150, letters) == is_served
+    assert trace_plan.is_served(Scheme(Costs(*costs), mode), 150, letters) == is_served
 
 
 def test_codes_are_looked_at():
     pairs = packed([[0, 1]], [[0, 6]])
-    assert not cuda._is_served(pairs, READS, LOCAL, ALPHABET) and cuda._is_served(pairs, READS, LOCAL, 6)
-    assert cuda._is_served(packed([[0, 1]], [[0, 5]]), READS, LOCAL, ALPHABET)
+    assert not cuda._is_served(pairs, SCHEME, ALPHABET) and cuda._is_served(pairs, SCHEME, 6)
+    assert cuda._is_served(packed([[0, 1]], [[0, 5]]), SCHEME, ALPHABET)
 
 
 def test_gains():
-    gains = trace_plan.gains_of((2, 5, 6, 1, 0)).view(np.int8).reshape(8, 8)
+    gains = trace_plan.gains_of(Costs(2, 5, 6, 1)).view(np.int8).reshape(8, 8)
     assert gains[1].tolist() == [-3, 4, -3, -3, -3, -3, 2, 2] and (gains[6:] == 2).all() and (gains[:, 6:] == 2).all()
 
 
@@ -120,15 +121,13 @@ def test_three_kilobytes_for_a_read():
 def test_what_is_planned_is_what_is_allocated(room):
     rng = np.random.default_rng(2)
     pairs = packed(*random_pairs(rng, 300, 30))
-    ends = cpu.score_pairs(pairs, READS, LOCAL)
-    reached = cpu.without_end_bonus(pairs, READS, LOCAL, ends)
-    strays = cpu.strays_of(reached, ends.query_stop, ends.target_stop, READS, LOCAL)
-    plan = trace_plan.planned(pairs, READS, LOCAL, ends, reached, strays, room)
+    tasks = cpu.tasks_of(pairs, SCHEME, cpu.score_pairs(pairs, SCHEME))
+    plan = trace_plan.planned(tasks, SCHEME, room)
     sequences = memory.rounded(pairs.queries.nbytes) + memory.rounded(pairs.targets.nbytes)
     workspace = memory.Workspace(plan.device_bytes(sequences))
     memory.bind(workspace)
     try:
-        cuda.trace(pairs, READS, LOCAL, ends, reached, strays, room)
+        cuda.trace(tasks, SCHEME, room)
     finally:
         memory.bind(None)
     assert workspace.high_water == workspace.capacity
@@ -142,9 +141,8 @@ def test_launches_stay_within_the_room():
     pairs = Pairs(none, np.zeros(number, np.int64), lengths, none, np.zeros(number, np.int64), lengths + 80)
     score = (lengths + 10 - rng.integers(0, 40, number)).astype(np.int32)
     ends = cpu.Ends(score, lengths.astype(np.int32), (lengths + rng.integers(0, 80, number)).astype(np.int32))
-    strays = cpu.strays_of(score, ends.query_stop, ends.target_stop, READS, LOCAL)
-    plan = trace_plan.planned(pairs, READS, LOCAL, ends, score, strays, 100_000)
-    assert sorted(plan.geometry[trace_plan.PAIR]) == list(range(number))
+    plan = trace_plan.planned(Tasks(pairs, ends, cpu.strays_of(ends, SCHEME)), SCHEME, 100_000)
+    assert sorted(plan.slots.geometry[trace_plan.PAIR]) == list(range(number))
     assert plan.rounds[0].begin == 0 and plan.rounds[-1].stop == number
     stops = [each.stop for each in plan.rounds]
     assert [each.begin for each in plan.rounds[1:]] == stops[:-1]
@@ -176,8 +174,7 @@ def test_warps_hold_their_slots():
        st.integers(1, 3), st.integers(0, 9))  # fmt: skip
 def test_the_longest_gaps(score, query, target, match, gap_open, gap_extend, bonus):
     """They are what can be counted: the best score with so many bases in gaps is still enough, with more it is not."""
-    found = longest_gaps(score, query, target, match, gap_open, gap_extend, bonus)
-    assert max(found) <= longest_gap(score, query, target, match, gap_open, gap_extend, bonus)
+    found = longest_gaps(score, query, target, Costs(match, 0, gap_open, gap_extend), bonus)
     for longest, own, other in ((found[0], target, query), (found[1], query, target)):
         best = [min(own - g, other) * match + bonus - gap_open - g * gap_extend for g in range(1, own + 1)]
         assert longest == max((g for g, most in enumerate(best, 1) if most >= score), default=0)
@@ -186,9 +183,9 @@ def test_the_longest_gaps(score, query, target, match, gap_open, gap_extend, bon
 @pytest.mark.parametrize("mode", MODES)
 def test_a_wider_band_gives_the_same_bytes(mode, monkeypatch):
     rng = np.random.default_rng(9)
-    pairs, costs = packed(*random_pairs(rng, 200, 40, 3)), random_costs(rng, mode)
-    ends = cpu.score_pairs(pairs, costs, mode)
-    expected, strays_of = cpu.trace_pairs(pairs, costs, mode, ends), cpu.strays_of
+    pairs, scheme = packed(*random_pairs(rng, 200, 40, 3)), Scheme(random_costs(rng, mode), mode)
+    ends = cpu.score_pairs(pairs, scheme)
+    expected, strays_of = cpu.trace_pairs(pairs, scheme, ends), cpu.strays_of
     monkeypatch.setattr(cpu, "strays_of", lambda *given: strays_of(*given) + 7)
-    found = cpu.trace_pairs(pairs, costs, mode, ends)
+    found = cpu.trace_pairs(pairs, scheme, ends)
     assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]

@@ -15,23 +15,23 @@ from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
 from readwarp.pairwise import cpu
 from readwarp.pairwise.groups import score_sorted
-from readwarp.pairwise.pairs import Ends
+from readwarp.pairwise.pairs import Costs, Ends, Scheme
 from readwarp.pairwise.scalar import GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 MODES = [LOCAL, GLOBAL, SEMIGLOBAL]
-DEFAULT = (1, 4, 6, 1, 5)
+DEFAULT = Costs(1, 4, 6, 1, 5)
 
 
 def check(queries, targets, costs, mode):
     """Scores and stops equal the oracle's; every CIGAR re-scores and lies between its stops. Returns the traces."""
     pairs = packed(queries, targets)
-    ends = cpu.score_pairs(pairs, costs, mode)
+    ends = cpu.score_pairs(pairs, Scheme(costs, mode))
     for k, (query, target) in enumerate(zip(queries, targets, strict=True)):
         assert (ends.score[k], ends.query_stop[k], ends.target_stop[k]) == best(query, target, costs, mode), (
             query, target, costs, mode,
         )  # fmt: skip
-    return check_traces(queries, targets, costs, mode, cpu.trace_pairs(pairs, costs, mode, ends), ends)
+    return check_traces(queries, targets, costs, mode, cpu.trace_pairs(pairs, Scheme(costs, mode), ends), ends)
 
 
 def check_traces(queries, targets, costs, mode, traces, ends):
@@ -74,12 +74,12 @@ sequences = st.lists(st.integers(0, 3), max_size=12)
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(sequences, sequences), min_size=1, max_size=8),
-    st.tuples(st.integers(1, 5), st.integers(0, 9), st.integers(0, 9), st.integers(1, 5), st.integers(0, 12)),
+    st.builds(Costs, st.integers(1, 5), st.integers(0, 9), st.integers(0, 9), st.integers(1, 5), st.integers(0, 12)),
     st.sampled_from(MODES),
 )
 def test_anything_short(pairs, costs, mode):
     queries, targets = (list(side) for side in zip(*pairs, strict=True))
-    check(queries, targets, costs if mode == LOCAL else (*costs[:4], 0), mode)
+    check(queries, targets, costs if mode == LOCAL else costs._replace(bonus=0), mode)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -90,8 +90,8 @@ def test_one_by_one_gives_the_same_bytes(monkeypatch, mode, room):
     costs = random_costs(rng, mode)
     expected = check(queries, targets, costs, mode)
     monkeypatch.setattr(cpu, "ROOM", room)
-    ends = cpu.score_pairs(packed(queries, targets), costs, mode)
-    found = cpu.trace_pairs(packed(queries, targets), costs, mode, ends)
+    ends = cpu.score_pairs(packed(queries, targets), Scheme(costs, mode))
+    found = cpu.trace_pairs(packed(queries, targets), Scheme(costs, mode), ends)
     assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
 
 
@@ -99,24 +99,16 @@ def test_overflow_is_seen_and_done_again_wider():
     """Scores of 250 to 260 lie on either side of the greatest that 8-bit lanes hold apart."""
     target = np.random.default_rng(1).integers(0, 4, 300).tolist()
     queries = [target[20 : 20 + n] for n in range(245, 262)]
-    ends = cpu.score_pairs(packed(queries, [target] * 17), (1, 4, 6, 1, 0), LOCAL)
+    ends = cpu.score_pairs(packed(queries, [target] * 17), Scheme(Costs(1, 4, 6, 1), LOCAL))
     assert ends.score.tolist() == list(range(245, 262))
     like, narrow = np.empty(lanes("i1"), np.int8), Ends(*(np.zeros(17, np.int32) for _ in range(3)))
-    score_sorted(
-        packed(queries, [target] * 17),
-        np.arange(17),
-        (1, 4, 6, 1, 0),
-        cpu.NO_MATRIX,
-        LOCAL,
-        like,
-        *narrow,
-    )
+    score_sorted(packed(queries, [target] * 17), np.arange(17), Scheme(Costs(1, 4, 6, 1), LOCAL), like, narrow)
     assert narrow.score.tolist() == [*range(245, 255), *[OVERFLOWN] * 7]
 
 
 def test_overflow_of_16_bits():
     target = np.random.default_rng(2).integers(0, 4, 700).tolist()
-    queries, costs = [target[:n] for n in (654, 655, 656, 657, 700)], (100, 100, 100, 100, 0)
+    queries, costs = [target[:n] for n in (654, 655, 656, 657, 700)], Costs(100, 100, 100, 100)
     check(queries, [target] * 5, costs, LOCAL)
 
 
@@ -124,9 +116,9 @@ def test_costs_beyond_16_bits():
     rng = np.random.default_rng(3)
     queries, targets = random_pairs(rng, 20, 30)
     for mode in MODES:
-        check(queries, targets, (40_000, 90_000, 70_000, 33_000, 50_000 if mode == LOCAL else 0), mode)
+        check(queries, targets, Costs(40_000, 90_000, 70_000, 33_000, 50_000 if mode == LOCAL else 0), mode)
     with pytest.raises(UsageError, match="32 bits"):
-        cpu.score_pairs(packed([[0] * 100], [[0] * 100]), (1 << 25, 1, 1, 1, 0), LOCAL)
+        cpu.score_pairs(packed([[0] * 100], [[0] * 100]), Scheme(Costs(1 << 25, 1, 1, 1), LOCAL))
 
 
 def test_positions_beyond_256_and_queries_of_any_length():
@@ -140,14 +132,14 @@ def test_positions_beyond_256_and_queries_of_any_length():
 def test_gaps_lie_leftmost():
     target = [0, 1, 2, 2, 2, 2, 3, 0, 1, 3, 3, 0, 1, 2, 0]
     shorter, longer = target[:3] + target[4:], [*target[:3], 2, 2, *target[3:]]
-    traces = check([shorter, longer], [target, target], (2, 4, 2, 1, 0), GLOBAL)
+    traces = check([shorter, longer], [target, target], Costs(2, 4, 2, 1), GLOBAL)
     runs = [(int(run) & 15, int(run) >> 4) for run in traces.cigar]
     assert runs == [(MATCH, 2), (DELETION, 1), (MATCH, 12), (MATCH, 2), (INSERTION, 2), (MATCH, 13)]
 
 
 def test_a_gap_at_the_end_gains_no_bonus():
     """Without that rule an insertion of the last two bases would earn the bonus of 7."""
-    traces = check([[0, 1, 0]], [[1, 0]], (1, 5, 1, 2, 7), LOCAL)
+    traces = check([[0, 1, 0]], [[1, 0]], Costs(1, 5, 1, 2, 7), LOCAL)
     assert traces.cigar.tolist() == [2 << 4 | MATCH]
 
 
@@ -156,14 +148,15 @@ import numpy as np
 from helpers.alignment_oracle import packed, random_costs, random_pairs
 from readwarp.device.simd import VECTOR_BYTES
 from readwarp.pairwise import cpu
+from readwarp.pairwise.pairs import Scheme
 
 rng = np.random.default_rng(11)
 import hashlib
 digest = hashlib.sha256()
 for mode in range(3):
-    pairs, costs = packed(*random_pairs(rng, 100, 50)), random_costs(rng, mode)
-    ends = cpu.score_pairs(pairs, costs, mode)
-    for array in (*ends, *cpu.trace_pairs(pairs, costs, mode, ends)):
+    pairs, scheme = packed(*random_pairs(rng, 100, 50)), Scheme(random_costs(rng, mode), mode)
+    ends = cpu.score_pairs(pairs, scheme)
+    for array in (*ends, *cpu.trace_pairs(pairs, scheme, ends)):
         digest.update(array.tobytes())
 print(VECTOR_BYTES, digest.hexdigest())
 """

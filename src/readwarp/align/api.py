@@ -1,13 +1,14 @@
 """readwarp.align: the command `readwarp align`, from Python."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from readwarp.align.inputs import ReadOptions, open_inputs
 from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
-from readwarp.config import SEED_PRESETS, AlignParameters, RecordParameters, Scoring
+from readwarp.config import PRESETS
 from readwarp.errors import UsageError
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
@@ -20,7 +21,7 @@ RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eq
 
 
 class AlignmentOptions(TypedDict, total=False):
-    preset: str | None  # seeds of the index: standard, or short for reads below 75 bases; None: those that are there
+    preset: str | None  # of `config.PRESETS`; None: standard, with the seeds of the index that is there
     insert_size: float | tuple[float | int, ...] | None  # mean[, deviation[, max[, min]]]; None: estimated
     min_score: int  # lowest score to report
     soft_clip: bool  # in supplementary alignments, instead of hard clips
@@ -80,17 +81,20 @@ def make_job(
     if not reads:
         raise UsageError("no reads are given")
     part, preset, size = options.get("part"), options.get("preset"), options.get("insert_size")
-    if preset and preset not in SEED_PRESETS:
-        raise UsageError(f"preset {preset}: not one of {', '.join(SEED_PRESETS)}")
+    if preset and preset not in PRESETS:
+        raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
+    own = PRESETS[preset or "standard"].parameters
     return AlignJob(
         reference=Path(reference),
         inputs=open_inputs(Path(reference), [str(path) for path in reads], options),
         output=path_or_none(output),
-        parameters=AlignParameters(
-            scoring=Scoring(**pick(options, SCORES)), records=RecordParameters(**pick(options, RECORDS))
+        parameters=replace(
+            own,
+            scoring=replace(own.scoring, **pick(options, SCORES)),
+            records=replace(own.records, **pick(options, RECORDS)),
         ),
         resources=resources_of(options),
-        seeds=SEED_PRESETS[preset] if preset else None,
+        seeds=own.seed if preset else None,
         sort=options.get("sort", "none"),
         mark_duplicates=options.get("mark_duplicates", False),
         write_index=options.get("write_index", False),

@@ -67,9 +67,8 @@ def align_batch(
             rescued_scores = score(extend, oriented, rescued, index, parameters)
         with metrics.time("choose"):
             candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)
-            choices = records.choose(
-                reads, candidates, scores, sizes, parameters, chains.repetitive, reference.contig_offsets
-            )
+            scored = candidates, scores
+            choices = records.choose(reads, scored, sizes, parameters, chains.repetitive, reference.contig_offsets)
         with metrics.time("extend_trace"):
             extensions = extend.trace(oriented, candidates, choices.candidate, index.packed, scoring, scores)
     with metrics.time("records"):

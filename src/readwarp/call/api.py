@@ -11,8 +11,6 @@ from readwarp.keywords import AnyPath, as_tuple, check_keywords, command_line, p
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
 
-PARAMETERS = {name: name for name in ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth")}
-
 
 class PlaceOptions(TypedDict, total=False):
     """Where to call; neither: everywhere."""
@@ -21,7 +19,20 @@ class PlaceOptions(TypedDict, total=False):
     targets: AnyPath | None  # BED file
 
 
-class CallingOptions(PlaceOptions, total=False):
+class FilterOptions(TypedDict, total=False):
+    """Limits of filters, fields of `CallParameters`."""
+
+    min_quality: float
+    max_strand_bias: float
+    max_indel_strand_bias: float
+    min_end_distance: float
+    min_allele_fraction: float
+    min_haploid_fraction: float
+    min_alt_mapping_quality: float
+    min_expected_fraction: float
+
+
+class CallingOptions(PlaceOptions, FilterOptions, total=False):
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
     alleles: AnyPath | None  # VCF file whose alleles are genotyped in any case
     ploidy: int  # copies of each contig
@@ -29,6 +40,10 @@ class CallingOptions(PlaceOptions, total=False):
     min_base_quality: int
     min_mapping_quality: int
     max_depth: int  # most reads used at a position
+
+
+LIMITS = {name: name for name in FilterOptions.__annotations__}
+PARAMETERS = LIMITS | {name: name for name in ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth")}
 
 
 class CallOptions(CallingOptions, ResourceOptions, total=False):

@@ -28,7 +28,7 @@ from numpy import ndarray
 
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.spelling import Allele, Bases, is_indel, spelled
+from readwarp.call.spelling import Allele, Bases, is_indel, spell_alleles
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
 from readwarp.rules.bases import CODES
@@ -80,7 +80,9 @@ def read_alleles(path: Path, reference: Reference) -> Forced:
             if not new.isalpha():
                 skipped["symbolic"] += 1
                 continue
-            for allele in spelled(here, position, CODES[np.frombuffer(new.encode(), np.uint8)].tobytes(), len(old)):
+            for allele in spell_alleles(
+                here, position, CODES[np.frombuffer(new.encode(), np.uint8)].tobytes(), len(old)
+            ):
                 reason = _unfit(here, allele)
                 if reason:
                     skipped[reason] += 1

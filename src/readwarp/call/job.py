@@ -16,7 +16,7 @@ from readwarp.call.inputs import choose_samples, match_contigs
 from readwarp.call.output import count_calls, describe, open_variants
 from readwarp.call.ploidy import Ploidies, read_ploidies, uniform
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
-from readwarp.call.targets import Region, Target, find_targets, targets_in, windows
+from readwarp.call.targets import Region, Target, find_targets, split_targets, targets_in
 from readwarp.call.warm import warm_up
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
@@ -26,7 +26,7 @@ from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.formats.common.lock import locked
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, header_lines, piece_of
-from readwarp.formats.variants.vcf import VariantWriter, kind_of, rows_of
+from readwarp.formats.variants.vcf import VariantWriter, format_calls, kind_of, lines_of
 from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -140,7 +140,7 @@ class Calling:
         resources = self.job.resources
         size = min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
         workers = workers_of(resources.threads, len(self.cards.backend.devices))
-        return ordered(windows(self.targets, size), work, workers, 2 * workers + 2)
+        return ordered(split_targets(self.targets, size), work, workers, 2 * workers + 2)
 
 
 def halves(window: Target) -> tuple[Target, Target] | None:
@@ -209,9 +209,10 @@ def write_windows(calling: Calling, writer: VariantWriter, meter: Meter) -> None
         parts: list[bytes | Piece] = []
         for found in calling.call(window):
             count_calls(found.calls, metrics)
-            rows = rows_of(found.calls, contigs, with_strands=found.bands is not None)
-            lines = b"".join(line for _, line in rows)
-            parts.append(lines if found.bands is None else piece_of(found.bands, rows, contigs))
+            if found.bands is None:
+                parts.append(lines_of(found.calls, contigs))
+            else:
+                parts.append(piece_of(found.bands, format_calls(found.calls, contigs, with_strands=True), contigs))
         return parts, window.stop - window.start
 
     with closing(calling.results(work)) as results:

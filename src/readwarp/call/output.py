@@ -1,17 +1,17 @@
 """What single and joint calling write alike: the header of a VCF, the file, and counts of what is in it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.annotations import FIELDS
-from readwarp.call.genotypes.filters import DESCRIPTIONS
+from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.genotypes.filters import FILTERS
 from readwarp.formats.variants.gvcf import NON_REF
-from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, header_text
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Declared, Header, VariantWriter
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 
@@ -37,12 +37,12 @@ def describe(
     command: str,
     reference_name: str,
     extra: Sequence[str] = (),
-    genotype_fields: Mapping[str, Field] = GENOTYPE_FIELDS,
+    genotype_fields: Sequence[Declared] = GENOTYPE_FIELDS,
 ) -> str:
     """The header."""
     lengths = np.diff(reference.contig_offsets).tolist()
     contigs = list(zip(reference.names, lengths, reference.md5, strict=True))
-    return header_text(contigs, samples, command, reference_name, FIELDS, DESCRIPTIONS, extra, genotype_fields)
+    return Header(contigs, samples, command, reference_name, ANNOTATIONS, FILTERS, genotype_fields, extra).text()
 
 
 def count_calls(calls: Calls, metrics: Metrics) -> None:

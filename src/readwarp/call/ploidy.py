@@ -1,28 +1,29 @@
-"""How many copies of each position a sample has: a BED file whose fourth column says so (sex chromosomes ...)."""
+"""How many copies of each position a sample has, such as of sex chromosomes: the fourth column of a BED file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.targets import bed_lines
+from readwarp.call.targets import read_bed_lines
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
 
+Row = tuple[int, int, int, int, int]  # contig, start, stop, copies, line of the file
 
-@dataclass(frozen=True, slots=True)
-class Ploidies:
-    """Intervals that do not overlap, in order; r intervals."""
+
+class Ploidies(NamedTuple):
+    """Intervals that do not overlap, in order."""
 
     default: int  # outside the intervals
-    contig_offsets: ndarray  # int64 [contigs + 1]
-    start: ndarray  # int64 [r], 0-based in the contig
-    stop: ndarray  # int64 [r]
-    copies: ndarray  # int8 [r]
+    contig_offsets: Annotated[ndarray, "int64 [contigs + 1] of intervals"]
+    start: Annotated[ndarray, "int64 [intervals]"]  # 0-based in the contig
+    stop: Annotated[ndarray, "int64 [intervals]"]
+    copies: Annotated[ndarray, "int8 [intervals]"]
 
-    def of(self, contig: int, position: ndarray) -> ndarray:
+    def at(self, contig: int, position: ndarray) -> ndarray:
         """int8 [n]: copies at each of the positions, 0-based in the contig."""
         low, high = self.contig_offsets[contig : contig + 2]
         out = np.full(position.size, self.default, np.int8)
@@ -33,14 +34,14 @@ class Ploidies:
         out[is_inside] = self.copies[row[is_inside]]
         return out
 
-    def highest(self, contig: int, start: ndarray, stop: ndarray) -> ndarray:
+    def max_within(self, contig: int, start: ndarray, stop: ndarray) -> ndarray:
         """int8 [n]: the most copies within [start, stop), which may cross borders."""
-        out = np.maximum(self.of(contig, start), self.of(contig, stop - 1))
+        out = np.maximum(self.at(contig, start), self.at(contig, stop - 1))
         for row in range(self.contig_offsets[contig], self.contig_offsets[contig + 1]):
             is_touched = (start < self.stop[row]) & (stop > self.start[row])
             is_inside = (start >= self.start[row]) & (stop <= self.stop[row])
-            most = np.where(is_inside, self.copies[row], max(self.default, int(self.copies[row])))
-            out = np.where(is_touched, np.maximum(out, most), out)
+            highest = np.where(is_inside, self.copies[row], max(self.default, int(self.copies[row])))
+            out = np.where(is_touched, np.maximum(out, highest), out)
         return out.astype(np.int8)
 
 
@@ -56,8 +57,8 @@ def read_ploidies(path: Path, names: Sequence[str], lengths: Sequence[int], defa
     Raises InputError for a contig that does not exist, for a broken line, and where intervals of different ploidy
     overlap.
     """
-    rows = []
-    for line, (contig, start, stop), rest in bed_lines(path, names, lengths):
+    rows: list[Row] = []
+    for line, (contig, start, stop), rest in read_bed_lines(path, names, lengths):
         text = rest[0].strip() if rest else ""
         if not (text.isascii() and text.isdecimal()):
             raise InputError(path, "not contig, start, end and ploidy", line)
@@ -65,7 +66,7 @@ def read_ploidies(path: Path, names: Sequence[str], lengths: Sequence[int], defa
             raise InputError(path, f"ploidy {text} is not 1 to {MAX_PLOIDY}", line)
         if start < stop:
             rows.append((contig, start, stop, int(text), line))
-    rows = _apart(path, sorted(rows))
+    rows = _join_overlapping(path, sorted(rows))
     contig_of, start_of, stop_of, copies_of, _ = np.array(rows, np.int64).reshape(-1, 5).T
     return Ploidies(
         default=default,
@@ -76,9 +77,9 @@ def read_ploidies(path: Path, names: Sequence[str], lengths: Sequence[int], defa
     )
 
 
-def _apart(path: Path, rows: list[tuple[int, int, int, int, int]]) -> list[tuple[int, int, int, int, int]]:
-    """Sorted intervals, those joined that overlap. Raises InputError where they differ in ploidy."""
-    out: list[tuple[int, int, int, int, int]] = []
+def _join_overlapping(path: Path, rows: list[Row]) -> list[Row]:
+    """Sorted intervals, with those that overlap joined. Raises InputError where these differ in ploidy."""
+    out: list[Row] = []
     for contig, start, stop, copies, line in rows:
         if out and out[-1][0] == contig and start < out[-1][2]:
             _, first, last, others, other_line = out[-1]

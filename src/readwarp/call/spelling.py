@@ -1,8 +1,8 @@
-"""From REF and ALT of a record to alleles in the notation of `batches.Sites`, spelled as calls are.
+"""From the REF and ALT of a record to alleles in the notation of `batches.Sites`, spelled as calls are.
 
 same length          one substitution for each base that differs
 insertion, deletion  trimmed, and moved left while the base before it equals its last base
-other replacements   what is left between common ends is aligned as haplotypes are (`haplotypes.COSTS`): substitutions,
+other replacements   what lies between the common ends is aligned as haplotypes are (`haplotypes.COSTS`): substitutions,
                      insertions and deletions, each moved left as far as the one before it; neighbouring gaps stay
                      one allele that deletes some bases and inserts others
 
@@ -18,12 +18,12 @@ from readwarp.call.haplotypes import COSTS
 from readwarp.call.inputs import contig_length
 from readwarp.index.reference import Reference
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
-from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
 from readwarp.rules.bases import unpack
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
-STRIDE = 64  # bases of reference that moving left looks at in one go
+STRIDE = 64  # bases of the reference that are read at a time where an allele moves left
 Allele = tuple[int, int, bytes]  # begin, deleted, inserted
 
 
@@ -44,42 +44,42 @@ def is_indel(allele: Allele) -> bool:
     return not allele[1] == len(allele[2]) == 1
 
 
-def spelled(bases: Bases, position: int, new: bytes, size: int) -> Iterator[Allele]:
-    """The alleles of `size` reference bases from `position` on that become `new`, in order."""
+def spell_alleles(bases: Bases, position: int, new: bytes, size: int) -> Iterator[Allele]:
+    """The alleles, in order, by which `size` reference bases from `position` on become `new`."""
     old = bases.between(position, position + size)
     if size == len(new):
-        yield from _substitutions(position, old, new)
+        yield from _list_substitutions(position, old, new)
         return
     while old and new and old[0] == new[0]:
         position, old, new = position + 1, old[1:], new[1:]
     while old and new and old[-1] == new[-1]:
         old, new = old[:-1], new[:-1]
     barrier = 1  # nothing moves to before it: an insertion or deletion has an anchor base
-    for begin, gone, inserted in _parts(position, old, new):
+    for begin, gone, inserted in _split(position, old, new):
         if len(gone) == len(inserted):
-            yield from _substitutions(begin, gone, inserted)
+            yield from _list_substitutions(begin, gone, inserted)
             barrier = begin + len(gone)
             continue
         if not (gone and inserted):
-            begin, inserted = _leftmost(bases, begin, gone, inserted, barrier)
+            begin, inserted = _move_left(bases, begin, gone, inserted, barrier)
         yield begin, len(gone), inserted
         barrier = begin + len(gone) + 1
 
 
-def _substitutions(position: int, old: bytes, new: bytes) -> Iterator[Allele]:
+def _list_substitutions(position: int, old: bytes, new: bytes) -> Iterator[Allele]:
     for i in range(len(old)):
         if old[i] != new[i]:
             yield position + i, 1, new[i : i + 1]
 
 
-def _parts(position: int, old: bytes, new: bytes) -> Iterator[tuple[int, bytes, bytes]]:
+def _split(position: int, old: bytes, new: bytes) -> Iterator[tuple[int, bytes, bytes]]:
     """Position, bases deleted and inserted of each stretch of pairs or of gaps of an alignment."""
     if not (old and new):
         yield position, old, new
         return
     stretch = (0, 0)  # bases of `old` and `new`
     was_match = True
-    for operation, length in _aligned(old, new):
+    for operation, length in _align(old, new):
         if (operation == MATCH) != was_match and stretch != (0, 0):
             yield position, old[: stretch[0]], new[: stretch[1]]
             position, old, new = position + stretch[0], old[stretch[0] :], new[stretch[1] :]
@@ -89,16 +89,17 @@ def _parts(position: int, old: bytes, new: bytes) -> Iterator[tuple[int, bytes, 
     yield position, old, new
 
 
-def _aligned(old: bytes, new: bytes) -> list[tuple[int, int]]:
+def _align(old: bytes, new: bytes) -> list[tuple[int, int]]:
     """Operations and lengths of the best alignment from end to end."""
     zero, sizes = np.zeros(1, np.int64), (np.array([len(new)]), np.array([len(old)]))
     pairs = Pairs(np.frombuffer(new, np.uint8), zero, sizes[0], np.frombuffer(old, np.uint8), zero, sizes[1])
-    cigar = trace_pairs(pairs, COSTS, GLOBAL, score_pairs(pairs, COSTS, GLOBAL)).cigar.tolist()
+    scheme = Scheme(COSTS, GLOBAL)
+    cigar = trace_pairs(pairs, scheme, score_pairs(pairs, scheme)).cigar.tolist()
     return [(run & 15, run >> 4) for run in cigar]
 
 
-def _leftmost(bases: Bases, begin: int, old: bytes, new: bytes, barrier: int) -> tuple[int, bytes]:
-    """Where a deletion of `old` or an insertion of `new` begins once it is moved left, and what it inserts."""
+def _move_left(bases: Bases, begin: int, old: bytes, new: bytes, barrier: int) -> tuple[int, bytes]:
+    """Where a deletion of `old` or an insertion of `new` begins once it has moved left, and what it inserts."""
     gap, ahead, shift = old or new, b"", 0
     while begin - shift > barrier:
         if not ahead:

@@ -12,27 +12,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status
+from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status, Window
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.sites import forced_variants
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.confidence.bands import reference_bands
-from readwarp.call.confidence.other import with_non_ref
+from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.genotype import genotype_sites
-from readwarp.call.genotypes.joining import joined, no_calls
+from readwarp.call.genotypes.join import join_calls, no_calls
 from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import contig_length
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
-from readwarp.call.regions.clipped import with_clipped
+from readwarp.call.regions.clipped import add_clipped
+from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
-from readwarp.call.samples import of_sample
 from readwarp.call.sites.find import find_sites
-from readwarp.call.sites.select import within
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
@@ -87,72 +86,68 @@ class Steps:
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
         with self.metrics.time("mates"):
-            reads = replace(reads, qualities=merge_mates(reads))
-        bases, first = self._bases(contig, low, high, reads)
+            reads = merge_mates(reads)
+        around = self._around(contig, low, high, reads)
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
-            pileup = pileup_step.count_window(reads, bases[low - first : high - first], low, high, self.parameters)
+            pileup = pileup_step.count_window(reads, around, self.parameters)
         self.metrics.count("bases_counted", int(pileup.counts[start - low : stop - low].sum()))
-        calls = self._genotype(reads, pileup, bases, first, window)
-        own = joined((calls,), start, stop, samples=self.samples)
-        return Found(own, self._bands(reads, pileup, bases, first, window, calls) if self.with_bands else None)
+        calls = self._genotype(reads, pileup, around, window)
+        own = join_calls((calls,), start, stop, samples=self.samples)
+        here = replace(around.trim(), start=start, stop=stop)
+        return Found(own, self._bands(reads, pileup, here, calls) if self.with_bands else None)
 
-    def _genotype(self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target) -> Calls:
+    def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Target) -> Calls:
         """Calls in the window and around it, as far as they may overlap one in it."""
-        p, low = self.parameters, pileup.start
-        around = (window.start - CALL_MARGIN, window.stop + CALL_MARGIN)
+        p = self.parameters
+        low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
         with self.metrics.time("sites"):
-            here = bases[low - first : pileup.stop - first]
-            sites = find_sites(pileup, here, p, self.forced, self._pileups(reads, here, pileup))
+            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around))
         with self.metrics.time("regions"):
-            sites = with_clipped(reads, reads.qualities, sites, bases, first, low, pileup.stop)
-            regions, in_region = find_regions(
-                reads, reads.qualities, sites, bases, first, low, pileup.stop, p.max_region_reads
-            )
+            places = find_clip_places(reads, around)
+            sites = add_clipped(reads, places, sites, around)
+            regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
             regions = take(regions, "regions", _reach(regions, window))
-        single = take(sites, "sites", within(sites, *around) & ~in_region)
-        evidence = weigh_substitutions(reads, reads.qualities, single, p.min_base_quality, p.max_depth)
-        regional, likelihoods, phase = self._weigh(reads, regions, sites, bases, first, window)
+        single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
+        evidence = weigh_substitutions(reads, single, p)
+        regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
         with self.metrics.time("genotypes"):
             parts = (
-                self._genotyped(single, evidence, bases, first, None),
-                self._genotyped(regional, likelihoods, bases, first, phase),
+                self._genotype_sites(single, evidence, around),
+                self._genotype_sites(regional, likelihoods, around, phase),
             )
-            return mark_overlaps(joined(parts, *around, samples=self.samples))
+            return mark_overlaps(join_calls(parts, low, high, samples=self.samples))
 
-    def _pileups(self, reads: AlignedReads, here: np.ndarray, pileup: Pileup) -> Iterator[Pileup] | tuple[()]:
+    def _pileups(self, reads: AlignedReads, around: Window) -> Iterator[Pileup] | tuple[()]:
         """Those of each sample's own reads, where there are several."""
         if self.samples == 1:
             return ()
         count_window = self.backend.step("readwarp.call.pileup").count_window
-        own = (of_sample(reads, number) for number in range(self.samples))
-        return (count_window(mine, here, pileup.start, pileup.stop, self.parameters) for mine in own)
+        own = (take(reads, "reads", reads.sample == number) for number in range(self.samples))
+        return (count_window(mine, around, self.parameters) for mine in own)
 
-    def _genotyped(
-        self, sites: Sites, likelihoods: Likelihoods, bases: np.ndarray, first: int, phase: Phase | None
+    def _genotype_sites(
+        self, sites: Sites, likelihoods: Likelihoods, around: Window, phase: Phase | None = None
     ) -> Calls:
-        ploidy = self.ploidies.of(sites.contig, sites.begin - sites.is_indel)
+        ploidy = self.ploidies.at(sites.contig, sites.position)
         if self.with_bands:
-            sites, likelihoods = with_non_ref(sites, likelihoods)
-        return genotype_sites(
-            sites, likelihoods, bases, first, self.parameters, samples=self.samples, ploidy=ploidy, phase=phase
-        )
+            sites, likelihoods = add_non_ref(sites, likelihoods)
+        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
+        return genotype_sites(sites, likelihoods, around, copies, self.parameters, phase)
 
     def _weigh(
-        self, reads: AlignedReads, regions: Regions, sites: Sites, bases: np.ndarray, first: int, window: Target
+        self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Target
     ) -> tuple[Sites, Likelihoods, Phase]:
         """Sites of the regions, by whole haplotypes."""
-        metrics, qualities = self.metrics, reads.qualities
+        metrics = self.metrics
         with metrics.time("haplotypes"):
-            haplotypes = build_haplotypes(regions, reads, qualities, sites, bases, first)
+            haplotypes = build_haplotypes(regions, reads, sites, around)
         with metrics.time("pairhmm"):
-            weighed = compare(regions, haplotypes, reads, qualities, sites, self.backend)
+            weighed = compare(regions, haplotypes, reads, sites, self.backend)
         self._count(weighed, window)
-        ploidy = self.ploidies.highest(regions.contig, regions.start, regions.stop)
+        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
-            return weigh_haplotypes(
-                weighed, reads, qualities, bases, first, ploidy, self.samples, forced_variants(sites)
-            )
+            return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
 
     def _count(self, weighed: Weighed, window: Target) -> None:
         """Count the regions that begin in the window; its neighbours see some of them too."""
@@ -164,20 +159,17 @@ class Steps:
         count("regions_short_of_haplotypes", int((own & (haplotypes.status != Status.OK)).sum()))
         count("haplotypes", int(np.diff(haplotypes.haplotype_offsets)[own].sum()))
         count("pairhmm_cells", int(weighed.cells[own].sum()))
-        count("pairhmm_pairs", int(np.diff(weighed.value_offsets)[own].sum()))
+        count("pairhmm_pairs", int(np.diff(weighed.pair_offsets)[own].sum()))
         count("pairhmm_pairs_off_card", int(weighed.pairs_with(Status.TOO_LONG)[own].sum()))
         count("pairhmm_pairs_in_logarithms", int(weighed.pairs_with(Status.OVERFLOW)[own].sum()))
 
-    def _bands(
-        self, reads: AlignedReads, pileup: Pileup, bases: np.ndarray, first: int, window: Target, calls: Calls
-    ) -> Bands:
-        contig, start, stop = window
+    def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls) -> Bands:
+        start, stop = window.start, window.stop
         covered = np.zeros(stop - start, bool)
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
-        ploidy = self.ploidies.of(contig, np.arange(start, stop))
-        here = bases[pileup.start - first : pileup.stop - first]
-        return reference_bands(pileup, reads, here, start, stop, covered, self.parameters, ploidy)
+        ploidy = self.ploidies.at(window.contig, np.arange(start, stop))
+        return reference_bands(pileup, reads, window, covered, ploidy)
 
     def _reads(self, contig: int, low: int, high: int, most_bases: int | None) -> AlignedReads:
         number = self.contig_of_file.get(contig)
@@ -185,14 +177,14 @@ class Steps:
             return replace(self.reader.nothing(low, high), contig=contig)
         return replace(self.reader.read(number, low, high, self.keep, most_bases), contig=contig)
 
-    def _bases(self, contig: int, low: int, high: int, reads: AlignedReads) -> tuple[np.ndarray, int]:
-        """Reference bases 0-4 of all that the reads may be compared with, and where they begin."""
+    def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
+        """[low, high), with the reference as far as the reads may be compared with it."""
         longest = int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
         first, last = max(0, low - longest), min(contig_length(self.reference, contig), high + longest)
         offset = int(self.reference.contig_offsets[contig])
         out = np.empty(last - first, np.uint8)
         unpack(self.reference.packed, offset + first, offset + last, out)
-        return out, first
+        return Window(contig, low, high, out, first)
 
 
 def long_indels(reads: AlignedReads, start: int, stop: int) -> int:

@@ -83,19 +83,19 @@ def find_targets(regions: Iterable[Region] | None, bed: Path | None, reference: 
 def targets_in(reference: Reference, found: Iterable[Target] | None) -> list[Target]:
     """In reference order, those that overlap joined; whole contigs for None."""
     if found is not None:
-        return merged(found)
+        return merge_targets(found)
     return [Target(contig, 0, contig_length(reference, contig)) for contig in range(len(reference.names))]
 
 
 def read_bed(path: Path, names: Sequence[str], lengths: Sequence[int]) -> list[Target]:
     """The intervals of a BED file, plain or gzip. Raises InputError for an unknown contig and for a broken line."""
-    return [target for _, target, _ in bed_lines(path, names, lengths) if target.start < target.stop]
+    return [target for _, target, _ in read_bed_lines(path, names, lengths) if target.start < target.stop]
 
 
-def bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Iterator[tuple[int, Target, list[str]]]:
-    """Line number, interval, and the columns behind it. Raises InputError."""
+def read_bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Iterator[tuple[int, Target, list[str]]]:
+    """Line number, interval and the columns after it. Raises InputError."""
     numbers = {name: contig for contig, name in enumerate(names)}
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    for number, line in enumerate(_read_text(path).splitlines(), 1):
         fields = line.split("\t") if "\t" in line else line.split()
         if not fields or fields[0].startswith(("#", "track", "browser")):
             continue
@@ -109,7 +109,7 @@ def bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Itera
         yield number, Target(contig, start, min(stop, lengths[contig])), fields[3:]
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         data = path.read_bytes()
         return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
@@ -121,7 +121,7 @@ def _text(path: Path) -> str:
         raise InputError(path, "is not text") from error
 
 
-def merged(targets: Iterable[Target]) -> list[Target]:
+def merge_targets(targets: Iterable[Target]) -> list[Target]:
     """In reference order, overlapping and touching ones joined."""
     out: list[Target] = []
     for target in sorted(targets):
@@ -132,7 +132,7 @@ def merged(targets: Iterable[Target]) -> list[Target]:
     return out
 
 
-def windows(targets: Iterable[Target], size: int) -> Iterator[Target]:
+def split_targets(targets: Iterable[Target], size: int) -> Iterator[Target]:
     for contig, start, stop in targets:
         for first in range(start, stop, size):
             yield Target(contig, first, min(first + size, stop))

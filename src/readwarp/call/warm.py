@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from readwarp.batches import AlignedReads
+from readwarp.batches import AlignedReads, Window
 from readwarp.call.pairhmm import ReadRows
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
@@ -10,6 +10,7 @@ from readwarp.ragged import offsets_of
 
 LENGTHS = np.arange(20, 641, 20)  # of reads: PairHMM has a kernel for each range of lengths
 REFERENCE = np.tile(np.arange(4, dtype=np.uint8), 200)
+WINDOW = Window(0, 0, REFERENCE.size, REFERENCE, 0)
 QUALITY, GAP_OPEN, GAP_EXTEND = 30, 45, 10  # Phred
 
 
@@ -17,7 +18,7 @@ def warm_up(backend: Backend, parameters: CallParameters) -> None:
     """Work on next to nothing by each step, on the card that the thread works on."""
     with backend.frame():
         pileup, pairhmm = (backend.step(f"readwarp.call.{name}") for name in ("pileup", "pairhmm"))
-        pileup.count_window(read_with_insertion(), REFERENCE, 0, REFERENCE.size, parameters)
+        pileup.count_window(read_with_insertion(), WINDOW, parameters)
         each = np.arange(LENGTHS.size)
         haplotype = np.array([0, REFERENCE.size], np.int64)
         pairhmm.log_likelihoods(rows_of_all_lengths(), REFERENCE, haplotype, each, np.zeros_like(each))

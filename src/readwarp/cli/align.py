@@ -4,7 +4,7 @@ import argparse
 from math import isfinite
 
 from readwarp.cli import options as shared
-from readwarp.config import SEED_PRESETS, RecordParameters
+from readwarp.config import PRESETS
 
 EPILOG = """\
 examples:
@@ -39,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
     """--preset -I --min-score -Y --eqx."""
-    default = RecordParameters()
+    default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
     group.add_argument(
         "--preset",
-        choices=SEED_PRESETS,
-        help="seeds of the index: short for reads below 75 bases [those of the index that is there, else standard]",
+        choices=PRESETS,
+        help=f"{shared.kinds_of_reads()} [standard, with the seeds of the index that is there]",
     )
     group.add_argument(
         "-I",
@@ -57,7 +57,6 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--min-score",
         type=shared.natural,
-        default=default.min_score,
         metavar="N",
         help=f"lowest score to report [{default.min_score}]",
     )

@@ -93,7 +93,7 @@ def gpu_rows(driver: Driver | str) -> list[tuple[str, str]]:
         major, minor = device.compute_capability
         free = "" if device.free is None else f", {readable(device.free)} of it free"
         is_new_enough = device.compute_capability >= OLDEST_CAPABILITY
-        kernels = f", {form_of(device.compute_capability)} kernels" if is_new_enough else ""
+        kernels = f", {form_of(device.compute_capability).name} kernels" if is_new_enough else ""
         text = f"{device.name}, compute capability {major}.{minor}{kernels}, {readable(device.memory)}{free}"
         rows.append((f"cuda:{ordinal}", text))
     if not driver.devices:

@@ -42,8 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=8,
         metavar="N",
-        help="most other alleles of a site; the rarest are left out [8]",
+        help="most ALT alleles of a site; the rarest are left out [8]",
     )
+    shared.add_filters(parser)
     resources = parser.add_argument_group("resources (none of them changes the output)")
     resources.add_argument("-t", "--threads", type=shared.count, metavar="N", help="threads [all this process may use]")
     resources.add_argument(

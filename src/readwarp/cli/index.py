@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from readwarp.cli import options as shared
-from readwarp.config import SEED_PRESETS, SeedParameters
+from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import UsageError
 
 EPILOG = """\
@@ -23,14 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_output(parser, "the index [REF.rwx]")
     parser.add_argument("-t", "--threads", type=shared.count, metavar="N", help="CPU threads [all it may use]")
     group = parser.add_argument_group("seeds")
-    group.add_argument("--preset", choices=SEED_PRESETS, default="standard", help="by read length [standard]")
+    group.add_argument("--preset", choices=PRESETS, default="standard", help=f"{shared.kinds_of_reads()} [standard]")
     group.add_argument("-k", type=shared.count, metavar="N", help="bases of a seed [of the preset]")
     group.add_argument("-s", type=shared.count, metavar="N", help="bases of a seed's inner words [of the preset]")
     shared.add_reporting(parser)
 
 
 def seed_parameters(options: argparse.Namespace) -> SeedParameters:
-    preset = SEED_PRESETS[options.preset]
+    preset = PRESETS[options.preset].parameters.seed
     k, s = options.k or preset.k, options.s or preset.s
     if (k - s) % 2:
         raise UsageError(f"-k {k} -s {s}: k - s must be even")

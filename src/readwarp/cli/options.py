@@ -1,11 +1,29 @@
 """Options that several commands share."""
 
 import argparse
+from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from readwarp.config import CallParameters, Scoring
+from readwarp.config import PRESETS, CallParameters, Scoring
 
+CALLING = (  # fields of `CallParameters`
+    ("ploidy", "copies of each contig"),
+    ("min_base_quality", "bases below it are not used"),
+    ("min_mapping_quality", "reads below it are not used"),
+    ("max_depth", "most reads used at a position"),
+)
+FILTER_LIMITS = (  # likewise; which filter fails a call, and when
+    ("min_quality", "LowQual: QUAL below it"),
+    ("max_strand_bias", "StrandBias: FS of a substitution above it"),
+    ("max_indel_strand_bias", "StrandBias: FS of an insertion or deletion above it"),
+    ("min_end_distance", "ReadEnds: ED below it"),
+    ("min_allele_fraction", "LowFraction: ALT alleles' share of the reads, times the ploidy, below it"),
+    ("min_haploid_fraction", "LowFraction: that share below it where the ploidy is 1"),
+    ("min_alt_mapping_quality", "LowMapping: AMQ below it, and that share low for the genotype"),
+    ("min_expected_fraction", "LowMapping: what is low, as a part of the ALT alleles' share of the genotype"),
+)
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -47,6 +65,22 @@ def natural(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
     return int(text)
+
+
+def number(text: str) -> float:
+    """A number from 0 up."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not (isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 up")
+    return value
+
+
+def kinds_of_reads() -> str:
+    """Which presets there are, for a help text."""
+    return "; ".join(f"{name}: {preset.reads}" for name, preset in PRESETS.items())
 
 
 def add_resources(parser: argparse.ArgumentParser) -> None:
@@ -138,12 +172,11 @@ def add_scoring(parser: argparse.ArgumentParser, short: bool = True) -> None:
     ):
         value = getattr(default, field)
         names = (letter, name) if short else (name,)
-        group.add_argument(*names, type=natural, default=value, metavar="N", help=f"{text} [{value}]")
+        group.add_argument(*names, type=natural, metavar="N", help=f"{text} [{value}]")
 
 
 def add_calling(parser: argparse.ArgumentParser) -> None:
-    """-r -L --ploidy --gvcf --alleles and qualities."""
-    default = CallParameters()
+    """-r -L --ploidy --gvcf --alleles, qualities, and limits of filters."""
     group = parser.add_argument_group("calling")
     group.add_argument(
         "-r",
@@ -155,13 +188,22 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-L", "--targets", type=Path, metavar="BED", help="call in the intervals of a BED file")
     group.add_argument("--gvcf", action="store_true", help="also say how sure the reference is, in blocks (one sample)")
     group.add_argument("--alleles", type=Path, metavar="VCF", help="genotype the alleles of this file in any case")
-    for name, value, text in (
-        ("ploidy", default.ploidy, "copies of each contig"),
-        ("min-base-quality", default.min_base_quality, "bases below it are not used"),
-        ("min-mapping-quality", default.min_mapping_quality, "reads below it are not used"),
-        ("max-depth", default.max_depth, "most reads used at a position"),
-    ):
-        group.add_argument(f"--{name}", type=natural, default=value, metavar="N", help=f"{text} [{value}]")
+    _add_fields(group, CALLING)
     group.add_argument(
         "--ploidy-bed", type=Path, metavar="BED", help="intervals with a ploidy of their own, in the fourth column"
     )
+    add_filters(parser)
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Limits of filters."""
+    _add_fields(parser.add_argument_group("filters (a call that fails one is written with its name)"), FILTER_LIMITS)
+
+
+def _add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]) -> None:
+    """An option for each field of `CallParameters`."""
+    default = CallParameters()
+    for field, text in rows:
+        value = getattr(default, field)
+        kind, help_text = natural if isinstance(value, int) else number, f"{text} [{value:g}]"
+        group.add_argument(f"--{field.replace('_', '-')}", type=kind, metavar="N", help=help_text)

@@ -109,6 +109,16 @@ class Backend:
 
         return _mapped(value, memory.current().upload, names)
 
+    def to_host(self, value: T) -> T:
+        """The same value with its device arrays on the host, all of them brought there at once."""
+        if self.name == "cpu":
+            return value
+        from readwarp.device import memory
+
+        there = {name: array for name, array in columns_of(value).items() if hasattr(array, "copy_to_host")}
+        here = memory.current().download(*there.values())
+        return replace(value, **dict(zip(there, here, strict=True)))
+
 
 def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> Any:
     """The value with its host arrays moved: those of these names, or all."""

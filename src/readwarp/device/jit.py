@@ -52,7 +52,15 @@ def cuda_kernel(function: Callable[..., Any]) -> Any:
 
     kernel_cache.install_for_cards()
     _load_one_at_a_time()
-    return cuda.jit(cache=True)(function)
+    jit: Any = cuda.jit
+    return jit(cache=True, extensions=[PlainTuples()])(function)
+
+
+class PlainTuples:
+    """Batches as numba-cuda passes them to kernels: it asks for their len, which is their rows, not their fields."""
+
+    def prepare_args(self, kind: Any, value: Any, **_: Any) -> tuple[Any, Any]:
+        return kind, tuple(value) if isinstance(value, tuple) else value
 
 
 @cache

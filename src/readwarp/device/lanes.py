@@ -1,12 +1,12 @@
-"""Packed lanes for CUDA kernels: 32-bit registers that hold two numbers (or one), and their operations.
+"""Packed lanes for CUDA kernels: 32-bit registers that hold two numbers (or one), and what can be done with them.
 
     form    numbers   made for          on each number
     s16x2   2 int16   sm_90 to sm_110   DPX: sum and maximum in one instruction, maximum of three
     half2   2 half    sm_8x, sm_12x     sums on the FMA pipe; integers are exact up to 2048
     int32   1 int32   older ones        and what overflows the others
 
-A kernel written over these operations can be compiled for each form. Values are uint32; the first number of a pair lies
-in the low half. Each operation is one line of PTX.
+A kernel that is written over these operations is compiled for any of the forms. Values are uint32; the first number of
+a pair lies in the low half. Each operation is one line of PTX. A form is one entry here, with all in which it differs.
 """
 
 from collections.abc import Callable
@@ -14,20 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-LEAST_HALF = -2043  # score 0 with the least key in half2: so scores up to 510 times 8 are integers up to 2048
-Operations = dict[str, tuple[str, int]]  # of each its PTX and its operands
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A number format of lanes."""
-
-    number: type[np.generic]
-    pairs: int  # numbers in a register
-    keys: int  # a score is multiplied by this and a key added, which tells cells apart when scores are compared
-    cells: int  # number of keys: from 0 on; in half2 from -3 to 3, so that all round to the score
-    ptx: Operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,127 +38,141 @@ class Lanes:
     second: Callable[..., Any]  # (x): the number in the high half
 
 
-_SAME = {  # in all forms
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """How numbers lie in a register, and what is done with them."""
+
+    name: str
+    number: type  # NumPy's, of a number in a register
+    since: tuple[int, int]  # the compute capability that first has its instructions
+    factor: int  # scores are multiplied by this to be compared; what is below it, the key, tells cells apart
+    keys: int  # how many there are: 0 to 31; in half2 -3 to 3, so that all round to the score
+    lowest: int  # score 0 with the lowest key; in half2 so low that scores up to 510, times 8, end at 2048
+    byte: int  # digits of `pick` that make a number of byte 0
+    ptx: dict[str, tuple[str, int]]  # instructions of each operation, and how many operands it has
+
+    @property
+    def numbers(self) -> int:
+        """In a register: 1 or 2."""
+        return 4 // np.dtype(self.number).itemsize
+
+    @property
+    def is_float(self) -> bool:
+        return issubclass(self.number, np.floating)
+
+    def packed(self, first: int, second: int) -> int:
+        """The lanes that hold two numbers, made on the host; int32: the first alone. OverflowError beyond int16."""
+        return int(np.array([first, second], self.number).view(np.uint32)[0])
+
+    def lanes(self) -> Lanes:
+        """The operations for kernels. t, u, l and h are registers of their own."""
+        from numba.core import types
+
+        from readwarp.device.instructions import instruction
+
+        def operation(name: str, ptx: str, operands: int) -> Any:
+            result = types.int32 if name in ("first", "second") else types.uint32
+            return instruction(f"{{ .reg .b32 t, u; .reg .b16 l, h; {ptx} }}", operands, types.uint32, result)
+
+        return Lanes(**{name: operation(name, *line) for name, line in (_SAME | self.ptx).items()})
+
+
+_SAME = {  # operations that are alike in all forms
     "pick": ("prmt.b32 $0, $1, $2, $3;", 3),
     "scaled": ("mad.lo.s32 $0, $1, $2, $3;", 3),
     "where": ("lop3.b32 $0, $1, $2, $3, 0xCA;", 3),
 }
-# A product with a 1 that the compiler does not know goes to the FMA pipe.
-_INTEGERS = _SAME | {
+# A product with 1 that is no constant to the compiler goes to the FMA pipe.
+_INTEGERS = {
     "plus": ("mad.lo.s32 $0, $1, $3, $2;", 3),
     "keyed": ("mad.lo.s32 $0, $1, $2, $3;", 3),
     "leveled": ("mov.b32 $0, $1;", 1),
-    "uniform": ("mov.b32 $0, $1;", 1),  # no such reduction exists before sm_80, none is needed from sm_90 on
-}
-FORMS: dict[str, Form] = {
-    "s16x2": Form(
-        number=np.int16,
-        pairs=2,
-        keys=32,
-        cells=32,
-        ptx=_INTEGERS
-        | {
-            "gained": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
-            "extended": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
-            "highest": ("max.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
-            "maximum": ("max.s16x2 $0, $1, $2;", 2),
-            "maximum3": ("max.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
-            # x + 32767 - (best | 31) has its sign set; neither is below 0, so nothing is carried to the other half
-            "rises": (
-                "lop3.b32 t, $2, 0x001F001F, 0x7FFF7FFF, 0x56; mad.lo.s32 t, $1, $3, t; prmt.b32 $0, t, 0, 0xBB99;",
-                3,
-            ),
-            "packed": ("prmt.b32 $0, $1, $2, 0x5410;", 2),
-            "first": ("cvt.s32.s16 $0, $1;", 1),
-            "second": ("shr.s32 $0, $1, 16;", 1),
-        },
-    ),
-    "half2": Form(
-        number=np.float16,
-        pairs=2,
-        keys=8,
-        cells=7,
-        ptx=_SAME
-        | {
-            "gained": ("add.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
-            "extended": ("mov.b32 t, 0x3C003C00; fma.rn.relu.f16x2 t, $1, t, $2; max.f16x2 $0, t, $3;", 3),
-            "highest": ("max.f16x2 $0, $1, $2;", 3),
-            "plus": ("add.f16x2 $0, $1, $2;", 3),
-            "keyed": ("fma.rn.f16x2 $0, $1, $2, $3;", 3),
-            "maximum": ("max.f16x2 $0, $1, $2;", 2),
-            "maximum3": ("max.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
-            # Beyond 8192 there are only multiples of 8: x + 10240 is rounded to one.
-            "leveled": ("mov.b32 t, 0x71007100; add.f16x2 $0, $1, t;", 1),
-            "rises": ("set.gt.u32.f16x2 $0, $1, $2;", 3),
-            "uniform": ("redux.sync.max.s32 $0, $1, 0xFFFFFFFF;", 1),
-            "packed": ("cvt.rn.f32.s32 t, $1; cvt.rn.f32.s32 u, $2; cvt.rn.f16x2.f32 $0, u, t;", 2),
-            "first": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, l;", 1),
-            "second": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, h;", 1),
-        },
-    ),
-    "int32": Form(
-        number=np.int32,
-        pairs=1,
-        keys=32,
-        cells=32,
-        ptx=_INTEGERS
-        | {
-            "gained": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
-            "extended": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
-            "highest": ("max.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
-            "maximum": ("max.s32 $0, $1, $2;", 2),
-            "maximum3": ("max.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
-            "rises": ("or.b32 t, $2, 31; set.gt.u32.s32 $0, $1, t;", 3),
-            "packed": ("mov.b32 $0, $1;", 2),
-            "first": ("mov.b32 $0, $1;", 1),
-            "second": ("mov.b32 $0, $1;", 1),
-        },
-    ),
+    "uniform": ("mov.b32 $0, $1;", 1),  # there is no such reduction before sm_80, no use for it from sm_90 on
 }
 
-FASTEST = (  # from this compute capability on: the fastest form, then those for scores that overflow the one before
-    ((12, 0), ("half2", "s16x2", "int32")),  # there ptxas makes two instructions of each that DPX has
-    ((9, 0), ("s16x2", "int32")),
-    ((8, 0), ("half2", "int32")),
-    ((0, 0), ("int32",)),
+S16X2 = Form(
+    "s16x2",
+    number=np.int16,
+    since=(9, 0),
+    factor=32,
+    keys=32,
+    lowest=0,
+    byte=0x80,
+    ptx={
+        **_INTEGERS,
+        "gained": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
+        "extended": ("add.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
+        "highest": ("max.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
+        "maximum": ("max.s16x2 $0, $1, $2;", 2),
+        "maximum3": ("max.s16x2 t, $1, $2; max.s16x2 $0, t, $3;", 3),
+        # x + 32767 - (best | 31) has its sign set; neither is below 0, so nothing is carried to the other half
+        "rises": (
+            "lop3.b32 t, $2, 0x001F001F, 0x7FFF7FFF, 0x56; mad.lo.s32 t, $1, $3, t; prmt.b32 $0, t, 0, 0xBB99;",
+            3,
+        ),
+        "packed": ("prmt.b32 $0, $1, $2, 0x5410;", 2),
+        "first": ("cvt.s32.s16 $0, $1;", 1),
+        "second": ("shr.s32 $0, $1, 16;", 1),
+    },
 )
+HALF2 = Form(
+    "half2",
+    number=np.float16,
+    since=(8, 0),
+    factor=8,
+    keys=7,
+    lowest=-2043,
+    byte=0x08,
+    ptx={
+        "gained": ("add.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
+        "extended": ("mov.b32 t, 0x3C003C00; fma.rn.relu.f16x2 t, $1, t, $2; max.f16x2 $0, t, $3;", 3),
+        "highest": ("max.f16x2 $0, $1, $2;", 3),
+        "plus": ("add.f16x2 $0, $1, $2;", 3),
+        "keyed": ("fma.rn.f16x2 $0, $1, $2, $3;", 3),
+        "maximum": ("max.f16x2 $0, $1, $2;", 2),
+        "maximum3": ("max.f16x2 t, $1, $2; max.f16x2 $0, t, $3;", 3),
+        # Beyond 8192 only multiples of 8 are left: x + 10240 is rounded to one.
+        "leveled": ("mov.b32 t, 0x71007100; add.f16x2 $0, $1, t;", 1),
+        "rises": ("set.gt.u32.f16x2 $0, $1, $2;", 3),
+        "uniform": ("redux.sync.max.s32 $0, $1, 0xFFFFFFFF;", 1),
+        "packed": ("cvt.rn.f32.s32 t, $1; cvt.rn.f32.s32 u, $2; cvt.rn.f16x2.f32 $0, u, t;", 2),
+        "first": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, l;", 1),
+        "second": ("mov.b32 {l, h}, $1; cvt.rni.s32.f16 $0, h;", 1),
+    },
+)
+INT32 = Form(
+    "int32",
+    number=np.int32,
+    since=(0, 0),
+    factor=32,
+    keys=32,
+    lowest=0,
+    byte=0x8880,
+    ptx={
+        **_INTEGERS,
+        "gained": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
+        "extended": ("add.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
+        "highest": ("max.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
+        "maximum": ("max.s32 $0, $1, $2;", 2),
+        "maximum3": ("max.s32 t, $1, $2; max.s32 $0, t, $3;", 3),
+        "rises": ("or.b32 t, $2, 31; set.gt.u32.s32 $0, $1, t;", 3),
+        "packed": ("mov.b32 $0, $1;", 2),
+        "first": ("mov.b32 $0, $1;", 1),
+        "second": ("mov.b32 $0, $1;", 1),
+    },
+)
+FORMS = (S16X2, HALF2, INT32)
 
 
-def form_of(capability: tuple[int, int]) -> str:
+def form_of(capability: tuple[int, int]) -> Form:
     """The fastest form on cards of a compute capability."""
     return forms_of(capability)[0]
 
 
-def forms_of(capability: tuple[int, int]) -> tuple[str, ...]:
-    """The forms for cards of a compute capability."""
-    return next(forms for oldest, forms in FASTEST if capability >= oldest)
-
-
-def pairs_of(form: str) -> int:
-    return FORMS[form].pairs
-
-
-def keys_of(form: str) -> int:
-    return FORMS[form].keys
-
-
-def cells_of(form: str) -> int:
-    return FORMS[form].cells
-
-
-def packed(form: str, first: int, second: int) -> int:
-    """The lanes that hold two numbers, made on the host; int32 holds the first alone. OverflowError beyond int16."""
-    return int(np.array([first, second], FORMS[form].number).view(np.uint32)[0])
-
-
-def lanes_of(form: str) -> Lanes:
-    """The operations for kernels. t, u, l and h are registers of their own."""
-    from numba.core import types
-
-    from readwarp.device.instructions import instruction
-
-    def make(name: str, ptx: str, operands: int) -> Any:
-        result = types.int32 if name in ("first", "second") else types.uint32
-        return instruction(f"{{ .reg .b32 t, u; .reg .b16 l, h; {ptx} }}", operands, types.uint32, result)
-
-    return Lanes(**{name: make(name, *line) for name, line in FORMS[form].ptx.items()})
+def forms_of(capability: tuple[int, int]) -> tuple[Form, ...]:
+    """The forms for cards of a compute capability: the fastest, then those for scores that overflow the one before."""
+    if capability >= (12, 0):  # there ptxas makes two instructions of each that DPX has
+        return HALF2, S16X2, INT32
+    if capability >= S16X2.since:
+        return S16X2, INT32
+    return (HALF2, INT32) if capability >= HALF2.since else (INT32,)

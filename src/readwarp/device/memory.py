@@ -131,6 +131,12 @@ class Workspace:
             self._send(values, there)
         return there
 
+    def on_card(self, value: Any) -> Any:
+        """The value with its arrays on the device: an array, of either side, or a batch, with batches in it or not."""
+        if isinstance(value, tuple):
+            return type(value)(*map(self.on_card, value))
+        return self.upload(value) if isinstance(value, ndarray) else value
+
     def download(self, *arrays: Any) -> tuple[ndarray, ...]:
         """Host copies of device arrays, made after all earlier work of the stream."""
         out: list[ndarray] = [np.empty(array.shape, array.dtype) for array in arrays]

@@ -143,7 +143,7 @@ def identity(device: int) -> dict[str, object]:
         "name": known.name,
         "driver": None if isinstance(driver, str) else driver.version,
         "compute_capability": f"{major}.{minor}",
-        "kernel_form": form_of(known.compute_capability),
+        "kernel_form": form_of(known.compute_capability).name,
     }
 
 

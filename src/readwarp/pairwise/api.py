@@ -10,14 +10,14 @@ from numpy import ndarray
 from readwarp.config import Scoring
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of
 from readwarp.device.backend import Backend, choose
-from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
-from readwarp.pairwise.pairs import Costs, Pairs
+from readwarp.pairwise.matches import split_matches
+from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
 from readwarp.ragged import Ragged, offsets_of
+from readwarp.rules.cigar import LETTERS
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
-OPERATIONS = "MIDNSHP=X"
 NEVER = 5  # the code of a target's N, so that it does not match a query's (4)
 
 Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
@@ -56,7 +56,7 @@ class Alignments:
         if self.cigar is None or self.cigar_offsets is None:
             raise UsageError("no CIGAR without traceback")
         runs = on_host(self.cigar[int(self.cigar_offsets[pair]) : int(self.cigar_offsets[pair + 1])], "cigar")
-        return "".join(f"{int(run) >> 4}{OPERATIONS[int(run) & 15]}" for run in runs)
+        return "".join(f"{int(run) >> 4}{LETTERS[int(run) & 15]}" for run in runs)
 
 
 def pairwise(
@@ -89,41 +89,35 @@ def pairwise(
     if mode not in MODES:
         raise UsageError(f"mode {mode!r}: not one of {', '.join(MODES)}")
     scoring = Scoring() if scoring is None else scoring
-    costs, matrix = _costs(scoring)
+    scheme = _scheme(scoring, MODES[mode])
     backend = choose(device)
     check_places(output, backend.name == "cuda", queries, targets)
     with backend.on(), backend.frame():
-        given = ((queries, "queries", 4), (targets, "targets", NEVER))
-        pairs = _pairs(*(_encoded(s, scoring, unknown, name) for s, name, unknown in given))
-        found = _aligned(pairs, costs, mode, matrix, traceback, eqx, backend)
+        codes = _encoded(queries, scoring, 4, "queries"), _encoded(targets, scoring, NEVER, "targets")
+        found = _aligned(_pairs(*codes), scheme, backend, traceback, eqx)
         return backend.resident(found) if output == "device" else found
 
 
-def _aligned(
-    pairs: Pairs, costs: Costs, mode: str, matrix: ndarray, traceback: bool, eqx: bool, backend: Backend
-) -> Alignments:
+def _aligned(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx: bool) -> Alignments:
     engine = backend.step("readwarp.pairwise")
-    ends = engine.score_pairs(pairs, costs, MODES[mode], matrix=matrix)
+    ends = engine.score_pairs(pairs, scheme)
     if not traceback:
         return Alignments(ends.score, ends.query_stop, ends.target_stop)
-    traces = engine.trace_pairs(pairs, costs, MODES[mode], ends, matrix=matrix)
+    traces = engine.trace_pairs(pairs, scheme, ends)
     cigar, offsets = traces.cigar, traces.cigar_offsets
     if eqx:
-        split = _split_matches
+        split: Any = split_matches
         if is_on_card(pairs.queries) or is_on_card(pairs.targets):
             from readwarp.pairwise.cuda_matches import split_matches as split
-        cigar, offsets = split(
-            pairs.queries, pairs.query_starts + traces.query_start, pairs.targets,
-            pairs.target_starts + traces.target_start, cigar, offsets,
-        )  # fmt: skip
+        cigar, offsets = split(pairs, traces)
     starts = traces.query_start, traces.target_start
     return Alignments(ends.score, ends.query_stop, ends.target_stop, *starts, traces.edit_distance, cigar, offsets)
 
 
-def _costs(scoring: Scoring | MatrixScoring) -> tuple[Costs, ndarray]:
-    """(costs without a bonus, the matrix over all codes or an empty one)."""
+def _scheme(scoring: Scoring | MatrixScoring, mode: int) -> Scheme:
+    """The scoring without its bonus; its matrix over all codes."""
     if isinstance(scoring, Scoring):
-        return (scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend, 0), np.empty(0, np.int32)
+        return Scheme(Costs(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend), mode)
     given = np.asarray(scoring.matrix)
     scores = given.astype(np.int32)
     letters = len(scoring.alphabet)
@@ -134,15 +128,15 @@ def _costs(scoring: Scoring | MatrixScoring) -> tuple[Costs, ndarray]:
     matrix = np.full((ALPHABET, ALPHABET), UNREACHED, np.int32)
     matrix[:letters, :letters] = scores
     matrix[PAD, :OUTSIDE] = 0
-    costs = max(1, int(scores.max())), max(0, -int(scores.min())), int(scoring.gap_open), int(scoring.gap_extend), 0
-    return costs, matrix.ravel()
+    highest, lowest = max(1, int(scores.max())), max(0, -int(scores.min()))
+    return Scheme(Costs(highest, lowest, int(scoring.gap_open), int(scoring.gap_extend)), mode, matrix.ravel())
 
 
 def _encoded(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name: str) -> tuple[Any, ndarray]:
     """(uint8 codes of all sequences, offsets); codes on a card stay there, in the workspace if they must change."""
     ragged = ragged_of(sequences, name)
     if ragged is None:
-        return _joined(_coded(sequences, scoring, unknown))
+        return _concatenated(_coded(sequences, scoring, unknown))
     highest = PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
     is_recoded = isinstance(scoring, Scoring) and unknown != 4
     if not is_on_card(ragged.values):
@@ -152,10 +146,10 @@ def _encoded(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, nam
     from readwarp.device.cuda_codes import with_replaced
     from readwarp.device.memory import current
 
-    codes, most = ragged.values, highest_code(ragged.values, current())
-    if most >= highest:
-        raise UsageError(f"{name} have a code, {most}, that the scoring does not know")
-    return with_replaced(codes, 4, unknown, current()) if is_recoded and most >= 4 else codes, ragged.offsets
+    codes, found = ragged.values, highest_code(ragged.values, current())
+    if found >= highest:
+        raise UsageError(f"{name} have a code, {found}, that the scoring does not know")
+    return with_replaced(codes, 4, unknown, current()) if is_recoded and found >= 4 else codes, ragged.offsets
 
 
 def _coded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
@@ -218,7 +212,7 @@ def _pairs(queries: tuple[Any, ndarray], targets: tuple[Any, ndarray]) -> Pairs:
     return Pairs(*_spread(*queries, number), *_spread(*targets, number))
 
 
-def _joined(sequences: list[ndarray]) -> tuple[ndarray, ndarray]:
+def _concatenated(sequences: list[ndarray]) -> tuple[ndarray, ndarray]:
     return np.concatenate([*sequences, np.empty(0, np.uint8)]), offsets_of([s.size for s in sequences])
 
 
@@ -228,32 +222,3 @@ def _spread(codes: Any, offsets: ndarray, number: int) -> tuple[Any, ndarray, nd
     if number != starts.size:
         starts, lengths = np.resize(starts, number), np.resize(lengths, number)
     return codes, starts, lengths
-
-
-@kernel
-def _split_matches(queries, query_starts, targets, target_starts, cigar, offsets):
-    """(CIGARs with = and X in place of M, their offsets)."""
-    longest = cigar.size
-    for run in cigar:
-        longest += np.int64(run >> 4) if run & 15 == 0 else 0
-    out, out_offsets, used = np.empty(longest, np.uint32), np.zeros(offsets.size, np.int64), 0
-    for pair in range(query_starts.size):
-        i, j, first = target_starts[pair], query_starts[pair], used
-        for run in cigar[offsets[pair] : offsets[pair + 1]]:
-            length, taken = np.int64(run >> 4), np.int64(run & 15)
-            if taken != 0:
-                out[used] = run
-                used += 1
-                i += length if taken == 2 else 0
-                j += length if taken == 1 else 0
-                continue
-            for step in range(length):
-                kind = 7 if queries[j + step] == targets[i + step] else 8
-                if used > first and (out[used - 1] & 15) == kind:
-                    out[used - 1] += np.uint32(16)
-                else:
-                    out[used] = np.uint32(16 | kind)
-                    used += 1
-            i, j = i + length, j + length
-        out_offsets[pair + 1] = used
-    return out[:used].copy(), out_offsets

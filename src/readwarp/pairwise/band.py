@@ -1,9 +1,9 @@
-"""One pair by itself, for all engines: the directions of its band in plain integers, and the walk back from its end.
+"""One pair by itself, for all engines: the directions of its band in plain integers, and the walk back from its end."""
 
-`pairs` and `costs` as in `groups`. Directions are four bits a cell, one for each question (`scalar.cell`).
-"""
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.jit import scalar
 from readwarp.pairwise.scalar import (
@@ -23,41 +23,56 @@ from readwarp.pairwise.scalar import (
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 
+class Directions(NamedTuple):
+    """Where the answers of a pair's cells are, a bit for each of the four questions (`scalar.cell`).
+
+    The answer to question q in row i and column j is bit ((i * stride + j - first) * 4 + q) * plane + lane, with the
+    row's first column max(0, i - width).
+    """
+
+    bits: Annotated[ndarray, "uint8 [bytes]"]
+    lane: int
+    plane: int  # bits per question
+    stride: int  # cells from row to row
+    width: int
+    origin: int  # target position of row 0
+
+
 @scalar
-def gain_of(query_code, target_code, match, mismatch, matrix):
+def gain_of(query_code, target_code, scheme):
     """Score of an aligned pair."""
-    if matrix.size > 0:
-        return np.int64(matrix[np.int64(query_code) * ALPHABET + target_code])
-    return match if query_code == target_code else -mismatch
+    if scheme.matrix.size > 0:
+        return np.int64(scheme.matrix[np.int64(query_code) * ALPHABET + target_code])
+    return scheme.costs.match if query_code == target_code else -scheme.costs.mismatch
 
 
 @scalar
-def _bit(directions, bit):
-    return (directions[bit >> 3] >> np.uint8(bit & 7)) & 1
+def _bit(bits, place):
+    return (bits[place >> 3] >> np.uint8(place & 7)) & 1
 
 
 @scalar
-def _answers(directions, cell, plane, lane):
-    """The four answers of a cell in one lane as one number; `plane` is the number of bits per question."""
+def _answers(bits, cell, plane, lane):
+    """The four answers of a cell in one lane as one number."""
     answers = 0
     for question in range(4):
-        answers |= _bit(directions, (cell * 4 + question) * plane + lane) << question
+        answers |= _bit(bits, (cell * 4 + question) * plane + lane) << question
     return answers
 
 
 @scalar
-def walk(directions, lane, plane, stride, width, origin, query, target, score, costs, matrix, mode, cigar, begin):
+def walk(directions, query, target, score, scheme, cigar, begin):
     """Follow the directions from the last cell of query and target; runs go to cigar[begin:], first run first.
 
-    Row 0 of the directions is target position `origin`. Returns (query start, target start, edit distance, score that
-    is left, runs): what is left is the bonus where the query's first base is aligned, 0 elsewhere.
+    Returns (query start, target start, edit distance, score that is left, runs), see `pairs.Walks`.
     """
-    match, mismatch, gap_open, gap_extend, _ = costs
+    bits, lane, plane, stride, width, origin = directions
+    gap_open, gap_extend, mode = scheme.costs.gap_open, scheme.costs.gap_extend, scheme.mode
     i, j, left, edits, runs = target.size - 1, query.size - 1, score, 0, 0
     taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST  # a local alignment ends with an aligned pair
     while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and runs > 0):
         row = i - origin
-        answers = _answers(directions, row * stride + j - max(0, row - width), plane, lane)
+        answers = _answers(bits, row * stride + j - max(0, row - width), plane, lane)
         if runs > 0:
             state = state_after(taken, answers)
         if state == ON_PAIR_OR_DELETION:
@@ -66,14 +81,14 @@ def walk(directions, lane, plane, stride, width, origin, query, target, score, c
         if taken == MATCH:  # and all pairs before it where no gap is better
             length = 0
             while True:
-                left -= gain_of(query[j], target[i], match, mismatch, matrix)
+                left -= gain_of(query[j], target[i], scheme)
                 edits += query[j] != target[i]
                 i, j, length = i - 1, j - 1, length + 1
                 if i < 0 or j < 0 or (mode == LOCAL and left == 0):
                     break
                 row = i - origin
-                bit = (row * stride + j - max(0, row - width)) * 4 * plane + lane
-                if _bit(directions, bit) | _bit(directions, bit + plane):
+                place = (row * stride + j - max(0, row - width)) * 4 * plane + lane
+                if _bit(bits, place) | _bit(bits, place + plane):
                     break
             runs = push(cigar, begin, runs, MATCH, length)
             continue
@@ -98,60 +113,59 @@ def walk(directions, lane, plane, stride, width, origin, query, target, score, c
 
 
 @scalar
-def walk_pair(pairs, pair, ends, directions, lane, plane, band, costs, matrix, mode, traced, cigar):
-    """Walk one pair back and note what was found; its runs go to the place that `traced` names, column 4."""
-    queries, query_starts, _, targets, target_starts, _ = pairs
-    reached, query_stop, target_stop = ends
-    stride, width, origin = band
-    query = queries[query_starts[pair] :][: query_stop[pair]]
-    target = targets[target_starts[pair] :][: target_stop[pair]]
-    start, place, edits, left, runs = walk(
-        directions, lane, plane, stride, width, origin, query, target, np.int64(reached[pair]), costs, matrix, mode,
-        cigar, traced[pair, 4],
-    )  # fmt: skip
-    traced[pair, 0], traced[pair, 1], traced[pair, 2] = start, place, edits
-    traced[pair, 3], traced[pair, 5] = left, runs
+def walk_pair(tasks, pair, directions, scheme, walks, cigar):
+    """Walk one pair back and note what was found; its runs go to where `walks` says."""
+    pairs, ends = tasks.pairs, tasks.ends
+    query = pairs.queries[pairs.query_starts[pair] :][: ends.query_stop[pair]]
+    target = pairs.targets[pairs.target_starts[pair] :][: ends.target_stop[pair]]
+    score, begin = np.int64(ends.score[pair]), walks.first_run[pair]
+    start, place, edits, left, runs = walk(directions, query, target, score, scheme, cigar, begin)
+    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = start, place, edits
+    walks.left[pair], walks.runs[pair] = left, runs
 
 
 @scalar
-def fill_band(query, target, origin, rows, lead, width, stride, costs, matrix, mode, H, E, directions):
+def fill_band(query, target, band, directions, scheme, H, E):
     """The directions of one pair, two cells a byte: as `lanes.trace_group` with planes of one bit.
 
-    Row 0 is target[origin]. stride: cells from row to row; even, so that no byte is read before it is written.
+    The stride is even, so that no byte is read before it is written. H, E: room for the query.
     """
-    match, mismatch, gap_open, gap_extend, bonus = costs
+    bits, stride, origin, mode = directions.bits, directions.stride, directions.origin, scheme.mode
+    gap_open, gap_extend = scheme.costs.gap_open, scheme.costs.gap_extend
     opening, extending, floor = np.int32(gap_open + gap_extend), np.int32(gap_extend), np.int32(0)
     if mode != LOCAL:
         floor = np.int32(UNREACHED)
     for j in range(query.size):
         H[j], E[j] = (0 if mode == LOCAL else -(gap_open + (j + 1) * gap_extend)), floor
-    left = np.int32(bonus if mode == LOCAL else 0)
-    for row in range(rows):
+    left = np.int32(scheme.costs.bonus if mode == LOCAL else 0)
+    for row in range(band.rows):
         i = origin + row
         diagonal = left
         if mode == GLOBAL:
             left = np.int32(left - (extending if row > 0 else opening))
         F = floor if mode == LOCAL else np.int32(left - opening)
-        low = max(0, row - width)
+        low = max(0, row - band.width)
         if low > 0:
             diagonal, F = H[low - 1], floor
-        for j in range(low, min(query.size, row + lead + 1)):
+        for j in range(low, min(query.size, row + band.lead + 1)):
             inside = 0 <= i < target.size
-            gain = np.int32(gain_of(query[j], target[i], match, mismatch, matrix) if inside else UNREACHED)
+            gain = np.int32(gain_of(query[j], target[i], scheme) if inside else UNREACHED)
             h, d, f, answers = cell(diagonal, gain, E[j], F, opening, extending, floor)
             diagonal, H[j], E[j], F = H[j], h, d, np.int32(f)
             byte = (row * stride + j - low) >> 1
-            directions[byte] = directions[byte] | (answers << 4) if (j - low) & 1 else answers
+            bits[byte] = bits[byte] | (answers << 4) if (j - low) & 1 else answers
 
 
 @scalar
-def trace_pair(pairs, pair, ends, strays, costs, matrix, mode, H, E, directions, traced, cigar):
-    """Trace one pair; H, E: room for its query, directions: for half a byte per cell of its band. See `walk_pair`."""
-    queries, query_starts, _, targets, target_starts, _ = pairs
-    _, query_stop, target_stop = ends
-    columns, stop = np.int64(query_stop[pair]), np.int64(target_stop[pair])
-    before, lead, width, rows = band_of(stop - columns, strays[pair, 0], strays[pair, 1], columns, stop, mode)
-    stride, origin = (min(columns, lead + width + 1) + 1) // 2 * 2, (stop - columns - before) * (mode != GLOBAL)
-    query, target = queries[query_starts[pair] :][:columns], targets[target_starts[pair] :][:stop]
-    fill_band(query, target, origin, rows, lead, width, stride, costs, matrix, mode, H, E, directions)
-    walk_pair(pairs, pair, ends, directions, 0, 1, (stride, width, origin), costs, matrix, mode, traced, cigar)
+def trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar):
+    """Trace one pair. H, E: room for its query; bits: half a byte per cell of its band."""
+    pairs, ends, strays = tasks.pairs, tasks.ends, tasks.strays
+    columns, stop = np.int64(ends.query_stop[pair]), np.int64(ends.target_stop[pair])
+    band = band_of(stop - columns, strays[pair, 0], strays[pair, 1], columns, stop, scheme.mode)
+    stride = (min(columns, band.lead + band.width + 1) + 1) // 2 * 2
+    origin = (stop - columns - band.before) * (scheme.mode != GLOBAL)
+    directions = Directions(bits, 0, 1, stride, band.width, origin)
+    query = pairs.queries[pairs.query_starts[pair] :][:columns]
+    target = pairs.targets[pairs.target_starts[pair] :][:stop]
+    fill_band(query, target, band, directions, scheme, H, E)
+    walk_pair(tasks, pair, directions, scheme, walks, cigar)

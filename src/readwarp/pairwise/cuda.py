@@ -1,5 +1,5 @@
 """Pairs of sequences on CUDA: local scores of DNA on register tiles (`cuda_local`), tracebacks of DNA by groups of
-threads (`cuda_trace`), all else one pair per thread.
+threads (`cuda_trace`), all else one pair per thread (docs/decisions/0006-threads.md).
 
 Names and results as in `cpu`. Working rows and directions are interleaved, element * threads + thread, so that the
 threads of a warp read and write side by side. Launches are cut so that their working memory stays below ROOM.
@@ -13,123 +13,112 @@ from numpy import ndarray
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise.band import gain_of, trace_pair
-from readwarp.pairwise.cpu import NO_MATRIX, checked, finished, score_empty, strays_of, trace_empty, without_end_bonus
+from readwarp.pairwise.cpu import (
+    checked,
+    empty_walks,
+    finish_traces,
+    rows_to_trace,
+    score_empty_pairs,
+    tasks_of,
+    trace_empty,
+)
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
 from readwarp.pairwise.cuda_trace import trace
-from readwarp.pairwise.pairs import Costs, Ends, Pairs, Traces, merged, some_of
+from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL, UNREACHED, cell
-from readwarp.pairwise.trace_plan import WIDEST, is_served, most_runs
-from readwarp.ragged import replace
+from readwarp.pairwise.trace_plan import WIDEST, is_served, max_runs
+from readwarp.ragged import concatenate, replace, take
 
 ROOM = 1 << 28  # bytes of working memory of one launch
 THREADS = 64
 
 
-def score_pairs(
-    pairs: Pairs, costs: Costs, mode: int, known: ndarray | None = None, matrix: ndarray = NO_MATRIX
-) -> Ends:
+def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
     """See cpu.score_pairs. Lengths and starts are host arrays, sequences host or device arrays; returns host arrays."""
-    ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
-    order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
-    empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
-    score_empty(pairs.query_lengths, pairs.target_lengths, order[empty], costs, mode, ends)
-    order = order[~empty]
+    ends, order = score_empty_pairs(pairs, scheme)
     with current().frame() as workspace:
-        sequences = (workspace.upload(x) if isinstance(x, ndarray) else x for x in (pairs.queries, pairs.targets))
-        pairs = replace(pairs, **dict(zip(("queries", "targets"), sequences, strict=True)))
-        for form, constants in engines(costs) if mode == LOCAL and not matrix.size else ():
-            fits = fits_tiles(pairs, order, form, constants)
+        queries, targets = (workspace.on_card(x) for x in (pairs.queries, pairs.targets))
+        pairs = replace(pairs, queries=queries, targets=targets)
+        for engine in engines(scheme.costs) if scheme.mode == LOCAL and not scheme.matrix.size else ():
+            fits = fits_tiles(pairs, order, *engine)
             if known is not None:
-                fits &= known[order] < constants.limit
-            score_on_tiles(pairs, order[fits], form, constants, workspace, ends)
+                fits &= known[order] < engine[1].limit
+            score_on_tiles(pairs, order[fits], engine, ends)
             fits[fits] = ends.score[order[fits]] != OVERFLOWN
             order = order[~fits]
-        score_by_threads(pairs, order, costs, mode, matrix, workspace, ends)
+        score_by_threads(pairs, order, scheme, workspace, ends)
     return ends
 
 
-def score_by_threads(
-    pairs: Pairs, order: ndarray, costs: Costs, mode: int, matrix: ndarray, workspace: Workspace, ends: Ends
-) -> None:
+def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Workspace, ends: Ends) -> None:
     """Ends of these pairs, sorted by size: one alignment per thread, of any costs, lengths and mode."""
     if not order.size:
         return
     with workspace.frame():
-        there = [workspace.upload(x) if isinstance(x, ndarray) else x for x in pairs]
-        found = [workspace.empty(len(pairs), np.int32) for _ in range(3)]
-        table = workspace.upload(matrix)
+        there, scheme_there = workspace.on_card(pairs), workspace.on_card(scheme)
+        found = Ends(*(workspace.empty(len(pairs), np.int32) for _ in range(3)))
         for part in _parts(order, 8 * pairs.query_lengths[order]):
-            columns, threads = int(pairs.query_lengths[part].max()), part.size
+            shape = int(pairs.query_lengths[part].max()), part.size
             with workspace.frame():
-                rows = [workspace.empty((columns, threads), np.int32) for _ in range(2)]
-                score_threads[_grid(threads), THREADS, workspace.stream](
-                    *there, workspace.upload(part), *costs, table, mode, *rows, *found
+                H, E = (workspace.empty(shape, np.int32) for _ in range(2))
+                score_threads[_grid(part.size), THREADS, workspace.stream](
+                    there, workspace.upload(part), scheme_there, H, E, found
                 )
         for column, values in zip(ends, workspace.download(*found), strict=True):
             column[order] = values[order]
 
 
-def trace_pairs(
-    pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarray = NO_MATRIX, letters: int = ALPHABET
-) -> Traces:
+def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = ALPHABET) -> Traces:
     """See cpu.trace_pairs; arrays as in score_pairs. `letters`: the caller knows that codes are below it.
 
     Substitution matrices, other codes than those of bases, scores that `trace_plan.is_served` names and bands of more
     than WIDEST diagonals are left to `trace_by_threads`.
     """
-    if not len(pairs) or matrix.size or not _is_served(pairs, costs, mode, letters):
-        return trace_by_threads(pairs, costs, mode, ends, matrix)
-    reached = without_end_bonus(pairs, costs, mode, ends)
-    strays = strays_of(reached, ends.query_stop, ends.target_stop, costs, mode)
-    wide = strays.sum(axis=1) + 1 > WIDEST
-    if wide.any():
-        rows = np.flatnonzero(~wide), np.flatnonzero(wide)
-        (few, few_ends), (many, many_ends) = (some_of(pairs, ends, some) for some in rows)
-        traces = trace_pairs(few, costs, mode, few_ends, letters=letters)
-        return merged(rows, (traces, trace_by_threads(many, costs, mode, many_ends)))
-    outcome, offsets, cigar = trace(pairs, costs, mode, ends, reached, strays, _room())
-    return checked(ends, reached, costs, mode, tuple(outcome[:4]), offsets, cigar)
-
-
-def trace_by_threads(pairs: Pairs, costs: Costs, mode: int, ends: Ends, matrix: ndarray = NO_MATRIX) -> Traces:
-    """One alignment per thread, its rows and directions in device memory."""
-    reached = without_end_bonus(pairs, costs, mode, ends)
-    traced = np.zeros((len(pairs), 6), np.int64)
-    cigar = np.empty(len(pairs), np.uint32)
-    used = trace_empty(ends, mode, traced, cigar)
-    strays = strays_of(reached, ends.query_stop, ends.target_stop, costs, mode)
-    widths = strays.sum(axis=1) + 1
-    runs = most_runs(ends.query_stop, ends.target_stop, reached, costs, mode).astype(np.int64)
-    order = np.lexsort((ends.query_stop, widths))
-    order = order[(ends.query_stop[order] > 0) & (ends.target_stop[order] > 0)]
-    traced[order, 4] = used + np.cumsum(runs[order]) - runs[order]
-    bytes_of = (ends.query_stop + widths) * ((np.minimum(ends.query_stop, widths) + 1) // 2)
-    with current().frame() as workspace:
-        there, found = (
-            [workspace.upload(x) if isinstance(x, ndarray) else x for x in values]
-            for values in (pairs, (reached, ends.query_stop, ends.target_stop, strays))
+    if not len(pairs) or scheme.matrix.size or not _is_served(pairs, scheme, letters):
+        return trace_by_threads(pairs, scheme, ends)
+    tasks = tasks_of(pairs, scheme, ends)
+    is_wide = tasks.strays.sum(axis=1) + 1 > WIDEST
+    if is_wide.any():
+        narrow, wide = np.flatnonzero(~is_wide), np.flatnonzero(is_wide)
+        parts = (
+            trace_pairs(take(pairs, "pairs", narrow), scheme, take(ends, "pairs", narrow), letters),
+            trace_by_threads(take(pairs, "pairs", wide), scheme, take(ends, "pairs", wide)),
         )
-        table = workspace.upload(matrix)
-        runs_there = workspace.upload(np.concatenate((cigar[:used], np.zeros(runs[order].sum(), np.uint32))))
-        traced_there = workspace.upload(traced)
-        for part in _parts(order, bytes_of[order] + 8 * ends.query_stop[order]):
-            columns, threads = int(ends.query_stop[part].max()), part.size
+        return take(concatenate(parts, "pairs"), "pairs", np.argsort(np.concatenate((narrow, wide))))
+    return checked(tasks, scheme, *trace(tasks, scheme, _room()))
+
+
+def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
+    """One alignment per thread, its rows and directions in device memory."""
+    tasks, walks = tasks_of(pairs, scheme, ends), empty_walks(len(pairs))
+    cigar = np.empty(len(pairs), np.uint32)
+    used, order = trace_empty(ends, scheme, walks, cigar), rows_to_trace(tasks)
+    columns, widths = ends.query_stop.astype(np.int64), tasks.strays.sum(axis=1) + 1
+    runs = max_runs(tasks.ends, scheme)[order].astype(np.int64)
+    walks.first_run[order] = used + np.cumsum(runs) - runs
+    cigar = np.concatenate((cigar[:used], np.zeros(runs.sum(), np.uint32)))
+    sizes = (columns + widths) * ((np.minimum(columns, widths) + 1) // 2)
+    with current().frame() as workspace:
+        there, scheme_there = workspace.on_card(tasks), workspace.on_card(scheme)
+        cigar_there, walks_there = workspace.upload(cigar), workspace.on_card(walks)
+        for part in _parts(order, (sizes + 8 * columns)[order]):
+            shape = int(columns[part].max()), part.size
             with workspace.frame():
-                rows = [workspace.empty((columns, threads), np.int32) for _ in range(2)]
-                directions = workspace.empty((int(bytes_of[part].max()), threads), np.uint8)
-                trace_threads[_grid(threads), THREADS, workspace.stream](
-                    *there, workspace.upload(part), *found, *costs, table, mode, *rows, directions,
-                    traced_there, runs_there,
-                )  # fmt: skip
-        traced, cigar = workspace.download(traced_there, runs_there)
-    return finished(ends, reached, costs, mode, traced, cigar)
+                H, E = (workspace.empty(shape, np.int32) for _ in range(2))
+                bits = workspace.empty((int(sizes[part].max()), part.size), np.uint8)
+                trace_threads[_grid(part.size), THREADS, workspace.stream](
+                    there, workspace.upload(part), scheme_there, H, E, bits, walks_there, cigar_there
+                )
+        walks = type(walks)(*workspace.download(*walks_there))
+        (cigar,) = workspace.download(cigar_there)
+    return finish_traces(tasks, scheme, walks, cigar)
 
 
-def _is_served(pairs: Pairs, costs: Costs, mode: int, letters: int) -> bool:
+def _is_served(pairs: Pairs, scheme: Scheme, letters: int) -> bool:
     """Whether `cuda_trace` can trace these pairs; codes of host arrays are looked at."""
     longest = int(max(pairs.query_lengths.max(), pairs.target_lengths.max()))
     seen = [int(s.max(initial=0)) + 1 if isinstance(s, ndarray) else ALPHABET for s in (pairs.queries, pairs.targets)]
-    return is_served(costs, mode, longest, min(letters, max(seen)))
+    return is_served(scheme, longest, min(letters, max(seen)))
 
 
 def _grid(threads: int) -> int:
@@ -154,17 +143,15 @@ def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
 
 
 @cuda_kernel
-def score_threads(
-    queries, query_starts, query_lengths, targets, target_starts, target_lengths, order,
-    match, mismatch, gap_open, gap_extend, bonus, matrix, mode, H, E, score, query_stop, target_stop,
-):  # fmt: skip
+def score_threads(pairs, order, scheme, H, E, ends):
     """Best score and ends of one pair: the best cell, ties to the first row, then the first column."""
     thread = cuda.grid(1)
     if thread >= order.size:
         return
-    pair = order[thread]
-    query_at, target_at = query_starts[pair], target_starts[pair]
-    columns, rows = np.int32(query_lengths[pair]), np.int32(target_lengths[pair])
+    pair, mode = order[thread], scheme.mode
+    _, _, gap_open, gap_extend, bonus = scheme.costs
+    query_at, target_at = pairs.query_starts[pair], pairs.target_starts[pair]
+    columns, rows = np.int32(pairs.query_lengths[pair]), np.int32(pairs.target_lengths[pair])
     opening, extending = np.int32(gap_open + gap_extend), np.int32(gap_extend)
     floor = np.int32(0) if mode == LOCAL else np.int32(UNREACHED)
     for j in range(columns):
@@ -174,13 +161,13 @@ def score_threads(
     best = H[columns - 1, thread] if mode == SEMIGLOBAL else floor
     best_row, best_column = np.int32(0), np.int32(columns) if mode != LOCAL else np.int32(0)
     for i in range(rows):
-        base = targets[target_at + i]
+        base = pairs.targets[target_at + i]
         diagonal = left
         if mode == GLOBAL:
             left -= opening if i == 0 else extending
         F = floor if mode == LOCAL else np.int32(left - opening)
         for j in range(columns):
-            gain = np.int32(gain_of(queries[query_at + j], base, match, mismatch, matrix))
+            gain = np.int32(gain_of(pairs.queries[query_at + j], base, scheme))
             h, e, F, _ = cell(diagonal, gain, E[j, thread], F, opening, extending, floor)
             end = h
             if mode == LOCAL and j == columns - 1:
@@ -189,20 +176,13 @@ def score_threads(
                 best, best_row, best_column = end, np.int32(i + 1), np.int32(j + 1)
             diagonal = H[j, thread]
             H[j, thread], E[j, thread] = h, e
-    score[pair], query_stop[pair], target_stop[pair] = best, best_column, best_row
+    ends.score[pair], ends.query_stop[pair], ends.target_stop[pair] = best, best_column, best_row
 
 
 @cuda_kernel
-def trace_threads(
-    queries, query_starts, query_lengths, targets, target_starts, target_lengths, order,
-    reached, query_stop, target_stop, strays,
-    match, mismatch, gap_open, gap_extend, bonus, matrix, mode, H, E, directions, traced, cigar,
-):  # fmt: skip
+def trace_threads(tasks, order, scheme, H, E, directions, walks, cigar):
     """The alignment of one pair, from its known end."""
     thread = cuda.grid(1)
-    if thread >= order.size:
-        return
-    pairs = queries, query_starts, query_lengths, targets, target_starts, target_lengths
-    costs, ends = (match, mismatch, gap_open, gap_extend, bonus), (reached, query_stop, target_stop)
-    rows = H[:, thread], E[:, thread]
-    trace_pair(pairs, order[thread], ends, strays, costs, matrix, mode, *rows, directions[:, thread], traced, cigar)
+    if thread < order.size:
+        bits = directions[:, thread]
+        trace_pair(tasks, order[thread], scheme, H[:, thread], E[:, thread], bits, walks, cigar)

@@ -3,23 +3,23 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.jit import cuda
-from readwarp.device.lanes import LEAST_HALF, forms_of, keys_of, packed, pairs_of
-from readwarp.device.memory import Workspace, rounded
-from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, lay_rows, score_kernel
+from readwarp.device.lanes import Form, forms_of
+from readwarp.device.memory import current, rounded
+from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, Tiles, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 
 ROOM = 1 << 26  # bytes of rows that are laid out at a time
 OF_CELL, OF_ROW = 8, 13  # instructions of a row, about, per column and beside them
 USUAL_ROWS = 230
-MOST_ROWS = 1 << 15  # steps are counted in 16 bits
-LEAST_LIMIT = 128  # a form whose scores end below this is not worth while
+MAX_ROWS = 1 << 15  # steps are counted in 16 bits
+MIN_LIMIT = 128  # a form whose scores end below this is not worth while
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Constants:
     """Costs as the lanes of a form hold them."""
 
     limit: int  # scores from here on may have overflowed
-    most_bases: int  # of a query: none that overflows in s16x2, where it would carry to the other half
+    max_bases: int  # of a query: none that overflows in s16x2, where it would carry to the other half
     numbers: ndarray  # uint32 [13]: gains by code of the stream; floor, opening, extending, border, threshold, 1, keys
     bounds: ndarray  # int32 [3]: what makes a number with its key score * keys + key; limit; bonus * keys
 
 
-def engines(costs: Costs) -> list[tuple[str, Constants]]:
+def engines(costs: Costs) -> list[tuple[Form, Constants]]:
     """The forms of the current device that hold these costs, fastest first."""
     capability = tuple(cuda.get_current_device().compute_capability)
     held = ((form, constants_of(form, costs)) for form in forms_of(capability))
@@ -40,49 +40,62 @@ def engines(costs: Costs) -> list[tuple[str, Constants]]:
 
 
 @lru_cache
-def constants_of(form: str, costs: Costs) -> Constants | None:
+def constants_of(form: Form, costs: Costs) -> Constants | None:
     """The costs for lanes of that form, or None where they do not hold them.
 
     The bonus may not exceed the cost of a gap of one base: then a cell whose last base is in a gap may have it too, and
     lies below the cell that the gap began at, or comes after it.
     """
-    match, mismatch, gap_open, gap_extend, bonus = costs
-    opening, keys = gap_open + gap_extend, keys_of(form)
-    if bonus > opening or opening < 1:
+    opening = costs.gap_open + costs.gap_extend
+    if costs.bonus > opening or opening < 1:
         return None
-    if form == "half2":
-        gains = [opening + match, opening - mismatch, 0]  # added to H - opening
-        halves = np.array(gains, np.float16).view(np.uint16)
-        limit = (2048 - 6 - LEAST_HALF) // keys - match - 2 * bonus - 1
-        if min(gains) < 0 or gains[0] > 2048 or (halves & 255).any() or limit < LEAST_LIMIT:
-            return None
-        codes = (halves >> 8).tolist()
-        floor, border, threshold, zero, most_bases = (
-            0,
-            bonus - opening,
-            keys * bonus + LEAST_HALF + 6,
-            -LEAST_HALF,
-            LONGEST,
-        )
-    else:
-        if match > 127 or max(mismatch, bonus) > 128:
-            return None
-        floor = opening if pairs_of(form) == 2 else 0  # what is subtracted from a half never borrows
-        limit = 32767 // keys - floor - match - 2 * bonus - 1 if pairs_of(form) == 2 else 1 << 25
-        if limit < LEAST_LIMIT:
-            return None
-        codes = [match, -mismatch & 255, 128]
-        border, threshold, zero = floor + bonus, keys * (floor + bonus) + keys - 1, -keys * floor
-        most_bases = min(LONGEST, (limit - 1 - 2 * bonus) // max(match, 1))
-    match_code, mismatch_code, least_code = codes
-    rows = [[match_code if base == code else mismatch_code for base in range(4)] for code in range(5)]
-    tables = [int.from_bytes(bytes(row), "little") for row in (*rows, [least_code] * 4)]
-    both = [packed(form, x, x) for x in (floor, -opening, -gap_extend, border, threshold)]
-    if form == "s16x2":
-        both[1] = -(opening * 0x10001) & 0xFFFFFFFF  # for a sum of 32 bits
-    factor = packed(form, keys, keys) if form == "half2" else keys
-    numbers = np.array([*tables, *both, 1, factor], np.uint32)
-    return Constants(limit, most_bases, numbers, np.array([zero, limit, keys * bonus], np.int32))
+    held = (_in_halves if form.is_float else _in_integers)(form, costs, opening)
+    if held is None or held.limit < MIN_LIMIT:
+        return None
+    match, mismatch, outside = held.codes
+    rows = [[match if base == code else mismatch for base in range(4)] for code in range(5)]
+    tables = [int.from_bytes(bytes(row), "little") for row in (*rows, [outside] * 4)]
+    lanes = [form.packed(x, x) for x in (held.floor, -opening, -costs.gap_extend, held.border, held.threshold)]
+    if form.numbers == 2 and not form.is_float:
+        lanes[1] = -(opening * 0x10001) & 0xFFFFFFFF  # for a sum of 32 bits
+    factor = form.packed(form.factor, form.factor) if form.is_float else form.factor
+    bounds = np.array([held.zero, held.limit, form.factor * costs.bonus], np.int32)
+    return Constants(held.limit, held.max_bases, np.array([*tables, *lanes, 1, factor], np.uint32), bounds)
+
+
+class Held(NamedTuple):
+    """Costs as numbers of a form."""
+
+    limit: int
+    max_bases: int
+    codes: tuple[int, int, int]  # bytes that make the gains of a match, of a mismatch and outside of the target
+    floor: int
+    border: int
+    threshold: int
+    zero: int
+
+
+def _in_halves(form: Form, costs: Costs, opening: int) -> Held | None:
+    gains = [opening + costs.match, opening - costs.mismatch, 0]  # added to H - opening
+    halves = np.array(gains, np.float16).view(np.uint16)
+    if min(gains) < 0 or gains[0] > 2048 or (halves & 255).any():
+        return None
+    first_key, (match, mismatch, outside) = form.lowest + form.keys - 1, (halves >> 8).tolist()
+    limit = (2048 - first_key) // form.factor - costs.match - 2 * costs.bonus - 1
+    threshold = form.factor * costs.bonus + first_key
+    return Held(limit, LONGEST, (match, mismatch, outside), 0, costs.bonus - opening, threshold, -form.lowest)
+
+
+def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
+    match, bonus, is_pair = costs.match, costs.bonus, form.numbers == 2
+    if match > 127 or max(costs.mismatch, bonus) > 128:
+        return None
+    floor = opening if is_pair else 0  # what is subtracted from a half never borrows
+    limit = 32767 // form.factor - floor - match - 2 * bonus - 1 if is_pair else 1 << 25
+    max_bases = min(LONGEST, (limit - 1 - 2 * bonus) // max(match, 1))
+    border, zero = floor + bonus, -form.factor * floor
+    threshold = form.factor * border + form.factor - 1
+    return Held(limit, max_bases, (match, -costs.mismatch & 255, 128), floor, border, threshold, zero)
 
 
 @lru_cache
@@ -96,46 +109,39 @@ def shape_table() -> ndarray:
     return table
 
 
-def fits_tiles(pairs: Pairs, rows: ndarray, form: str, constants: Constants) -> ndarray:
+def fits_tiles(pairs: Pairs, rows: ndarray, form: Form, constants: Constants) -> ndarray:
     """Which of these pairs have lengths that tiles of that form take."""
-    most = MOST_ROWS if pairs_of(form) == 2 else 1 << 24
-    return (pairs.query_lengths[rows] <= constants.most_bases) & (pairs.target_lengths[rows] < most - 2 * WARP)
+    limit = (MAX_ROWS if form.numbers == 2 else 1 << 24) - 2 * WARP
+    return (pairs.query_lengths[rows] <= constants.max_bases) & (pairs.target_lengths[rows] < limit)
 
 
-def score_on_tiles(
-    pairs: Pairs, rows: ndarray, form: str, constants: Constants, workspace: Workspace, ends: Ends
-) -> None:
+def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[Form, Constants], ends: Ends) -> None:
     """Ends of these pairs, none of them empty, their sequences on the device; OVERFLOWN where another form must say."""
     if not rows.size:
         return
-    shapes = shape_table()[pairs.query_lengths[rows]]
+    (form, constants), workspace, shapes = engine, current(), shape_table()[pairs.query_lengths[rows]]
     order = rows[np.lexsort((-pairs.target_lengths[rows], shapes))]
-    shapes = shape_table()[pairs.query_lengths[order]]
+    shapes, target_lengths = shape_table()[pairs.query_lengths[order]], pairs.target_lengths[order]
     with workspace.frame():
-        there = [
-            workspace.upload(np.asarray(column)[order].astype(dtype))
-            for column, dtype in (
-                (pairs.query_starts, np.int64), (pairs.query_lengths, np.int32),
-                (pairs.target_starts, np.int64), (pairs.target_lengths, np.int32),
-            )
-        ]  # fmt: skip
+        starts, target_starts = (workspace.upload(x[order]) for x in (pairs.query_starts, pairs.target_starts))
+        lengths = workspace.upload(pairs.query_lengths[order].astype(np.int32))
+        heights = workspace.upload(target_lengths.astype(np.int32))
         numbers, bounds = workspace.upload(constants.numbers), workspace.upload(constants.bounds)
         found = workspace.empty((order.size, 3), np.int32)
-        for begin, stop, shape in _runs(shapes, pairs.target_lengths[order], form):
-            part = [column[begin:stop] for column in there]
+        for begin, stop, shape in _runs(shapes, target_lengths, form):
             group, columns = divmod(shape, 100)
-            starts = stream_starts(pairs.target_lengths[order[begin:stop]], form, group)
+            laid, part = stream_starts(target_lengths[begin:stop], form, group), slice(begin, stop)
             with workspace.frame():
-                stream = workspace.empty(int(starts[-1]), np.uint8)
-                places = workspace.upload(starts)
-                tiles = starts.size - 1
+                tiles, stream = laid.size - 1, workspace.empty(int(laid[-1]), np.uint8)
+                on_tiles = Tiles(
+                    pairs.queries, starts[part], lengths[part], heights[part], stream, workspace.upload(laid)
+                )
                 lay_rows[-(-tiles * WARP // BLOCK), BLOCK, workspace.stream](
-                    pairs.targets, part[2], part[3], stream, places, np.int32(group), np.int32(pairs_of(form))
+                    pairs.targets, target_starts[part], on_tiles, np.int32(group), np.int32(form.numbers)
                 )
                 score_kernel(form, columns)[-(-tiles * group // BLOCK), BLOCK, workspace.stream](
-                    pairs.queries, part[0], part[1], stream, places, part[3], numbers, bounds, np.int32(group),
-                    found[begin:stop],
-                )  # fmt: skip
+                    on_tiles, numbers, bounds, np.int32(group), found[part]
+                )
         (scores,) = workspace.download(found)
     ends.score[order], ends.query_stop[order], ends.target_stop[order] = scores.T
 
@@ -148,24 +154,24 @@ def device_bytes(pairs: int, longest_target: int) -> int:
     return columns + 2 * rounded(48) + rounded(laid)
 
 
-def stream_starts(target_lengths: ndarray, form: str, group: int) -> ndarray:
+def stream_starts(target_lengths: ndarray, form: Form, group: int) -> ndarray:
     """Where the rows of each tile begin, and one more: each has as many as its block's longest, and what lies beside.
 
-    target_lengths: falling. Behind the rows of a tile lie `group` + AHEAD that are outside, before the next one's.
+    target_lengths: falling. After the rows of a tile lie `group` + AHEAD that are outside, before the next one's.
     """
-    tiles = -(-target_lengths.size // pairs_of(form))
+    tiles = -(-target_lengths.size // form.numbers)
     tiles_each = BLOCK // group
-    longest = target_lengths[np.arange(tiles) // tiles_each * tiles_each * pairs_of(form)]
+    longest = target_lengths[np.arange(tiles) // tiles_each * tiles_each * form.numbers]
     starts = np.full(tiles + 1, group, np.int64)
     starts[1:] += np.cumsum(longest + group + AHEAD)
     return starts
 
 
-def _runs(shapes: ndarray, target_lengths: ndarray, form: str) -> Any:
+def _runs(shapes: ndarray, target_lengths: ndarray, form: Form) -> Any:
     """(begin, stop, shape) of launches: pairs of one shape whose rows take no more than ROOM."""
     for begin, stop in pairwise([0, *(np.flatnonzero(np.diff(shapes)) + 1).tolist(), shapes.size]):
         while begin < stop:
             longest = int(target_lengths[begin]) + WARP + AHEAD
             tiles = max(1, (ROOM // longest) & -BLOCK)
-            yield begin, min(stop, begin + tiles * pairs_of(form)), int(shapes[begin])
-            begin += tiles * pairs_of(form)
+            yield begin, min(stop, begin + tiles * form.numbers), int(shapes[begin])
+            begin += tiles * form.numbers

@@ -6,14 +6,15 @@ layout, the scores with row and column as a key in the low bits, and why nothing
 """
 
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.instructions import handed
 from readwarp.device.jit import cuda, cuda_kernel
-from readwarp.device.lanes import LEAST_HALF, cells_of, keys_of, lanes_of, pairs_of
+from readwarp.device.lanes import Form
 from readwarp.pairwise.scalar import OVERFLOWN
 
 GROUPS = (4, 8, 16, 32)  # threads per tile
@@ -28,6 +29,17 @@ CODES = 64  # of a row of two targets: first | second << 3
 inlined = cuda.jit(device=True, forceinline=True)
 
 
+class Tiles(NamedTuple):
+    """Pairs on tiles by falling target length, one or two a tile, and the rows of each tile. Arrays of a card."""
+
+    queries: Annotated[ndarray, "uint8 [query bases]"]
+    query_starts: Annotated[ndarray, "int64 [pairs]"]
+    query_lengths: Annotated[ndarray, "int32 [pairs]"]
+    target_lengths: Annotated[ndarray, "int32 [pairs]"]
+    stream: Annotated[ndarray, "uint8 [rows]"]  # codes of a tile's rows, first | second << 3, OUTSIDE beside them
+    stream_starts: Annotated[ndarray, "int64 [tiles + 1]"]
+
+
 @cuda.jit(device=True)
 def across(value, distance):
     """The value of the thread whose number differs in that bit."""
@@ -35,44 +47,44 @@ def across(value, distance):
 
 
 @cuda_kernel
-def lay_rows(targets, starts, lengths, stream, stream_starts, margin, pairs):
-    """Codes of each tile's rows, first | second << 3, OUTSIDE beside, `margin` rows before; a warp each.
+def lay_rows(targets, starts, tiles, margin, pairs):
+    """Codes of each tile's rows, and `margin` rows that are outside before them; a warp per tile.
 
     What lies before a tile's rows is the end of the tile before, which lays it; so no two blocks write to one place.
     """
     thread = cuda.grid(1)
     tile = thread // WARP
-    if tile >= stream_starts.size - 1:
+    if tile >= tiles.stream_starts.size - 1:
         return
     a = tile * pairs
     b = min(a + 1, starts.size - 1)
-    begin, before = stream_starts[tile], margin if tile == 0 else 0
-    for row in range(thread % WARP - before, stream_starts[tile + 1] - begin, WARP):
+    begin, before, lengths = tiles.stream_starts[tile], margin if tile == 0 else 0, tiles.target_lengths
+    for row in range(thread % WARP - before, tiles.stream_starts[tile + 1] - begin, WARP):
         first = min(targets[starts[a] + row], UNKNOWN) if 0 <= row < lengths[a] else OUTSIDE
         if pairs == 1:  # the other register has the gains of a query's code 4, at the place of code 0
             second = OUTSIDE if first == OUTSIDE else 0 if targets[starts[a] + row] == UNKNOWN else UNKNOWN
         else:
             second = min(targets[starts[b] + row], UNKNOWN) if 0 <= row < lengths[b] else OUTSIDE
-        stream[begin + row] = first | second << 3
+        tiles.stream[begin + row] = first | second << 3
 
 
-def _setting(form: str, columns: int) -> Any:
+def _setting(form: Form, columns: int) -> Any:
     """A thread's columns: selectors of gains, and keys with the bonus. Says which of its queries have codes beyond."""
-    lanes, is_pair = lanes_of(form), pairs_of(form) == 2
-    packed, sums, most = lanes.packed, -(-columns // cells_of(form)), LEAST_HALF + 6 if form == "half2" else columns - 1
-    # Digits of `pick` for code 0, and what each further code adds. Beside a query: signs alone, which are 0 or -1.
-    digits, more, beside = {
-        "s16x2": (0x80, 0x11, 0x88), "half2": (0x08, 0x11, 0x88), "int32": (0x8880, 0x1111, 0x8888)
-    }[form]  # fmt: skip
-    limit = 3 if is_pair else UNKNOWN
+    packed, sums, is_pair = form.lanes().packed, _sums(form, columns), form.numbers == 2
+    first_key = form.lowest + (form.keys if form.is_float else columns) - 1
+    # Digits of `pick`: those of code 0, what each further code adds, and beside a query signs alone: 0 or -1.
+    digits, more, limit = form.byte, 0x11 if is_pair else 0x1111, 3 if is_pair else UNKNOWN
+    beside = 8 * more
 
     @inlined
-    def set_columns(queries, starts, lengths, a, b, rank, bonus, selector, key):
+    def set_columns(tiles, pairs, rank, bonus, selector, key):
+        # Both pairs are written out: with a function for one, half2 takes up to 19 registers more.
+        (a, b), queries, starts, lengths = pairs, tiles.queries, tiles.query_starts, tiles.query_lengths
         other_a = other_b = False
         for k in range(columns):
             j = np.int32(rank * np.int32(columns) + np.int32(k))
             chosen_a = chosen_b = np.int32(beside)
-            key_a = key_b = np.int32(most - k // sums)
+            key_a = key_b = np.int32(first_key - k // sums)
             if j < lengths[a]:
                 code = np.int32(queries[starts[a] + j])
                 if code > limit:
@@ -94,22 +106,27 @@ def _setting(form: str, columns: int) -> Any:
     return set_columns
 
 
-def rows_of(form: str, columns: int) -> int:
+def _sums(form: Form, columns: int) -> int:
+    """Maxima that a thread keeps, so that each has no more columns than there are keys."""
+    return -(-columns // form.keys)
+
+
+def rows_of(form: Form, columns: int) -> int:
     """Rows that keys tell apart beside columns: 1, 2 or 4."""
-    return max(rows for rows in (1, 2, 4) if rows == 1 or rows * columns <= cells_of(form))
+    return max(rows for rows in (1, 2, 4) if rows == 1 or rows * columns <= form.keys)
 
 
-def _row(form: str, columns: int, is_first: bool) -> Any:
+def _row(form: Form, columns: int, is_first: bool) -> Any:
     """A row of a thread's columns, from what is handed on; its peaks join those of the rows before."""
-    lanes, is_half = lanes_of(form), form == "half2"
+    lanes, is_half = form.lanes(), form.is_float
     pick, gained, extended, highest, plus = lanes.pick, lanes.gained, lanes.extended, lanes.highest, lanes.plus
     maximum, maximum3, keyed, scaled = lanes.maximum, lanes.maximum3, lanes.keyed, lanes.scaled
-    sums, later = -(-columns // cells_of(form)), np.uint32(columns * (0x00010001 if pairs_of(form) == 2 else 1))
+    sums, later = _sums(form, columns), np.uint32(columns * (0x00010001 if form.numbers == 2 else 1))
 
     @inlined
     def do_row(state, gain, kept):
         border, F, corner, best, best_step, step = state
-        D, E, peak, _, selector, key, (is_handed, left_H, left_F), (floor, opening, extending), (one, keys) = kept
+        D, E, peak, _, selector, key, (is_handed, left_H, left_F), (floor, opening, extending), (one, factor) = kept
         border, F = np.uint32(handed(np.int32(border))), np.uint32(handed(np.int32(F)))
         border, F = scaled(border, is_handed, left_H), scaled(F, is_handed, left_F)
         first, second = np.uint32(gain), np.uint32(gain >> np.uint64(32))
@@ -123,7 +140,7 @@ def _row(form: str, columns: int, is_first: bool) -> Any:
             opened = plus(H, opening, one)
             E[k], F = extended(E[k], extending, opened), extended(F, extending, opened)
             D[k] = opened if is_half else H
-            value = keyed(H, keys, key[k])
+            value = keyed(H, factor, key[k])
             q, number = k % sums, k // sums + (0 if is_first else 1)  # number: values in the peak so far
             if number == 0:
                 peak[q] = value
@@ -138,12 +155,11 @@ def _row(form: str, columns: int, is_first: bool) -> Any:
     return do_row
 
 
-def _note(form: str, columns: int) -> Any:
+def _note(form: Form, columns: int) -> Any:
     """The best of the rows since the last time replaces what is kept if its score is greater."""
-    lanes, is_half = lanes_of(form), form == "half2"
+    lanes, is_half = form.lanes(), form.is_float
     maximum, leveled, rises, where, scaled = lanes.maximum, lanes.leveled, lanes.rises, lanes.where, lanes.scaled
-    sums = -(-columns // cells_of(form))
-    rows = np.uint32(rows_of(form, columns) * (0x00010001 if pairs_of(form) == 2 else 1))
+    sums, rows = _sums(form, columns), np.uint32(rows_of(form, columns) * (0x00010001 if form.numbers == 2 else 1))
 
     @inlined
     def note(state, kept):
@@ -162,7 +178,7 @@ def _note(form: str, columns: int) -> Any:
     return note
 
 
-def _rows(form: str, columns: int) -> Any:
+def _rows(form: Form, columns: int) -> Any:
     """ROWS rows of a thread's columns, from what is handed on, and kept, between steps to the same."""
     together = rows_of(form, columns)
     first, note = _row(form, columns, True), _note(form, columns)
@@ -186,30 +202,30 @@ def _rows(form: str, columns: int) -> Any:
     return do_rows
 
 
-def _report(form: str, columns: int) -> Any:
+def _report(form: Form, columns: int) -> Any:
     """The best cell of a group in one half of its threads' registers, into `found`."""
-    keys, sums, rows = np.int32(keys_of(form)), -(-columns // cells_of(form)), rows_of(form, columns)
-    most = np.int32(6 if form == "half2" else rows * columns - 1)
+    factor, sums, rows = np.int32(form.factor), _sums(form, columns), rows_of(form, columns)
+    first_key = np.int32((form.keys if form.is_float else rows * columns) - 1)
 
     @inlined
-    def report(numbers, row, is_other, pair, rank, group, zero, limit, bonus, found):
-        """numbers: the saved peaks; row: rows done then, 0 if there was nothing above the bonus."""
+    def report(best, pair, thread, bounds, found):
+        """best: the saved peaks, rows done then (0: there was nothing above the bonus), has codes beyond the form's."""
+        (numbers, row, is_other), (rank, group), (zero, limit, bonus) = best, thread, bounds
         top, place = numbers[0], np.int32(0)
         for q in range(1, sums):
             if numbers[q] > top:
                 top, place = numbers[q], np.int32(q)
         top += zero
-        score = top // keys if row > 0 else np.int32(0)
-        cell = most - top % keys
+        score = top // factor if row > 0 else np.int32(0)
+        cell = first_key - top % factor
         column = np.int32(rank * np.int32(columns) + cell % np.int32(columns) * np.int32(sums) + place + np.int32(1))
         row = np.int32(row - np.int32(rows - 1) + cell // np.int32(columns) - rank)
         if is_other:
             score = limit
         distance = np.int32(1)
         while distance < group:
-            score_there, row_there, column_there = (
-                across(score, distance), across(row, distance), across(column, distance),
-            )  # fmt: skip
+            score_there, row_there = across(score, distance), across(row, distance)
+            column_there = across(column, distance)
             if score_there > score or (
                 score_there == score and (row_there < row or (row_there == row and column_there < column))
             ):
@@ -224,39 +240,35 @@ def _report(form: str, columns: int) -> Any:
 
 
 @lru_cache
-def score_kernel(form: str, columns: int) -> Any:
-    """The kernel of that many columns per thread, K.
+def score_kernel(form: Form, columns: int) -> Any:
+    """The kernel of that many columns per thread; blocks have BLOCK threads.
 
-    Its arguments are of the types u1[] i8[] i4[] u1[] i8[] i4[] u4[] i4[] i4 i4[,].
-    Pairs are sorted by falling target length; a block has BLOCK threads.
+    numbers, bounds: see `cuda_local.Constants`; group: threads per tile.
     """
-    lanes, pairs, sums = lanes_of(form), np.int32(pairs_of(form)), -(-columns // cells_of(form))
+    lanes, pairs, sums = form.lanes(), np.int32(form.numbers), _sums(form, columns)
     set_columns, do_rows, report = _setting(form, columns), _rows(form, columns), _report(form, columns)
     plus, first, second, leveled, uniform = lanes.plus, lanes.first, lanes.second, lanes.leveled, lanes.uniform
-    is_half = form == "half2"
+    is_half = form.is_float
 
     @cuda_kernel
-    def score_tiles(
-        queries, query_starts, query_lengths, stream, stream_starts, target_lengths, numbers, limits, group,
-        found,
-    ):  # fmt: skip
+    def score_tiles(tiles, numbers, bounds, group, found):
         """(score, query stop, target stop) of each pair; the score is OVERFLOWN where another form must say."""
         gains = cuda.shared.array(CODES, np.uint64)
         for code in range(cuda.threadIdx.x, CODES, cuda.blockDim.x):
             here, there = min(code & 7, OUTSIDE), min(code >> 3, OUTSIDE)
             gains[code] = np.uint64(numbers[here]) | np.uint64(numbers[there]) << np.uint64(32)
-        zero, limit, bonus = limits[0], limits[1], limits[2]
+        limits = bounds[0], bounds[1], bounds[2]
         cuda.syncthreads()
         costs, start, threshold = (numbers[6], numbers[7], numbers[8]), numbers[9], numbers[10]
-        one, keys = numbers[11], numbers[12]
+        one, factor = numbers[11], numbers[12]
         floor, opening = costs[0], costs[1]
-        thread, last = np.int32(cuda.grid(1)), np.int32(query_starts.size - 1)
+        thread, last = np.int32(cuda.grid(1)), np.int32(tiles.query_starts.size - 1)
         rank, tile = np.int32(thread % group), np.int32(min(thread // group, last // pairs))
-        a, b = np.int32(tile * pairs), np.int32(min(tile * pairs + pairs - np.int32(1), last))
+        both = np.int32(tile * pairs), np.int32(min(tile * pairs + pairs - np.int32(1), last))
         selector, key = cuda.local.array(columns, np.uint32), cuda.local.array(columns, np.uint32)
         D, E = cuda.local.array(columns, np.uint32), cuda.local.array(columns, np.uint32)
         peak, saved = cuda.local.array(sums, np.uint32), cuda.local.array(sums, np.uint32)
-        others = set_columns(queries, query_starts, query_lengths, a, b, rank, bonus, selector, key)
+        others = set_columns(tiles, both, rank, limits[2], selector, key)
         nothing = plus(floor, opening, one) if is_half else floor
         for k in range(columns):
             D[k], E[k] = nothing, floor
@@ -266,12 +278,12 @@ def score_kernel(form: str, columns: int) -> Any:
         corner, left = nothing, (one, np.uint32(0), np.uint32(0))
         if rank == 0:
             corner, left = start, (np.uint32(0), start, floor)
-        rows = stream[stream_starts[tile] - rank :]
-        longest = target_lengths[cuda.blockIdx.x * (cuda.blockDim.x // group * pairs)]
+        rows = tiles.stream[tiles.stream_starts[tile] - rank :]
+        longest = tiles.target_lengths[cuda.blockIdx.x * (cuda.blockDim.x // group * pairs)]
         steps = uniform(np.uint32(longest + group - np.int32(1)))
         state = nothing, floor, corner, leveled(threshold), np.uint32(0), np.uint32(0)
         coming, step = (gains[rows[0]], np.uint32(rows[1])), np.uint32(0)
-        kept = D, E, peak, saved, selector, key, left, costs, (one, keys)
+        kept = D, E, peak, saved, selector, key, left, costs, (one, factor)
         while step < steps:
             state, coming = do_rows(state, coming, rows, step, gains, kept)
             step = np.uint32(step + np.uint32(ROWS))
@@ -283,11 +295,11 @@ def score_kernel(form: str, columns: int) -> Any:
             values[q] = first(saved[q])
         done = np.int32(best_step & np.uint32(0xFFFF)) if pairs == 2 else np.int32(best_step)
         one_each = np.int32(thread // group) * pairs
-        report(values, done, others[0], one_each, rank, group, zero, limit, bonus, found)
+        report((values, done, others[0]), one_each, (rank, group), limits, found)
         if pairs == 2:
             for q in range(sums):
                 values[q] = second(saved[q])
             done = np.int32(best_step >> np.uint32(16))
-            report(values, done, others[1], one_each + np.int32(1), rank, group, zero, limit, bonus, found)
+            report((values, done, others[1]), one_each + np.int32(1), (rank, group), limits, found)
 
     return score_tiles

@@ -26,7 +26,7 @@ from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.instructions import dotted, handed, nibble_pushed, permuted, scaled
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
-from readwarp.pairwise.pairs import Costs, Ends, Pairs
+from readwarp.pairwise.pairs import Costs, Scheme, Tasks, Walks
 from readwarp.pairwise.scalar import (
     GLOBAL,
     LOCAL,
@@ -58,12 +58,11 @@ from readwarp.pairwise.trace_plan import (
     WARP_OF,
     WORDS,
     Round,
+    Slots,
     gains_of,
     planned,
 )
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
-
-QUERY_START, TARGET_START, EDITS, LEFT, RUNS = range(5)  # rows of `outcome`, which has a column for each pair
 
 # Two signs become the lowest bytes (0 or -1), which these factors turn into bits of a byte: that of two cells.
 SIGNS = 0xFB
@@ -72,31 +71,38 @@ SECOND_GAPS, SECOND_BEST = 0xF8 | 0xFC << 8, 0xFE | 0xFF << 8  # 8, 4; 2, 1
 WALKERS = 64
 
 
-@cuda.jit(device=True)
-def cell(diagonal, gains, byte, E, F, opening, one, floor, is_local, answers):
-    """(H, E of the cell below, F of the cell to the right, answers with those of this cell behind)."""
-    m = dotted(gains, np.int32(1 << 8 * byte), diagonal)
-    if is_local:
-        m = max(floor, m)
-    md = max(m, E)
-    h = max(md, F)
-    opened = scaled(md, one, opening)
-    gaps = permuted(np.int32(F - opened), np.int32(E - opened), np.int32(SIGNS))
-    best = permuted(np.int32(md - h), np.int32(m - md), np.int32(SIGNS))
-    if byte & 1:
-        answers = dotted(best, np.int32(SECOND_BEST), dotted(gaps, np.int32(SECOND_GAPS), answers))
-    else:
-        answers = dotted(best, np.int32(FIRST_BEST), dotted(gaps, np.int32(FIRST_GAPS), np.int32(answers << 8)))
-    return h, max(E, opened), max(F, opened), answers
+def _cell(is_local: bool) -> Any:
+    @cuda.jit(device=True)
+    def cell(diagonal, gain, E, F, opening, floor, answers):
+        """(H, E of the cell below, F of the cell to the right, answers with those of this cell behind).
+
+        gain: (gains of four cells, the byte of this one's); opening: (of a gap, 1).
+        """
+        (gains, byte), (cost, one) = gain, opening
+        m = dotted(gains, np.int32(1 << 8 * byte), diagonal)
+        if is_local:
+            m = max(floor, m)
+        md = max(m, E)
+        h = max(md, F)
+        opened = scaled(md, one, cost)
+        gaps = permuted(np.int32(F - opened), np.int32(E - opened), np.int32(SIGNS))
+        best = permuted(np.int32(md - h), np.int32(m - md), np.int32(SIGNS))
+        if byte & 1:
+            answers = dotted(best, np.int32(SECOND_BEST), dotted(gaps, np.int32(SECOND_GAPS), answers))
+        else:
+            answers = dotted(best, np.int32(FIRST_BEST), dotted(gaps, np.int32(FIRST_GAPS), np.int32(answers << 8)))
+        return h, max(E, opened), max(F, opened), answers
+
+    return cell
 
 
 @cuda.jit(device=True)
-def score_before(i, j, gap_open, gap_extend, bonus, mode):
-    """H of the cell before (i, j), which is the first one of its diagonal."""
+def score_before(i, j, gaps, bonus, mode):
+    """H of the cell before (i, j), which is the first one of its diagonal. gaps: (opening, extension)."""
     if mode == LOCAL:
         return bonus if j == 0 else np.int32(0)
     gap = j if j > 0 else (i if mode == GLOBAL else np.int32(0))
-    return np.int32(-gap_open - gap * gap_extend) if gap > 0 else np.int32(0)
+    return np.int32(-gaps[0] - gap * gaps[1]) if gap > 0 else np.int32(0)
 
 
 @cuda.jit(device=True)
@@ -113,28 +119,36 @@ def slot_of(geometry, warps, number, lane, group):
     return first, np.int32(0)
 
 
-@cuda.jit(device=True)
-def set_borders(H, E, window, query, row, left, first, columns, floor, gap_open, gap_extend, bonus, mode):
-    """What the diagonals start from, and the codes beside them, in a row that is the first one (0) or before it."""
-    for n in range(H.size):
-        j = np.int32(left + n)
-        h = score_before(np.int32(first + max(-j, 0)), max(j, np.int32(0)), gap_open, gap_extend, bonus, mode)
-        H[n], E[n] = np.int32(h + floor + (n - 2) * gap_extend), np.int32(UNREACHED)
-        window[n >> 3] = nibble_pushed(window[n >> 3], code_of(query, np.int32(j + row), columns, PAD))
+def _borders(mode: int, gap_extend: int) -> Any:
+    @cuda.jit(device=True)
+    def set_borders(kept, query, place, columns, floor, costs):
+        """What the diagonals start from, and the codes beside them, in a row that is the first one (0) or before it.
+
+        kept: (H, E, window); place: (row, column of the first cell in row 0, first target base).
+        """
+        (H, E, window), (row, left, first), e = kept, place, np.int32(gap_extend)
+        for n in range(H.size):
+            j = np.int32(left + n)
+            i = np.int32(first + max(-j, 0))
+            h = score_before(i, max(j, np.int32(0)), (costs.gap_open, e), costs.bonus, mode)
+            H[n], E[n] = np.int32(h + floor + (n - 2) * e), np.int32(UNREACHED)
+            window[n >> 3] = nibble_pushed(window[n >> 3], code_of(query, np.int32(j + row), columns, PAD))
+
+    return set_borders
 
 
 @lru_cache
 def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     """The kernel whose threads have 8 * words diagonals each.
 
-    queries, targets: uint8; starts, geometry, warps: see `trace_plan.Plan`, a warp of threads for each of `warps`;
-    gains: int32 [16], see `trace_plan.gains_of`; directions: int32.
+    warps: those of `trace_plan.Plan` that are launched; gains: int32 [16], see `trace_plan.gains_of`; costs and
+    directions: int32.
     """
-    cells, halves = 8 * words, 2 * words
+    cells, halves, cell, set_borders = 8 * words, 2 * words, _cell(mode == LOCAL), _borders(mode, gap_extend)
     none, e, is_local = np.int32(UNREACHED), np.int32(gap_extend), mode == LOCAL
 
     @cuda_kernel
-    def fill_directions(queries, targets, starts, geometry, warps, gains, gap_open, bonus, directions):
+    def fill_directions(slots, warps, gains, costs, directions):
         profile = cuda.shared.array(16, np.int32)  # gains of the query's codes 0 to 7, by the target's code
         for k in range(cuda.threadIdx.x, 16, cuda.blockDim.x):
             profile[k] = gains[k]
@@ -143,13 +157,13 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         number, lane = np.int32(thread // WARP), np.int32(thread % WARP)
         if number >= warps.shape[0]:
             return
-        group = np.int32(warps[number, GROUP])
+        group, starts, geometry = np.int32(warps[number, GROUP]), slots.starts, slots.geometry
         rank, last = np.int32(lane % group), np.int32(group - 1)
         slot, rows = slot_of(geometry, warps, number, lane, group)
         first, columns = geometry[FIRST, slot], geometry[COLUMNS, slot]
-        query = queries[starts[QUERY_AT, slot] :]
-        target = targets[starts[TARGET_AT, slot] + first :]
-        place, behind = np.uint64(warps[number, DIRECTIONS_AT] + lane), np.int32(warps[number, STEPS] - rank)
+        query = slots.queries[starts[QUERY_AT, slot] :]
+        target = slots.targets[starts[TARGET_AT, slot] + first :]
+        place, stop = np.uint64(warps[number, DIRECTIONS_AT] + lane), np.int32(warps[number, STEPS] - rank)
         H = cuda.local.array(cells, np.int32)
         E = cuda.local.array(cells, np.int32)
         x = cuda.local.array(halves, np.int32)
@@ -158,15 +172,15 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         row = np.int32(-rank)
         left = np.int32(first - geometry[SHIFT, slot] + rank * cells)  # column of the first cell in row 0
         floor = np.int32(e * (rank * cells - 2 * rank))
-        set_borders(H, E, window, query, row, left, first, columns, floor, gap_open, e, bonus, mode)
+        set_borders((H, E, window), query, (row, left, first), columns, floor, costs)
         one = np.int32(group > 0)  # which the compiler does not know, so that the product is made on the FMA pipe
         F, base, column = none, code_of(target, row, rows, OUTSIDE), np.int32(left + row + cells)
-        while row < behind:
+        while row < stop:
             F = handed(F)
             if rank == 0:
                 F = none
             low, high = profile[2 * base], profile[2 * base + 1]
-            opening = np.int32(-gap_open)
+            opening = np.int32(-costs.gap_open)
             if not is_local and row < 0:
                 opening = none
             base, following = code_of(target, np.int32(row + 1), rows, OUTSIDE), code_of(query, column, columns, PAD)
@@ -174,14 +188,14 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
                 x[2 * w] = permuted(low, high, window[w])
                 x[2 * w + 1] = permuted(low, high, np.int32(window[w] >> 16))
                 answers[w] = np.int32(0)
-            H[0], E[0], F, answers[0] = cell(H[0], x[0], 0, E[1], F, opening, one, floor, is_local, answers[0])
+            H[0], E[0], F, answers[0] = cell(H[0], (x[0], 0), E[1], F, (opening, one), floor, answers[0])
             from_right = cuda.shfl_down_sync(0xFFFFFFFF, E[0], 1)
             if rank == last:
                 from_right = none
             for n in range(1, cells):
                 above = E[n + 1] if n + 1 < cells else from_right
                 H[n], E[n], F, answers[n >> 3] = cell(
-                    H[n], x[n >> 2], n & 3, above, F, opening, one, np.int32(floor + n * e), is_local, answers[n >> 3]
+                    H[n], (x[n >> 2], n & 3), above, F, (opening, one), np.int32(floor + n * e), answers[n >> 3]
                 )
             if np.uint32(row) < np.uint32(rows):
                 for w in range(words):
@@ -195,14 +209,16 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
 
 
 @cuda_kernel
-def walk_back(
-    queries, targets, starts, geometry, warps, directions, begin, stop,
-    match, mismatch, gap_open, gap_extend, mode, runs, outcome,
-):  # fmt: skip
-    """See band.walk: one alignment a thread. Its runs go to `runs`, last run first, the rest to `outcome`."""
-    slot = np.int32(begin + cuda.grid(1))
-    if slot >= stop:
+def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
+    """One alignment a thread, of the slots within bounds. Its runs go to `runs`, last run first, the rest to `walks`.
+
+    As band.walk, which reads bits of bytes; here a cell's answers are a nibble, and a step back is one subtraction.
+    """
+    slot = np.int32(bounds[0] + cuda.grid(1))
+    if slot >= bounds[1]:
         return
+    queries, targets, starts, geometry = slots
+    match, mismatch, gap_open, gap_extend, _ = costs
     pair, first, shift = geometry[PAIR, slot], geometry[FIRST, slot], geometry[SHIFT, slot]
     query_at, target_at, at = starts[QUERY_AT, slot], starts[TARGET_AT, slot], starts[RUNS_AT, slot]
     i, j = np.int32(first + geometry[ROWS, slot] - 1), np.int32(geometry[COLUMNS, slot] - 1)
@@ -248,59 +264,56 @@ def walk_back(
     if mode == GLOBAL and i >= 0:
         left += gap_open + (i + 1) * gap_extend
         number, edits, i = push(runs, at, number, DELETION, i + 1), np.int32(edits + i + 1), np.int32(-1)
-    outcome[QUERY_START, pair], outcome[TARGET_START, pair], outcome[EDITS, pair] = j + 1, i + 1, edits
-    outcome[LEFT, pair], outcome[RUNS, pair] = left, number
+    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = j + 1, i + 1, edits
+    walks.left[pair], walks.runs[pair] = left, number
 
 
 @cuda_kernel
-def copy_runs(geometry, starts, offsets, runs, cigar):
+def copy_runs(slots, offsets, runs, cigar):
     """The runs of a slot to their place among those of all pairs, first run first."""
     slot = cuda.grid(1)
-    if slot < geometry.shape[1]:
-        pair, at = geometry[PAIR, slot], starts[RUNS_AT, slot]
+    if slot < slots.geometry.shape[1]:
+        pair, at = slots.geometry[PAIR, slot], slots.starts[RUNS_AT, slot]
         begin, stop = offsets[pair], offsets[pair + 1]
         for k in range(stop - begin):
             cigar[begin + k] = runs[at + stop - begin - 1 - k]
 
 
-def trace(
-    pairs: Pairs, costs: Costs, mode: int, ends: Ends, reached: ndarray, strays: ndarray, room: int
-) -> tuple[ndarray, ndarray, ndarray]:
-    """(outcome int32 [5, p], offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
-    workspace, plan = current(), planned(pairs, costs, mode, ends, reached, strays, room)
+def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndarray]:
+    """(walks, offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
+    workspace, number, plan = current(), len(tasks.pairs), planned(tasks, scheme, room)
     with workspace.frame():
-        queries, targets = (
-            workspace.upload(s) if isinstance(s, ndarray) else s for s in (pairs.queries, pairs.targets)
-        )
-        starts, geometry, warps, gains = map(
-            workspace.upload, (plan.starts, plan.geometry, plan.warps, gains_of(costs))
-        )
-        outcome = workspace.empty((5, len(pairs)), np.int32)
-        runs = workspace.empty(plan.runs, np.uint32)
-        for each in plan.rounds:
+        slots, warps, gains = map(workspace.on_card, (plan.slots, plan.warps, gains_of(scheme.costs)))
+        outcome = workspace.empty((5, number), np.int32)
+        runs, offsets = workspace.empty(plan.runs, np.uint32), workspace.empty(number + 1, np.int64)
+        columns = [*(outcome[k] for k in range(5)), offsets]
+        walks = Walks(*columns)
+        for some in plan.rounds:
             with workspace.frame():
-                _launch(each, (queries, targets, starts, geometry), warps, gains, costs, mode, runs, outcome)
-        offsets = workspace.empty(len(pairs) + 1, np.int64)
-        exclusive_scan(outcome[RUNS], offsets, workspace)
+                directions = workspace.empty(some.directions, np.int32)
+                _fill(some, slots, warps, gains, scheme, directions)
+                bounds = np.int32(some.begin), np.int32(some.stop)
+                walk_back[-(-(some.stop - some.begin) // WALKERS), WALKERS, workspace.stream](
+                    slots, warps, directions, bounds, narrow(scheme.costs), np.int32(scheme.mode), runs, walks
+                )
+        exclusive_scan(walks.runs, offsets, workspace)
         cigar = workspace.empty(plan.runs, np.uint32)
-        copy_runs[threads_for(len(pairs), workspace)](geometry, starts, offsets, runs, cigar)
+        copy_runs[threads_for(number, workspace)](slots, offsets, runs, cigar)
         outcome, offsets = workspace.download(outcome, offsets)
         (cigar,) = workspace.download(cigar[: offsets[-1]])
-    return outcome, offsets, cigar
+    columns = [*outcome, offsets[:-1]]
+    return Walks(*columns), offsets, cigar
 
 
-def _launch(
-    some: Round, slots: tuple[Any, ...], warps: Any, gains: Any, costs: Costs, mode: int, runs: Any, outcome: Any
-) -> None:
-    """Directions of the round's slots, and their walks back."""
-    match, mismatch, gap_open, gap_extend, bonus = map(np.int32, costs)
-    workspace, pairs = current(), some.stop - some.begin
-    directions = workspace.empty(some.directions, np.int32)
+def narrow(costs: Costs) -> Costs:
+    """Integers of Python would be 64 bits wide."""
+    return Costs(*(np.int32(cost) for cost in costs))  # type: ignore[arg-type]
+
+
+def _fill(some: Round, slots: Slots, warps: Any, gains: Any, scheme: Scheme, directions: Any) -> None:
+    """Directions of the round's slots."""
+    workspace = current()
     for words, first, last in some.words:
-        trace_kernel(words, mode, int(gap_extend))[threads_for(WARP * (last - first), workspace)](
-            *slots, warps[first:last], gains, gap_open, bonus, directions
+        trace_kernel(words, scheme.mode, int(scheme.costs.gap_extend))[threads_for(WARP * (last - first), workspace)](
+            slots, warps[first:last], gains, narrow(scheme.costs), directions
         )
-    walk_back[-(-pairs // WALKERS), WALKERS, workspace.stream](
-        *slots, warps, directions, np.int32(some.begin), np.int32(some.stop), match, mismatch, gap_open, gap_extend,
-        np.int32(mode), runs, outcome,
-    )  # fmt: skip

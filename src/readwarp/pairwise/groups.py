@@ -1,14 +1,13 @@
 """Pairs into groups of lanes: transposed, scored or traced, and read back. Kernels only; `cpu` chooses what runs.
 
-`pairs` is a tuple of arrays in the order of `Pairs`: queries, query starts, query lengths, targets, target starts,
-target lengths. `costs`: match, mismatch, gap open, gap extension, bonus. `like`: a vector's worth of the lane dtype.
+`like`: a vector's worth of the lanes' dtype.
 """
 
 import numpy as np
 
 from readwarp.device.jit import kernel
 from readwarp.device.simd import empty_vectors
-from readwarp.pairwise.band import trace_pair, walk_pair
+from readwarp.pairwise.band import Directions, trace_pair, walk_pair
 from readwarp.pairwise.lanes import (
     BLOCK,
     COLUMN,
@@ -16,11 +15,12 @@ from readwarp.pairwise.lanes import (
     END_SCORE,
     ROW,
     SCORE,
+    Group,
     score_group,
     trace_group,
 )
-from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, OVERFLOWN, PAD, UNREACHED
-from readwarp.pairwise.transpose import rounded_up, transpose
+from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, OVERFLOWN, PAD, UNREACHED, Band
+from readwarp.pairwise.transpose import Sequences, rounded_up, transpose
 
 
 @kernel
@@ -37,18 +37,20 @@ def _table(matrix, like, columns):
 
 
 @kernel
-def _top_row(pads, count, columns, costs, mode, H, E):
+def _set_top_row(group, pads, scheme):
     """H of the row above the target: 0 in local mode (but the bonus before the query), a gap in the others; E: none."""
-    floor = -(1 << (8 * H.itemsize - 1)) if mode == LOCAL else 0
-    H[: columns * count] = floor
-    E[: columns * count] = -(1 << (8 * E.itemsize - 1))
+    H, E, columns, costs = group.H, group.E, group.columns, scheme.costs
+    count, lowest = H.size // columns, -(1 << (8 * H.itemsize - 1))
+    floor = lowest if scheme.mode == LOCAL else 0
+    H[:] = floor
+    E[:] = lowest
     for lane in range(pads.size):
-        if mode == LOCAL:
+        if scheme.mode == LOCAL:
             for j in range(pads[lane]):
-                H[j * count + lane] = floor + costs[4]
+                H[j * count + lane] = floor + costs.bonus
         else:
             for j in range(pads[lane], columns):
-                H[j * count + lane] = -(costs[2] + (j - pads[lane] + 1) * costs[3])
+                H[j * count + lane] = -(costs.gap_open + (j - pads[lane] + 1) * costs.gap_extend)
 
 
 @kernel
@@ -78,52 +80,58 @@ def _collect(found, count, lane, columns, pads, first, mode):
 
 
 @kernel
-def score_sorted(pairs, order, costs, matrix, mode, like, score, query_stop, target_stop):
+def score_sorted(pairs, order, scheme, like, ends):
     """Score the pairs named in `order`, whose lengths are at least 1, a group of lanes at a time.
 
     A local score that reached the lane's greatest value comes back as OVERFLOWN.
     """
     queries, query_starts, query_lengths, targets, target_starts, target_lengths = pairs
-    count, ceiling = like.size, (1 << (8 * like.itemsize)) - 1
+    count, ceiling, mode = like.size, (1 << (8 * like.itemsize)) - 1, scheme.mode
     longest, tallest = query_lengths[order].max(), target_lengths[order].max()
     query = empty_vectors(rounded_up(longest) * count, like.dtype)
     target = empty_vectors(rounded_up(tallest) * count, like.dtype)
     narrow = empty_vectors(rounded_up(max(longest, tallest)) * max(count, 8), np.int8)
     H, E = empty_vectors(longest * count, like.dtype), empty_vectors(longest * count, like.dtype)
-    table, gains = _table(matrix, like, longest)
+    table, gains = _table(scheme.matrix, like, longest)
     last_row, found = np.zeros(count, like.dtype), np.empty(8 * count, like.dtype)
     for begin in range(0, order.size, count):
-        group = order[begin : begin + count]
-        columns, rows = query_lengths[group].max(), target_lengths[group].max()
-        pads = columns - query_lengths[group]
-        transpose(queries, query_starts[group], query_lengths[group], pads, count, columns, PAD, narrow, query)
-        transpose(targets, target_starts[group], target_lengths[group], 0 * pads, count, rows, OUTSIDE, narrow, target)
-        _top_row(pads, count, columns, costs, mode, H, E)
+        some = order[begin : begin + count]
+        columns, rows = query_lengths[some].max(), target_lengths[some].max()
+        pads = columns - query_lengths[some]
+        group = Group(columns, rows, query, target, H[: columns * count], E[: columns * count], table, gains)
+        codes = Sequences(queries, query_starts[some], query_lengths[some], pads)
+        transpose(codes, count, columns, PAD, narrow, query)
+        codes = Sequences(targets, target_starts[some], target_lengths[some], 0 * pads)
+        transpose(codes, count, rows, OUTSIDE, narrow, target)
+        _set_top_row(group, pads, scheme)
         if mode == GLOBAL:
-            for lane in range(group.size):
-                last_row[lane] = target_lengths[group[lane]]
-        score_group(query, target, columns, rows, pads.max(), H, E, last_row, costs, table, gains, mode, found)
-        for lane in range(group.size):
-            pair = group[lane]
+            for lane in range(some.size):
+                last_row[lane] = target_lengths[some[lane]]
+        score_group(group, pads.max(), last_row, scheme, found)
+        for lane in range(some.size):
+            pair = some[lane]
             best, stop, end = _collect(found, count, lane, columns, pads[lane], pads.max(), mode)
-            score[pair] = OVERFLOWN if mode == LOCAL and best >= ceiling else best
-            query_stop[pair], target_stop[pair] = stop, end
+            ends.score[pair] = OVERFLOWN if mode == LOCAL and best >= ceiling else best
+            ends.query_stop[pair], ends.target_stop[pair] = stop, end
 
 
 @kernel
-def band_of_group(group, query_stop, target_stop, strays, mode):
-    """(rows before the end's diagonal, lead, width, rows) of the band that holds every lane's path.
+def band_of_group(tasks, some, mode):
+    """The band that holds every lane's path.
 
     A path strays from the diagonal of its end by at most strays[pair, 0] towards the first rows (deletions come after
     it) and strays[pair, 1] towards the first columns. Lanes are put in line on that diagonal, rows above the target
     among them; in GLOBAL mode on their first cell instead, so that their borders coincide.
     """
-    diagonals = target_stop[group] - query_stop[group]
-    deletions, insertions = strays[group, 0], strays[group, 1]
+    query_stop = tasks.ends.query_stop[some].astype(np.int64)
+    target_stop = tasks.ends.target_stop[some].astype(np.int64)
+    diagonals = target_stop - query_stop
+    deletions, insertions = tasks.strays[some, 0], tasks.strays[some, 1]
     if mode == GLOBAL:
-        return 0, (deletions - diagonals).max(), (insertions + diagonals).max(), target_stop[group].max()
+        lead, width = (deletions - diagonals).max(), (insertions + diagonals).max()
+        return Band(0, lead, width, target_stop.max())
     before = min(deletions.max(), max(diagonals.max(), 0) + 1)
-    return before, deletions.max() - before, insertions.max() + before, before + query_stop[group].max()
+    return Band(before, deletions.max() - before, insertions.max() + before, before + query_stop.max())
 
 
 @kernel
@@ -133,64 +141,60 @@ def with_room(cigar, used, runs):
 
 
 @kernel
-def trace_sorted(work, order, costs, matrix, mode, like, room, traced, cigar, used):
+def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
     """Trace the pairs named in `order` from their ends, whose stops are at least 1, a group of lanes at a time.
 
-    work: (pairs, score without the bonus for the query's end, query stop, target stop, strays: `longest_gaps`).
-    traced [p, 6] gets query start, target start, edit distance, what is left of the score, first run, runs. A group
-    whose directions would take more than `room` bytes is left out (runs -1). Returns (runs, number of runs).
+    A group whose directions would take more than `room` bytes is left out. Returns (runs, number of runs).
     """
-    pairs, reached, query_stop, target_stop, strays = work
-    queries, query_starts, _, targets, target_starts, _ = pairs
+    queries, query_starts, _, targets, target_starts, _ = tasks.pairs
+    _, query_stop, target_stop = tasks.ends
     count, plane = like.size, max(8, like.size)
     longest = query_stop[order].max()
     query = empty_vectors(rounded_up(longest) * count, like.dtype)
     H, E = empty_vectors(longest * count, like.dtype), empty_vectors(longest * count, like.dtype)
-    table, gains = _table(matrix, like, longest)
-    target, narrow, directions = np.empty(0, like.dtype), np.empty(0, np.int8), np.empty(0, np.uint8)
+    table, gains = _table(scheme.matrix, like, longest)
+    target, narrow, bits = np.empty(0, like.dtype), np.empty(0, np.int8), np.empty(0, np.uint8)
     for begin in range(0, order.size, count):
-        group = order[begin : begin + count]
-        columns = query_stop[group].max()
-        before, lead, width, rows = band_of_group(group, query_stop, target_stop, strays, mode)
-        stride = min(columns, lead + width + 1)
+        some = order[begin : begin + count]
+        columns, band = query_stop[some].astype(np.int64).max(), band_of_group(tasks, some, scheme.mode)
+        rows, stride = band.rows, min(columns, band.lead + band.width + 1)
         size = rows * stride * plane // 2
         if size > room:
-            traced[group, 5] = -1
+            walks.runs[some] = -1
             continue
-        if directions.size < size:
-            directions = empty_vectors(size, np.uint8)
+        if bits.size < size:
+            bits = empty_vectors(size, np.uint8)
         if target.size < rows * count:
             target = empty_vectors(rounded_up(rows) * count, like.dtype)
             narrow = empty_vectors(rounded_up(max(rows, longest)) * max(count, 8), np.int8)
-        origins = (target_stop[group] - query_stop[group] - before) * (mode != GLOBAL)
+        origins = (target_stop[some] - query_stop[some] - band.before) * (scheme.mode != GLOBAL)
         inside = np.maximum(origins, 0)
         none = 0 * inside
-        transpose(queries, query_starts[group], query_stop[group], none, count, columns, PAD, narrow, query)
-        lengths = target_stop[group] - inside
-        transpose(
-            targets, target_starts[group] + inside, lengths, inside - origins, count, rows, OUTSIDE, narrow, target
-        )
-        _top_row(none, count, columns, costs, mode, H, E)
-        trace_group(query, target, columns, rows, lead, width, H, E, costs, table, gains, mode, directions)
-        for lane in range(group.size):
-            pair, band, ends = group[lane], (stride, width, origins[lane]), (reached, query_stop, target_stop)
-            cigar, traced[pair, 4] = with_room(cigar, used, query_stop[pair] + target_stop[pair]), used
-            walk_pair(pairs, pair, ends, directions, lane, plane, band, costs, matrix, mode, traced, cigar)
-            used += traced[pair, 5]
+        codes = Sequences(queries, query_starts[some], query_stop[some], none)
+        transpose(codes, count, columns, PAD, narrow, query)
+        codes = Sequences(targets, target_starts[some] + inside, target_stop[some] - inside, inside - origins)
+        transpose(codes, count, rows, OUTSIDE, narrow, target)
+        group = Group(columns, rows, query, target, H[: columns * count], E[: columns * count], table, gains)
+        _set_top_row(group, none, scheme)
+        trace_group(group, band, scheme, bits)
+        for lane in range(some.size):
+            pair, directions = some[lane], Directions(bits, lane, plane, stride, band.width, origins[lane])
+            cigar, walks.first_run[pair] = with_room(cigar, used, query_stop[pair] + target_stop[pair]), used
+            walk_pair(tasks, pair, directions, scheme, walks, cigar)
+            used += walks.runs[pair]
     return cigar, used
 
 
 @kernel
-def trace_single(work, order, costs, matrix, mode, traced, cigar, used):
+def trace_single(tasks, order, scheme, walks, cigar, used):
     """As `trace_sorted`, one pair at a time in plain integers (`band`)."""
-    pairs, reached, query_stop, target_stop, strays = work
+    _, query_stop, target_stop = tasks.ends
     for pair in order:
         columns = np.int64(query_stop[pair])
-        widest = strays[pair, 0] + strays[pair, 1] + 1
-        directions = np.empty((columns + widest) * ((min(columns, widest) + 1) // 2), np.uint8)
+        widest = tasks.strays[pair, 0] + tasks.strays[pair, 1] + 1
+        bits = np.empty((columns + widest) * ((min(columns, widest) + 1) // 2), np.uint8)
         H, E = np.empty(columns, np.int32), np.empty(columns, np.int32)
-        cigar, traced[pair, 4] = with_room(cigar, used, columns + target_stop[pair]), used
-        ends = reached, query_stop, target_stop
-        trace_pair(pairs, pair, ends, strays, costs, matrix, mode, H, E, directions, traced, cigar)
-        used += traced[pair, 5]
+        cigar, walks.first_run[pair] = with_room(cigar, used, columns + target_stop[pair]), used
+        trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar)
+        used += walks.runs[pair]
     return cigar, used

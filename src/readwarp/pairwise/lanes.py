@@ -1,10 +1,14 @@
 """One alignment per SIMD lane: the recurrence of `readwarp.pairwise` over vectors, score-only and with directions.
 
 Queries and targets are transposed: element `position * lanes + lane`. The dtype of the arrays (int8, int16, int32)
-chooses the lane type. A local score is kept as score + least value of the type, so that saturation at the bottom is
+chooses the lane type. A local score is kept as score + lowest value of the type, so that saturation at the bottom is
 the rule that a local score never falls below 0; other modes keep the score as it is. Saturation at the top is an
 overflow, and shows as the greatest value in `found`.
 """
+
+from typing import NamedTuple
+
+from numpy import ndarray
 
 from readwarp.device.jit import kernel
 from readwarp.device.simd import (
@@ -25,6 +29,19 @@ from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMI
 # The vectors of `found`. Positions are kept in base BLOCK, since a lane may have no more than 8 bits.
 SCORE, COLUMN, COLUMN_BLOCK, ROW, ROW_BLOCK, END_SCORE, END_ROW, END_ROW_BLOCK = range(8)
 BLOCK = 256
+
+
+class Group(NamedTuple):
+    """Pairs in lanes: arrays [positions * lanes] of the lanes' dtype."""
+
+    columns: int
+    rows: int
+    query: ndarray  # [columns], PAD where a lane has none
+    target: ndarray  # [rows], OUTSIDE where a lane has none
+    H: ndarray  # [columns], the row above the target
+    E: ndarray  # [columns], the lowest value
+    matrix: ndarray  # [letters, ALPHABET]: scores of a query's code with a target's; empty: match and mismatch
+    gains: ndarray  # [columns + letters], space of `row_gains`, or empty
 
 
 @kernel
@@ -49,44 +66,39 @@ def place_if_greater(a, b, like, position, low, high):
 
 
 @kernel
-def report(found, count, best, column, column_block, row, row_block, end_best, end_row, end_row_block):
-    store(found, SCORE * count, best)
-    store(found, COLUMN * count, column)
-    store(found, COLUMN_BLOCK * count, column_block)
-    store(found, ROW * count, row)
-    store(found, ROW_BLOCK * count, row_block)
-    store(found, END_SCORE * count, end_best)
-    store(found, END_ROW * count, end_row)
-    store(found, END_ROW_BLOCK * count, end_row_block)
+def store_each(found, count, vectors):
+    for k in range(len(vectors)):
+        store(found, k * count, vectors[k])
 
 
 @kernel
-def begin_column(padded, symbol, pad, left, F_left, least, h, e, F):
+def begin_column(padded, symbol, begins, h, e, F):
     """(H, value to be compared, E, F) of a cell; before a lane's query begins, those of its first column."""
     if padded:
-        blank = where_equal(symbol, pad, least, h)
+        pad, lowest, left, F_left = begins
+        blank = where_equal(symbol, pad, lowest, h)
         return (
             where_equal(symbol, pad, left, h),
             blank,
-            where_equal(symbol, pad, least, e),
+            where_equal(symbol, pad, lowest, e),
             where_equal(symbol, pad, F_left, F),
         )
     return h, h, e, F
 
 
 @kernel
-def row_gains(query, target, row, columns, matrix, gains):
-    """Scores of every query position of every lane with the lane's target in that row, into gains [columns, lanes].
+def row_gains(group, row):
+    """Scores of every query position of every lane with the lane's target in that row, into the group's gains.
 
-    matrix [letters, ALPHABET]: the score of a query's code with a target's; an empty one elsewhere means match and
-    mismatch. Behind `columns`, gains has space for the row's profile [letters, lanes], from which lanes choose.
+    Behind the columns lies the row's profile [letters, lanes], from which lanes choose.
     """
+    query, target, matrix, gains = group.query, group.target, group.matrix, group.gains
     count, letters = VECTOR_BYTES // query.itemsize, matrix.size // ALPHABET
     profile = gains[gains.size - letters * count :]
     for letter in range(letters):
         for lane in range(count):
             profile[letter * count + lane] = matrix[letter * ALPHABET + target[row * count + lane]]
-    for j in range(0, columns * count, count):
+    for j in range(0, group.columns * count, count):
         symbol, gain = load(query, j), splat(gains, 0)
         for letter in range(letters):
             gain = where_equal(symbol, splat(gains, letter), load(profile, letter * count), gain)
@@ -94,35 +106,36 @@ def row_gains(query, target, row, columns, matrix, gains):
 
 
 @kernel
-def score_group(query, target, columns, rows, first, H, E, last_row, costs, matrix, gains, mode, found):
+def score_group(group, first, last_row, scheme, found):
     """Scores and ends of one group of lanes, into the vectors of `found`.
 
-    query [columns, lanes]: aligned at their ends, PAD before; every lane has begun at column `first`.
-    target [rows, lanes]: aligned at their beginnings, OUTSIDE behind; last_row [lanes]: their lengths (GLOBAL only).
-    H [columns, lanes]: the row above the target; E [columns, lanes]: least. matrix, gains: see `row_gains`, or empty.
+    Queries are aligned at their ends, and every lane has begun at column `first`; targets are aligned at their
+    beginnings, last_row [lanes]: their lengths (GLOBAL only).
     found: best score of any cell with its column and row (LOCAL), best score of the last column with its row + 1.
     """
-    match, mismatch, gap_open, gap_extend, bonus = costs
+    columns, rows, query, target, H, E, matrix, gains = group
+    (match, mismatch, gap_open, gap_extend, bonus), mode = scheme.costs, scheme.mode
     count = VECTOR_BYTES // query.itemsize
     floor, ceiling = -(1 << (8 * query.itemsize - 1)), (1 << (8 * query.itemsize - 1)) - 1
-    least, zero, one = splat(H, floor), splat(H, 0), splat(H, 1)
+    lowest, zero, one = splat(H, floor), splat(H, 0), splat(H, 1)
     pad, outside = splat(H, PAD), splat(H, OUTSIDE)
     reward, end_bonus = splat(H, match), splat(H, bonus)
     opening, extending = splat(H, gap_open + gap_extend), splat(H, gap_extend)
     last = (columns - 1) * count
-    best = least if mode == LOCAL else splat(H, ceiling)
+    best = lowest if mode == LOCAL else splat(H, ceiling)
     column, column_block, row, row_block, end_row, end_row_block = zero, zero, zero, zero, zero, zero
-    end_best = load(H, last) if mode == SEMIGLOBAL else least
-    left = add(least, splat(H, bonus)) if mode == LOCAL else zero
+    end_best = load(H, last) if mode == SEMIGLOBAL else lowest
+    left = add(lowest, splat(H, bonus)) if mode == LOCAL else zero
     for i in range(rows):
         base = load(target, i * count)
-        penalty = where_equal(base, outside, least, splat(H, -mismatch))
+        penalty = where_equal(base, outside, lowest, splat(H, -mismatch))
         if matrix.size > 0:
-            row_gains(query, target, i, columns, matrix, gains)
+            row_gains(group, i)
         diagonal = left
         if mode == GLOBAL:
             left = subtract(left, opening if i == 0 else extending)
-        F = F_left = least if mode == LOCAL else subtract(left, opening)
+        F = F_left = lowest if mode == LOCAL else subtract(left, opening)
+        begins = pad, lowest, left, F_left
         row_before, start, block = best, 0, 0
         while start < columns - 1:
             padded = start < first
@@ -138,7 +151,7 @@ def score_group(query, target, columns, rows, first, H, E, last_row, costs, matr
                 diagonal = load(H, j)
                 d = gap(d, opened, extending)
                 F = gap(F, opened, extending)
-                h, value, d, F = begin_column(padded, symbol, pad, left, F_left, least, h, d, F)
+                h, value, d, F = begin_column(padded, symbol, begins, h, d, F)
                 store(H, j, h)
                 store(E, j, d)
                 column = where_greater(value, best, offset, column)
@@ -158,40 +171,39 @@ def score_group(query, target, columns, rows, first, H, E, last_row, costs, matr
             store(H, last, end)
             store(E, last, gap(d, subtract(md, opening), extending))
             if mode == GLOBAL:
-                end = where_equal(load(last_row, 0), splat(H, i + 1), end, least)
+                end = where_equal(load(last_row, 0), splat(H, i + 1), end, lowest)
         end_row, end_row_block = place_if_greater(end, end_best, H, i + 1, end_row, end_row_block)
         end_best = maximum(end_best, end)
-    report(found, count, best, column, column_block, row, row_block, end_best, end_row, end_row_block)
+    store_each(found, count, (best, column, column_block, row, row_block, end_best, end_row, end_row_block))
 
 
 @kernel
-def trace_group(query, target, columns, rows, lead, width, H, E, costs, matrix, gains, mode, directions):
-    """Directions of one group of lanes, in a band: row i covers the columns i - width to i + lead.
+def trace_group(group, band, scheme, directions):
+    """Directions of one group of lanes in a band (`scalar.Band`), with a bit per lane: see `band.Directions`.
 
-    query [columns, lanes] and target [rows, lanes] start at their beginnings, PAD and OUTSIDE beside them; OUTSIDE may
-    come before a target too (not in GLOBAL mode). H [columns, lanes] is the row above the target. One bit per lane
-    and question, four questions per cell (`scalar.follow`): at
-    `((row * min(columns, lead + width + 1) + column - first column of the row) * 4 + question) * mask_bytes`.
+    Queries and targets are aligned at their beginnings; OUTSIDE may come before a target too (not in GLOBAL mode).
     """
-    match, mismatch, gap_open, gap_extend, bonus = costs
+    columns, rows, query, target, H, E, matrix, gains = group
+    (match, mismatch, gap_open, gap_extend, bonus), mode = scheme.costs, scheme.mode
+    lead, width = band.lead, band.width
     count = VECTOR_BYTES // query.itemsize
     plane = max(1, count // 8)
     stride = min(columns, lead + width + 1)
-    least, zero, outside = splat(H, -(1 << (8 * query.itemsize - 1))), splat(H, 0), splat(H, OUTSIDE)
+    lowest, zero, outside = splat(H, -(1 << (8 * query.itemsize - 1))), splat(H, 0), splat(H, OUTSIDE)
     reward, opening, extending = splat(H, match), splat(H, gap_open + gap_extend), splat(H, gap_extend)
-    left = add(least, splat(H, bonus)) if mode == LOCAL else zero
+    left = add(lowest, splat(H, bonus)) if mode == LOCAL else zero
     for i in range(rows):
         base = load(target, i * count)
-        penalty = where_equal(base, outside, least, splat(H, -mismatch))
+        penalty = where_equal(base, outside, lowest, splat(H, -mismatch))
         if matrix.size > 0:
-            row_gains(query, target, i, columns, matrix, gains)
+            row_gains(group, i)
         diagonal = left
         if mode == GLOBAL:
             left = subtract(left, opening if i == 0 else extending)
-        F = least if mode == LOCAL else subtract(left, opening)
+        F = lowest if mode == LOCAL else subtract(left, opening)
         low = max(0, i - width)
         if low > 0:
-            diagonal, F = load(H, (low - 1) * count), least
+            diagonal, F = load(H, (low - 1) * count), lowest
         place = i * stride * 4 * plane
         for j in range(low * count, min(columns, i + lead + 1) * count, count):
             d = load(E, j)

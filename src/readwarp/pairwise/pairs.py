@@ -1,13 +1,30 @@
-"""What travels through the pairwise engine: sequences to align, ends of the best alignments, the alignments."""
+"""What travels through the pairwise engine: sequences, how they are scored, ends of the best alignments, alignments."""
 
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.ragged import concatenate, take
+NO_MATRIX = np.empty(0, np.int32)
 
-Costs = tuple[int, int, int, int, int]  # match, mismatch, gap open, gap extension, bonus per query end (local mode)
+
+class Costs(NamedTuple):
+    """Affine-gap scores, all as magnitudes: a gap of n bases costs gap_open + n * gap_extend."""
+
+    match: int
+    mismatch: int
+    gap_open: int
+    gap_extend: int
+    bonus: int = 0  # for an aligned pair at either end of the query, in local mode
+
+
+class Scheme(NamedTuple):
+    """How pairs are scored."""
+
+    costs: Costs
+    mode: int  # scalar.LOCAL, GLOBAL or SEMIGLOBAL
+    # Scores of a query's code * ALPHABET + a target's, in place of match and mismatch, which then are its extremes.
+    matrix: Annotated[ndarray, "int32 [letter pairs]"] = NO_MATRIX
 
 
 class Pairs(NamedTuple):
@@ -43,11 +60,21 @@ class Traces(NamedTuple):
     cigar_offsets: Annotated[ndarray, "int64 [pairs + 1] of operations"]
 
 
-def some_of(pairs: Pairs, ends: Ends, rows: ndarray) -> tuple[Pairs, Ends]:
-    """These rows; the sequences stay as they are."""
-    return take(pairs, "pairs", rows), take(ends, "pairs", rows)
+class Tasks(NamedTuple):
+    """What is traced: pairs, where their alignments end, and the band that holds each path."""
+
+    pairs: Pairs
+    ends: Ends  # scores without the bonus for the query's end
+    # Most bases by which a path leaves the diagonal it ends on, by deletions and by insertions: `scalar.longest_gaps`.
+    strays: Annotated[ndarray, "int64 [pairs, 2]"]
 
 
-def merged(rows: tuple[ndarray, ...], parts: tuple[Traces, ...]) -> Traces:
-    """Traces of all pairs, of which each part has those of its rows."""
-    return take(concatenate(parts, "pairs"), "pairs", np.argsort(np.concatenate(rows)))
+class Walks(NamedTuple):
+    """What walks back from the ends found. Runs of a pair lie in one place, first run first; pairs in any order."""
+
+    query_start: Annotated[ndarray, "int32 [pairs]"]
+    target_start: Annotated[ndarray, "int32 [pairs]"]
+    edit_distance: Annotated[ndarray, "int32 [pairs]"]
+    left: Annotated[ndarray, "int32 [pairs]"]  # of the score: the bonus where the query's first base is aligned, else 0
+    runs: Annotated[ndarray, "int32 [pairs]"]  # -1: not traced
+    first_run: Annotated[ndarray, "int64 [pairs]"]

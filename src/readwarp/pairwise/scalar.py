@@ -3,6 +3,8 @@
 Scores are plain integers here; the lanes of `lanes.py` and the threads of `cuda.py` follow the same recurrence.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from readwarp.device.jit import scalar
@@ -18,28 +20,27 @@ OUTSIDE = 127  # beyond the target: not even a mismatch can be aligned here
 UNREACHED = -(1 << 29)  # a score that no path has, with room to add to it
 OVERFLOWN = -1  # the score of a pair that needs wider lanes
 
-# Operations of a CIGAR in BAM's coding.
+
+class Band(NamedTuple):
+    """The cells that a trace keeps: of row i the columns i - width to i + lead."""
+
+    before: int  # rows before the diagonal of the end
+    lead: int
+    width: int
+    rows: int
 
 
 @scalar
-def longest_gap(score, query_length, target_length, match, gap_open, gap_extend, bonuses):
-    """Most bases by which a path of at least this score leaves the diagonal it ends on; 0 if it can have no gap.
-
-    A path that strays by g bases holds gaps of g bases or more, which cost at least gap_open + g * gap_extend; its
-    aligned bases and bonuses gain at most min(lengths) * match + bonuses.
-    """
-    spare = min(query_length, target_length) * match + bonuses - score - gap_open
-    return min(max(spare, 0) // gap_extend, query_length + target_length)
-
-
-@scalar
-def longest_gaps(score, query_length, target_length, match, gap_open, gap_extend, bonuses):
+def longest_gaps(score, query_length, target_length, costs, bonuses):
     """(deletions, insertions): most bases of either in a path of at least this score.
 
-    As in `longest_gap`, and g bases of a sequence that lie in gaps are not aligned: what is left of it gains at most
-    (length - g) * match. So a path bends to the side of insertions, where the query's bases go, about half as far.
+    A path that strays by g bases from the diagonal it ends on has gaps of g bases or more, which cost at least
+    gap_open + g * gap_extend; its aligned bases and bonuses gain at most min(lengths) * match + bonuses. Those g bases
+    of a sequence are not aligned: what is left of it gains at most (length - g) * match. So a path bends to the side of
+    insertions, where the query's bases go, about half as far.
     """
-    spare = bonuses - score - gap_open
+    match, gap_extend = costs.match, costs.gap_extend
+    spare = bonuses - score - costs.gap_open
     query, target = query_length * match + spare, target_length * match + spare
     deletions = min(max(target, 0) // (gap_extend + match), max(query, 0) // gap_extend, target_length)
     insertions = min(max(query, 0) // (gap_extend + match), max(target, 0) // gap_extend, query_length)
@@ -48,11 +49,11 @@ def longest_gaps(score, query_length, target_length, match, gap_open, gap_extend
 
 @scalar
 def band_of(diagonal, deletions, insertions, query_stop, target_stop, mode):
-    """(rows before the end's diagonal, lead, width, rows) of the band of one pair; see `groups.band_of_group`."""
+    """The band of one pair; see `groups.band_of_group`."""
     if mode == GLOBAL:
-        return 0, deletions - diagonal, insertions + diagonal, target_stop
+        return Band(0, deletions - diagonal, insertions + diagonal, target_stop)
     before = min(deletions, max(diagonal, 0) + 1)
-    return before, deletions - before, insertions + before, before + query_stop
+    return Band(before, deletions - before, insertions + before, before + query_stop)
 
 
 # Where a walk stands: on the best of M, E and F; on the better of M and E (a gap opens there); inside a gap; on M.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -15,7 +16,7 @@ from numpy import ndarray
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.cuda_scan import device_bytes as scan_bytes
 from readwarp.device.memory import rounded
-from readwarp.pairwise.pairs import Costs, Ends, Pairs
+from readwarp.pairwise.pairs import Costs, Ends, Scheme, Tasks
 from readwarp.pairwise.scalar import LOCAL
 
 PAD, OUTSIDE = 6, 7  # codes: a column that the query does not have, a row that the target does not have
@@ -27,10 +28,20 @@ FULL = 1024  # warps that keep a large card busy: fewer take as long
 WIDEST = 8 * max(STEP) * max(GROUPS)  # diagonals
 LARGEST = 1 << 28  # a score beyond it might meet UNREACHED
 
-# Rows of Plan.starts and Plan.geometry, columns of Plan.warps.
+# Rows of Slots.starts and Slots.geometry, columns of warps.
 QUERY_AT, TARGET_AT, RUNS_AT = range(3)
 PAIR, FIRST, ROWS, COLUMNS, SHIFT, REACHED, WARP_OF = range(7)
 DIRECTIONS_AT, STEPS, SLOT, SLOTS, GROUP, WORDS = range(6)
+
+
+class Slots(NamedTuple):
+    """Pairs in the order in which they are traced. Few arrays, since each takes a copy to the card."""
+
+    queries: Annotated[ndarray, "uint8 [query bases]"]
+    targets: Annotated[ndarray, "uint8 [target bases]"]
+    starts: Annotated[ndarray, "int64 [3, slots]"]  # of the query, of the target, of the runs
+    # Pair, first target base, number of them, columns, shift, score without the bonus for the end, warp.
+    geometry: Annotated[ndarray, "int32 [7, slots]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +59,31 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    starts: ndarray  # int64 [3, slots]: of the query, of the target, of the runs
-    geometry: ndarray  # int32 [7, slots]: pair, first target base, number, columns, shift, score without bonus, warp
+    slots: Slots
     warps: ndarray  # int64 [warps, 6]: where its directions begin, steps, first slot, slots, threads of each, words
     rounds: tuple[Round, ...]
-    runs: int  # most runs of all pairs together
+    runs: int  # of all pairs together, at most
 
     def device_bytes(self, sequences: int = 0) -> int:
         """Of the workspace at most, besides sequences that are there; what comes with it: `sequences` bytes."""
-        pairs = self.geometry.shape[1]
-        arrays = (self.starts.nbytes, self.geometry.nbytes, self.warps.nbytes, 64, 20 * pairs, 4 * self.runs)
+        starts, geometry = self.slots.starts, self.slots.geometry
+        pairs = geometry.shape[1]
+        arrays = (starts.nbytes, geometry.nbytes, self.warps.nbytes, 64, 20 * pairs, 4 * self.runs, 8 * (pairs + 1))
         filling = max((rounded(4 * each.directions) for each in self.rounds), default=0)
-        compact = rounded(8 * (pairs + 1)) + max(rounded(4 * self.runs), scan_bytes(pairs))
+        compact = max(rounded(4 * self.runs), scan_bytes(pairs))
         return sequences + sum(map(rounded, arrays)) + max(filling, compact)
 
 
-def is_served(costs: Costs, mode: int, longest: int, letters: int) -> bool:
+def is_served(scheme: Scheme, longest: int, letters: int) -> bool:
     """Whether these scores, sequences of that length, and codes below `letters` can be traced like this.
 
     Gains are signed bytes; before the query's first column stand cells that are worth the bonus, from which no gap
     may come that is worth more than nothing.
     """
-    match, mismatch, gap_open, gap_extend, bonus = costs
+    match, mismatch, gap_open, gap_extend, bonus = scheme.costs
     fits = match + 2 * gap_extend < 128 and mismatch - 2 * gap_extend <= 128 and letters <= LETTERS
     scores = 2 * longest * max(match + 2 * gap_extend, mismatch) + 2 * (gap_open + bonus)
-    return fits and scores < LARGEST and (mode != LOCAL or bonus <= gap_open + gap_extend)
+    return fits and scores < LARGEST and (scheme.mode != LOCAL or bonus <= gap_open + gap_extend)
 
 
 def gains_of(costs: Costs) -> ndarray:
@@ -80,10 +91,10 @@ def gains_of(costs: Costs) -> ndarray:
 
     Bytes 0 to 3 of two numbers in turn. PAD is worth nothing, so that what stands on a border stays there.
     """
-    match, mismatch, _, gap_extend, _ = costs
-    gains = np.full((8, 8), 2 * gap_extend, np.int8)
-    gains[:LETTERS, :LETTERS] = 2 * gap_extend - mismatch
-    np.fill_diagonal(gains[:LETTERS, :LETTERS], 2 * gap_extend + match)
+    beside = 2 * costs.gap_extend
+    gains = np.full((8, 8), beside, np.int8)
+    gains[:LETTERS, :LETTERS] = beside - costs.mismatch
+    np.fill_diagonal(gains[:LETTERS, :LETTERS], beside + costs.match)
     return gains.view(np.int32).ravel()
 
 
@@ -97,33 +108,32 @@ def shape_table(pairs: int) -> ndarray:
     return table
 
 
-def planned(pairs: Pairs, costs: Costs, mode: int, ends: Ends, reached: ndarray, strays: ndarray, room: int) -> Plan:
-    """How to trace pairs whose bands are at most WIDEST wide.
-
-    reached: scores without the bonus for the query's end; strays: int64 [p, 2], see `cpu.strays_of`. Directions of a
-    round take `room` bytes or one warp.
-    """
-    columns, target_stop = ends.query_stop.astype(np.int64), ends.target_stop.astype(np.int64)
+def planned(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
+    """How to trace pairs whose bands are at most WIDEST wide. Directions of a round take `room` bytes or one warp."""
+    pairs, (reached, query_stop, target_stop), strays = tasks
+    columns, target_stop = query_stop.astype(np.int64), target_stop.astype(np.int64)
     first = np.maximum(target_stop - columns - strays[:, 0], 0)
     rows = target_stop - first
     shapes = shape_table(1 << len(pairs).bit_length())[strays.sum(axis=1) + 1]
     slots = np.lexsort((-rows, shapes))
-    most = most_runs(columns, target_stop, reached, costs, mode)[slots]
-    starts = np.stack((pairs.query_starts[slots], pairs.target_starts[slots], np.cumsum(most) - most))
+    runs = max_runs(tasks.ends, scheme)[slots].astype(np.int64)
+    starts = np.stack((pairs.query_starts[slots], pairs.target_starts[slots], np.cumsum(runs) - runs))
     shift = target_stop - columns + strays[:, 1]
     warps = _warps(shapes[slots], rows[slots])
     each = np.repeat(np.arange(len(warps)), warps[:, SLOTS])
     geometry = np.stack((slots, *(row[slots] for row in (first, rows, columns, shift, reached)), each))
     rounds = tuple(_round(warps, *cut) for cut in _cuts(_sizes(warps), room // 4))
-    return Plan(starts, geometry.astype(np.int32), warps, rounds, max(1, int(most.sum())))
+    laid = Slots(pairs.queries, pairs.targets, starts, geometry.astype(np.int32))
+    return Plan(laid, warps, rounds, max(1, int(runs.sum())))
 
 
-def most_runs(columns: ndarray, target_stop: ndarray, reached: ndarray, costs: Costs, mode: int) -> ndarray:
-    """Of CIGARs with these scores: each gap costs at least its opening and one base."""
-    match, _, gap_open, gap_extend, bonus = costs
-    spare = np.minimum(columns, target_stop) * match + (bonus if mode == LOCAL else 0) - reached
+def max_runs(ends: Ends, scheme: Scheme) -> ndarray:
+    """Of CIGARs with these scores, their bonuses left out: each gap costs at least its opening and one base."""
+    match, _, gap_open, gap_extend, bonus = scheme.costs
+    score, query_stop, target_stop = ends
+    spare = np.minimum(query_stop, target_stop) * match + (bonus if scheme.mode == LOCAL else 0) - score
     gaps = np.maximum(spare, 0) // (gap_open + gap_extend)
-    return np.minimum(2 * gaps + 1, columns + target_stop)
+    return np.minimum(2 * gaps + 1, query_stop + target_stop)
 
 
 def _warps(shapes: ndarray, rows: ndarray) -> ndarray:

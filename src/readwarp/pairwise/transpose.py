@@ -1,9 +1,21 @@
 """Sequences into lanes: byte matrices transposed in squares of 8 x 8 that fit eight 64-bit words."""
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.jit import kernel
 from readwarp.device.simd import load_eight, store_eight
+
+
+class Sequences(NamedTuple):
+    """Codes of a sequence per lane."""
+
+    codes: Annotated[ndarray, "uint8 [bases]"]
+    starts: Annotated[ndarray, "int64 [lanes]"]
+    lengths: Annotated[ndarray, "int64 [lanes]"]
+    places: Annotated[ndarray, "int64 [lanes]"]  # position of each one's first code
 
 
 @kernel
@@ -34,24 +46,24 @@ def _eight_by_eight(a, b, c, d, e, f, g, h):
 
 
 @kernel
-def _eight(source, start, length, offset, position, filler):
-    """Codes of one lane at eight positions, whose sequence of that length lies from position `offset` on."""
-    place = position - offset
+def _eight(codes, start, length, place, filler):
+    """Eight codes of one lane from `place` of its sequence on, the first lowest; `filler` beside the sequence."""
     if place >= 0 and place + 8 <= length:
-        return load_eight(source, start + place)
-    codes = np.uint64(0)
+        return load_eight(codes, start + place)
+    word = np.uint64(0)
     for k in range(8):
-        code = source[start + place + k] if 0 <= place + k < length else np.uint8(filler)
-        codes |= np.uint64(code) << np.uint64(8 * k)
-    return codes
+        code = codes[start + place + k] if 0 <= place + k < length else np.uint8(filler)
+        word |= np.uint64(code) << np.uint64(8 * k)
+    return word
 
 
 @kernel
-def transpose(source, starts, lengths, offsets, count, positions, filler, narrow, out):
-    """Lane l gets source[starts[l]:][:lengths[l]] from position offsets[l] on: out[position * count + lane].
+def transpose(sequences, count, positions, filler, narrow, out):
+    """The sequences of `count` lanes into out[position * count + lane]; everything else there holds `filler`.
 
-    Everything else holds `filler`. narrow: bytes for lanes of more than 8 bits. Both hold `positions` rounded up to 8.
+    narrow: bytes for lanes of more than 8 bits. Both hold `positions` rounded up to 8.
     """
+    codes, starts, lengths, places = sequences
     space = out.view(np.int8) if out.itemsize == 1 else narrow
     width = max(count, 8)  # lanes of the byte space
     squares = np.empty(8, np.uint64)
@@ -60,7 +72,7 @@ def transpose(source, starts, lengths, offsets, count, positions, filler, narrow
             for k in range(8):
                 if lane + k < starts.size:
                     one = lane + k
-                    squares[k] = _eight(source, starts[one], lengths[one], offsets[one], position, filler)
+                    squares[k] = _eight(codes, starts[one], lengths[one], position - places[one], filler)
                 else:
                     squares[k] = np.uint64(filler) * np.uint64(0x0101010101010101)
             rows = _eight_by_eight(

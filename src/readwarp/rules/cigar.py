@@ -22,3 +22,36 @@ def run_of(code):
     """-> (operation, length, bases of the reference that it takes, bases of the read)."""
     operation, length = np.int64(code & 15), np.int64(code >> 4)
     return operation, length, length * ((ON_REFERENCE >> operation) & 1), length * ((ON_QUERY >> operation) & 1)
+
+
+@scalar
+def find_base(cigar, start, stop, position, first, target):
+    """What a read has at a reference position -> (index among the bases, operation).
+
+    Its operations are cigar[start:stop]; `position` and `first` are those of its first aligned base and first base. The
+    index is that of the base aligned there, or of the last one before a deletion or skip (`first` - 1 where there is
+    none). Beyond the alignment it is -1, and so is the operation.
+    """
+    p, q = position, first
+    for i in range(start, stop):
+        operation, _, on_reference, on_read = run_of(cigar[i])
+        if p <= target < p + on_reference:
+            return (q + target - p if on_read else q - 1), operation
+        p, q = p + on_reference, q + on_read
+    return np.int64(-1), np.int64(-1)
+
+
+@scalar
+def soft_clips(cigar, start, stop):
+    """Bases clipped at the beginning and at the end of the read whose operations are cigar[start:stop]."""
+    leading = trailing = np.int64(0)
+    is_leading = True
+    for i in range(start, stop):
+        operation, length, _, _ = run_of(cigar[i])
+        if operation == SOFT_CLIP and is_leading:
+            leading = length
+        elif operation == SOFT_CLIP:
+            trailing = length
+        elif is_match(operation):
+            is_leading = False
+    return leading, trailing

@@ -6,13 +6,12 @@ import pytest
 from helpers.alignment_oracle import best, rescored
 from helpers.seeding import planned
 from readwarp.align.extend import cpu, cuda
-from readwarp.align.extend.scalar import proven_gap
 from readwarp.batches import Candidates, ReadBatch, Status
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device import memory
 from readwarp.device.backend import Backend
 from readwarp.pairwise.scalar import LOCAL
-from readwarp.ragged import columns_of
+from readwarp.ragged import columns_of, take
 from readwarp.rules.bases import pack
 
 SCORINGS = [
@@ -185,12 +184,6 @@ def test_nothing_to_do():
     assert len(trace(cpu, reads, none, np.arange(0), np.zeros(1, np.uint8), Scoring()).score) == 0
 
 
-def test_proven_gap():
-    """150 exact bases score 160; with one gap of g bases at most 160 - 6 - g."""
-    gaps = [proven_gap(150, score, 1, 6, 1, 5) for score in (160, 154, 153, 152, 120)]
-    assert gaps == [0, 0, 1, 2, 34]
-
-
 @pytest.mark.parametrize("scoring", SCORINGS[:3], ids=str)
 def test_cuda_gives_the_same_bytes(scoring):
     reference, _, reads, windows = simulated(np.random.default_rng(5), 1500, 150)
@@ -235,8 +228,8 @@ def test_cuda_windows_take_the_bytes_they_say():
     with planned(1 << 20) as workspace, workspace.frame():
         oriented, bases = workspace.upload(reads.bases), workspace.upload(packed(reference))
         before = workspace.high_water
-        starts, rows = np.zeros(2, np.int64), np.array([1, 0])
-        pairs = cuda.windows_of(oriented, starts, starts + 4, windows, bases, rows)
+        laid = cpu.lay(cpu.Oriented(oriented, reads.read_offsets), windows)
+        pairs = cuda.windows_of(oriented, take(laid, "candidates", np.array([1, 0])), bases)
         kept, most = cuda.window_bytes(2, 357)
         assert workspace.high_water - before == most
         workspace.empty(1, np.uint8)

@@ -13,7 +13,7 @@ from readwarp.align.records.scalar import (
     FINE,
     HARMLESS_SHARE,
     HIGHEST_QUALITY,
-    MOST_CROWD,
+    MAX_CROWD,
     SCALE,
     crowd_penalties,
     insert_penalties,
@@ -67,7 +67,7 @@ def chosen(reads: list[list[tuple]], paired: bool = False, names: list[str] | No
     scores = Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status.astype(np.uint8))
     names = names or ["r" for _ in reads]
     left_out = np.full(len(reads), repetitive, np.int32)
-    return choose(batch(names, paired), candidates, scores, SIZES, AlignParameters(), left_out, CONTIGS)
+    return choose(batch(names, paired), (candidates, scores), SIZES, AlignParameters(), left_out, CONTIGS)
 
 
 def test_insert_penalties_are_bwa_s():
@@ -83,7 +83,7 @@ def test_insert_penalties_are_bwa_s():
     delta=st.integers(0, 400),
     alone=st.integers(-100, 200),
     length=st.integers(30, MAX_READ_LENGTH),
-    crowd=st.integers(0, MOST_CROWD),
+    crowd=st.integers(0, MAX_CROWD),
     lost=st.integers(0, 60),
     share=st.integers(0, SCALE),
 )
@@ -96,7 +96,7 @@ def test_mapping_quality_is_bounded_and_monotonic(delta, alone, length, crowd, l
     assert 0 <= base <= HIGHEST_QUALITY and (delta or base == 0)
     assert quality(delta=delta + 1) >= base and quality(alone=alone + 1) >= base
     assert quality(lost=lost + 1) <= base and quality(share=min(SCALE, share + 1)) <= base
-    assert quality(crowd=min(MOST_CROWD, crowd + 1)) <= base or crowd == 0
+    assert quality(crowd=min(MAX_CROWD, crowd + 1)) <= base or crowd == 0
     assert quality(share=0) == quality(share=HARMLESS_SHARE) and quality(share=SCALE) == 0
 
 

@@ -13,11 +13,12 @@ from helpers.seeding import entries, planned, random_letters, read_batch, revers
 from readwarp import Index
 from readwarp.align.seed.cpu import find_seeds
 from readwarp.batches import ReadBatch, SeedHits, Status
-from readwarp.config import MAX_READ_LENGTH, SEED_PRESETS, SeedParameters
+from readwarp.config import MAX_READ_LENGTH, PRESETS, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.errors import WorkspaceFullError
 from readwarp.ragged import columns_of, replace
 
+SEEDS = {name: preset.parameters.seed for name, preset in PRESETS.items()}
 RNG = random.Random(5)
 UNIT, LONG = random_letters(RNG, 60), random_letters(RNG, 700)
 CONTIGS = [
@@ -32,7 +33,7 @@ CONTIGS = [
 @pytest.fixture(scope="module")
 def indexes(tmp_path_factory) -> dict[str, Index]:
     path = write_fasta(tmp_path_factory.mktemp("seed") / "ref.fa", CONTIGS)
-    return {name: Index.build(path, p) for name, p in SEED_PRESETS.items()}
+    return {name: Index.build(path, p) for name, p in SEEDS.items()}
 
 
 def anchors_of(hits: SeedHits, read: int) -> list[tuple[int, int, int]]:
@@ -101,11 +102,11 @@ def some_read(draw) -> str:
     return reverse_complement(text) if draw(st.booleans()) and "N" not in text else text
 
 
-@pytest.mark.parametrize("preset", SEED_PRESETS)
+@pytest.mark.parametrize("preset", SEEDS)
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_same_as_plain_python(indexes, preset, data):
-    p = SEED_PRESETS[preset]
+    p = SEEDS[preset]
     p = replace(p, max_hits=data.draw(st.sampled_from([1, 4, 64])), rescue_hits=data.draw(st.sampled_from([4, 1024])))
     p = replace(p, max_anchors=data.draw(st.sampled_from([5, 100, 2048])))
     reads = [some_read(data.draw) for _ in range(data.draw(st.integers(0, 4)))]
@@ -186,9 +187,9 @@ def on_card(reads: ReadBatch, index: Index, p: SeedParameters) -> SeedHits:
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_cuda_gives_the_same_bytes(indexes, data):
-    preset = data.draw(st.sampled_from(sorted(SEED_PRESETS)))
+    preset = data.draw(st.sampled_from(sorted(SEEDS)))
     p = replace(
-        SEED_PRESETS[preset],
+        SEEDS[preset],
         max_hits=data.draw(st.sampled_from([2, 64])),
         max_anchors=data.draw(st.sampled_from([9, 2048])),
     )

@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, offsets, random_sequence
-from readwarp.batches import Haplotypes, Regions
-from readwarp.call.alleles import INDEL_COST, KEPT, MAX_MISFIT, SNV_COST
+from readwarp.batches import Haplotypes, Regions, Window
+from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, SNV_COST
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.marginal import place_of
-from readwarp.call.alleles.select import bound_reads, number_variants, select_haplotypes
+from readwarp.call.alleles.select import Selection, bound_reads, number_variants, select_haplotypes
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.evidence import NOTHING
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.sites.find import sites_of
 from readwarp.device.backend import Backend
-from readwarp.ragged import replace
+from readwarp.ragged import check, replace
 
 REFERENCE = codes("ACGTACGTTTTTACGATCGATCGGCTAACGAT" * 4)
 SNV_A, SNV_B = (30, 1, b"\x03"), (36, 1, b"\x02")
@@ -52,18 +52,21 @@ def region_of(reads: int, start: int = 20, stop: int = 60) -> Regions:
     )
 
 
+def weighed_of(regions: Regions, haplotypes: Haplotypes, table: np.ndarray) -> Weighed:
+    """One region's table; the rows' bases are not looked at by what is tested with it."""
+    empty = np.empty(0, np.uint8)
+    rows = ReadRows(empty, empty, empty, empty, np.zeros(len(table) + 1, np.int64))
+    return Weighed(regions, haplotypes, rows, offsets([table.size]), table.ravel(), np.zeros(table.size, np.uint8))
+
+
 def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), reads=None, **span):
     """Sites as {(begin, is_indel): alleles} and each site's (pairs x alleles) table."""
     reads = reads or [Read(10, "60M", "A" * 60, (30,) * 60, name=f"r{i}") for i in range(len(table))]
-    rows = ReadRows(*np.zeros((4, 0), np.uint8), np.zeros(len(table) + 1, np.int64))
-    values = np.array(table, np.float64).ravel()
     batch = aligned_reads(reads)
-    weighed = Weighed(
-        region_of(len(reads), **span), haplotypes_of(variants), rows, values, np.zeros(values.size, np.uint8)
-    )
-    sites, out, phase = weigh_haplotypes(
-        weighed, batch, batch.qualities, REFERENCE, 0, np.array([ploidy], np.int8), 1, frozenset(forced)
-    )
+    weighed = weighed_of(region_of(len(reads), **span), haplotypes_of(variants), np.array(table, np.float64))
+    window = Window(0, 0, REFERENCE.size, REFERENCE, 0)
+    sites, out, phase = weigh_haplotypes(weighed, batch, window, np.array([ploidy], np.int8), 1, frozenset(forced))
+    check(out)
     found = {}
     for s in range(len(sites)):
         alleles = [
@@ -159,23 +162,14 @@ def test_selection_is_the_best_of_all_combinations(data):
         ).reshape(rows, number + 1)
         / 10.0
     )
-    haplotypes, regions = haplotypes_of(variants), region_of(rows)
-    numbers = number_variants(
-        *(haplotypes.haplotype_offsets, haplotypes.variant_offsets, haplotypes.begin, haplotypes.deleted),
-        *(haplotypes.inserted, haplotypes.inserted_offsets),
-    )
-    kept, chosen = np.zeros(number + 1, bool), np.zeros((1, 1, ploidy), np.int32)
+    haplotypes = haplotypes_of(variants)
+    stays, chosen = np.zeros(number + 1, bool), np.zeros((1, 1, ploidy), np.int32)
     select_haplotypes(
-        *(regions.read_offsets, haplotypes.haplotype_offsets, offsets([table.size]), table.ravel().copy()),
-        *(
-            np.ones(rows, bool),
-            np.zeros(rows, np.uint8),
-            1,
-            np.array([ploidy], np.int8),
-            haplotypes.variant_offsets,
-            numbers,
-        ),
-        *(haplotypes.deleted, haplotypes.inserted_offsets, kept, chosen),
+        weighed_of(region_of(rows), haplotypes, table.copy()),
+        aligned_reads([Read(0, "1M", "A", (30,), name=f"r{i}") for i in range(rows)]),
+        np.array([ploidy], np.int8),
+        number_variants(haplotypes),
+        Selection(np.ones(rows, bool), stays, chosen),
     )
 
     def score(combination):
@@ -185,13 +179,13 @@ def test_selection_is_the_best_of_all_combinations(data):
 
     scores = {c: score(c) for c in itertools.combinations_with_replacement(range(number + 1), ploidy)}
     best = max(scores.values())
-    assert kept[0]
+    assert stays[0]
     if ploidy <= 2:
         assert scores[tuple(sorted(chosen[0, 0].tolist()))] == pytest.approx(best)
-        assert rows or np.flatnonzero(kept).tolist() == [0]
-        sure = {h for c, s in scores.items() if s >= best - KEPT + 1e-9 for h in c} | {0}
-        able = {h for c, s in scores.items() if s >= best - KEPT - 1e-9 for h in c} | {0}
-        assert not rows or sure <= set(np.flatnonzero(kept).tolist()) <= able
+        assert rows or np.flatnonzero(stays).tolist() == [0]
+        sure = {h for c, s in scores.items() if s >= best - MAX_BEHIND + 1e-9 for h in c} | {0}
+        able = {h for c, s in scores.items() if s >= best - MAX_BEHIND - 1e-9 for h in c} | {0}
+        assert not rows or sure <= set(np.flatnonzero(stays).tolist()) <= able
     else:
         mine = scores[tuple(sorted(chosen[0, 0].tolist()))]
         for copy, h in itertools.product(range(ploidy), range(number + 1)):
@@ -201,12 +195,13 @@ def test_selection_is_the_best_of_all_combinations(data):
 
 
 def test_bounds_follow_mapping_quality_and_fit():
-    values = np.array([-3.0, -20.0, -30.0, -60.0])
-    says = bound_reads(
-        *(offsets([2]), offsets([2]), offsets([4]), values, np.array([20, 60], np.uint8)),
-        *(np.zeros(8, np.uint8), np.full(8, 40, np.uint8), offsets([4, 4])),
-    )
-    assert values.tolist() == [0.0, -2.0, 0.0, -4.5] and says.tolist() == [True, False]
+    table = np.array([[-3.0, -20.0], [-30.0, -60.0]])
+    weighed = weighed_of(region_of(2), haplotypes_of([[], [SNV_A]]), table)
+    rows = ReadRows(*np.full((4, 8), 40, np.uint8), offsets([4, 4]))
+    weighed = replace(weighed, rows=replace(rows, bases=np.zeros(8, np.uint8)))
+    batch = aligned_reads([Read(0, "4M", "AAAA", (40,) * 4, name=name) for name in "ab"])
+    informs = bound_reads(weighed, replace(batch, mapping_quality=np.array([20, 60], np.uint8)))
+    assert weighed.values.tolist() == [0.0, -2.0, 0.0, -4.5] and informs.tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +211,7 @@ def test_bounds_follow_mapping_quality_and_fit():
 def test_place_of_goes_on_into_clips(cigar, target, place):
     size = 15 if "S" in cigar else 10
     batch = aligned_reads([Read(20, cigar, "A" * size, (30,) * size)])
-    assert place_of(batch.position, batch.cigar, batch.cigar_offsets, batch.read_offsets, 0, target) == place
+    assert place_of(batch, 0, target) == place
 
 
 def some_regions(count: int = 5):
@@ -248,9 +243,9 @@ def some_regions(count: int = 5):
 def test_batches_of_regions_do_not_matter(monkeypatch):
     regions, haplotypes, batch = some_regions()
     sites = find_no_sites()
-    whole = compare(regions, haplotypes, batch, batch.qualities, sites, Backend("cpu"))
-    monkeypatch.setattr("readwarp.call.alleles.compare.MOST_PAIRS", 7)
-    parts = compare(regions, haplotypes, batch, batch.qualities, sites, Backend("cpu"))
+    whole = compare(regions, haplotypes, batch, sites, Backend("cpu"))
+    monkeypatch.setattr("readwarp.call.alleles.compare.MAX_PAIRS", 7)
+    parts = compare(regions, haplotypes, batch, sites, Backend("cpu"))
     assert whole.values.tobytes() == parts.values.tobytes() and whole.values.size == 5 * 3 * 2
     assert whole.cells.tolist() == [200 * 214] * 5
 
@@ -258,7 +253,7 @@ def test_batches_of_regions_do_not_matter(monkeypatch):
 def test_a_longer_haplotype_is_none_the_less_likely():
     """Reads that end before the insertion tell nothing, whatever its length."""
     regions, haplotypes, batch = some_regions()
-    table = compare(regions, haplotypes, batch, batch.qualities, find_no_sites(), Backend("cpu")).values.reshape(-1, 2)
+    table = compare(regions, haplotypes, batch, find_no_sites(), Backend("cpu")).values.reshape(-1, 2)
     before = table[batch.position % 100 == 2]
     assert np.abs(before[:, 0] - before[:, 1]).max() < 1e-3
     assert (np.abs(table[batch.position % 100 != 2][:, 0] - table[batch.position % 100 != 2][:, 1]) > 3).all()
@@ -271,11 +266,11 @@ def test_a_neighbours_substitution_says_nothing():
     changed[place] = (changed[place] + 1) % 4
     site = int(batch.position[0]) + 5
     sites = replace(find_no_sites(), begin=np.array([site]), is_indel=np.array([False]))
-    one = compare(regions, haplotypes, batch, batch.qualities, sites, Backend("cpu"))
-    other = compare(regions, haplotypes, replace(batch, bases=changed), batch.qualities, sites, Backend("cpu"))
+    one = compare(regions, haplotypes, batch, sites, Backend("cpu"))
+    other = compare(regions, haplotypes, replace(batch, bases=changed), sites, Backend("cpu"))
     assert np.abs(one.values - other.values).max() < 1e-6
 
 
 def find_no_sites():
-    empty = sites_of([], [], 0, REFERENCE, 0)
+    empty = sites_of([], Window(0, 0, REFERENCE.size, REFERENCE, 0))
     return replace(empty, begin=np.empty(0, np.int64), is_indel=np.empty(0, bool))

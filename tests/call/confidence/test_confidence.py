@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import Read, aligned_reads, codes, offsets, random_sequence, reads_of
+from helpers.making import Read, aligned_reads, codes, offsets, random_sequence, reads_of, window_of
+from helpers.making_sites import call_sites
 from readwarp.batches import Likelihoods, Sites
-from readwarp.call.confidence import GQ_BANDS, MOST_UNIT, REACH
-from readwarp.call.confidence.bands import gaps_at, reference_bands
-from readwarp.call.confidence.other import with_non_ref
+from readwarp.call.confidence import GQ_BANDS, MAX_UNIT, REACH
+from readwarp.call.confidence.bands import count_gaps, reference_bands
+from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.confidence.repeats import find_repeats
 from readwarp.call.confidence.scalar import log_indel_error
 from readwarp.call.evidence import NOTHING, SEVERAL
 from readwarp.call.evidence.scalar import log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
-from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_TRACT
@@ -30,15 +30,15 @@ def bands_of(reads, sequence, start=0, stop=None, covered=None, ploidy=None):
     stop = len(sequence) if stop is None else stop
     covered = np.zeros(stop - start, bool) if covered is None else covered
     ploidy = np.full(stop - start, 2, np.int8) if ploidy is None else ploidy
-    own, reference = aligned_reads(reads), codes(sequence)
-    pileup = count_window(own, reference, 0, len(sequence), PARAMETERS)
-    return pileup, reference_bands(pileup, own, reference, start, stop, covered, PARAMETERS, ploidy)
+    own = aligned_reads(reads)
+    pileup = count_window(own, window_of(sequence), PARAMETERS)
+    return pileup, reference_bands(pileup, own, window_of(sequence, start, stop), covered, ploidy)
 
 
 def repeat_oracle(sequence: str, p: int) -> tuple[int, int, int]:
     """First and last base that a read must cover, and the Phred of an indel error."""
     low, high, phred = p, p + 1, 45
-    for unit in range(1, MOST_UNIT + 1):
+    for unit in range(1, MAX_UNIT + 1):
         for first in range(len(sequence)):
             last = first
             while last + unit < len(sequence) and "N" != sequence[last + unit] == sequence[last]:
@@ -82,7 +82,7 @@ def oracle(reads: list[Read], sequence: str, pileup, p: int, ploidy: int) -> tup
     spanning = sum(
         first in part and last in part and read.qualities[part[p]] > 0 for read in reads for part in stretches(read)
     )
-    gaps = int(gaps_at(pileup, p, p + 1)[0])
+    gaps = int(count_gaps(pileup, p, p + 1)[0])
     by_base, by_gap = [], []
     for k in range(ploidy + 1):
         matches = odds(k, own_sum // own, 1 / 3) * own if own and k < ploidy else -own_sum - 10 * math.log10(3) * own
@@ -128,14 +128,13 @@ def test_equals_plain_python(made, ploidy):
 @settings(max_examples=60, deadline=None)
 @given(st.text("ACN", min_size=1, max_size=60))
 def test_repeats_equal_plain_python(sequence):
-    low, high, phred = find_repeats(codes(sequence), 0, len(sequence))
-    found = list(zip(low.tolist(), high.tolist(), phred.tolist(), strict=True))
+    found = list(zip(*(column.tolist() for column in find_repeats(window_of(sequence))), strict=True))
     assert found == [repeat_oracle(sequence, p) for p in range(len(sequence))]
 
 
 def test_no_read_speaks_across_a_long_repeat():
     sequence = random_sequence(40) + "A" * (MAX_TRACT + 1) + random_sequence(40, 2)
-    low, _, _ = find_repeats(codes(sequence), 0, len(sequence))
+    low = find_repeats(window_of(sequence)).first
     assert (low[60:200] < -(1 << 20)).all() and (low[:30] >= 0).all()
 
 
@@ -242,7 +241,7 @@ def test_non_ref_of_a_substitution():
     unlisted = log_mismatch(40)  # quality 60, mapping quality 40
     table = [[match, miss], [miss, match], [unlisted, unlisted], [0.0, 0.0], [-0.1, -0.1]]
     given = rows(table, [0, 1, SEVERAL, NOTHING, SEVERAL], [30, 30, 60, 30, 30])
-    sites, out = with_non_ref(site(False, [(1, "A"), (1, "C")]), given)
+    sites, out = add_non_ref(site(False, [(1, "A"), (1, "C")]), given)
     assert sites.inserted.tolist() == [0, 1, UNLISTED] and sites.allele_offsets.tolist() == [0, 3]
     assert sites.deleted.tolist() == [1, 1, 1] and sites.inserted_offsets.tolist() == [0, 1, 2, 3]
     values = out.values.reshape(5, 3)
@@ -253,7 +252,7 @@ def test_non_ref_of_a_substitution():
 
 def test_non_ref_of_an_indel():
     table = [[-0.5, -3.0], [-4.0, -0.2], [0.0, 0.0]]
-    sites, out = with_non_ref(site(True, [(0, ""), (2, "")], 1, 12), rows(table, [0, 1, NOTHING], [30, 30, 30]))
+    sites, out = add_non_ref(site(True, [(0, ""), (2, "")], 1, 12), rows(table, [0, 1, NOTHING], [30, 30, 30]))
     slip = log_indel_error(1, 1, 12)
     assert out.values.reshape(3, 3)[:, 2].tolist() == [-0.5 + slip, -0.2 + slip, 0.0]
     assert sites.deleted.tolist() == [0, 2, 0] and sites.inserted.tolist() == [UNLISTED]
@@ -262,7 +261,7 @@ def test_non_ref_of_an_indel():
 
 def test_non_ref_of_no_site_and_of_sites_without_reads():
     empty = rows([], [], [])
-    sites, out = with_non_ref(site(False, [(1, "A"), (1, "C")]), empty)
+    sites, out = add_non_ref(site(False, [(1, "A"), (1, "C")]), empty)
     assert sites.allele_offsets.tolist() == [0, 3] and out.value_offsets.tolist() == [0, 0] and out.values.size == 0
 
 
@@ -275,9 +274,8 @@ def test_records_are_those_of_a_vcf_with_one_more_allele(bases, ploidy, is_force
     shown = ["ACG".index(base) if base != "T" else SEVERAL for base in bases]
     sites, given = site(False, [(1, "A"), (1, "C"), (1, "G")]), rows(table, shown, [30] * len(bases))
     sites.is_forced[1] = is_forced
-    reference, parameters = np.zeros(20, np.uint8), CallParameters(ploidy=ploidy)
-    plain = genotype_sites(sites, given, reference, 0, parameters)
-    calls = genotype_sites(*with_non_ref(sites, given), reference, 0, parameters)
+    plain = call_sites(sites, given, ploidy=ploidy)
+    calls = call_sites(*add_non_ref(sites, given), ploidy=ploidy)
     assert len(plain) == len(calls) <= 1
     assert calls.alleles == [(*alleles, "<NON_REF>") for alleles in plain.alleles]
     assert (calls.position == plain.position).all() and (calls.quality == plain.quality).all()
@@ -297,7 +295,7 @@ def test_alleles_left_out_of_a_record_count_as_not_listed():
     table = [[match, miss, miss]] * 10 + [[miss, match, miss]] * 10 + [[miss, miss, match]] * 2
     given = rows(table, [0] * 10 + [1] * 10 + [2] * 2, [30] * 22)
     sites = site(False, [(1, "A"), (1, "C"), (1, "G")])
-    calls = genotype_sites(*with_non_ref(sites, given), np.zeros(20, np.uint8), 0, CallParameters())
+    calls = call_sites(*add_non_ref(sites, given))
     assert calls.alleles == [("A", "C", "<NON_REF>")] and calls.depth.tolist() == [[22]]
     model = [[10 ** row[a] for a in range(3)] for row in table]
     scores = {g: sum(math.log10((row[g[0]] + row[g[1]]) / 2) for row in model) for g in genotypes_of(3, 2)}

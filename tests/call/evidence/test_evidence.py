@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import Read, aligned_reads, codes, reads_of
+from helpers.making import Read, aligned_reads, reads_of, window_of
 from readwarp.call.evidence import NOTHING
 from readwarp.call.evidence.scalar import log_match, log_mismatch
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites.find import find_sites
-from readwarp.call.sites.select import within
 from readwarp.config import CallParameters
 from readwarp.ragged import take
 
@@ -23,8 +22,9 @@ P = CallParameters(min_base_quality=0, min_alternate_count=1, min_alternate_frac
 def prepared(reads: list[Read], reference: str, parameters: CallParameters = P):
     """AlignedReads, Pileup and Sites of a whole reference."""
     aligned = aligned_reads(reads)
-    pileup = count_window(aligned, codes(reference), 0, len(reference), parameters)
-    return aligned, pileup, find_sites(pileup, codes(reference), parameters)
+    window = window_of(reference)
+    pileup = count_window(aligned, window, parameters)
+    return aligned, pileup, find_sites(pileup, window, parameters)
 
 
 def tables(likelihoods, site: int = 0) -> np.ndarray:
@@ -77,7 +77,7 @@ def test_sites_know_their_repeat():
 def test_selected_sites_keep_their_alleles():
     reads = [Read(0, "2M1D3M1I2M", "ACTACGTA", (30,) * 8)] * 3 + [Read(0, "8M", "CCGTACTA", (30,) * 8)] * 3
     _, _, sites = prepared(reads, "ACGTACTA")
-    rows = np.flatnonzero(within(sites, 1, 8))
+    rows = np.flatnonzero((sites.position >= 1) & (sites.position < 8))
     assert spelled(take(sites, "sites", rows)) == [spelled(sites)[r] for r in rows]
     assert take(sites, "sites", rows).is_forced.size == take(sites, "sites", rows).deleted.size
 
@@ -93,7 +93,7 @@ def test_substitutions_equal_plain_python(data):
     least = data.draw(st.integers(0, 20))
     aligned, _, sites = prepared(reads, reference)
     sites = take(sites, "sites", ~sites.is_indel)
-    found = weigh_substitutions(aligned, aligned.qualities, sites, least, 1000)
+    found = weigh_substitutions(aligned, sites, CallParameters(min_base_quality=least, max_depth=1000))
     for s, (begin, _, alleles) in enumerate(spelled(sites)):
         rows = []
         for read in sorted(reads, key=lambda read: read.position):

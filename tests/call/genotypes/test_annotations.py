@@ -8,19 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making_sites import from_bases, made_likelihoods, made_sites, substitutions
+from helpers.making_sites import call_sites, from_bases, made_likelihoods, made_sites, substitutions
 from readwarp.call.genotypes.annotations import rank_sum
-from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.order import genotypes_of, number_of
 from readwarp.call.genotypes.scalar import symmetric_odds_ratio
 from readwarp.config import CallParameters
 
-REFERENCE = np.zeros(99, np.uint8)  # all A
 R, A = [0.0, -3.5], [-3.5, 0.0]  # a read of the reference's allele, and of the other one
-
-
-def call(sites, likelihoods, **options):
-    return genotype_sites(sites, likelihoods, REFERENCE, 0, options.pop("parameters", CallParameters()), **options)
 
 
 def histogram(values: list[int]) -> np.ndarray:
@@ -65,7 +59,7 @@ def test_symmetric_odds_ratio(table, expected):
 
 def test_columns_of_a_call():
     """Three reads of the reference, four of the other allele, one that shows neither, one that says nothing."""
-    calls = call(
+    calls = call_sites(
         substitutions((3, "AG")),
         made_likelihoods(
             [[R] * 3 + [A] * 4 + [[0.0, 0.0]] * 2],
@@ -90,7 +84,7 @@ def test_columns_of_a_call():
 
 
 def test_no_rank_sums_without_reads_of_the_reference():
-    calls = call(substitutions((3, "AG")), from_bases(["G" * 8], ["AG"]))
+    calls = call_sites(substitutions((3, "AG")), from_bases(["G" * 8], ["AG"]))
     assert all(math.isnan(calls.annotations[name][0]) for name in ("MQRankSum", "ReadPosRankSum", "BaseQRankSum"))
 
 
@@ -108,22 +102,21 @@ def test_place_of_a_genotype(alleles, ploidy):
 @given(st.lists(st.tuples(st.sampled_from("ACG."), st.integers(0, 2)), min_size=1, max_size=40), st.integers(1, 3))
 def test_each_sample_as_if_alone(reads, ploidy):
     """PL, AD, DP of a sample are those of its own reads; QUAL is the sum; alleles are those of any genotype."""
-    parameters = CallParameters(ploidy=ploidy)
     bases, samples = "".join(base for base, _ in reads), [sample for _, sample in reads]
     forced = [(0, 1), (0, 2)]  # so that every call has the same alleles
     sites = substitutions((3, "ACG"), forced=forced)
-    together = call(sites, from_bases([bases], ["ACG"], [samples]), samples=3, parameters=parameters)
+    together = call_sites(sites, from_bases([bases], ["ACG"], [samples]), samples=3, ploidy=ploidy)
     total = 0.0
     for sample in range(3):
         own = "".join(base for base, s in reads if s == sample)
-        alone = call(sites, from_bases([own], ["ACG"]), parameters=parameters)
+        alone = call_sites(sites, from_bases([own], ["ACG"]), ploidy=ploidy)
         for name in ("genotype", "allele_depth", "likelihoods"):
             assert getattr(together, name)[0][sample] == getattr(alone, name)[0][0]
         assert together.depth[0, sample] == alone.depth[0, 0] == len(own.replace(".", ""))
         assert together.genotype_quality[0, sample] == alone.genotype_quality[0, 0]
         total += alone.quality[0]
     assert together.quality[0] == pytest.approx(total, abs=0.02)
-    without = call(substitutions((3, "ACG")), from_bases([bases], ["ACG"], [samples]), samples=3, parameters=parameters)
+    without = call_sites(substitutions((3, "ACG")), from_bases([bases], ["ACG"], [samples]), samples=3, ploidy=ploidy)
     shown = {a for genotype in together.genotype[0] for a in genotype if a > 0}
     assert len(without) == bool(shown)
     if shown:
@@ -131,7 +124,7 @@ def test_each_sample_as_if_alone(reads, ploidy):
 
 
 def test_a_sample_without_reads():
-    calls = call(substitutions((3, "AG")), from_bases(["G" * 9 + "."], ["AG"], [[1] * 9 + [0]]), samples=3)
+    calls = call_sites(substitutions((3, "AG")), from_bases(["G" * 9 + "."], ["AG"], [[1] * 9 + [0]]), samples=3)
     assert calls.genotype == [((-1, -1), (1, 1), (-1, -1))] and calls.depth.tolist() == [[0, 9, 0]]
     assert calls.likelihoods[0][0] == (0, 0, 0) and calls.genotype_quality[0, 0] == 0
     assert calls.filters == [()]
@@ -139,12 +132,14 @@ def test_a_sample_without_reads():
 
 def test_more_samples_than_were_said():
     with pytest.raises(ValueError, match="sample 2"):
-        call(substitutions((3, "AG")), from_bases(["GG"], ["AG"], [[0, 2]]), samples=2)
+        call_sites(substitutions((3, "AG")), from_bases(["GG"], ["AG"], [[0, 2]]), samples=2)
 
 
 def test_the_fraction_is_that_of_the_sample_that_has_the_allele():
     """Three reads of 30 are enough where they are those of one sample of five."""
-    calls = call(substitutions((3, "AG")), from_bases(["A" * 27 + "GGG"], ["AG"], [[0] * 25 + [1] * 5]), samples=2)
+    calls = call_sites(
+        substitutions((3, "AG")), from_bases(["A" * 27 + "GGG"], ["AG"], [[0] * 25 + [1] * 5]), samples=2
+    )
     assert calls.genotype == [((0, 0), (0, 1))] and "LowFraction" not in calls.filters[0]
     assert calls.annotations["QD"][0] == round(calls.quality[0] / 5, 2)
 
@@ -155,7 +150,7 @@ def test_the_fraction_is_that_of_the_sample_that_has_the_allele():
 def test_ploidy_of_each_site():
     sites = substitutions((3, "AG"), (5, "AG"), (9, "ACG"))
     likelihoods = from_bases(["G" * 9, "A" * 12 + "G" * 4, "C" * 9 + "G" * 9], ["AG", "AG", "ACG"])
-    calls = call(sites, likelihoods, ploidy=np.array([1, 4, 2], np.int8))
+    calls = call_sites(sites, likelihoods, ploidy=[1, 4, 2])
     assert calls.genotype == [((1,),), ((0, 0, 0, 1),), ((1, 2),)]
     assert [len(row[0]) for row in calls.likelihoods] == [2, 5, 6]
 
@@ -165,14 +160,14 @@ def test_ploidy_of_each_site():
 
 @pytest.mark.parametrize(("bases", "genotype"), [("A" * 20, (0, 0)), ("", (-1, -1)), ("A" * 9 + "G" * 9, (0, 1))])
 def test_a_forced_allele_is_always_a_record(bases, genotype):
-    calls = call(substitutions((3, "AG"), forced=[(0, 1)]), from_bases([bases], ["AG"]))
+    calls = call_sites(substitutions((3, "AG"), forced=[(0, 1)]), from_bases([bases], ["AG"]))
     assert calls.alleles == [("A", "G")] and calls.genotype == [(genotype,)]
     assert calls.filters == [() if 1 in genotype else (".",)]
     assert (calls.quality[0] > 20) == (1 in genotype)
 
 
 def test_a_forced_allele_beside_a_called_one():
-    calls = call(substitutions((3, "ACG"), forced=[(0, 1)]), from_bases(["A" * 9 + "G" * 9], ["ACG"]))
+    calls = call_sites(substitutions((3, "ACG"), forced=[(0, 1)]), from_bases(["A" * 9 + "G" * 9], ["ACG"]))
     assert calls.alleles == [("A", "C", "G")] and calls.genotype == [((0, 2),)]
 
 
@@ -195,19 +190,20 @@ def test_spelling(begin, alleles, position, spelled):
     n = len(alleles)
     table = [[0.0 if a == b else -3.5 for b in range(n)] for a in range(n) for _ in range(9)]
     sites = made_sites([(begin, alleles)], forced=[(0, a) for a in range(1, n)])
-    calls = call(sites, made_likelihoods([table], [[a for a in range(n) for _ in range(9)]]))
+    calls = call_sites(sites, made_likelihoods([table], [[a for a in range(n) for _ in range(9)]]))
     assert (calls.position.tolist(), calls.alleles) == ([position], [spelled])
 
 
 # filters
 
 
-def filters_of(bases: str, mapping_quality: int, **columns) -> tuple[str, ...]:
+def filters_of(bases: str, mapping_quality: int, limits: dict | None = None, **columns) -> tuple[str, ...]:
     said = from_bases([bases], ["AG"])
     n = len(bases)
     table = said.values.reshape(1, n, 2).tolist()
     given = {"mapping_quality": [mapping_quality] * n, **columns}
-    return call(substitutions((3, "AG")), made_likelihoods(table, [["AG".find(b) for b in bases]], **given)).filters[0]
+    likelihoods = made_likelihoods(table, [["AG".find(b) for b in bases]], **given)
+    return call_sites(substitutions((3, "AG")), likelihoods, parameters=CallParameters(**limits or {})).filters[0]
 
 
 @pytest.mark.parametrize(
@@ -230,3 +226,24 @@ def test_filters_of_strands_and_ends():
     assert filters_of(bases, 60, strand=[0] * 30 + [1] * 30) == ("StrandBias",)
     assert filters_of(bases, 60, end_distance=[40] * 30 + [4] * 30) == ("ReadEnds",)
     assert filters_of(bases, 60) == ()
+
+
+@pytest.mark.parametrize(
+    ("limits", "failed"),
+    [
+        ({}, ()),
+        ({"min_quality": 500}, ("LowQual",)),
+        ({"max_strand_bias": 2}, ("StrandBias",)),
+        ({"max_indel_strand_bias": 2}, ()),  # of indels alone
+        ({"min_end_distance": 60}, ("ReadEnds",)),
+        ({"min_allele_fraction": 0.9}, ("LowFraction",)),
+        ({"min_haploid_fraction": 1}, ()),  # of a ploidy of 1 alone
+        ({"min_alt_mapping_quality": 61}, ()),
+        ({"min_alt_mapping_quality": 61, "min_expected_fraction": 0.9}, ("LowMapping",)),
+        ({"min_quality": 500, "min_end_distance": 60}, ("LowQual", "ReadEnds")),
+    ],
+)
+def test_limits_of_filters(limits, failed):
+    """20 reads of A and 14 of G; the strands are a little apart."""
+    strand = [0, 1] * 10 + [0] * 11 + [1] * 3
+    assert filters_of("A" * 20 + "G" * 14, 60, limits, strand=strand) == failed

@@ -9,24 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making_sites import from_bases, made_likelihoods, substitutions
+from helpers.making_sites import call_sites, from_bases, made_likelihoods, substitutions
 from readwarp.call.evidence import NOTHING
-from readwarp.call.genotypes.annotations import FIELDS
-from readwarp.call.genotypes.filters import DESCRIPTIONS
-from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.genotypes.scalar import fisher_phred, indel_prior
 from readwarp.config import CallParameters
 
 
 def call(bases: str, alleles: str, ploidy: int = 2):
-    return genotype_sites(
-        substitutions((3, alleles)),
-        from_bases([bases], [alleles]),
-        np.zeros(9, np.uint8),
-        0,
-        CallParameters(ploidy=ploidy),
-    )
+    return call_sites(substitutions((3, alleles)), from_bases([bases], [alleles]), ploidy=ploidy)
 
 
 def oracle_scores(table, alleles: int, ploidy: int) -> list[float]:
@@ -52,9 +45,7 @@ def test_equals_plain_python(alleles, ploidy, rows):
     genotype = genotypes_of(alleles, ploidy)[phred.index(0)]
     sites = substitutions((0, "ACGT"[:alleles]))
     shown = [int(np.argmax(row)) for row in table]
-    calls = genotype_sites(
-        sites, made_likelihoods([table], [shown]), np.zeros(1, np.uint8), 0, CallParameters(ploidy=ploidy)
-    )
+    calls = call_sites(sites, made_likelihoods([table], [shown]), ploidy=ploidy)
     if not any(genotype):
         assert len(calls) == 0
         return
@@ -120,8 +111,8 @@ def test_fields_of_a_call_agree(bases, ploidy):
         assert calls.genotype_quality[i, 0] == min(99, sorted(phred)[1])
         assert sum(calls.allele_depth[i][0]) <= calls.depth[i, 0] == len(bases)
         assert set(genotype) - {0} == set(range(1, len(alleles)))
-        assert calls.annotations.keys() == FIELDS.keys()
-        assert set(calls.filters[i]) <= DESCRIPTIONS.keys()
+        assert list(calls.annotations) == [row.name for row in ANNOTATIONS]
+        assert set(calls.filters[i]) <= {row.name for row in FILTERS}
         assert ("LowQual" in calls.filters[i]) == (calls.quality[i] < CallParameters().min_quality)
 
 
@@ -137,13 +128,7 @@ def test_quality_is_the_posterior_of_no_variant():
 
 def test_reads_that_say_nothing_do_not_count():
     table = [[0.0, 0.0]] * 3 + [[-3.5, 0.0]] * 8
-    calls = genotype_sites(
-        substitutions((0, "AG")),
-        made_likelihoods([table], [[NOTHING] * 3 + [1] * 8]),
-        np.zeros(1, np.uint8),
-        0,
-        CallParameters(),
-    )
+    calls = call_sites(substitutions((0, "AG")), made_likelihoods([table], [[NOTHING] * 3 + [1] * 8]))
     assert calls.depth.tolist() == [[8]] and calls.genotype == [((1, 1),)]
 
 

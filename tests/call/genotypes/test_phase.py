@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers.making_sites import from_bases, substitutions
+from helpers.making_sites import call_sites, from_bases, substitutions
 from readwarp.batches import Calls, Phase
-from readwarp.call.genotypes.genotype import genotype_sites
-from readwarp.config import CallParameters
 
 HALF = "A" * 10 + "G" * 10
 
@@ -18,12 +16,8 @@ def call(
     n = len(bases)
     letters = [alleles] * n
     phase = Phase(np.array(region or [7] * n), np.array(shown, np.int8).reshape(n, samples, -1))
-    return genotype_sites(
-        *(substitutions(*((10 * (i + 1), own) for i, own in enumerate(letters))), from_bases(bases, letters, sample)),
-        *(np.zeros(99, np.uint8), 0, CallParameters(ploidy=ploidy)),
-        samples=samples,
-        phase=phase,
-    )
+    sites = substitutions(*((10 * (i + 1), own) for i, own in enumerate(letters)))
+    return call_sites(sites, from_bases(bases, letters, sample), samples=samples, ploidy=ploidy, phase=phase)
 
 
 def test_two_heterozygous_calls_of_a_region():

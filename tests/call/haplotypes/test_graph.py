@@ -6,28 +6,37 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from helpers.making import LETTERS, codes, offsets, random_sequence
+from helpers.making import LETTERS, aligned_reads, codes, offsets, random_sequence
 from readwarp.call.haplotypes import MAX_FORKS, MAX_WAYS, MIN_FRAGMENTS, RAREST
-from readwarp.call.haplotypes.alleles import combine_alleles
+from readwarp.call.haplotypes.alleles import Alleles, combine_alleles
 from readwarp.call.haplotypes.assembly import assemble
+from readwarp.call.haplotypes.drafts import Spans, new_drafts
 from readwarp.call.haplotypes.graph import new_graph
-from readwarp.call.haplotypes.rows import new_rows
+from readwarp.call.haplotypes.groups import Groups
+from readwarp.call.haplotypes.ways import Seen, new_ways
+from readwarp.ragged import replace, take
 
 
 def assembled(reference: str, reads: list[tuple[int, str]], k: int) -> tuple[list[tuple[str, int]], bool]:
     """(haplotypes with their support, whether some were left out) of one region, by the step's kernels."""
     bases = codes("".join(read for _, read in reads))
     cuts = offsets(len(read) for _, read in reads)
-    rows = new_rows(2 * MAX_WAYS, 2 * MAX_WAYS * (len(reference) + 300))
-    is_full = assemble(
-        *(np.array([[0, len(reference)] * 2]), np.array([0, len(reads)]), np.array([f for f, _ in reads], np.int64)),
-        *(np.stack((cuts[:-1], cuts[1:]), axis=1), bases, np.full(bases.size, 30, np.uint8), codes(reference)),
-        *(np.full(len(reference), 60, np.uint8), np.array([k]), new_graph(bases.size + len(reference)), rows),
+    drafts = new_drafts(2 * MAX_WAYS, 2 * MAX_WAYS * (len(reference) + 300), np.zeros(1, np.int64), np.zeros(1, bool))
+    ends = np.array([0]), np.array([len(reference)])
+    groups = Groups(
+        region=np.zeros(1, np.int64),
+        read_offsets=np.array([0, len(reads)]),
+        read=np.arange(len(reads), dtype=np.int32),
+        fragment=np.array([f for f, _ in reads], np.int64),
+        base_start=cuts[:-1],
+        base_stop=cuts[1:],
     )
-    made = [
-        ("".join(LETTERS[b] for b in rows[0][rows[1][i] : rows[1][i + 1]]), int(rows[3][i])) for i in range(rows[-1][0])
-    ]
-    return made, bool(is_full[0])
+    batch = replace(aligned_reads([]), bases=bases, qualities=np.full(bases.size, 30, np.uint8))
+    graph = new_graph(bases.size + len(reference))
+    assemble(groups, Spans(*ends, *ends, *ends), batch, codes(reference), np.array([k]), graph, drafts)
+    made = take(drafts, "drafts", slice(0, drafts.used[0]))
+    texts = ["".join(LETTERS[b] for b in made.bases[a:z]) for a, z in pairwise(made.base_offsets)]
+    return list(zip(texts, made.support.tolist(), strict=True)), bool(made.is_full[0])
 
 
 def kmers(text: str, k: int) -> list[str]:
@@ -180,11 +189,11 @@ def test_ways_through_alleles_are_those_of_plain_python(data):
     fragments = data.draw(st.lists(st.tuples(st.integers(0, 31), st.integers(0, 31)), max_size=40))
     known = [k & ((1 << number) - 1) for k, _ in fragments]
     shown = [k & s for k, (_, s) in zip(known, fragments, strict=True)]
-    alleles = np.array([[b, d, 1, 0, b + d, 0] for b, d in zip(begins, deleted, strict=True)], np.int64).reshape(-1, 6)
-    ways = np.empty(MAX_WAYS, np.uint64), np.empty(MAX_WAYS, np.int64), np.empty(MAX_WAYS, np.int64)
-    found, is_full = combine_alleles(
-        alleles, np.array(shown, np.uint64), np.array(known, np.uint64), np.int64(len(shown)), ways
-    )
+    columns = [np.array(column, np.int64) for column in (begins, deleted, [1] * number, [0] * number, begins)]
+    alleles = Alleles(*columns, np.zeros(number, bool), np.zeros(1, np.uint8))
+    ways = new_ways()
+    seen = Seen(np.array(shown, np.uint64), np.array(known, np.uint64))
+    found, is_full = combine_alleles(alleles, seen, ways)
     assert not is_full and number <= MAX_FORKS
-    made = {int(ways[0][w]): int(ways[2][w]) for w in range(found) if ways[2][w] >= 0}
+    made = {int(ways.bits[w]): int(ways.support[w]) for w in range(found) if ways.support[w] >= 0}
     assert made == expected_ways(begins, deleted, shown, known)

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import LETTERS, Read, aligned_reads, codes, offsets, random_sequence, tiled
-from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
+from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status, Window
 from readwarp.call.haplotypes import MAX_HAPLOTYPES
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.pileup import MAX_INDEL
+from readwarp.ragged import check as check_batch
 from readwarp.ragged import replace
 
 Variant = tuple[int, int, str]  # begin, deleted, inserted
@@ -90,8 +91,11 @@ def build(reference: str, reads: list[Read], sites: Sites, spans=None, qualities
     made = aligned_reads(moved)
     whole = (START + 60, START + len(reference) - 60, START, START + len(reference))
     regions = regions_of(made, [whole] if spans is None else spans)
-    own = made.qualities if qualities is None else np.full_like(made.qualities, qualities)
-    return build_haplotypes(regions, made, own, sites, codes(reference), START)
+    if qualities is not None:
+        made = replace(made, qualities=np.full_like(made.qualities, qualities))
+    haplotypes = build_haplotypes(regions, made, sites, Window(0, *whole[:2], codes(reference), START))
+    check_batch(haplotypes)
+    return haplotypes
 
 
 def unfolded(haplotypes: Haplotypes, region: int) -> list[tuple[str, list[Variant], int]]:

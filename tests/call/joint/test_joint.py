@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.cohorts import block, found_in, genotypes, variant, written
+from readwarp.call.genotypes.cohort import mean, only, root_mean_square, stouffer
 from readwarp.call.genotypes.order import genotype_tables, genotypes_of
-from readwarp.call.joint.annotations import mean, only, root_mean_square, stouffer
 from readwarp.call.joint.genotype import Genotyped, find_genotypes
-from readwarp.call.joint.quality import qualities
-from readwarp.call.joint.records import trimmed_end
-from readwarp.call.joint.scalar import copies_prior, placed, ploidy_of
-from readwarp.call.joint.sites import Record, find_sites, lengthened
+from readwarp.call.joint.quality import find_qualities
+from readwarp.call.joint.records import trim_end
+from readwarp.call.joint.scalar import copies_prior, ploidy_of, share_of_ways
+from readwarp.call.joint.sites import Record, SiteAlleles, find_sites, lengthen
 from readwarp.ragged import offsets_of
 
 CONTIGS = {"one": 200}
@@ -35,25 +35,26 @@ def cohorts(draw, most_samples=4):
     return alleles, out
 
 
-def genotyped(alleles: int, samples) -> Genotyped:
+def genotyped(alleles: int, samples, theta: float = 1e-3, star: int = -1) -> Genotyped:
     """As the kernels have it, of one site."""
+    site = SiteAlleles(np.array([alleles]), np.array([star]), np.array([False]))
     ploidy = np.array([[p for p, _ in samples]], np.int8)
     phred = np.array([x for _, own in samples for x in own], np.int32)
     out = Genotyped(
         ploidy=ploidy,
+        status=np.zeros(ploidy.shape, np.uint8),
         phred=phred,
         phred_offsets=offsets_of([len(own) for _, own in samples]),
         expected=np.zeros(alleles),
         allele_offsets=np.array([0, alleles]),
         is_informed=np.array([[len(set(own)) > 1 for _, own in samples]]),
         best=np.full((1, len(samples), 3), -1, np.int8),
-        quality=np.zeros((1, len(samples)), np.int32),
+        genotype_quality=np.zeros((1, len(samples)), np.int32),
+        quality=np.zeros(1),
     )
     tables = genotype_tables(alleles + 1, PLOIDIES)
-    find_genotypes(
-        *(np.array([alleles]), ploidy, *tables, out.phred_offsets, phred, out.is_informed, out.allele_offsets),
-        *(out.expected, out.best, out.quality),
-    )
+    find_genotypes(site, tables, out)
+    find_qualities(site, np.array([theta]), tables, out)
     return out
 
 
@@ -113,12 +114,12 @@ def test_genotypes_are_the_likeliest_given_those_of_the_others(cohort):
     for i, (weights, (ploidy, _)) in enumerate(zip(oracle(alleles, samples), samples, strict=True)):
         called = tuple(found.best[0, i, :ploidy].tolist())
         if weights is None:
-            assert set(called) == {-1} and found.quality[0, i] == 0
+            assert set(called) == {-1} and found.genotype_quality[0, i] == 0
             continue
         place = genotypes_of(alleles, ploidy).index(called)
         first, second = sorted(weights)[-1], sorted(weights)[-2]
         assert weights[place] == pytest.approx(first, rel=1e-6)
-        assert found.quality[0, i] == pytest.approx(min(99, 10 * log10(first / second)), abs=0.51)
+        assert found.genotype_quality[0, i] == pytest.approx(min(99, 10 * log10(first / second)), abs=0.51)
 
 
 @pytest.mark.parametrize("ploidy", [1, 2, 3, 8])
@@ -127,13 +128,14 @@ def test_one_sample_alone_has_the_genotype_of_its_likelihoods(ploidy):
     phred = [x - min(phred) for x in phred]
     tables = genotype_tables(3, PLOIDIES)
     flat = {
-        round(copies_prior(tables[0][tables[1][ploidy, 2] + g], ploidy, 2, np.zeros(2)), 12) for g in range(ploidy + 1)
+        round(copies_prior(tables.alleles[tables.first[ploidy, 2] + g], ploidy, np.zeros(2)), 12)
+        for g in range(ploidy + 1)
     }
     assert len(flat) == 1
     if ploidy <= 3:
         found = genotyped(2, [(ploidy, phred)])
         assert tuple(found.best[0, 0, :ploidy].tolist()) == genotypes_of(2, ploidy)[phred.index(0)]
-        assert found.quality[0, 0] == sorted(phred)[1]
+        assert found.genotype_quality[0, 0] == sorted(phred)[1]
 
 
 def test_the_others_decide_where_a_sample_does_not():
@@ -171,14 +173,14 @@ def quality_by_hand(alleles, samples, theta, star) -> float:
 def test_quality(cohort, theta, has_star):
     alleles, samples = cohort
     star = alleles - 1 if has_star and alleles > 2 else -1
-    found = qualities(np.array([alleles]), np.array([star]), np.array([theta]), genotyped(alleles, samples))
-    assert found[0] == pytest.approx(quality_by_hand(alleles, samples, theta, star), abs=0.02, rel=1e-4)
+    found = genotyped(alleles, samples, theta, star)
+    assert found.quality[0] == pytest.approx(quality_by_hand(alleles, samples, theta, star), abs=0.02, rel=1e-4)
 
 
 def test_quality_of_a_thousand_samples():
     """The one carrier of a thousand has 2 of the 2,000 copies that might be the other one: 30 less than alone."""
     carrier, reference = (2, [300, 0, 300]), (2, [0, 60, 600])
-    of = lambda samples: qualities(np.array([2]), np.array([-1]), np.array([1e-3]), genotyped(2, samples))[0]  # noqa: E731
+    of = lambda samples: genotyped(2, samples).quality[0]  # noqa: E731
     alone, among, none = of([carrier]), of([reference] * 500 + [carrier] + [reference] * 499), of([reference] * 1000)
     assert alone == pytest.approx(300 - 30, abs=0.1)
     assert among == pytest.approx(alone - 30, abs=0.1)
@@ -191,7 +193,7 @@ def test_quality_of_a_thousand_samples():
 )
 def test_ways_to_place_marks(k, j, before, more):
     expected = comb(before, k - j) * comb(more, j) / comb(before + more, k)
-    assert placed(k, j, before, more) == pytest.approx(expected)
+    assert share_of_ways(k, j, before, more) == pytest.approx(expected)
 
 
 def test_ploidy_by_the_number_of_likelihoods():
@@ -245,9 +247,9 @@ def test_the_rarest_alleles_are_left_out():
 
 
 def test_alleles_are_spelled_shorter_once_others_are_gone():
-    assert trimmed_end(("ATTT", "ATT", "A")) == ("ATTT", "ATT", "A")
-    assert trimmed_end(("ATTT", "ATT", "*")) == ("AT", "A", "*")
-    assert lengthened("A", "AT", "ATGG") == "AGG"
+    assert trim_end(("ATTT", "ATT", "A")) == ("ATTT", "ATT", "A")
+    assert trim_end(("ATTT", "ATT", "*")) == ("AT", "A", "*")
+    assert lengthen("A", "AT", "ATGG") == "AGG"
 
 
 # likelihoods over the alleles of all -------------------------------------------------------------------------------
@@ -277,8 +279,8 @@ def test_an_allele_that_a_line_lacks_is_its_non_ref(tmp_path_factory, data):
         size = genotypes(len(own) + 2, 2)
         tables.append(data.draw(st.lists(st.integers(0, 999), min_size=size, max_size=size)))
     files = [[variant(50, "A", ",".join(own), "0/1", phred)] for own, phred in zip(listed, tables, strict=True)]
-    (site,), _, found, status = found_in(cohort_of(tmp_path, *files), CONTIGS)
-    assert not status.any()
+    (site,), _, found = found_in(cohort_of(tmp_path, *files), CONTIGS)
+    assert not found.status.any()
     for i, (own, phred) in enumerate(zip(listed, tables, strict=True)):
         names = ["A", *own]
         here = dict(zip(genotypes_of(len(own) + 2, 2), phred, strict=True))
@@ -293,7 +295,7 @@ def test_blocks_other_lines_and_nothing(tmp_path):
     own = [variant(50, "A", "C", "0/1", [200, 0, 300, 260, 310, 500])]
     reference = [block(0, 200, "G", [0, 60, 700])]
     beside = [variant(50, "A", "AGG", "0/1", [90, 0, 80, 120, 130, 400])]
-    (site, other), _, found, _ = found_in(cohort_of(tmp_path, own, reference, beside, []), CONTIGS)
+    (site, other), _, found = found_in(cohort_of(tmp_path, own, reference, beside, []), CONTIGS)
     assert (site.alleles, other.alleles) == (("A", "C"), ("A", "AGG"))
     assert likelihoods(found, 1) == [0, 60, 700]
     assert likelihoods(found, 2) == [0, 120, 400]  # what is inserted behind it leaves the base as it is
@@ -308,7 +310,7 @@ def test_a_deletion_across_a_site_is_a_star(tmp_path):
     carrier = [variant(50, "A", "C", "0/1", [200, 0, 300, 260, 310, 500])]
     homozygous = [variant(48, "GTAC", "G", "1/1", [500, 90, 0, 510, 95, 520])]
     both = [DELETION, variant(50, "A", "C", "0/1", [150, 0, 300, 260, 310, 500], quality=70)]
-    (_, site), _, found, _ = found_in(cohort_of(tmp_path, carrier, [DELETION], homozygous, both), CONTIGS)
+    (_, site), _, found = found_in(cohort_of(tmp_path, carrier, [DELETION], homozygous, both), CONTIGS)
     assert site.alleles == ("A", "C", "*")
     assert found.best[1].tolist() == [[0, 1], [0, 2], [2, 2], [1, 2]]
     # 0/0, 0/1, 1/1, 0/*, 1/*, */*
@@ -318,7 +320,7 @@ def test_a_deletion_across_a_site_is_a_star(tmp_path):
 
 def test_a_sample_whose_allele_is_left_out_has_no_genotype(tmp_path):
     files = [[variant(50, "A", alt, "1/1", [500, 90, 0, 510, 95, 520])] for alt in "CCT"]
-    (site,), _, found, _ = found_in(cohort_of(tmp_path, *files), CONTIGS, most_alternates=1)
+    (site,), _, found = found_in(cohort_of(tmp_path, *files), CONTIGS, max_alts=1)
     assert site.alleles == ("A", "C")
     assert found.best[0].tolist() == [[1, 1], [1, 1], [-1, -1]]
 
@@ -326,7 +328,7 @@ def test_a_sample_whose_allele_is_left_out_has_no_genotype(tmp_path):
 def test_samples_of_different_ploidy(tmp_path):
     haploid = [variant(50, "A", "C", "1", [300, 0, 320])]
     triploid = [variant(50, "A", "C", "0/1/1", [300, 90, 0, 60, *[400] * 6])]
-    (_,), _, found, _ = found_in(cohort_of(tmp_path, haploid, triploid, []), CONTIGS, ploidy=3)
+    (_,), _, found = found_in(cohort_of(tmp_path, haploid, triploid, []), CONTIGS, ploidy=3)
     assert found.ploidy.tolist() == [[1, 3, 3]]
     assert found.best[0].tolist() == [[1, -1, -1], [0, 1, 1], [-1, -1, -1]]
 

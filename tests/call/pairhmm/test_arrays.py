@@ -51,7 +51,7 @@ def test_ragged_on_a_card(monkeypatch):
     monkeypatch.setattr(
         memory.Workspace, "download", lambda self, *arrays: downloaded.extend(arrays) or download(self, *arrays)
     )
-    monkeypatch.setattr(cpu, "sums_of", lambda *_: pytest.fail("computed on the host"))
+    monkeypatch.setattr(cpu, "sum_pairs", lambda *_: pytest.fail("computed on the host"))
     *arrays, gaps = on_card()
     found = readwarp.pair_hmm(*arrays, **gaps, device="cuda")
     assert found.tobytes() == expected.tobytes()

@@ -9,6 +9,7 @@ import readwarp
 from helpers.hmm_oracle import all_pairs, all_with_status, random_read
 from readwarp.batches import Status
 from readwarp.call.pairhmm import cpu
+from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
 from readwarp.device.cuda_launch import WARP
 
 
@@ -55,7 +56,7 @@ def test_small_sums_again_on_the_card(monkeypatch):
     haplotype, with_unknown = np.full(20, 2), np.array([2, 2, 4, 2])
     reads = [unlike(14), (np.full(9, 2), *unlike(9)[1:]), unlike(15)]
     expected = all_pairs(reads, [haplotype, with_unknown], cpu.log_likelihoods)
-    monkeypatch.setattr(cpu, "sums_of", lambda *_: pytest.fail("computed on the host"))
+    monkeypatch.setattr(cpu, "sum_pairs", lambda *_: pytest.fail("computed on the host"))
     found, status = all_with_status(reads, [haplotype, with_unknown], cuda.log_likelihoods)
     assert found.tobytes() == expected.tobytes() and not status.any()
     assert found[0, 0] < -80 and [np.signbit(run).sum() for run in runs] == [5]  # all but read 1 with haplotype 0
@@ -64,15 +65,13 @@ def test_small_sums_again_on_the_card(monkeypatch):
 def test_what_no_shape_holds_is_done_on_the_host_and_said(monkeypatch):
     from readwarp.call.pairhmm import cuda, cuda_pairs
 
-    monkeypatch.setattr(cuda_pairs, "GROUPS", (4,))
-    monkeypatch.setattr(cuda_pairs, "ROWS", {4: (4,), 8: (2,)})  # 16 bases, 8 in float64
-    cuda_pairs.shape_table.cache_clear()
+    tables = {FLOAT32: np.array([0, *[404] * 16, 0]), FLOAT64: np.array([0, *[204] * 8, 0])}  # 16 bases, 8 in float64
+    monkeypatch.setattr(cuda_pairs, "shape_table", tables.get)
     rng = np.random.default_rng(7)
     haplotype = np.full(30, 2)
     reads = [(np.full(n, 2), *unlike(n)[1:]) for n in (8, 16, 17)] + [unlike(n) for n in (8, 16, 17, 120)]
     reads += [random_read(rng, 12, haplotype)]
     values, status = all_with_status(reads, [haplotype], cuda.log_likelihoods)
-    cuda_pairs.shape_table.cache_clear()
     expected = all_pairs(reads, [haplotype], cpu.log_likelihoods)
     assert values.tobytes() == expected.tobytes()
     on_host = Status.TOO_LONG
@@ -92,11 +91,10 @@ def test_nothing_for_the_card():
 def test_shapes_hold_their_reads(length):
     from readwarp.call.pairhmm import cuda_pairs
 
-    shape = int(cuda_pairs.shape_table(4)[length])
+    shape = int(cuda_pairs.shape_table(FLOAT32)[length])
     rows, group = divmod(shape, 100)
-    assert (
-        group in cuda_pairs.GROUPS and rows in cuda_pairs.ROWS[4] and length <= group * rows <= max(32, 1.35 * length)
-    )
+    assert group in cuda_pairs.GROUPS and rows in FLOAT32.rows
+    assert length <= group * rows <= max(32, 1.35 * length)
 
 
 @settings(max_examples=60, deadline=None)
@@ -107,24 +105,24 @@ def test_every_pair_has_its_place(data):
 
     lengths = np.array(data.draw(st.lists(st.integers(1, 700), min_size=1, max_size=30)))
     is_narrow = np.array(data.draw(st.lists(st.booleans(), min_size=lengths.size, max_size=lengths.size)))
-    plan, begun, reached = cuda_pairs.planned(lengths, is_narrow), [], []
-    launches = [(bytes_each, *each) for bytes_each in (4, 8) for each in plan.launches[bytes_each]]
+    plan, begun, reached = cuda_pairs.plan_launches(lengths, is_narrow), [], []
+    launches = [(precision, *each) for precision in (FLOAT32, FLOAT64) for each in plan.launches[precision]]
     assert [first for *_, first, _ in launches] == [0, *(last for *_, last in launches)][: len(launches)]
     assert len(plan.warps) == max((last for *_, last in launches), default=0)
-    for bytes_each, rows, first, last in launches:
+    for precision, rows, first, last in launches:
         for segment, ahead in plan.warps[first:last].tolist():
             begin, count, group = plan.segments[segment].tolist()
             reached += range(begin + ahead, begin + ahead + WARP // group)
-            here = plan.chosen[begin : begin + count][ahead : ahead + WARP // group].tolist()
+            here = plan.order[begin : begin + count][ahead : ahead + WARP // group].tolist()
             assert all(lengths[pair] <= group * rows for pair in here)
-            assert all(is_narrow[pair] == (bytes_each == 4) for pair in here)
+            assert all(is_narrow[pair] == (precision is FLOAT32) for pair in here)
             begun += here
-    stops = [*plan.segments[:, 0].tolist(), plan.chosen.size][1:]
+    stops = [*plan.segments[:, 0].tolist(), plan.order.size][1:]
     for segment, ((begin, count, _), stop) in enumerate(zip(plan.segments.tolist(), stops, strict=True)):
-        here = plan.chosen[begin : begin + count].tolist()
+        here = plan.order[begin : begin + count].tolist()
         again = np.flatnonzero((plan.again == segment) & is_narrow & plan.on_card)
         assert here == sorted(here) and begin + count + again.size == stop
-    assert set(range(plan.chosen.size)) <= set(reached)
+    assert set(range(plan.order.size)) <= set(reached)
     assert plan.narrow == (is_narrow & plan.on_card).sum()
     assert sorted(begun) == np.flatnonzero(plan.on_card).tolist()
     assert (plan.on_card == (lengths <= np.where(is_narrow, 640, 320))).all()

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from helpers.processes import environment_with_tests
 from readwarp.batches import Status
 from readwarp.call.pairhmm import pairs
 from readwarp.call.pairhmm.cpu import log_likelihoods
+from readwarp.call.pairhmm.logarithms import log_probabilities
+from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
 
 CLOSE = 1e-4  # log10
 
@@ -83,6 +86,8 @@ def test_several_threads_at_once():
 WIDTH = """
 from helpers.hmm_oracle import a_batch, all_pairs
 from readwarp.call.pairhmm.cpu import log_likelihoods
+from readwarp.call.pairhmm.logarithms import log_probabilities
+from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
 print(*(x.hex() for x in all_pairs(*a_batch(1), log_likelihoods).ravel()))
 """
 
@@ -101,18 +106,18 @@ def test_equal_pairs_are_computed_once_and_small_sums_again():
     haplotype = rng.integers(0, 4, 60)
     read = random_read(rng, 30, haplotype)
     reads, haplotypes = rows_of([read, read, random_read(rng, 31, haplotype)]), packed([haplotype, haplotype])
-    items, asked = pairs.items_of(reads, *haplotypes), []
+    asked = []
 
-    def once(read, haplotype, dtype):
-        asked.append((read.size, dtype))
-        return np.array([1.0, 2.0**-100] if dtype is np.float32 else [1.0], dtype)
-
-    def engine(read, haplotype, is_narrow):
-        return pairs.in_turn(once, read, haplotype, is_narrow, items.lengths[read] * items.sizes[haplotype])
+    def sum_pairs(work, precision):
+        asked.append((work.read.size, precision))
+        return np.array([1.0, 2.0**-100] if precision is FLOAT32 else [1.0], precision.number)
 
     index = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 1, 0, 1, 0, 1])
-    values, _ = pairs.solve(items, *index, engine, pairs.by_logarithms(reads, *haplotypes))
-    assert asked == [(2, np.float32), (1, np.float64)]
+    last_resort = partial(log_probabilities, reads, *haplotypes)
+    values, _ = pairs.solve(
+        pairs.items_of(reads, *haplotypes), *index, partial(pairs.sum_in_turn, sum_pairs), last_resort
+    )
+    assert asked == [(2, FLOAT32), (1, FLOAT64)]
     assert values.tolist() == [values[0]] * 2 + [values[2]] + [values[0]] * 2 + [values[2]] and values[0] != values[2]
 
 

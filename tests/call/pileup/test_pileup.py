@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import LETTERS, Read, aligned_reads, codes, random_sequence, reads_of
+from helpers.making import LETTERS, Read, aligned_reads, random_sequence, reads_of, window_of
 from readwarp.call.pileup.cpu import count_window
 from readwarp.config import CallParameters
 from readwarp.ragged import columns_of
@@ -72,7 +72,7 @@ def events_of(pileup, reference: str) -> dict[tuple[int, str, str], list[int]]:
 
 
 def window(reads, reference: str, start: int, stop: int, p: CallParameters, count=count_window):
-    return count(aligned_reads(reads), codes(reference[start:stop]), start, stop, p)
+    return count(aligned_reads(reads), window_of(reference, start, stop), p)
 
 
 @settings(max_examples=150, deadline=None)
@@ -153,7 +153,7 @@ def test_no_reads():
 
 def test_bases_that_gave_way_to_their_mate_do_not_count():
     reads = aligned_reads([Read(0, "4M1I2M", "ACGTACG", (30, 30, 30, 0, 30, 30, 0))])
-    pileup = count_window(reads, codes("ACGTAC"), 0, 6, CallParameters(min_base_quality=0))
+    pileup = count_window(reads, window_of("ACGTAC"), CallParameters(min_base_quality=0))
     assert pileup.counts.sum(axis=(1, 2)).tolist() == [1, 1, 1, 0, 1, 0]
     assert pileup.allele_position.size == 0
 
@@ -161,5 +161,5 @@ def test_bases_that_gave_way_to_their_mate_do_not_count():
 @pytest.mark.parametrize("size", [200, 201])
 def test_longest_indel(size):
     reads = aligned_reads([Read(0, f"5M{size}I5M", "A" * (size + 10), (30,) * (size + 10))])
-    pileup = count_window(reads, codes("C" * 10), 0, 10, CallParameters())
+    pileup = count_window(reads, window_of("C" * 10), CallParameters())
     assert pileup.allele_length.tolist() == ([200] if size == 200 else [])

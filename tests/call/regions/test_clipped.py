@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import Read, aligned_reads, codes, random_sequence
+from helpers.making import Read, aligned_reads, codes, random_sequence, window_of
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.regions.clipped import clipped_alleles, rejoin, with_clipped
-from readwarp.call.regions.clips import BEGINNING, ENDING
+from readwarp.call.regions.clipped import add_clipped, clipped_alleles, rejoin
+from readwarp.call.regions.clips import BEGINNING, ENDING, find_clip_places
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
 
@@ -40,7 +40,8 @@ def clipped(place: int, deleted: int, inserted: str, length: int = 150) -> list[
 
 def alleles_of(reads: list[Read], low: int = 0, high: int = len(SEQUENCE), start: int = 0):
     batch = aligned_reads(reads)
-    found = clipped_alleles(batch, batch.qualities, codes(SEQUENCE[start:]), start, low, high)
+    window = window_of(SEQUENCE[start:], low, high, start)
+    found = clipped_alleles(batch, find_clip_places(batch, window), window)
     return [(begin, deleted, "".join("ACGT"[b] for b in bases)) for begin, deleted, bases in found]
 
 
@@ -108,9 +109,9 @@ def test_sites_are_extended():
 
 
 def begins(reads: list[Read]) -> tuple[list[int], list[int]]:
-    batch, reference = aligned_reads(reads), codes(SEQUENCE)
-    sites = find_sites(count_window(batch, reference, 0, 2000, CallParameters()), reference, CallParameters())
-    extended = with_clipped(batch, batch.qualities, sites, reference, 0, 0, 2000)
+    batch, window, parameters = aligned_reads(reads), window_of(SEQUENCE), CallParameters()
+    sites = find_sites(count_window(batch, window, parameters), window, parameters)
+    extended = add_clipped(batch, find_clip_places(batch, window), sites, window)
     assert extended.allele_offsets[-1] == extended.deleted.size == extended.is_forced.size
     assert extended.inserted_offsets[-1] == extended.inserted.size
     assert (np.diff(extended.begin - extended.is_indel) >= 0).all()

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.making import QUERY, REFERENCE, Read, aligned_reads, codes, offsets, random_sequence, reads_of
+from helpers.making import QUERY, REFERENCE, Read, aligned_reads, offsets, random_sequence, reads_of, window_of
 from readwarp.batches import AlignedReads, Regions, Sites, Status
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.regions import FLANK, LEAST_FLANK, MAX_REGION, MIN_BASES, REACHES, SPARE
-from readwarp.call.regions.clipped import with_clipped
+from readwarp.call.regions import FLANK, MAX_REGION, MIN_BASES, MIN_FLANK, REACHES, SPARE
+from readwarp.call.regions.clipped import add_clipped
+from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
@@ -150,9 +151,8 @@ def listed(regions: Regions, reads: AlignedReads):
 
 def found(reads: list[Read], places: list[Place], start=0, stop=LENGTH, low=0, high=LENGTH, max_reads=1000):
     batch = aligned_reads(reads)
-    regions, within = find_regions(
-        batch, batch.qualities, sites_of(places), np.zeros(stop - start, np.uint8), start, low, high, max_reads
-    )
+    window = window_of("A" * (stop - start), low, high, start)
+    regions, within = find_regions(batch, find_clip_places(batch, window), sites_of(places), window, max_reads)
     return listed(regions, batch), within.tolist(), regions
 
 
@@ -163,8 +163,8 @@ def expected(reads: list[Read], places: list[Place], start: int, stop: int, low:
         first, last, reach = max(first, start), min(last, stop), max(last, *(m[2] for m in own))
         before = spans[i - 1][1] if i else -FLANK
         behind = spans[i + 1][0] if i + 1 < len(spans) else stop + FLANK
-        inner_low = max(first - FLANK, min(before, first - LEAST_FLANK), start)
-        inner_high = min(reach + FLANK, max(behind, reach + LEAST_FLANK), stop)
+        inner_low = max(first - FLANK, min(before, first - MIN_FLANK), start)
+        inner_high = min(reach + FLANK, max(behind, reach + MIN_FLANK), stop)
         room = SPARE + min(sum(m[4] for m in own), max(m[2] for m in own) - min(m[1] for m in own))
         bases = [(i, expected_bases(r, first, last, inner_low, inner_high)) for i, r in enumerate(reads)]
         taking = [(i, *span) for i, span in bases if span]
@@ -267,13 +267,11 @@ def shaken(reference: str, seed: int, number: int = 1500) -> list[Read]:
 def regions_between(reads: list[Read], reference: str, low: int, high: int, max_reads: int):
     """What a window finds, reads named by their place in `reads`."""
     chosen = [i for i, read in enumerate(reads) if read.position < high and read.stop > low]
-    batch = aligned_reads([reads[i] for i in chosen])
-    qualities = merge_mates(batch)
-    batch = replace(batch, qualities=qualities)
-    bases, p = codes(reference), CallParameters()
-    sites = find_sites(count_window(batch, bases[low:high], low, high, p), bases[low:high], p)
-    sites = with_clipped(batch, qualities, sites, bases, 0, low, high)
-    regions, within = find_regions(batch, qualities, sites, bases, 0, low, high, max_reads)
+    batch = merge_mates(aligned_reads([reads[i] for i in chosen]))
+    window, p = window_of(reference, low, high), CallParameters()
+    places, sites = find_clip_places(batch, window), find_sites(count_window(batch, window, p), window, p)
+    sites = add_clipped(batch, places, sites, window)
+    regions, within = find_regions(batch, places, sites, window, max_reads)
     rows = [(*row[:5], [(chosen[r], a, b) for r, a, b in row[5]]) for row in listed(regions, batch)]
     return rows, list(zip(sites.begin.tolist(), sites.is_indel.tolist(), within.tolist(), strict=True))
 
@@ -338,9 +336,9 @@ def test_samples_are_thinned_apart():
     """The few reads of one sample stay beside the many of another."""
     reads = aligned_reads([Read(100, "80M", "A" * 80, (30,) * 80, name=f"r{i}") for i in range(60)])
     reads = replace(reads, sample=np.array([i % 6 == 0 for i in range(60)], np.uint8))
-    sites, bases = sites_of([(140, 142, True, (1,))]), np.zeros(LENGTH, np.uint8)
+    sites, window = sites_of([(140, 142, True, (1,))]), window_of("A" * LENGTH)
     for most, expected_numbers, status in ((50, [50, 10], Status.OK), (20, [20, 10], Status.CAPACITY)):
-        regions, _ = find_regions(reads, reads.qualities, sites, bases, 0, 0, LENGTH, most)
+        regions, _ = find_regions(reads, find_clip_places(reads, window), sites, window, most)
         assert np.bincount(reads.sample[regions.read]).tolist() == expected_numbers
         assert regions.status.tolist() == [status]
 

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from helpers.making import codes, random_sequence, write_fasta
 from helpers.vcf_checks import body, quiet_bcftools
-from readwarp.batches import Bands
+from readwarp.batches import Bands, Window
 from readwarp.call.confidence import GQ_BANDS
-from readwarp.call.confidence.bands import runs_of
-from readwarp.call.genotypes.annotations import FIELDS
-from readwarp.call.genotypes.filters import DESCRIPTIONS
+from readwarp.call.confidence.bands import Confidence, join_positions
+from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.genotypes.filters import FILTERS
 from readwarp.formats.variants.gvcf import BlockJoiner, header_lines, lines_of_blocks, piece_of
-from readwarp.formats.variants.vcf import VariantWriter, header_text
+from readwarp.formats.variants.vcf import Header, VariantWriter
+from readwarp.ragged import take
 
 NAMES = ("one", "two")
 SEQUENCE = random_sequence(60, seed=3)
@@ -31,8 +32,9 @@ def bands_from(quality, start=0, stop=None, wanted=None, ploidy=2, contig=0) -> 
     depth = np.where(quality < 0, 0, quality // 3 + 1).astype(np.int32)
     wanted = np.ones(quality.size, bool) if wanted is None else np.array(wanted, bool)
     base, copies = codes(SEQUENCE)[: quality.size], np.full(quality.size, ploidy, np.int8)
-    columns = (base, wanted, np.minimum(quality, 99), copies, depth, likelihoods)
-    return runs_of(contig, start, *(column[here] for column in columns))
+    confidence = Confidence(base, copies, depth, np.minimum(quality, 99), likelihoods)
+    window = Window(contig, start, quality.size if stop is None else stop, base, 0)
+    return join_positions(window, take(confidence, "positions", here), wanted[here])
 
 
 def test_lines():
@@ -114,7 +116,7 @@ def write(path, sample: str, position: int) -> str:
     """A gVCF of one contig with a heterozygous substitution."""
     contigs = [("one", 60, "0" * 32), ("two", 60, "0" * 32)]
     extra = header_lines(GQ_BANDS)
-    header = header_text(contigs, [sample], "call", "ref.fa", FIELDS, DESCRIPTIONS, extra=extra)
+    header = Header(contigs, [sample], "call", "ref.fa", ANNOTATIONS, FILTERS, extra=extra).text()
     wanted = np.ones(60, bool)
     wanted[position] = False
     other = "ACGT"["CGTA".index(SEQUENCE[position])]

@@ -5,19 +5,19 @@ import pysam
 import pytest
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.annotations import FIELDS
-from readwarp.call.genotypes.filters import DESCRIPTIONS
-from readwarp.call.targets import Target, merged, parse_region, read_bed, windows
+from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.genotypes.filters import FILTERS
+from readwarp.call.targets import Target, merge_targets, parse_region, read_bed, split_targets
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.variants.vcf import (
+    Header,
     VariantWriter,
     count_text,
-    header_text,
+    format_calls,
     kind_of,
     lines_of,
     number_text,
-    rows_of,
 )
 
 NAMES, LENGTHS = ("c1", "HLA-A*01:01", "HLA-A*01:01:02"), (1000, 500, 700)
@@ -53,7 +53,8 @@ LINES = (
 
 
 def header() -> str:
-    return header_text(CONTIGS, ["NA 1", "b"], "readwarp call a b", "a", FIELDS, DESCRIPTIONS, ["##more=1"])
+    made = Header(CONTIGS, ["NA 1", "b"], "readwarp call a b", "a", ANNOTATIONS, FILTERS, extra=["##more=1"])
+    return made.text()
 
 
 def write(path, longest=1000) -> None:
@@ -67,7 +68,7 @@ def test_lines():
 
 
 def test_rows_know_their_position():
-    rows = rows_of(made_calls(), NAMES)
+    rows = format_calls(made_calls(), NAMES)
     assert [position for position, _ in rows] == [9, 499]
     assert b"".join(line for _, line in rows).decode() == LINES
 
@@ -113,8 +114,8 @@ def test_every_name_in_a_line_is_declared(tmp_path):
     write(path)
     text = path.read_text()
     for kind, names in (
-        ("INFO", ("AC", "AN", "AF", *FIELDS)),
-        ("FILTER", ("PASS", *DESCRIPTIONS)),
+        ("INFO", ("AC", "AN", "AF", *(row.name for row in ANNOTATIONS))),
+        ("FILTER", ("PASS", *(row.name for row in FILTERS))),
         ("FORMAT", ("GT", "GQ", "DP", "AD", "PL", "PS")),
     ):
         assert all(f"##{kind}=<ID={name}," in text for name in names)
@@ -223,5 +224,5 @@ def test_missing_bed(tmp_path):
 
 def test_targets_are_joined_and_cut():
     targets = [Target(1, 0, 5), Target(0, 10, 20), Target(0, 15, 30), Target(0, 30, 31), Target(0, 40, 41)]
-    assert merged(targets) == [(0, 10, 31), (0, 40, 41), (1, 0, 5)]
-    assert list(windows(merged(targets), 15)) == [(0, 10, 25), (0, 25, 31), (0, 40, 41), (1, 0, 5)]
+    assert merge_targets(targets) == [(0, 10, 31), (0, 40, 41), (1, 0, 5)]
+    assert list(split_targets(merge_targets(targets), 15)) == [(0, 10, 25), (0, 25, 31), (0, 40, 41), (1, 0, 5)]

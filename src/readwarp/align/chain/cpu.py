@@ -13,9 +13,12 @@ from readwarp.align.chain.scalar import (
     START,
     STOP,
     STRAND,
+    Links,
+    cluster_from,
     contig_end,
     insert,
     keep,
+    limits_of,
     link,
     query_of,
     reference_of,
@@ -31,21 +34,13 @@ def chain_hits(
     reads: ReadBatch, hits: SeedHits, contig_offsets: np.ndarray, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
     sizes = np.diff(hits.anchor_offsets)
-    room = int(np.minimum(sizes, parameters.max_chains).sum())
-    rows = np.empty((room, COLUMNS), np.int64)
-    chain_offsets = np.zeros(sizes.size + 1, np.int64)
-    scores, parents = (np.empty(int(sizes.max(initial=0)), np.int32) for _ in range(2))
-    chain_reads(
-        reads.read_offsets, hits.anchors, hits.anchor_offsets, contig_offsets, seed.k,
-        parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop), scores, parents, chain_offsets, rows,
-    )  # fmt: skip
-    return packed_chains(hits, chain_offsets, rows[: chain_offsets[-1]])
-
-
-def packed_chains(hits: SeedHits, chain_offsets: np.ndarray, rows: np.ndarray) -> Chains:
-    """Rows of chains -> the type that travels."""
+    rows = np.empty((int(np.minimum(sizes, parameters.max_chains).sum()), COLUMNS), np.int64)
+    offsets = np.zeros(sizes.size + 1, np.int64)
+    links = Links(*(np.empty(int(sizes.max(initial=0)), np.int32) for _ in range(2)))
+    chain_reads(reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, offsets, rows)
+    rows = rows[: offsets[-1]]
     return Chains(
-        chain_offsets,
+        offsets,
         reference_start=rows[:, START].copy(),
         reference_stop=rows[:, STOP].copy(),
         query_start=rows[:, QUERY_START].astype(np.int32),
@@ -59,51 +54,39 @@ def packed_chains(hits: SeedHits, chain_offsets: np.ndarray, rows: np.ndarray) -
 
 
 @kernel
-def chain_reads(
-    read_offsets, anchors, anchor_offsets, contig_offsets, k, max_gap, max_chains, drop, scores, parents,
-    chain_offsets, rows,
-):  # fmt: skip
-    """Chains of each read, one read behind the other; scores and parents are room for one read's anchors."""
-    first = 0
+def chain_reads(read_offsets, hits, contig_offsets, limits, links, chain_offsets, rows):
+    """Chains of each read, one read after the other; links: room for one read's anchors."""
+    anchors, anchor_offsets, first = hits.anchors, hits.anchor_offsets, 0
     for read in range(anchor_offsets.size - 1):
         length = read_offsets[read + 1] - read_offsets[read]
         mine = anchors[anchor_offsets[read] : anchor_offsets[read + 1]]
-        best = rows[first : first + min(mine.size, max_chains)]
-        found = chain_read(mine, contig_offsets, length, k, max_gap, scores, parents, best)
-        first += keep(best, found, length, drop)
+        best = rows[first : first + min(mine.size, limits.max_chains)]
+        found = chain_read(mine, contig_offsets, length, limits, links, best)
+        first += keep(best, found, length, limits.drop)
         chain_offsets[read + 1] = first
 
 
 @kernel
-def chain_read(anchors, contig_offsets, length, k, max_gap, scores, parents, best):
+def chain_read(anchors, contig_offsets, length, limits, links, best):
     """Best chains of one read, in order; returns how many. Anchors that can be linked lie in one cluster."""
-    found, stop, contig_stop = np.int64(0), np.int64(0), np.int64(0)
+    found, stop, contig_stop, k = np.int64(0), np.int64(0), np.int64(0), limits.k
     while stop < anchors.size:
-        start, strand = stop, strand_of(anchors[stop])
-        reference, query = reference_of(anchors[start]), query_of(anchors[start])
-        if reference >= contig_stop or strand != strand_of(anchors[start - 1]):
+        start, reference = stop, reference_of(anchors[stop])
+        if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
             contig_stop = contig_end(contig_offsets, reference)
-        covered, on_one_diagonal, stop = k, True, start + 1
-        while stop < anchors.size:
-            step = reference_of(anchors[stop]) - reference
-            if strand_of(anchors[stop]) != strand or step > length + max_gap or reference + step >= contig_stop:
-                break
-            query_step = query_of(anchors[stop]) - query
-            on_one_diagonal &= step == query_step
-            covered += min(k, query_step)
-            reference, query = reference + step, query + query_step
-            stop += 1
+        stop, covered, on_one_diagonal = cluster_from(anchors, start, length, contig_stop, limits)
         if on_one_diagonal:
             found = insert(best, found, covered, anchors[start], anchors[stop - 1], stop - start, k)
         else:
-            link_anchors(anchors[start:stop], k, max_gap, scores, parents)
-            found = trace_chains(anchors[start:stop], k, scores, parents, best, found)
+            link_anchors(anchors[start:stop], limits, links)
+            found = trace_chains(anchors[start:stop], k, links, best, found)
     return found
 
 
 @kernel
-def link_anchors(anchors, k, max_gap, scores, parents):
+def link_anchors(anchors, limits, links):
     """Score of the best chain that ends in each anchor, and the anchor before it there; the nearer one wins a tie."""
+    (scores, parents), k, max_gap = links, limits.k, limits.max_gap
     for i in range(anchors.size):
         reference, query = reference_of(anchors[i]), query_of(anchors[i])
         score, parent = k, -1
@@ -116,8 +99,9 @@ def link_anchors(anchors, k, max_gap, scores, parents):
 
 
 @kernel
-def trace_chains(anchors, k, scores, parents, best, found):
-    """Chains by falling score of their last anchor; an anchor belongs to one (its score is then negative)."""
+def trace_chains(anchors, k, links, best, found):
+    """Chains by falling score of their last anchor; an anchor belongs to one."""
+    scores = links.scores
     for _ in range(CLUSTER_CHAINS):
         last = 0
         for i in range(1, anchors.size):
@@ -125,5 +109,5 @@ def trace_chains(anchors, k, scores, parents, best, found):
                 last = i
         if scores[last] < k:
             break
-        found = trace_back(anchors, k, scores, parents, best, found, last)
+        found = trace_back(anchors, k, links, best, found, last)
     return found

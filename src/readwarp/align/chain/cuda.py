@@ -20,9 +20,12 @@ from readwarp.align.chain.scalar import (
     START,
     STOP,
     STRAND,
+    Links,
+    cluster_from,
     contig_end,
     insert,
     keep,
+    limits_of,
     link,
     query_of,
     reference_of,
@@ -49,17 +52,18 @@ def chain_hits(
     workspace, n, anchors = current(), hits.status.size, hits.anchors.size
     with workspace.frame():
         rows = workspace.empty((anchors, COLUMNS), np.int64)
-        scores, parents = (workspace.empty(anchors, np.int32) for _ in range(2))
+        links = Links(*(workspace.empty(anchors, np.int32) for _ in range(2)))
         found, offsets = workspace.empty(n, np.int32), workspace.empty(n + 1, np.int64)
         chain_reads[warps_for(n, workspace)](
-            reads.read_offsets, hits.anchors, hits.anchor_offsets, contig_offsets, seed.k,
-            parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop), scores, parents, rows, found,
-        )  # fmt: skip
+            reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, rows, found
+        )
         exclusive_scan(found, offsets, workspace)
         chain_offsets, repetitive, status = workspace.download(offsets, hits.repetitive, hits.status)
         columns = [workspace.empty(int(chain_offsets[-1]), dtype) for dtype in COLUMN_TYPES]
-        close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, offsets, *columns)
-        return Chains(*(chain_offsets, *workspace.download(*columns), repetitive, status))
+        there = [offsets, *columns, hits.repetitive, hits.status]
+        close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, Chains(*there))
+        here = [chain_offsets, *workspace.download(*columns), repetitive, status]
+        return Chains(*here)
 
 
 def device_bytes(reads: int, anchors: int, chains: int) -> int:
@@ -71,58 +75,46 @@ def device_bytes(reads: int, anchors: int, chains: int) -> int:
 
 
 @cuda_kernel
-def chain_reads(
-    read_offsets, anchors, anchor_offsets, contig_offsets, k, max_gap, max_chains, drop, scores, parents, rows, found
-):  # fmt: skip
+def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found):
     """The best chains of each read, in the read's part of rows, and how many they are."""
     cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= found.size:
         return
-    length, first, last = read_offsets[read + 1] - read_offsets[read], anchor_offsets[read], anchor_offsets[read + 1]
-    best = rows[first : first + min(last - first, max_chains)]
-    number = chain_read(
-        anchors[first:last], contig_offsets, length, k, max_gap, scores[first:last], parents[first:last], best,
-        lane, cells,
-    )  # fmt: skip
+    first, last = hits.anchor_offsets[read], hits.anchor_offsets[read + 1]
+    length = read_offsets[read + 1] - read_offsets[read]
+    best = rows[first : first + min(last - first, limits.max_chains)]
+    mine = Links(links.scores[first:last], links.parents[first:last])
+    number = chain_read(hits.anchors[first:last], contig_offsets, length, limits, mine, best, lane, cells)
     if lane == 0:
-        found[read] = keep(best, number, length, drop)
+        found[read] = keep(best, number, length, limits.drop)
 
 
 @cuda.jit(device=True)
-def chain_read(anchors, contig_offsets, length, k, max_gap, scores, parents, best, lane, cells):
+def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells):
     """Best chains of one read, in order; the first thread learns how many. Anchors that can be linked: one cluster."""
-    found, stop, contig_stop = 0, 0, np.int64(0)
+    found, stop, contig_stop, k = 0, 0, np.int64(0), limits.k
     while stop < anchors.size:
-        start, strand = stop, strand_of(anchors[stop])
-        reference, query = reference_of(anchors[start]), query_of(anchors[start])
-        if reference >= contig_stop or strand != strand_of(anchors[start - 1]):
+        start, reference = stop, reference_of(anchors[stop])
+        if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
             contig_stop = contig_end(contig_offsets, reference)
-        covered, on_one_diagonal, stop = k, True, start + 1
-        while stop < anchors.size:
-            step = reference_of(anchors[stop]) - reference
-            if strand_of(anchors[stop]) != strand or step > length + max_gap or reference + step >= contig_stop:
-                break
-            query_step = query_of(anchors[stop]) - query
-            on_one_diagonal &= step == query_step
-            covered += min(k, query_step)
-            reference, query = reference + step, query + query_step
-            stop += 1
+        stop, covered, on_one_diagonal = cluster_from(anchors, start, length, contig_stop, limits)
         if not on_one_diagonal:
-            link_anchors(anchors[start:stop], k, max_gap, scores, parents, lane)
-            found = trace_chains(anchors[start:stop], k, scores, parents, best, found, lane, cells)
+            link_anchors(anchors[start:stop], k, limits.max_gap, links, lane)
+            found = trace_chains(anchors[start:stop], k, links, best, found, lane, cells)
         elif lane == 0:
             found = insert(best, found, covered, anchors[start], anchors[stop - 1], stop - start, k)
     return found
 
 
 @cuda.jit(device=True)
-def link_anchors(anchors, k, max_gap, scores, parents, lane):
+def link_anchors(anchors, k, max_gap, links, lane):
     """Score of the best chain that ends in each anchor, and the anchor before it there; the nearer one wins a tie.
 
     Thread j % WARP keeps anchors j and j - WARP of the last LOOKBACK with their scores (0: there is none), so that
     nothing is read again; the best rank goes around the warp.
     """
+    scores, parents = links
     near_reference = far_reference = np.int64(0)
     near_query = far_query = np.int64(0)
     near_score = far_score = np.int32(0)
@@ -158,15 +150,16 @@ def best_of(rank):
 
 
 @cuda.jit(device=True)
-def trace_chains(anchors, k, scores, parents, best, found, lane, cells):
-    """Chains by falling score of their last anchor; an anchor belongs to one (its score is then negative)."""
+def trace_chains(anchors, k, links, best, found, lane, cells):
+    """Chains by falling score of their last anchor; an anchor belongs to one."""
+    scores = links.scores
     for _ in range(CLUSTER_CHAINS):
         last = np.int32(best_end(scores, anchors.size, lane, cells))
         if scores[last] < k:
             break
         cuda.syncthreads()
         if lane == 0:
-            found = trace_back(anchors, k, scores, parents, best, found, last)
+            found = trace_back(anchors, k, links, best, found, last)
         cuda.syncthreads()
     cuda.syncthreads()
     return found
@@ -178,28 +171,26 @@ def best_end(scores, size, lane, cells):
     if lane == 0:
         cells[0], cells[1] = -NOTHING, NOTHING
     cuda.syncthreads()
-    most, at = np.int32(-NOTHING), NOTHING
+    highest, at = np.int32(-NOTHING), NOTHING
     for i in range(lane, size, WARP):
-        if scores[i] > most:
-            most, at = np.int32(scores[i]), np.int32(i)
-    cuda.atomic.max(cells, 0, most)
+        if scores[i] > highest:
+            highest, at = np.int32(scores[i]), np.int32(i)
+    cuda.atomic.max(cells, 0, highest)
     cuda.syncthreads()
-    if most == cells[0]:
+    if highest == cells[0]:
         cuda.atomic.min(cells, 1, at)
     cuda.syncthreads()
     return cells[1]
 
 
 @cuda_kernel
-def close_up(
-    starts, rows, chain_offsets, reference_start, reference_stop, query_start, query_stop, strand, score, anchors
-):
+def close_up(starts, rows, chains):
     """Rows of each read to columns, without the room of those that were not needed."""
     read = cuda.grid(1)
     if read >= starts.size - 1:
         return
-    for i in range(chain_offsets[read], chain_offsets[read + 1]):
-        row = starts[read] + i - chain_offsets[read]
-        reference_start[i], reference_stop[i] = rows[row, START], rows[row, STOP]
-        query_start[i], query_stop[i] = rows[row, QUERY_START], rows[row, QUERY_STOP]
-        strand[i], score[i], anchors[i] = rows[row, STRAND], rows[row, SCORE], rows[row, ANCHORS]
+    for i in range(chains.chain_offsets[read], chains.chain_offsets[read + 1]):
+        row = starts[read] + i - chains.chain_offsets[read]
+        chains.reference_start[i], chains.reference_stop[i] = rows[row, START], rows[row, STOP]
+        chains.query_start[i], chains.query_stop[i] = rows[row, QUERY_START], rows[row, QUERY_STOP]
+        chains.strand[i], chains.score[i], chains.anchors[i] = rows[row, STRAND], rows[row, SCORE], rows[row, ANCHORS]

@@ -1,13 +1,37 @@
 """Rules of the chain step, one place for both sides."""
 
-import numpy as np
+from typing import Annotated, NamedTuple
 
+import numpy as np
+from numpy import ndarray
+
+from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device.jit import scalar
 
 SCORE, STRAND, START, STOP, QUERY_START, QUERY_STOP, ANCHORS, COLUMNS = range(8)  # of a chain's row of int64
 LOOKBACK = 64  # anchors that one anchor is tried to be linked to
-CLUSTER_CHAINS = 16  # most chains of one place
+CLUSTER_CHAINS = 16  # of one place, at most
 NOT_LINKED = -(1 << 30)
+
+
+class Limits(NamedTuple):
+    """See `config.ChainParameters`."""
+
+    k: int
+    max_gap: int
+    max_chains: int
+    drop: int  # of 1024
+
+
+class Links(NamedTuple):
+    """Of anchors: the best chain that ends in each."""
+
+    scores: Annotated[ndarray, "int32 [anchors]"]  # negative: the anchor belongs to a chain
+    parents: Annotated[ndarray, "int32 [anchors]"]  # the anchor before it there, -1 none
+
+
+def limits_of(seed: SeedParameters, parameters: ChainParameters) -> Limits:
+    return Limits(seed.k, parameters.max_gap, parameters.max_chains, round(1024 * parameters.drop))
 
 
 @scalar
@@ -41,26 +65,25 @@ def link(query_step, reference_step, k, max_gap):
 
 
 @scalar
-def is_before(score, strand, start, query, other_score, other_strand, other_start, other_query):
-    """Total order of chains: higher score, then strand, reference start, query start."""
-    if score != other_score:
-        return score > other_score
-    if strand != other_strand:
-        return strand < other_strand
-    if start != other_start:
-        return start < other_start
-    return query < other_query
+def is_before(chains, row, score, strand, start, query):
+    """Does a chain come before that row: higher score, then strand, reference start, query start?"""
+    if score != chains[row, SCORE]:
+        return score > chains[row, SCORE]
+    if strand != chains[row, STRAND]:
+        return strand < chains[row, STRAND]
+    if start != chains[row, START]:
+        return start < chains[row, START]
+    return query < chains[row, QUERY_START]
 
 
 @scalar
-def is_kept(score, strand, start, stop, best_score, best_strand, best_start, best_stop, length, drop):
-    """Good enough beside the best chain (drop in 1/1024), or of another part of the read (less than half shared).
-
-    start, stop: query spans on the oriented read.
-    """
-    if score * 1024 >= drop * best_score:
+def is_kept(chains, row, length, drop):
+    """Good enough beside the best chain (row 0), or of another part of the read (less than half shared)."""
+    if chains[row, SCORE] * 1024 >= drop * chains[0, SCORE]:
         return True
-    if strand != best_strand:
+    start, stop = chains[row, QUERY_START], chains[row, QUERY_STOP]
+    best_start, best_stop = chains[0, QUERY_START], chains[0, QUERY_STOP]
+    if chains[row, STRAND] != chains[0, STRAND]:
         start, stop = length - stop, length - start
     shared = min(stop, best_stop) - max(start, best_start)
     return 2 * shared < min(stop - start, best_stop - best_start)
@@ -80,6 +103,24 @@ def contig_end(contig_offsets, reference):
 
 
 @scalar
+def cluster_from(anchors, start, length, contig_stop, limits):
+    """(stop, read bases covered, whether all lie on one diagonal) of the anchors from `start` on that can be linked."""
+    k, strand = limits.k, strand_of(anchors[start])
+    reference, query = reference_of(anchors[start]), query_of(anchors[start])
+    covered, on_one_diagonal, stop = k, True, start + 1
+    while stop < anchors.size:
+        step = reference_of(anchors[stop]) - reference
+        if strand_of(anchors[stop]) != strand or step > length + limits.max_gap or reference + step >= contig_stop:
+            break
+        query_step = query_of(anchors[stop]) - query
+        on_one_diagonal &= step == query_step
+        covered += min(k, query_step)
+        reference, query = reference + step, query + query_step
+        stop += 1
+    return stop, covered, on_one_diagonal
+
+
+@scalar
 def copy_row(rows, source, target):
     """All is read before anything is written: a card then waits for its memory once."""
     score, strand = rows[source, SCORE], rows[source, STRAND]
@@ -95,10 +136,7 @@ def insert(best, found, score, first, last, size, k):
     """The chain from anchor `first` to anchor `last` into its place among the best; returns how many there are."""
     strand, start, query = strand_of(first), reference_of(first), query_of(first)
     row = found
-    while row > 0 and is_before(
-        score, strand, start, query,
-        best[row - 1, SCORE], best[row - 1, STRAND], best[row - 1, START], best[row - 1, QUERY_START],
-    ):  # fmt: skip
+    while row > 0 and is_before(best, row - 1, score, strand, start, query):
         row -= 1
     if row == best.shape[0]:
         return found
@@ -111,8 +149,9 @@ def insert(best, found, score, first, last, size, k):
 
 
 @scalar
-def trace_back(anchors, k, scores, parents, best, found, last):
+def trace_back(anchors, k, links, best, found, last):
     """The chain that ends in anchor `last` into its place; its anchors are taken: their scores turn negative."""
+    scores, parents = links
     first, size, score = last, 1, scores[last]
     scores[last] = -score
     while parents[first] >= 0 and scores[parents[first]] > 0:
@@ -127,14 +166,11 @@ def trace_back(anchors, k, scores, parents, best, found, last):
 
 
 @scalar
-def keep(best, found, length, drop):
+def keep(chains, found, length, drop):
     """Leave out chains far below the best one that share its part of the read; returns how many remain."""
     kept = min(found, 1)
     for row in range(1, found):
-        if is_kept(
-            best[row, SCORE], best[row, STRAND], best[row, QUERY_START], best[row, QUERY_STOP],
-            best[0, SCORE], best[0, STRAND], best[0, QUERY_START], best[0, QUERY_STOP], length, drop,
-        ):  # fmt: skip
-            copy_row(best, row, kept)
+        if is_kept(chains, row, length, drop):
+            copy_row(chains, row, kept)
             kept += 1
     return kept

@@ -14,6 +14,4 @@ are answered by dynamic programming (Status.OK).
 
 Ties: the ungapped answer where it is proven best; else the smallest reference stop, then the smallest query stop, and
 from there gaps as far left as they go. An alignment that has come down to score 0 begins there.
-
-Window: `scalar.proven_gap(length, score, ...)` says with how much padding the window proves its best score.
 """

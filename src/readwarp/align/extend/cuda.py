@@ -13,20 +13,30 @@ from readwarp.align.extend.cpu import (
     OK,
     TOO_LONG,
     UNGAPPED,
+    Laid,
     Oriented,
+    Spans,
     costs_of,
     gapped_ends,
-    gathered,
-    queries_of,
+    gather,
+    lay,
+    put_ends,
 )
-from readwarp.align.extend.scalar import ungapped_is_best
+from readwarp.align.extend.scalar import (
+    lengthen,
+    lies_elsewhere,
+    reference_code,
+    ungapped_is_best,
+    walk_ungapped,
+)
 from readwarp.batches import Candidates, Extensions, ReadBatch, Scores
 from readwarp.config import MAX_READ_LENGTH, Scoring
 from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
 from readwarp.pairwise import cuda as pairwise
-from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.cuda_trace import narrow
+from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import LOCAL
 from readwarp.pairwise.trace_plan import LETTERS
 from readwarp.ragged import offsets_of, take
@@ -45,22 +55,17 @@ def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
 
 def score(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring) -> Scores:
     """See cpu.score."""
-    workspace, costs = current(), costs_of(scoring)
-    starts, lengths = queries_of(reads, candidates)
+    workspace, scheme, laid = current(), Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
     with workspace.frame():
-        windows = candidates.window_start, candidates.window_stop, candidates.diagonal
-        there = [workspace.upload(column) for column in (starts, lengths.astype(np.int32), *windows)]
-        found = [workspace.empty(len(candidates), dtype) for dtype in SCORE_TYPES]
+        found = Scores(*(workspace.empty(len(candidates), dtype) for dtype in SCORE_TYPES))
         score_ungapped[threads_for(len(candidates), workspace)](
-            reads.bases, *there, packed, *map(np.int32, costs), *found
+            reads.bases, workspace.on_card(laid), packed, narrow(scheme.costs), found
         )
         scores = Scores(*workspace.download(*found))
     rest = np.flatnonzero(scores.status == OK)
     with workspace.frame():
-        pairs = windows_of(reads.bases, starts, lengths, candidates, packed, rest)
-        ends = pairwise.score_pairs(pairs, costs, LOCAL, known=scores.score[rest])
-    scores.score[rest], scores.query_stop[rest] = ends.score, ends.query_stop
-    scores.reference_stop[rest] = candidates.window_start[rest] + ends.target_stop
+        pairs = windows_of(reads.bases, take(laid, "candidates", rest), packed)
+        put_ends(pairwise.score_pairs(pairs, scheme, scores.score[rest]), rest, candidates, scores)
     return scores
 
 
@@ -73,25 +78,21 @@ def trace(
     scores: Scores | None = None,
 ) -> Extensions:
     """See cpu.trace."""
-    workspace, costs = current(), costs_of(scoring)
-    taken = take(candidates, "candidates", chosen)
+    workspace, scheme, taken = current(), Scheme(costs_of(scoring), LOCAL), take(candidates, "candidates", chosen)
     found = score(reads, taken, packed, scoring) if scores is None else take(scores, "candidates", chosen)
-    starts, lengths = queries_of(reads, taken)
-    spans = np.empty((chosen.size, 4), np.int64)  # score, query start, reference start, edit distance
+    laid = lay(reads, taken)
     with workspace.frame():
-        known = found.score, found.query_stop, found.reference_stop, found.status
-        there = [workspace.upload(column) for column in (starts, lengths.astype(np.int32), *known)]
-        columns = [workspace.empty(chosen.size, np.int32) for _ in range(3)]
+        starts, lengths, there = map(workspace.on_card, (laid.starts, laid.lengths, found))
+        spans = Spans(*(workspace.empty(chosen.size, np.int32) for _ in range(3)))
         trace_ungapped[threads_for(chosen.size, workspace)](
-            reads.bases, *there, packed, *map(np.int32, costs), *columns
+            reads.bases, starts, lengths, packed, narrow(scheme.costs), there, spans
         )
-        spans[:, 0], spans[:, 1], spans[:, 3] = workspace.download(*columns)
-    spans[:, 2] = found.reference_stop - found.query_stop + spans[:, 1]
+        spans = Spans(*workspace.download(*spans))
     gapped, ends = gapped_ends(taken, found)
     with workspace.frame():
-        pairs = windows_of(reads.bases, starts, lengths, taken, packed, gapped)
-        traces = pairwise.trace_pairs(pairs, costs, LOCAL, ends, letters=LETTERS)
-    return gathered(chosen, taken, found, spans, gapped, traces)
+        pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
+        traces = pairwise.trace_pairs(pairs, scheme, ends, LETTERS)
+    return gather(chosen, found, spans, gapped, traces, taken.window_start[gapped])
 
 
 def oriented_bytes(bases: int) -> int:
@@ -118,26 +119,17 @@ def column_bytes(dtypes: tuple[type, ...], size: int) -> int:
     return sum(rounded(np.dtype(dtype).itemsize * size) for dtype in dtypes)
 
 
-def windows_of(
-    oriented: Any, starts: ndarray, lengths: ndarray, candidates: Candidates, packed: Any, rows: ndarray
-) -> Pairs:
-    """Oriented reads against whole windows, for these rows of the candidates."""
-    workspace, begins = current(), candidates.window_start[rows]
-    sizes = candidates.window_stop[rows] - begins
+def windows_of(oriented: Any, laid: Laid, packed: Any) -> Pairs:
+    """Oriented reads against whole windows."""
+    workspace, begins = current(), laid.window_start
+    sizes = laid.window_stop - begins
     offsets = offsets_of(sizes)
     bases = workspace.empty(int(offsets[-1]), np.uint8)
     with workspace.frame():
-        unpack_windows[threads_for(WARP * rows.size, workspace)](
+        unpack_windows[threads_for(WARP * begins.size, workspace)](
             packed, workspace.upload(begins), workspace.upload(offsets), bases
         )
-    return Pairs(oriented, starts[rows], lengths[rows], bases, offsets[:-1], sizes)
-
-
-@cuda.jit(device=True)
-def reference_code(packed, position):
-    """The reference base; anything but A C G T becomes NEVER, which no read has."""
-    base = (packed[position >> 1] >> ((position & 1) << 2)) & 15
-    return np.uint8(base + (base >> 2))
+    return Pairs(oriented, laid.starts, laid.lengths.astype(np.int64), bases, offsets[:-1], sizes)
 
 
 @cuda_kernel
@@ -166,66 +158,40 @@ def unpack_windows(packed, begins, offsets, bases):
         bases[i] = reference_code(packed, first + i)
 
 
-@cuda.jit(device=True)
-def lies_elsewhere(oriented, query_at, length, packed, start, stop, place):
-    """Does the window hold the whole read exactly at another place?"""
-    for begin in range(start, stop - length + 1):
-        i = np.int32(0)
-        while i < length and oriented[query_at + i] == reference_code(packed, begin + i):
-            i += np.int32(1)
-        if i == length and begin != place:
-            return True
-    return False
-
-
 @cuda_kernel
-def score_ungapped(
-    oriented, starts, lengths, window_starts, window_stops, diagonals, packed,
-    match, mismatch, gap_open, gap_extend, bonus, score, query_stop, reference_stop, status,
-):  # fmt: skip
+def score_ungapped(oriented, laid, packed, costs, scores):
     """Best ungapped alignment on each candidate's diagonal; status UNGAPPED where nothing else can score more."""
     c = cuda.grid(1)
-    if c >= starts.size:
+    if c >= laid.starts.size:
         return
-    query_at, length, diagonal = starts[c], lengths[c], diagonals[c]
-    score[c], query_stop[c], reference_stop[c], status[c] = 0, 0, window_starts[c], OK
+    start, stop, diagonal, length = laid.window_start[c], laid.window_stop[c], laid.diagonal[c], laid.lengths[c]
+    score, query_stop, reference_stop, status = scores
+    score[c], query_stop[c], reference_stop[c], status[c] = 0, 0, start, OK
     if length > MAX_READ_LENGTH:
         status[c] = TOO_LONG
         return
-    first = np.int32(min(max(window_starts[c] - diagonal, 0), length))
-    last = np.int32(max(min(window_stops[c] - diagonal, length), 0))
-    best, stop, running = np.int32(0), np.int32(0), np.int32(bonus if first == 0 else 0)
+    query = oriented[laid.starts[c] : laid.starts[c] + length]
+    first, last = np.int32(min(max(start - diagonal, 0), length)), np.int32(max(min(stop - diagonal, length), 0))
+    segment = np.int32(costs.bonus if first == 0 else 0), np.int32(0), np.int32(0)
     for i in range(first, last):
-        equal = oriented[query_at + i] == reference_code(packed, diagonal + i)
-        running = np.int32(running + (match if equal else -mismatch))
-        reached = np.int32(running + (bonus if i + 1 == length else 0))
-        if reached > best:
-            best, stop = reached, np.int32(i + 1)
-        running = max(running, np.int32(0))
+        is_equal = query[i] == reference_code(packed, diagonal + i)
+        segment = lengthen(segment, np.int32(i), is_equal, length, costs)
+    _, best, end = segment
     score[c] = best
-    if best > 0 and ungapped_is_best(best, length, match, mismatch, gap_open, gap_extend, bonus):
-        perfect = best == length * match + 2 * bonus
-        if perfect or not lies_elsewhere(
-            oriented, query_at, length, packed, window_starts[c], window_stops[c], diagonal
-        ):
-            query_stop[c], reference_stop[c], status[c] = stop, diagonal + stop, UNGAPPED
+    if best > 0 and ungapped_is_best(best, length, costs):
+        perfect = best == length * costs.match + 2 * costs.bonus
+        if perfect or not lies_elsewhere(query, packed, start, stop, diagonal):
+            query_stop[c], reference_stop[c], status[c] = end, diagonal + end, UNGAPPED
 
 
 @cuda_kernel
-def trace_ungapped(
-    oriented, starts, lengths, score, query_stop, reference_stop, status, packed,
-    match, mismatch, gap_open, gap_extend, bonus, raw, query_start, edit_distance,
-):  # fmt: skip
-    """Score, query start and edit distance of the candidates with status UNGAPPED; of others 0, query stop and 0."""
+def trace_ungapped(oriented, starts, lengths, packed, costs, found, spans):
+    """The candidates with status UNGAPPED, traced; of others 0, query stop and 0."""
     c = cuda.grid(1)
     if c >= starts.size:
         return
-    i, edits = np.int32(query_stop[c]), np.int32(0)
-    whole = left = np.int32(score[c] - (bonus if i == lengths[c] else 0)) if status[c] == UNGAPPED else np.int32(0)
-    diagonal = reference_stop[c] - i
-    while i > 0 and (left > 0 or (i == query_stop[c] and status[c] == UNGAPPED)):
-        i -= np.int32(1)
-        equal = oriented[starts[c] + i] == reference_code(packed, diagonal + i)
-        edits += np.int32(0 if equal else 1)
-        left -= np.int32(match if equal else -mismatch)
-    raw[c], query_start[c], edit_distance[c] = whole - left, i, edits
+    score, edits, start = np.int32(0), np.int32(0), found.query_stop[c]
+    if found.status[c] == UNGAPPED:
+        query, diagonal = oriented[starts[c] : starts[c] + lengths[c]], found.reference_stop[c] - start
+        score, start, edits = walk_ungapped(query, start, diagonal, found.score[c], packed, costs)
+    spans.score[c], spans.query_start[c], spans.edit_distance[c] = score, start, edits

@@ -1,32 +1,80 @@
-"""Rules of the extend step: when the ungapped answer is the best there is, and what a score proves about gaps.
+"""Rules of the extend step: the ungapped alignment on a diagonal, and when it is the best there is.
 
-A score here is a raw score plus one end bonus per read end reached, as in `Scores.score`.
+A score here is a raw score plus one end bonus per read end reached, as in `Scores.score`. `query` is an oriented read.
 """
 
+import numpy as np
+
 from readwarp.device.jit import scalar
-from readwarp.pairwise.scalar import longest_gap
+from readwarp.rules.bases import base_at
 
 NEVER = 5  # the code of a reference base other than A C G T, so that it does not match a read's N (4)
 
 
 @scalar
-def ungapped_is_best(score, length, match, mismatch, gap_open, gap_extend, bonus):
+def never_equal(base):
+    """A reference base as reads are compared with it: 4 (no base) becomes NEVER."""
+    return np.uint8(base + (base >> np.uint8(2)))
+
+
+@scalar
+def reference_code(packed, position):
+    return never_equal(base_at(packed[position >> 1], position))
+
+
+@scalar
+def ungapped_is_best(score, length, costs):
     """Can no gapped alignment, and no ungapped one elsewhere with a mismatch or a clip, score more than this?
 
     A gap costs at least gap_open + gap_extend, a mismatch match + mismatch, a clip match + bonus. What remains is an
     exact match of the whole read elsewhere in the window, which the caller looks for unless `score` is the maximum.
     """
+    match, mismatch, gap_open, gap_extend, bonus = costs
     loss = length * match + 2 * bonus - score
     return loss <= min(gap_open + gap_extend, match + mismatch, match + bonus)
 
 
 @scalar
-def proven_gap(length, score, match, gap_open, gap_extend, bonus):
-    """Padding (bases on either side of the read's diagonal span) beyond which no better alignment can reach.
+def lengthen(segment, i, is_equal, length, costs):
+    """An ungapped alignment of a read one pair longer, at query position i.
 
-    An alignment on the diagonal's side of a window that was padded by g bases leaves the window only through gaps of
-    more than g bases in all, or by not touching the diagonal at all. So if an alignment of this score was found in a
-    window padded by at least proven_gap bases, every alignment of a higher score that shares an aligned pair with the
-    read's diagonal lies inside the window too. 0: no gap can pay.
+    segment: (best score of what ends before i, best score so far, where that ends), bonuses included, int32.
     """
-    return longest_gap(score, length, length, match, gap_open, gap_extend, 2 * bonus)
+    running, best, stop = segment
+    running = np.int32(running + (costs.match if is_equal else -costs.mismatch))
+    reached = np.int32(running + (costs.bonus if i + 1 == length else 0))
+    if reached > best:
+        best, stop = reached, np.int32(i + 1)
+    return max(running, np.int32(0)), best, stop
+
+
+@scalar
+def lies_elsewhere(query, packed, start, stop, diagonal):
+    """Does the window [start, stop) hold the whole read exactly at another place than `diagonal`?"""
+    size = np.int32(query.size)
+    for place in range(start, stop - size + 1):
+        i = np.int32(0)
+        while i < size and query[i] == reference_code(packed, place + i):
+            i = np.int32(i + 1)
+        if i == size and place != diagonal:
+            return True
+    return False
+
+
+@scalar
+def walk_ungapped(query, stop, diagonal, score, packed, costs):
+    """(score without bonuses, query start, edit distance) of an ungapped alignment that ends at query position `stop`.
+
+    score: with its bonuses. The alignment begins where what is left of the score comes down to 0.
+    """
+    match, mismatch, _, _, bonus = costs
+    if score == query.size * match + 2 * bonus:
+        return score - np.int32(2 * bonus), np.int32(0), np.int32(0)
+    raw = left = np.int32(score - (bonus if stop == query.size else 0))
+    i, edits = np.int32(stop), np.int32(0)
+    while i > 0 and (left > 0 or i == stop):
+        i = np.int32(i - 1)
+        equal = query[i] == reference_code(packed, diagonal + i)
+        edits += np.int32(0 if equal else 1)
+        left -= np.int32(match if equal else -mismatch)
+    return raw - left, i, edits

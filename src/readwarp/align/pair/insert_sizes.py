@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.align.pair.scalar import FORWARD_REVERSE, contig_of, orientation, outer_distance
-from readwarp.align.views import view_chains
 from readwarp.batches import Chains, InsertSizes, ReadBatch, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
@@ -28,30 +27,31 @@ class InsertEvidence:
 @kernel
 def is_confident(r, length, chains):
     """Whether the best chain of read r covers half of it and leaves the next one far behind."""
-    first, last = chains.offsets[r], chains.offsets[r + 1]
+    first, last = chains.chain_offsets[r], chains.chain_offsets[r + 1]
     if first == last or 2 * chains.score[first] < length:
         return False
     return last - first == 1 or 10 * chains.score[first + 1] < 8 * chains.score[first]
 
 
 @kernel
-def confident_pairs(segment, read_offsets, chains, contig_offsets, out):
+def confident_pairs(reads, chains, contig_offsets, out):
     """Outer distances of confident forward-reverse pairs -> out; how many, and how many lie otherwise."""
     found = others = 0
-    for r in range(segment.size - 1):
-        if segment[r] != FIRST:
+    read_offsets, start, strand = reads.read_offsets, chains.reference_start, chains.strand
+    for r in range(reads.segment.size - 1):
+        if reads.segment[r] != FIRST:
             continue
-        a, b = chains.offsets[r], chains.offsets[r + 1]
+        a, b = chains.chain_offsets[r], chains.chain_offsets[r + 1]
         length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
         if not is_confident(r, length_a, chains) or not is_confident(r + 1, length_b, chains):
             continue
-        if contig_of(contig_offsets, chains.start[a]) != contig_of(contig_offsets, chains.start[b]):
+        if contig_of(contig_offsets, start[a]) != contig_of(contig_offsets, start[b]):
             continue
-        v_a, v_b = chains.start[a] - chains.query_start[a], chains.start[b] - chains.query_start[b]
+        v_a, v_b = start[a] - chains.query_start[a], start[b] - chains.query_start[b]
         if abs(v_a - v_b) > LONGEST_INSERT:
             continue
-        if orientation(chains.strand[a], v_a, length_a, chains.strand[b], v_b, length_b) == FORWARD_REVERSE:
-            out[found] = outer_distance(chains.strand[a], v_a, length_a, chains.strand[b], v_b, length_b)
+        if orientation(strand[a], v_a, length_a, strand[b], v_b, length_b) == FORWARD_REVERSE:
+            out[found] = outer_distance(strand[a], v_a, length_a, strand[b], v_b, length_b)
             found += 1
         else:
             others += 1
@@ -61,7 +61,7 @@ def confident_pairs(segment, read_offsets, chains, contig_offsets, out):
 def orientations(reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray) -> InsertEvidence:
     """Evidence of the confident pairs of a batch."""
     out = np.empty(len(reads) // 2 + 1, np.int32)
-    found, others = confident_pairs(reads.segment, reads.read_offsets, view_chains(chains), contig_offsets, out)
+    found, others = confident_pairs(reads, chains, contig_offsets, out)
     return InsertEvidence(out[:found].copy(), int(others))
 
 
@@ -89,4 +89,4 @@ def given(mean: float, deviation: float | None = None, high: int | None = None, 
     low = max(1, int(mean - 4 * deviation + 0.5)) if low is None else low
     if mean <= 0 or deviation <= 0 or not 0 < low <= high:
         raise UsageError("--insert-size needs mean > 0, deviation > 0 and 0 < low <= high")
-    return InsertSizes(mean, deviation, low, high, 0, 0)
+    return InsertSizes(float(mean), float(deviation), low, high, 0, 0)

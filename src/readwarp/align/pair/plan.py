@@ -1,46 +1,47 @@
 """Which chains to extend, in which windows of the reference."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from readwarp.align.pair.scalar import contig_of, outer_distance
-from readwarp.align.views import limits_of, view_chains
 from readwarp.batches import Candidates, Chains, InsertSizes, Origin, ReadBatch, Scores, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
-from readwarp.ragged import concatenate, replace, take
+from readwarp.ragged import concatenate, empty, replace, take
 
 FIRST, CHAIN = int(Segment.FIRST), int(Origin.CHAIN)
 WEAK = 7  # tenths of the score of a read's best chain
 
 
+class Rules(NamedTuple):
+    sizes: InsertSizes
+    max_candidates: int
+    padding: int
+
+
 @kernel
-def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
+def add_mate_scores(r, read_offsets, chains, contig_offsets, sizes, value):
     """value of each chain of reads r and r + 1: its score plus that of the mate's best concordant chain."""
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
-    for a in range(chains.offsets[r], chains.offsets[r + 1]):
-        v_a = chains.start[a] - chains.query_start[a]
-        for b in range(chains.offsets[r + 1], chains.offsets[r + 2]):
-            if chains.strand[a] == chains.strand[b]:
+    offsets, start, query_start = chains.chain_offsets, chains.reference_start, chains.query_start
+    strand, score = chains.strand, chains.score
+    for a in range(offsets[r], offsets[r + 1]):
+        v_a = start[a] - query_start[a]
+        for b in range(offsets[r + 1], offsets[r + 2]):
+            if strand[a] == strand[b]:
                 continue
-            v_b = chains.start[b] - chains.query_start[b]
-            d = outer_distance(chains.strand[a], v_a, length_a, chains.strand[b], v_b, length_b)
-            if d < limits.low or d > limits.high:
+            d = outer_distance(strand[a], v_a, length_a, strand[b], start[b] - query_start[b], length_b)
+            if d < sizes.low or d > sizes.high:
                 continue
-            if contig_of(contig_offsets, chains.start[a]) == contig_of(contig_offsets, chains.start[b]):
-                both = chains.score[a] + chains.score[b]
+            if contig_of(contig_offsets, start[a]) == contig_of(contig_offsets, start[b]):
+                both = score[a] + score[b]
                 value[a], value[b] = max(value[a], both), max(value[b], both)
 
 
 @kernel
-def is_hopeless(c, first, top, length, chains, value):
-    """Whether a chain is too weak beside the read's best one (`first`), when `top` has a concordant mate and c has not.
-
-    Such a place for the same part of the read could neither win nor, being worse by a penalty and a mismatch, make the
-    winner less sure.
-    """
-    score = chains.score
-    if value[top] == score[top] or value[c] > score[c] or 10 * score[c] >= WEAK * score[first]:
-        return False
+def shares_half(c, top, length, chains):
+    """Whether chain c has at least half of its part of the read in common with chain `top`."""
     head, tail = chains.query_start[c], chains.query_stop[c]
     if chains.strand[c] != chains.strand[top]:
         head, tail = length - tail, length - head
@@ -49,15 +50,24 @@ def is_hopeless(c, first, top, length, chains, value):
 
 
 @kernel
-def best_chains(first, last, length, chains, value, most, order):
-    """Rows first..last by descending value, the earlier first where equal -> order; how many, `most` at most."""
-    n, top = 0, first
+def best_chains(r, length, chains, value, order):
+    """Chains of read r by descending value, the earlier first where equal -> order, as many as it holds; how many.
+
+    When the best one has a concordant mate, those without that are weak beside the read's first chain are left out:
+    such a place for the same part of the read could neither win nor, being worse by a penalty and a mismatch, make the
+    winner less sure.
+    """
+    first, last, n, score = chains.chain_offsets[r], chains.chain_offsets[r + 1], 0, chains.score
+    top = first
     for c in range(first, last):
         top = c if value[c] > value[top] else top
     for c in range(first, last):
-        if is_hopeless(c, first, top, length, chains, value) or (n == most and value[c] <= value[order[n - 1]]):
+        if n == order.size and value[c] <= value[order[n - 1]]:
             continue
-        n = min(n + 1, most)
+        is_weak = value[c] == score[c] and 10 * score[c] < WEAK * score[first]
+        if is_weak and value[top] > score[top] and shares_half(c, top, length, chains):
+            continue
+        n = min(n + 1, order.size)
         i = n - 1
         while i > 0 and value[order[i - 1]] < value[c]:
             order[i] = order[i - 1]
@@ -67,25 +77,27 @@ def best_chains(first, last, length, chains, value, most, order):
 
 
 @kernel
-def plan(read_offsets, segment, chains, contig_offsets, limits, most, padding, offsets, read, chain, windows):
-    """Candidates of all reads -> offsets (by read) and a row each; windows: start, stop, diagonal. Returns the rows."""
-    value, order = chains.score.copy(), np.empty(most, np.int64)
-    made = 0
-    offsets[0] = 0
+def plan(reads, chains, contig_offsets, rules, out):
+    """Candidates of all reads -> out, which has room for a row per chain; how many."""
+    value, order, made = chains.score.copy(), np.empty(rules.max_candidates, np.int64), 0
+    read_offsets, segment = reads.read_offsets, reads.segment
+    out.candidate_offsets[0] = 0
     for r in range(segment.size):
         if segment[r] == FIRST:
-            add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value)
+            add_mate_scores(r, read_offsets, chains, contig_offsets, rules.sizes, value)
         length = read_offsets[r + 1] - read_offsets[r]
-        for i in range(best_chains(chains.offsets[r], chains.offsets[r + 1], length, chains, value, most, order)):
+        for i in range(best_chains(r, length, chains, value, order)):
             c = order[i]
-            contig = contig_of(contig_offsets, chains.start[c])
-            head, tail = chains.start[c] - chains.query_start[c], chains.stop[c] - chains.query_stop[c]
-            read[made], chain[made] = r, c
-            windows[0, made] = max(contig_offsets[contig], min(head, tail) - padding)
-            windows[1, made] = min(contig_offsets[contig + 1], max(head, tail) + length + padding)
-            windows[2, made] = head
+            contig = contig_of(contig_offsets, chains.reference_start[c])
+            head = chains.reference_start[c] - chains.query_start[c]
+            tail = chains.reference_stop[c] - chains.query_stop[c]
+            out.read[made], out.strand[made], out.origin[made] = r, chains.strand[c], CHAIN
+            out.window_start[made] = max(contig_offsets[contig], min(head, tail) - rules.padding)
+            out.window_stop[made] = min(contig_offsets[contig + 1], max(head, tail) + length + rules.padding)
+            out.diagonal[made], out.chain_score[made] = head, chains.score[c]
+            out.query_start[made], out.query_stop[made] = chains.query_start[c], chains.query_stop[c]
             made += 1
-        offsets[r + 1] = made
+        out.candidate_offsets[r + 1] = made
     return made
 
 
@@ -93,26 +105,10 @@ def plan_candidates(
     reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray, sizes: InsertSizes, parameters: PairParameters
 ) -> Candidates:
     """The windows to extend each read in: the best `max_candidates` chains, mates taken together."""
-    room = chains.score.size
-    offsets, read, chain = np.empty(len(reads) + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.int64)
-    windows = np.empty((3, room), np.int64)
-    made = plan(
-        reads.read_offsets, reads.segment, view_chains(chains), contig_offsets, limits_of(sizes),
-        parameters.max_candidates, parameters.window_padding, offsets, read, chain, windows,
-    )  # fmt: skip
-    chain = chain[:made]
-    return Candidates(
-        candidate_offsets=offsets,
-        read=read[:made],
-        strand=chains.strand[chain],
-        window_start=windows[0, :made],
-        window_stop=windows[1, :made],
-        diagonal=windows[2, :made],
-        chain_score=chains.score[chain],
-        query_start=chains.query_start[chain],
-        query_stop=chains.query_stop[chain],
-        origin=np.full(made, CHAIN, np.uint8),
-    )
+    out = empty(Candidates, {"reads": len(reads), "candidates": chains.score.size})
+    rules = Rules(sizes, parameters.max_candidates, parameters.window_padding)
+    made = plan(reads, chains, contig_offsets, rules, out)
+    return take(out, "candidates", slice(made))
 
 
 def merge(

@@ -1,22 +1,25 @@
 """Where to look for a mate that seeding did not place near the other one."""
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.align.pair.scalar import contig_of, outer_distance
-from readwarp.align.views import Limits, limits_of, view_places, view_reads, view_reference
+from readwarp.align.places import genome_of, places_of
 from readwarp.batches import Candidates, InsertSizes, Origin, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
+from readwarp.ragged import empty, take
+from readwarp.rules.bases import base_at
 
 UNPAIRED, FIRST = int(Segment.UNPAIRED), int(Segment.FIRST)
 RESCUE, UNGAPPED = int(Origin.RESCUE), int(Status.UNGAPPED)
 WORD = 10  # bases of an exact match
 WORD_MASK = (1 << 2 * WORD) - 1
 SLOTS = 4096  # hash table of the mate's words
-MOST_COPIES = 4  # of one word of the mate that are looked at, so that homopolymers stay cheap
+MAX_COPIES = 4  # of one word of the mate that are looked at, so that homopolymers stay cheap
 BAND = 16  # diagonals that are counted together
 ENOUGH_WORDS = 3  # in one band; a random window of 1000 bases and a read of 150 share 0.13 words in all
 LONGEST_WINDOW = 16384
@@ -25,28 +28,18 @@ LONGEST_WINDOW = 16384
 class WordTable(NamedTuple):
     """Words of one oriented read as a chained hash table; positions count from 1, 0 ends a chain."""
 
-    heads: np.ndarray  # int16 [SLOTS], first position of the slot
-    following: np.ndarray  # int16 [read length], next position of the same slot
-    words: np.ndarray  # int32 [read length], the word at a position
-    counts: np.ndarray  # int16 [window + read length], matches by diagonal
+    heads: Annotated[ndarray, "int16 [slots]"]  # first position of the slot
+    following: Annotated[ndarray, "int16 [bases]"]  # next position of the same slot
+    words: Annotated[ndarray, "int32 [bases]"]  # the word at a position
+    counts: Annotated[ndarray, "int16 [diagonals]"]  # matches; window + read length
 
 
-class Windows(NamedTuple):
-    """Rows made so far."""
-
-    read: np.ndarray
-    strand: np.ndarray
-    start: np.ndarray
-    stop: np.ndarray
-    diagonal: np.ndarray
-
-
-class RescueRules(NamedTuple):
-    limits: Limits
+class Rules(NamedTuple):
+    sizes: InsertSizes
     match: int
-    least_score: int
+    min_score: int
     unpaired_penalty: int
-    most: int
+    max_rescues: int
     padding: int
 
 
@@ -58,7 +51,8 @@ def slot_of(word):
 @kernel
 def index_words(bases, start, stop, strand, table):
     """Words of the oriented read bases[start:stop] -> table."""
-    table.heads[:] = 0
+    heads, following, words, _ = table
+    heads[:] = 0
     word, run = np.int64(0), 0
     for q in range(stop - start):
         base = np.int64(bases[start + q]) if strand == 0 else 3 - np.int64(bases[stop - 1 - q])
@@ -67,32 +61,33 @@ def index_words(bases, start, stop, strand, table):
         if run < WORD:
             continue
         slot, copies = slot_of(word), 0
-        other = table.heads[slot]
+        other = heads[slot]
         while other > 0:
-            copies += table.words[other - 1] == word
-            other = table.following[other - 1]
-        if copies < MOST_COPIES:
+            copies += words[other - 1] == word
+            other = following[other - 1]
+        if copies < MAX_COPIES:
             first = q - WORD + 1
-            table.words[first], table.following[first] = word, table.heads[slot]
-            table.heads[slot] = first + 1
+            words[first], following[first] = word, heads[slot]
+            heads[slot] = first + 1
 
 
 @kernel
 def count_words(packed, start, stop, length, table):
     """Word matches of reference [start, stop) by diagonal: counts[window position - query position + length]."""
-    table.counts[: stop - start + length] = 0
+    heads, following, words, counts = table
+    counts[: stop - start + length] = 0
     word, run = np.int64(0), 0
     for position in range(start, stop):
-        base = np.int64((packed[position >> 1] >> np.uint8((position & 1) << 2)) & 15)
+        base = np.int64(base_at(packed[position >> 1], position))
         run = run + 1 if base <= 3 else 0
         word = ((word << 2) | (base & 3)) & WORD_MASK
         if run < WORD:
             continue
-        other = table.heads[slot_of(word)]
+        other = heads[slot_of(word)]
         while other > 0:
-            if table.words[other - 1] == word:
-                table.counts[position - WORD + 1 - start - (other - 1) + length] += 1
-            other = table.following[other - 1]
+            if words[other - 1] == word:
+                counts[position - WORD + 1 - start - (other - 1) + length] += 1
+            other = following[other - 1]
 
 
 @kernel
@@ -101,16 +96,16 @@ def promising_diagonals(counts, size):
 
     -1, -1, -1 when no band holds enough.
     """
-    most, held = 0, 0
+    highest, held = 0, 0
     for i in range(size):
         held += counts[i] - (counts[i - BAND] if i >= BAND else 0)
-        most = max(most, held)
-    if most < ENOUGH_WORDS:
+        highest = max(highest, held)
+    if highest < ENOUGH_WORDS:
         return -1, -1, -1
     first, last, best, held = size, -1, 0, 0
     for i in range(size):
         held += counts[i] - (counts[i - BAND] if i >= BAND else 0)
-        if 2 * held >= most:
+        if 2 * held >= highest:
             first, last = min(first, max(0, i - BAND + 1)), i
         if counts[i] > counts[best]:
             best = i
@@ -118,36 +113,49 @@ def promising_diagonals(counts, size):
 
 
 @kernel
-def has_mate(a, length_a, mate, length_b, contig, places, contig_offsets, limits, least):
-    """Whether a candidate of `mate` with at least the score `least` is concordant with candidate a of the other."""
-    for b in range(places.offsets[mate], places.offsets[mate + 1]):
-        if places.strand[a] == places.strand[b] or places.status[b] > UNGAPPED or places.score[b] < least:
-            continue
-        d = outer_distance(places.strand[a], places.v[a], length_a, places.strand[b], places.v[b], length_b)
-        if limits.low <= d <= limits.high and contig_of(contig_offsets, places.stop[b] - 1) == contig:
-            return True
-    return False
+def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score):
+    """The next good candidate of a read, from `a` on, that no good candidate of its mate is concordant with; or `last`.
+
+    lengths: of the read and of the mate; min_score: of a candidate of the read that is good.
+    """
+    strand, v, sizes, good = places.strand, places.v, rules.sizes, 3 * lengths[1] * rules.match // 5
+    while a < last:
+        if places.status[a] <= UNGAPPED and places.score[a] >= min_score:
+            alone = True
+            for b in range(places.offsets[mate], places.offsets[mate + 1]):
+                if strand[a] == strand[b] or places.status[b] > UNGAPPED or places.score[b] < good:
+                    continue
+                d = outer_distance(strand[a], v[a], lengths[0], strand[b], v[b], lengths[1])
+                if sizes.low <= d <= sizes.high:
+                    contig = contig_of(contig_offsets, places.stop[a] - 1)
+                    if contig_of(contig_offsets, places.stop[b] - 1) == contig:
+                        alone = False
+                        break
+            if alone:
+                return a
+        a += 1
+    return last
 
 
 @kernel
-def mate_window(strand, v, length, mate_length, limits, contig_start, contig_stop):
+def mate_window(strand, v, length, mate_length, sizes, contig_start, contig_stop):
     """Where the mate of a read may lie, clipped to the contig."""
     if strand == 0:
-        start, stop = v + limits.low - mate_length, v + limits.high
+        start, stop = v + sizes.low - mate_length, v + sizes.high
     else:
-        start, stop = v + length - limits.high, v + length - limits.low + mate_length
+        start, stop = v + length - sizes.high, v + length - sizes.low + mate_length
     start = max(start, contig_start)
     return start, min(stop, contig_stop, start + LONGEST_WINDOW)
 
 
 @kernel
-def is_known(diagonal, mate, strand, places, windows, first, made):
-    """Whether the place is a candidate of `mate` already, or one of the windows first..made."""
+def is_known(diagonal, mate, strand, places, out, made):
+    """Whether the place is a candidate of `mate` already, or one of its windows made so far."""
     for b in range(places.offsets[mate], places.offsets[mate + 1]):
         if places.strand[b] == strand and places.v[b] == diagonal:
             return True
-    for w in range(first, made):  # noqa: SIM110
-        if windows.strand[w] == strand and windows.diagonal[w] == diagonal:
+    for w in range(out.candidate_offsets[mate], made):
+        if out.strand[w] == strand and out.diagonal[w] == diagonal:
             return True
     return False
 
@@ -159,63 +167,65 @@ def anchors_from(r, places, rules):
     for a in range(places.offsets[r], places.offsets[r + 1]):
         if places.status[a] <= UNGAPPED:
             best = max(best, places.score[a])
-    return max(rules.least_score, best - rules.unpaired_penalty)
+    return max(rules.min_score, best - rules.unpaired_penalty)
 
 
 @kernel
-def rescue_mate(mate, r, reads, places, reference, rules, table, windows, made):
-    """Windows in which `mate` is looked for near the good candidates of read r; returns the rows made by then."""
-    length, mate_length = reads.offsets[r + 1] - reads.offsets[r], reads.offsets[mate + 1] - reads.offsets[mate]
-    if not WORD <= mate_length <= MAX_READ_LENGTH:
-        return made
-    least, good_mate = anchors_from(r, places, rules), 3 * mate_length * rules.match // 5
-    indexed, looked, first = -1, 0, made
-    for a in range(places.offsets[r], places.offsets[r + 1]):
-        if places.status[a] > UNGAPPED or places.score[a] < least:
-            continue
-        contig = contig_of(reference.contig_offsets, places.stop[a] - 1)
-        if has_mate(a, length, mate, mate_length, contig, places, reference.contig_offsets, rules.limits, good_mate):
-            continue
-        contig_start, contig_stop = reference.contig_offsets[contig], reference.contig_offsets[contig + 1]
-        start, stop = mate_window(
-            places.strand[a], places.v[a], length, mate_length, rules.limits, contig_start, contig_stop
-        )
+def rescue_mate(a, mate, reads, places, genome, rules, table, out):
+    """Windows in which `mate` is looked for near the other's good candidates, from the lone `a` on -> out.
+
+    Returns the rows made by then.
+    """
+    read_offsets, contig_offsets, made = reads.read_offsets, genome.contig_offsets, out.candidate_offsets[mate]
+    r = mate + 1 if reads.segment[mate] == FIRST else mate - 1
+    length, mate_length = read_offsets[r + 1] - read_offsets[r], read_offsets[mate + 1] - read_offsets[mate]
+    last, min_score = places.offsets[r + 1], anchors_from(r, places, rules)
+    indexed, looked = -1, 0
+    while a < last and looked < rules.max_rescues:
+        contig, strand, v = contig_of(contig_offsets, places.stop[a] - 1), places.strand[a], places.v[a]
+        contig_start, contig_stop = contig_offsets[contig], contig_offsets[contig + 1]
+        start, stop = mate_window(strand, v, length, mate_length, rules.sizes, contig_start, contig_stop)
+        a = next_alone(a + 1, last, mate, (length, mate_length), places, contig_offsets, rules, min_score)
         if stop - start < WORD:
             continue
-        strand = 1 - places.strand[a]
+        strand = 1 - strand
         if indexed != strand:
-            index_words(reads.bases, reads.offsets[mate], reads.offsets[mate + 1], strand, table)
+            index_words(reads.bases, read_offsets[mate], read_offsets[mate + 1], strand, table)
             indexed = strand
-        count_words(reference.packed, start, stop, mate_length, table)
+        count_words(genome.packed, start, stop, mate_length, table)
         head, tail, best = promising_diagonals(table.counts, stop - start + mate_length)
         diagonal = start + best - mate_length
-        if head >= 0 and not is_known(diagonal, mate, strand, places, windows, first, made):
-            windows.read[made], windows.strand[made], windows.diagonal[made] = mate, strand, diagonal
-            windows.start[made] = max(contig_start, start + head - mate_length - rules.padding)
-            windows.stop[made] = min(contig_stop, start + tail + rules.padding)
+        if head >= 0 and not is_known(diagonal, mate, strand, places, out, made):
+            out.read[made], out.strand[made], out.diagonal[made], out.origin[made] = mate, strand, diagonal, RESCUE
+            out.window_start[made] = max(contig_start, start + head - mate_length - rules.padding)
+            out.window_stop[made] = min(contig_stop, start + tail + rules.padding)
+            out.chain_score[made], out.query_start[made], out.query_stop[made] = 0, 0, 0
             made += 1
         looked += 1
-        if looked == rules.most:
-            break
     return made
 
 
 @kernel
-def rescue(reads, places, reference, rules, offsets, windows):
-    """Rescue windows of all reads -> offsets (by read) and a row each; how many."""
+def rescue(reads, places, genome, rules, out):
+    """Rescue windows of all reads -> out; how many."""
     table = WordTable(
         np.zeros(SLOTS, np.int16),
         np.zeros(MAX_READ_LENGTH, np.int16),
         np.zeros(MAX_READ_LENGTH, np.int32),
         np.zeros(LONGEST_WINDOW + MAX_READ_LENGTH, np.int16),
     )
-    made = 0
-    offsets[0] = 0
-    for mate in range(reads.segment.size):
-        if reads.segment[mate] != UNPAIRED:
-            other = mate + 1 if reads.segment[mate] == FIRST else mate - 1
-            made = rescue_mate(mate, other, reads, places, reference, rules, table, windows, made)
-        offsets[mate + 1] = made
+    read_offsets, segment, made = reads.read_offsets, reads.segment, 0
+    out.candidate_offsets[0] = 0
+    for mate in range(segment.size):
+        mate_length = read_offsets[mate + 1] - read_offsets[mate]
+        if segment[mate] != UNPAIRED and WORD <= mate_length <= MAX_READ_LENGTH:
+            r = mate + 1 if segment[mate] == FIRST else mate - 1
+            lengths, last = (read_offsets[r + 1] - read_offsets[r], mate_length), places.offsets[r + 1]
+            min_score = anchors_from(r, places, rules)
+            a = next_alone(places.offsets[r], last, mate, lengths, places, genome.contig_offsets, rules, min_score)
+            if a < last:  # seldom, so that most reads do without a call of so many arrays
+                made = rescue_mate(a, mate, reads, places, genome, rules, table, out)
+        out.candidate_offsets[mate + 1] = made
     return made
 
 
@@ -228,25 +238,8 @@ def plan_rescue(
     parameters: AlignParameters,
 ) -> Candidates:
     """Windows in which to look for mates near the good candidates of the other read that have no concordant one."""
-    pair, room = parameters.pair, len(reads) * parameters.pair.max_rescues
-    rules = RescueRules(
-        limits_of(sizes), parameters.scoring.match, parameters.records.min_score, pair.unpaired_penalty,
-        pair.max_rescues, pair.window_padding,
-    )  # fmt: skip
-    windows = Windows(np.empty(room, np.int32), np.empty(room, np.uint8), *(np.empty(room, np.int64) for _ in range(3)))
-    offsets = np.empty(len(reads) + 1, np.int64)
-    made = rescue(
-        view_reads(reads), view_places(candidates, scores), view_reference(reference), rules, offsets, windows
-    )
-    return Candidates(
-        candidate_offsets=offsets,
-        read=windows.read[:made],
-        strand=windows.strand[:made],
-        window_start=windows.start[:made],
-        window_stop=windows.stop[:made],
-        diagonal=windows.diagonal[:made],
-        chain_score=np.zeros(made, np.int32),
-        query_start=np.zeros(made, np.int32),
-        query_stop=np.zeros(made, np.int32),
-        origin=np.full(made, RESCUE, np.uint8),
-    )
+    pair, match, min_score = parameters.pair, parameters.scoring.match, parameters.records.min_score
+    rules = Rules(sizes, match, min_score, pair.unpaired_penalty, pair.max_rescues, pair.window_padding)
+    out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
+    made = rescue(reads, places_of(candidates, scores), genome_of(reference), rules, out)
+    return take(out, "candidates", slice(made))

@@ -1,7 +1,7 @@
 """Records: pair scores, MAPQ, primary, supplementary and secondary alignments, flags and tags (host only).
 
-    choose(reads: ReadBatch, candidates: Candidates, scores: Scores, sizes: InsertSizes, parameters: AlignParameters,
-           repetitive: int32 [n], contig_offsets: int64) -> Choices
+    choose(reads: ReadBatch, scored: tuple[Candidates, Scores], sizes: InsertSizes, parameters: AlignParameters,
+           repetitive: int32 [reads], contig_offsets: int64) -> Choices
     build(reads, choices: Choices, extensions: Extensions, reference: Reference, parameters) -> Alignments
 
 **Worth of a place.** With scores s_a, s_b of candidates a, b of two mates (end bonuses included) at outer distance d,

@@ -12,7 +12,7 @@ HIGHEST_QUALITY = 60
 SCALE = 1024  # fixed point of the tables
 SLOPE = 6.5  # Phred units by which a read of up to 50 bases is surer for one matching base more
 FINE = 64  # fixed point of scores of pairs
-MOST_CROWD = 255
+MAX_CROWD = 255
 HARMLESS_SHARE = 600  # of SCALE: with fewer seeds left out than this, the others find the place
 
 
@@ -35,8 +35,8 @@ def quality_slopes(longest: int, match: int) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def crowd_penalties() -> np.ndarray:
-    """int32 [MOST_CROWD + 1]: Phred units taken off when n places are near the second best one: 10 log10(n)."""
-    return np.array([0] + [round(10 * math.log10(n)) for n in range(1, MOST_CROWD + 1)], np.int32)
+    """int32 [MAX_CROWD + 1]: Phred units taken off when n places are near the second best one: 10 log10(n)."""
+    return np.array([0] + [round(10 * math.log10(n)) for n in range(1, MAX_CROWD + 1)], np.int32)
 
 
 @scalar

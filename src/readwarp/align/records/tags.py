@@ -1,23 +1,25 @@
 """The aligner's auxiliary fields, as BAM encodes them (SAM specification, section 4.2.4)."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.align.pair.scalar import contig_of
+from readwarp.align.places import genome_of
 from readwarp.align.records.choose import SECONDARY
-from readwarp.align.records.views import Rows, Traces
-from readwarp.align.views import ReadView, view_reference
-from readwarp.batches import Segment, Status
+from readwarp.align.records.traced import Cigars, Records, Traced, are_equal, base_of
+from readwarp.batches import ReadBatch, Segment, Status
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
+from readwarp.rules import cigar as cigar_rules
+from readwarp.rules.bases import LETTERS, base_at
+from readwarp.rules.cigar import DELETION, INSERTION, run_of
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
-DELETION, INSERTION = 2, 1
-LETTERS = np.frombuffer(b"ACGTN", np.uint8)
-OPERATIONS = np.frombuffer(b"MIDNSHP=XB", np.uint8)
+OPERATIONS = np.frombuffer(cigar_rules.LETTERS.encode(), np.uint8)
 NM, MD, AS, XS, MC, MQ, MS, SA, XA = (
     int.from_bytes(name, "little") for name in (b"NM", b"MD", b"AS", b"XS", b"MC", b"MQ", b"ms", b"SA", b"XA")
 )
@@ -27,8 +29,8 @@ MISMATCH_ROOM = 6  # a matched length and a letter in MD
 
 
 class ContigNames(NamedTuple):
-    letters: np.ndarray  # uint8
-    offsets: np.ndarray  # int64 [contigs + 1]
+    letters: Annotated[ndarray, "uint8 [letters]"]
+    offsets: Annotated[ndarray, "int64 [contigs + 1] of letters"]
 
 
 @lru_cache(maxsize=4)
@@ -92,14 +94,14 @@ def put_operations(out, at, operations, start, stop):
 
 
 @kernel
-def put_clipped(out, at, e, length, traces):
+def put_clipped(out, at, e, length, traced):
     """CIGAR of trace e with soft clips."""
-    head, tail = np.int64(traces.query_start[e]), np.int64(length - traces.query_stop[e])
+    head, tail = np.int64(traced.query_start[e]), np.int64(length - traced.query_stop[e])
     if head > 0:
         at = put_number(out, at, head)
         out[at] = 83  # S
         at += 1
-    at = put_operations(out, at, traces.operations, traces.operation_offsets[e], traces.operation_offsets[e + 1])
+    at = put_operations(out, at, traced.cigar, traced.cigar_offsets[e], traced.cigar_offsets[e + 1])
     if tail > 0:
         at = put_number(out, at, tail)
         out[at] = 83
@@ -108,11 +110,12 @@ def put_clipped(out, at, e, length, traces):
 
 
 @kernel
-def put_differences(out, at, e, first, last, bases, packed, traces):
-    """MD of trace e of the read bases[first:last]: matched lengths, reference letters, ^ before those deleted."""
-    q, position, matched = np.int64(traces.query_start[e]), traces.start[e], 0
-    for i in range(traces.operation_offsets[e], traces.operation_offsets[e + 1]):
-        count, operation = np.int64(traces.operations[i] >> 4), traces.operations[i] & 15
+def put_differences(out, at, e, bases, packed, traced):
+    """MD of trace e of a read: matched lengths, reference letters, ^ before those deleted."""
+    q, position, matched, strand = np.int64(traced.query_start[e]), traced.start[e], 0, traced.strand[e]
+    cigar = traced.cigar
+    for i in range(traced.cigar_offsets[e], traced.cigar_offsets[e + 1]):
+        operation, count, _, _ = run_of(cigar[i])
         if operation == INSERTION:
             q += count
             continue
@@ -122,20 +125,19 @@ def put_differences(out, at, e, first, last, bases, packed, traces):
             out[at] = 94  # ^
             at += 1
         for where in range(position, position + count):
-            there = np.int64((packed[where >> 1] >> np.uint8((where & 1) << 2)) & 15)
+            there = base_at(packed[where >> 1], where)
             if operation == DELETION:
                 out[at] = LETTERS[there]
                 at += 1
                 continue
-            base = np.int64(bases[first + q]) if traces.strand[e] == 0 else 3 - np.int64(bases[last - 1 - q])
-            q += 1
-            if base == there and 0 <= base <= 3:
+            if are_equal(base_of(bases, q, strand), there):
                 matched += 1
             else:
                 at = put_number(out, at, matched)
                 matched = 0
                 out[at] = LETTERS[there]
                 at += 1
+            q += 1
         position += count
     return put_number(out, at, matched)
 
@@ -148,21 +150,21 @@ def put_contig(out, at, contig, names):
 
 
 @kernel
-def put_supplementary(out, at, r, row, length, rows, traces, names):
-    """SA: the other rows of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
+def put_supplementary(out, at, r, row, length, records, traced, names):
+    """SA: the other records of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
     at = put_text_start(out, at, SA)
-    for other in range(rows.offsets[r], rows.offsets[r + 1]):
+    for other in range(records.offsets[r], records.offsets[r + 1]):
         if other == row:
             continue
-        e = rows.trace[other]
-        at = put_contig(out, at, rows.contig[other], names)
-        at = put_number(out, at, rows.position[other] + 1)
-        out[at], out[at + 1], out[at + 2] = 44, 45 if traces.strand[e] else 43, 44  # ,-, or ,+,
-        at = put_clipped(out, at + 3, e, length, traces)
+        e = records.trace[other]
+        at = put_contig(out, at, records.contig[other], names)
+        at = put_number(out, at, records.position[other] + 1)
+        out[at], out[at + 1], out[at + 2] = 44, 45 if traced.strand[e] else 43, 44  # ,-, or ,+,
+        at = put_clipped(out, at + 3, e, length, traced)
         out[at] = 44
-        at = put_number(out, at + 1, np.int64(rows.mapping_quality[other]))
+        at = put_number(out, at + 1, np.int64(records.mapping_quality[other]))
         out[at] = 44
-        at = put_number(out, at + 1, np.int64(traces.edit_distance[e]))
+        at = put_number(out, at + 1, np.int64(traced.edit_distance[e]))
         out[at] = 59  # ;
         at += 1
     out[at] = 0
@@ -170,22 +172,22 @@ def put_supplementary(out, at, r, row, length, rows, traces, names):
 
 
 @kernel
-def put_secondary(out, at, r, length, traces, contig_offsets, names):
+def put_secondary(out, at, r, length, traced, contig_offsets, names):
     """XA: other places of the read: contig,strand and position,CIGAR,NM; nothing when there is none."""
     begun = False
-    for e in range(traces.offsets[r], traces.offsets[r + 1]):
-        if traces.role[e] != SECONDARY or traces.status[e] > UNGAPPED:
+    for e in range(traced.offsets[r], traced.offsets[r + 1]):
+        if traced.role[e] != SECONDARY or traced.status[e] > UNGAPPED:
             continue
         if not begun:
             at, begun = put_text_start(out, at, XA), True
-        contig = contig_of(contig_offsets, traces.start[e])
+        contig = contig_of(contig_offsets, traced.start[e])
         at = put_contig(out, at, contig, names)
-        out[at] = 45 if traces.strand[e] else 43
-        at = put_number(out, at + 1, traces.start[e] - contig_offsets[contig] + 1)
+        out[at] = 45 if traced.strand[e] else 43
+        at = put_number(out, at + 1, traced.start[e] - contig_offsets[contig] + 1)
         out[at] = 44
-        at = put_clipped(out, at + 1, e, length, traces)
+        at = put_clipped(out, at + 1, e, length, traced)
         out[at] = 44
-        at = put_number(out, at + 1, np.int64(traces.edit_distance[e]))
+        at = put_number(out, at + 1, np.int64(traced.edit_distance[e]))
         out[at] = 59
         at += 1
     if begun:
@@ -200,19 +202,19 @@ def mate_of(r, segment):
 
 
 @kernel
-def total_room(segment, rows, traces, cigar_offsets, longest_name):
+def total_room(segment, records, traced, cigars, longest_name):
     """Most bytes that all tags can take; SA and XA name no more places than were traced."""
     room = 0
-    for row in range(rows.read.size):
-        r, e = rows.read[row], rows.trace[row]
+    for row in range(records.read.size):
+        r, e = records.read[row], records.trace[row]
         room += FIXED_ROOM
         if segment[r] != UNPAIRED:
-            mate_row = rows.offsets[mate_of(r, segment)]
-            room += NUMBER_ROOM * (cigar_offsets[mate_row + 1] - cigar_offsets[mate_row])
+            mate_row = records.offsets[mate_of(r, segment)]
+            room += NUMBER_ROOM * (cigars.offsets[mate_row + 1] - cigars.offsets[mate_row])
         if e >= 0:
-            room += MISMATCH_ROOM * (traces.edit_distance[e] + 2)
-            for t in range(traces.offsets[r], traces.offsets[r + 1]):
-                operations = traces.operation_offsets[t + 1] - traces.operation_offsets[t]
+            room += MISMATCH_ROOM * (traced.edit_distance[e] + 2)
+            for t in range(traced.offsets[r], traced.offsets[r + 1]):
+                operations = traced.cigar_offsets[t + 1] - traced.cigar_offsets[t]
                 room += longest_name + NUMBER_ROOM * (operations + 6)
     return room
 
@@ -228,51 +230,50 @@ def quality_sum(qualities, first, last):
 
 
 @kernel
-def put_mate(out, at, mate, reads, rows, cigar, cigar_offsets):
+def put_mate(out, at, mate, reads, records, cigars):
     """MC and MQ of a mapped mate, and ms."""
-    mate_row = rows.offsets[mate]
-    if rows.trace[mate_row] >= 0:
+    mate_row = records.offsets[mate]
+    if records.trace[mate_row] >= 0:
         at = put_text_start(out, at, MC)
-        at = put_operations(out, at, cigar, cigar_offsets[mate_row], cigar_offsets[mate_row + 1])
+        at = put_operations(out, at, cigars.operations, cigars.offsets[mate_row], cigars.offsets[mate_row + 1])
         out[at] = 0
-        at = put_integer(out, at + 1, MQ, np.int64(rows.mapping_quality[mate_row]))
-    total = quality_sum(reads.qualities, reads.offsets[mate], reads.offsets[mate + 1])
+        at = put_integer(out, at + 1, MQ, np.int64(records.mapping_quality[mate_row]))
+    total = quality_sum(reads.qualities, reads.read_offsets[mate], reads.read_offsets[mate + 1])
     return put_integer(out, at, MS, np.int64(total))
 
 
 @kernel
-def write_tags(reads, reference, rows, traces, names, cigar, cigar_offsets, out, out_offsets):
-    """Tags of all rows; returns their bytes."""
-    at = 0
+def write_tags(reads, genome, records, traced, names, cigars, out, out_offsets):
+    """Tags of all records; returns their bytes."""
+    at, packed, contig_offsets = 0, genome.packed, genome.contig_offsets
     out_offsets[0] = 0
-    for row in range(rows.read.size):
-        r, e = rows.read[row], rows.trace[row]
-        first, last = reads.offsets[r], reads.offsets[r + 1]
+    for row in range(records.read.size):
+        r, e = records.read[row], records.trace[row]
+        bases = reads.bases[reads.read_offsets[r] : reads.read_offsets[r + 1]]
         if e >= 0:
-            at = put_integer(out, at, NM, np.int64(traces.edit_distance[e]))
+            at = put_integer(out, at, NM, np.int64(traced.edit_distance[e]))
             at = put_text_start(out, at, MD)
-            at = put_differences(out, at, e, first, last, reads.bases, reference.packed, traces)
+            at = put_differences(out, at, e, bases, packed, traced)
             out[at] = 0
-            bonus = traces.full_score[e] - traces.score[e]
-            at = put_integer(out, at + 1, AS, np.int64(traces.score[e]))
-            at = put_integer(out, at, XS, np.int64(max(0, traces.second_score[e] - bonus)))
+            bonus = traced.full_score[e] - traced.score[e]
+            at = put_integer(out, at + 1, AS, np.int64(traced.score[e]))
+            at = put_integer(out, at, XS, np.int64(max(0, traced.second_score[e] - bonus)))
         if reads.segment[r] != UNPAIRED:
-            at = put_mate(out, at, mate_of(r, reads.segment), reads, rows, cigar, cigar_offsets)
-        if rows.offsets[r + 1] - rows.offsets[r] > 1:
-            at = put_supplementary(out, at, r, row, last - first, rows, traces, names)
-        if e >= 0 and row == rows.offsets[r]:
-            at = put_secondary(out, at, r, last - first, traces, reference.contig_offsets, names)
+            at = put_mate(out, at, mate_of(r, reads.segment), reads, records, cigars)
+        if records.offsets[r + 1] - records.offsets[r] > 1:
+            at = put_supplementary(out, at, r, row, bases.size, records, traced, names)
+        if e >= 0 and row == records.offsets[r]:
+            at = put_secondary(out, at, r, bases.size, traced, contig_offsets, names)
         out_offsets[row + 1] = at
     return at
 
 
 def encode_tags(
-    reads: ReadView, reference: Reference, rows: Rows, traces: Traces, cigar: np.ndarray, cigar_offsets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """NM MD AS XS MC MQ ms SA XA of all rows: uint8 bytes and int64 offsets [r + 1]."""
+    reads: ReadBatch, reference: Reference, records: Records, traced: Traced, cigars: Cigars
+) -> tuple[ndarray, ndarray]:
+    """NM MD AS XS MC MQ ms SA XA of all records: uint8 bytes and int64 offsets [records + 1]."""
     names = contig_names(reference.names)
-    room = total_room(reads.segment, rows, traces, cigar_offsets, int(np.diff(names.offsets).max()))
-    out, offsets = np.empty(room, np.uint8), np.empty(rows.read.size + 1, np.int64)
-    view = view_reference(reference)
-    used = write_tags(reads, view, rows, traces, names, cigar, cigar_offsets, out, offsets)
+    room = total_room(reads.segment, records, traced, cigars, int(np.diff(names.offsets).max()))
+    out, offsets = np.empty(room, np.uint8), np.empty(records.read.size + 1, np.int64)
+    used = write_tags(reads, genome_of(reference), records, traced, names, cigars, out, offsets)
     return out[:used], offsets

@@ -5,9 +5,21 @@ before they are written; slots that stay empty have query -1. A seed's hash make
 host is asked twice how much to reserve: for all anchors, and for those that are left when weak places are out.
 """
 
-import numpy as np
+from typing import Annotated, NamedTuple
 
-from readwarp.align.seed.scalar import UNFILTERED, WINDOWS, anchor_of, is_supported, next_cap, window_of
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.seed.scalar import (
+    UNFILTERED,
+    WINDOWS,
+    anchor_of,
+    entries_of,
+    is_supported,
+    limits_of,
+    next_cap,
+    window_of,
+)
 from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, SeedParameters
 from readwarp.device import cuda_scan
@@ -16,38 +28,39 @@ from readwarp.device.cuda_scan import exclusive_scan, total_of
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
 from readwarp.index import Index
-from readwarp.index.syncmers import bucket_of, mask_of, mix, order, push, push_complement, tag_of
+from readwarp.index.syncmers import Shape, bucket_of, mask_of, mix, order, push, push_complement, tag_of
 
 TOO_LONG = int(Status.TOO_LONG)
 RING = 32  # s-mers remembered, at least k - s + 1; a power of two
 EMPTY = -1  # query of a slot without a seed, row of a seed that is left out
 SORTED = 512  # anchors that are sorted in shared memory; more are sorted where they are
-MOST, KEPT = 0, 1
+HIGHEST, KEPT = 0, 1
+
+
+class Slots(NamedTuple):
+    """Places for the seeds of all reads."""
+
+    seeds: Annotated[ndarray, "uint64 [slots]"]  # a hash, then its first entry << 32 | number of entries
+    queries: Annotated[ndarray, "int32 [slots]"]  # position << 1 | strand
+    rows: Annotated[ndarray, "int32 [slots]"]  # where in the read's part its anchors begin
 
 
 def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
     """As cpu.find_seeds; arrays in and out are on the device. What it takes is given back by the caller's frame."""
     workspace, p, n = current(), index.parameters, len(reads)
-    slots = slots_of(n, reads.bases.size, p.t)
+    size, shape, entries = slots_of(n, reads.bases.size, p.t), Shape.of(p), entries_of(index)
     anchor_offsets, starts = (workspace.empty(n + 1, np.int64) for _ in range(2))
     repetitive, status = workspace.empty(n, np.int32), workspace.empty(n, np.uint8)
     seed_counts, sizes = (workspace.empty(n, np.int32) for _ in range(2))
-    seeds, queries, rows = (workspace.empty(slots, dtype) for dtype in (np.uint64, np.int32, np.int32))
-    per_read, per_seed, warps = threads_for(n, workspace), threads_for(slots, workspace), warps_for(n, workspace)
-    bucket_bits = (index.bucket_starts.size - 1).bit_length() - 1
+    slots = Slots(*(workspace.empty(size, dtype) for dtype in (np.uint64, np.int32, np.int32)))
+    per_read, per_seed, warps = threads_for(n, workspace), threads_for(size, workspace), warps_for(n, workspace)
 
-    sketch_reads[per_read](reads.bases, reads.read_offsets, p.k, p.s, p.t, seeds, queries, seed_counts, status)
-    look_up[per_seed](seeds, queries, index.bucket_starts, index.tags, bucket_bits)
-    choose[per_read](
-        reads.read_offsets, p.t, seed_counts, seeds,
-        parameters.max_hits, parameters.rescue_hits, parameters.max_anchors, rows, sizes, repetitive,
-    )  # fmt: skip
+    sketch_reads[per_read](reads.bases, reads.read_offsets, shape, slots, seed_counts, status)
+    look_up[per_seed](slots, entries)
+    choose[per_read](reads.read_offsets, p.t, seed_counts, slots, limits_of(parameters), sizes, repetitive)
     exclusive_scan(sizes, starts, workspace)
     found = workspace.empty(total_of(starts, workspace), np.uint64)
-    emit[warps](
-        reads.read_offsets, p.k, p.t, seed_counts, seeds, queries, rows, index.tags, index.positions,
-        starts, found, sizes,
-    )  # fmt: skip
+    emit[warps](reads.read_offsets, shape, seed_counts, slots, entries, starts, found, sizes)
     exclusive_scan(sizes, anchor_offsets, workspace)
     anchors = workspace.empty(total_of(anchor_offsets, workspace), np.uint64)
     sort_anchors[warps](found, starts, anchors, anchor_offsets)
@@ -74,8 +87,9 @@ def slot_of(read_offsets, read, t):
 
 
 @cuda_kernel
-def sketch_reads(bases, read_offsets, k, s, t, hashes, queries, seed_counts, status):
-    """Syncmers of each read, the same as `index.syncmers.sketch` finds; a seed's query is position << 1 | strand."""
+def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
+    """Syncmers of each read, the same as `index.syncmers.sketch` finds."""
+    (k, s, t), hashes, queries = shape, slots.seeds, slots.queries
     ring = cuda.shared.array((RING, THREADS), np.uint32)
     read, thread = cuda.grid(1), np.uint32(cuda.threadIdx.x)  # unsigned: no index counts from the end
     if read >= seed_counts.size:
@@ -108,9 +122,9 @@ def sketch_reads(bases, read_offsets, k, s, t, hashes, queries, seed_counts, sta
 
 
 @cuda_kernel
-def look_up(seeds, queries, bucket_starts, tags, bucket_bits):
-    """In place of each hash: its first entry << 32 | number of entries. A thread per slot, so all are under way."""
-    slot = cuda.grid(1)
+def look_up(slots, entries):
+    """In place of each hash what was found for it. A thread per slot, so all are under way."""
+    slot, (seeds, queries, _), (bucket_starts, tags, _, bucket_bits) = cuda.grid(1), slots, entries
     if slot >= queries.size or queries[slot] == EMPTY:
         return
     hashed = np.uint64(seeds[slot])
@@ -139,16 +153,14 @@ def count_of(seed):
 
 
 @cuda_kernel
-def choose(
-    read_offsets, t, seed_counts, seeds, max_hits, rescue_hits, max_anchors, rows, sizes, repetitive
-):  # fmt: skip
+def choose(read_offsets, t, seed_counts, slots, limits, sizes, repetitive):
     """The cap of each read (see `scalar.next_cap`), the seeds left out, and where in the read's part anchors begin."""
-    read = cuda.grid(1)
+    read, seeds, rows = cuda.grid(1), slots.seeds, slots.rows
     if read >= seed_counts.size:
         return
     first = slot_of(read_offsets, read, t)
     last = first + seed_counts[read]
-    cap, wanted, anchors, left_out = np.int64(0), np.int64(max_hits), np.int64(0), np.int64(0)
+    cap, wanted, anchors, left_out = np.int64(0), np.int64(limits.max_hits), np.int64(0), np.int64(0)
     while wanted != cap:
         cap, anchors, left_out = wanted, np.int64(0), np.int64(0)
         for i in range(first, last):
@@ -157,7 +169,7 @@ def choose(
             anchors += count if count <= cap else 0
         if left_out == 0 and anchors == 0:
             break
-        wanted = np.int64(next_cap(cap, anchors, left_out, last - first, max_hits, rescue_hits, max_anchors))
+        wanted = np.int64(next_cap(cap, anchors, left_out, last - first, limits))
     sizes[read], repetitive[read] = anchors, left_out
     row = np.int64(0)
     for i in range(first, last):
@@ -167,10 +179,9 @@ def choose(
 
 
 @cuda_kernel
-def emit(
-    read_offsets, k, t, seed_counts, seeds, queries, rows, tags, positions, starts, found, sizes
-):  # fmt: skip
+def emit(read_offsets, shape, seed_counts, slots, entries, starts, found, sizes):
     """Anchors of the seeds that are not left out, in the read's part of `found`, weak places out; a warp per read."""
+    (k, _, t), (seeds, queries, rows), (_, tags, positions, _) = shape, slots, entries
     support = cuda.shared.array(WINDOWS, np.uint32)
     cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
@@ -206,10 +217,10 @@ def leave_out_weak(found, size, lane, support, cells):
         cuda.atomic.add(support, window_of(found[i], 0), np.uint32(1))
         cuda.atomic.add(support, window_of(found[i], 1) - WINDOWS, np.uint32(1 << 16))
     cuda.syncthreads()
-    most = np.int32(0)
+    highest = np.int32(0)
     for window in range(lane, WINDOWS, WARP):
-        most = max(most, np.int32(support[window] & 0xFFFF), np.int32(support[window] >> 16))
-    cuda.atomic.max(cells, MOST, most)
+        highest = max(highest, np.int32(support[window] & 0xFFFF), np.int32(support[window] >> 16))
+    cuda.atomic.max(cells, HIGHEST, highest)
     cuda.syncthreads()
     for begin in range(0, size, WARP):
         stays, anchor = False, np.uint64(0)
@@ -217,7 +228,7 @@ def leave_out_weak(found, size, lane, support, cells):
             anchor = found[begin + lane]
             lower = np.int32(support[window_of(anchor, 0)] & 0xFFFF)
             upper = np.int32(support[window_of(anchor, 1) - WINDOWS] >> 16)
-            stays = is_supported(max(lower, upper), cells[MOST])
+            stays = is_supported(max(lower, upper), cells[HIGHEST])
         cuda.syncthreads()
         if stays:
             found[cuda.atomic.add(cells, KEPT, 1)] = anchor
@@ -249,7 +260,7 @@ def sort_anchors(found, starts, anchors, anchor_offsets):
 @cuda.jit(device=True)
 def sort(values, size, lane):
     """Ascending order of values[:size] by a warp: the bitonic network (Batcher 1968), its merges begun by a mirrored
-    step so that all comparisons point the same way; whatever would lie behind the end is the largest and never moves.
+    step so that all comparisons point the same way; whatever would lie after the end is the largest and never moves.
     """
     cuda.syncthreads()
     pairs, half = np.int32(1), np.int32(1)

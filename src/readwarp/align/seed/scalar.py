@@ -1,13 +1,43 @@
 """Rules of the seed step, one place for both sides."""
 
-import numpy as np
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+from numpy import ndarray
+
+from readwarp.config import SeedParameters
 from readwarp.device.jit import scalar
 
 UNFILTERED = 32  # anchors of a read up to which all are kept
 WIDER = 4  # times max_hits that a mostly repetitive read may have
 WINDOWS = 1024  # counters of places, in each of two halves
 WINDOW_BITS = 7  # a place: this many low bits of the diagonal left out
+
+
+class Limits(NamedTuple):
+    """See `config.SeedParameters`."""
+
+    max_hits: int
+    rescue_hits: int
+    max_anchors: int
+
+
+class Entries(NamedTuple):
+    """What is looked up: arrays of `Index`."""
+
+    bucket_starts: Annotated[ndarray, "uint32 [buckets + 1]"]
+    tags: Annotated[ndarray, "uint16 [entries]"]
+    positions: Annotated[ndarray, "uint32 [entries]"]
+    bucket_bits: int
+
+
+def entries_of(index: Any) -> Entries:
+    bucket_bits = (index.bucket_starts.size - 1).bit_length() - 1
+    return Entries(index.bucket_starts, index.tags, index.positions, bucket_bits)
+
+
+def limits_of(parameters: SeedParameters) -> Limits:
+    return Limits(parameters.max_hits, parameters.rescue_hits, parameters.max_anchors)
 
 
 @scalar
@@ -19,18 +49,19 @@ def anchor_of(position, entry_strand, query, seed_strand, length, k):
 
 
 @scalar
-def next_cap(cap, anchors, left_out, seeds, max_hits, rescue_hits, max_anchors):
+def next_cap(cap, anchors, left_out, seeds, limits):
     """The next number of places above which seeds of a read are left out; `cap` itself when it is right.
 
     It starts at max_hits. It goes down by halving while the read has too many anchors; it goes up by doubling to
     WIDER * max_hits while more than 3/5 of the read's `seeds` are left out (its true place may have none), and on to
     rescue_hits while it has no anchor.
     """
+    max_hits, rescue_hits, max_anchors = limits
     if anchors > max_anchors:
         return cap // 2 if 1 < cap <= max_hits else cap
-    most = rescue_hits if anchors == 0 else min(WIDER * max_hits, rescue_hits)
-    if max_hits <= cap < most and (anchors == 0 or 5 * left_out > 3 * seeds):
-        return min(2 * cap, most)
+    highest = rescue_hits if anchors == 0 else min(WIDER * max_hits, rescue_hits)
+    if max_hits <= cap < highest and (anchors == 0 or 5 * left_out > 3 * seeds):
+        return min(2 * cap, highest)
     return cap
 
 
@@ -44,6 +75,6 @@ def window_of(anchor, half):
 
 
 @scalar
-def is_supported(support, most):
+def is_supported(support, highest):
     """Whether a place has at least a quarter of the anchors of the read's best place."""
-    return 4 * support >= most
+    return 4 * support >= highest

@@ -1,7 +1,7 @@
 """Every read of a region against every haplotype of it, all regions in one batch."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -12,72 +12,55 @@ from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
-from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match
+from readwarp.rules.cigar import is_match, run_of
 
-MOST_BASES, MOST_PAIRS = 1 << 21, 1 << 20  # of reads in one batch, some 200 MB of tables and pairs
+MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # of reads in one batch, some 200 MB of tables and pairs
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """Reads against the haplotypes of regions."""
+class Weighed(NamedTuple):
+    """Reads against the haplotypes of their regions. A region's pairs are a table, its rows x its haplotypes."""
 
     regions: Regions
     haplotypes: Haplotypes
     rows: ReadRows  # the regions' reads, cut to the bases that take part
-    values: ndarray  # float64, per region a table of log10 P(read | haplotype): its reads x its haplotypes
-    status: ndarray  # uint8, Status of each of these pairs in PairHMM
-
-    @property
-    def value_offsets(self) -> ndarray:
-        """Where each region's table begins (int64 [g + 1])."""
-        return offsets_of(np.diff(self.regions.read_offsets) * np.diff(self.haplotypes.haplotype_offsets))
+    pair_offsets: Annotated[ndarray, "int64 [regions + 1] of pairs"]
+    values: Annotated[ndarray, "float64 [pairs]"]  # log10 P(read | haplotype)
+    status: Annotated[ndarray, "uint8 [pairs]"]  # Status in PairHMM
 
     @property
     def cells(self) -> ndarray:
-        """Cells of the recurrence in each region (int64 [g])."""
+        """Cells of the recurrence in each region (int64 [regions])."""
         haplotypes, rows = self.haplotypes, self.rows.offsets[self.regions.read_offsets]
         return np.diff(rows) * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
 
     def pairs_with(self, status: Status) -> ndarray:
-        """Pairs of each region that PairHMM gave that status (int64 [g])."""
-        return np.diff(offsets_of(self.status == status)[self.value_offsets])
+        """Pairs of each region that PairHMM gave that status (int64 [regions])."""
+        return np.diff(offsets_of(self.status == status)[self.pair_offsets])
 
 
-def compare(
-    regions: Regions,
-    haplotypes: Haplotypes,
-    reads: AlignedReads,
-    qualities: ndarray,
-    sites: Sites,
-    backend: Backend,
-) -> Weighed:
+def compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, backend: Backend) -> Weighed:
     """`sites`: of the pileup. A base at the substitution of a neighbour says nothing here: no haplotype has that."""
-    rows = _rows(regions, reads, qualities)
-    hide_neighbours(
-        *(sites.begin[~sites.is_indel], regions.start, regions.stop, regions.read_offsets, regions.read),
-        *(regions.base_start, regions.base_stop, reads.position, reads.cigar, reads.cigar_offsets),
-        *(reads.read_offsets, rows.offsets, rows.qualities),
-    )
+    rows = cut_rows(regions, reads)
+    hide_neighbours(sites.begin[~sites.is_indel], regions, reads, rows)
     step = backend.step("readwarp.call.pairhmm")
     lengths = np.log10(np.maximum(1, np.diff(haplotypes.base_offsets)))
-    parts, states = [np.empty(0)], [np.empty(0, np.uint8)]
-    for low, high in batches(regions, haplotypes, rows):
-        pair_read, pair_haplotype = pairs_of(regions, haplotypes, low, high)
-        given = (rows, haplotypes.bases, haplotypes.base_offsets, pair_read, pair_haplotype)
-        values, status = step.log_likelihoods(*given)
-        parts.append(values + lengths[pair_haplotype])
-        states.append(status)
-    return Weighed(regions, haplotypes, rows, np.concatenate(parts), np.concatenate(states))
+    pair_offsets = offsets_of(np.diff(regions.read_offsets) * np.diff(haplotypes.haplotype_offsets))
+    values, status = np.empty(pair_offsets[-1]), np.empty(pair_offsets[-1], np.uint8)
+    for low, high in batches(regions, rows, pair_offsets):
+        read, haplotype = pairs_of(regions, haplotypes, low, high)
+        found, states = step.log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, read, haplotype)
+        own = slice(pair_offsets[low], pair_offsets[high])
+        values[own], status[own] = found + lengths[haplotype], states
+    return Weighed(regions, haplotypes, rows, pair_offsets, values, status)
 
 
-def batches(regions: Regions, haplotypes: Haplotypes, rows: ReadRows) -> Iterator[tuple[int, int]]:
+def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator[tuple[int, int]]:
     """Regions [low, high) to compare at once, so that tables and pairs take a bounded memory."""
     bases = rows.offsets[regions.read_offsets]
-    pairs = offsets_of(np.diff(regions.read_offsets) * np.diff(haplotypes.haplotype_offsets))
     low = 0
     for high in range(1, len(regions) + 1):
-        is_full = high == len(regions) or bases[high + 1] - bases[low] > MOST_BASES
-        if is_full or pairs[high + 1] - pairs[low] > MOST_PAIRS:
+        is_full = high == len(regions) or bases[high + 1] - bases[low] > MAX_BASES
+        if is_full or pair_offsets[high + 1] - pair_offsets[low] > MAX_PAIRS:
             yield low, high
             low = high
 
@@ -92,45 +75,44 @@ def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> t
     return pair_read.astype(np.int32), (np.repeat(first, per_row) + within).astype(np.int32)
 
 
-def _rows(regions: Regions, reads: AlignedReads, qualities: ndarray) -> ReadRows:
+def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
     """The bases that take part, with penalties by their whole read's context."""
     gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read))
     offsets = offsets_of(regions.base_stop - regions.base_start)
-    out = np.empty((4, int(offsets[-1])), np.uint8)
-    cut(regions.base_start, offsets, reads.bases, qualities, gap_open, gap_extend, out)
-    return ReadRows(out[0], out[1], out[2], out[3], offsets)
+    room = np.empty((4, int(offsets[-1])), np.uint8)
+    rows = ReadRows(room[0], room[1], room[2], room[3], offsets)
+    cut(regions.base_start, ReadRows(reads.bases, reads.qualities, gap_open, gap_extend, reads.read_offsets), rows)
+    return rows
 
 
 @kernel
-def cut(base_start, offsets, bases, qualities, gap_open, gap_extend, out):
+def cut(base_start, reads, rows):
+    """Copy as many bases of reads as each row has, from `base_start` on."""
+    bases, qualities, gap_open, gap_extend, offsets = rows
+    from_bases, from_qualities, from_open, from_extend, _ = reads
     for r in range(base_start.size):
-        for i in range(offsets[r + 1] - offsets[r]):
-            source, target = base_start[r] + i, offsets[r] + i
-            out[0, target], out[1, target] = bases[source], qualities[source]
-            out[2, target], out[3, target] = gap_open[source], gap_extend[source]
+        source = base_start[r] - offsets[r]
+        for i in range(offsets[r], offsets[r + 1]):
+            bases[i], qualities[i] = from_bases[source + i], from_qualities[source + i]
+            gap_open[i], gap_extend[i] = from_open[source + i], from_extend[source + i]
 
 
 @kernel
-def hide_neighbours(
-    places, start, stop, read_offsets, read, base_start, base_stop, position, cigar, cigar_offsets, base_offsets,
-    row_offsets, qualities,
-):  # fmt: skip
+def hide_neighbours(places, regions, reads, rows):
     """Set the qualities of rows to 0 at those of the places (ascending) that lie outside of their region."""
-    for g in range(start.size):
-        for r in range(read_offsets[g], read_offsets[g + 1]):
-            p, q = position[read[r]], base_offsets[read[r]]
-            for i in range(cigar_offsets[read[r]], cigar_offsets[read[r] + 1]):
-                operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
-                if is_match(operation):
-                    k = np.searchsorted(places, p)
-                    while k < places.size and places[k] < p + length:
-                        base = q + places[k] - p
-                        is_own = start[g] <= places[k] < stop[g]
-                        if not is_own and base_start[r] <= base < base_stop[r]:
-                            qualities[row_offsets[r] + base - base_start[r]] = 0
-                        k += 1
-                    p, q = p + length, q + length
-                elif operation in (INSERTION, SOFT_CLIP):
-                    q += length
-                elif operation < SOFT_CLIP:
-                    p += length
+    position, cigar, cigar_offsets, base_offsets = reads.position, reads.cigar, reads.cigar_offsets, reads.read_offsets
+    base_start, base_stop, row_offsets, qualities = regions.base_start, regions.base_stop, rows.offsets, rows.qualities
+    for g in range(regions.start.size):
+        start, stop = regions.start[g], regions.stop[g]
+        for r in range(regions.read_offsets[g], regions.read_offsets[g + 1]):
+            read = regions.read[r]
+            p, q = position[read], base_offsets[read]
+            for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
+                operation, length, on_reference, on_read = run_of(cigar[i])
+                k = np.searchsorted(places, p) if is_match(operation) else places.size
+                while k < places.size and places[k] < p + length:
+                    base = q + places[k] - p
+                    if not start <= places[k] < stop and base_start[r] <= base < base_stop[r]:
+                        qualities[row_offsets[r] + base - base_start[r]] = 0
+                    k += 1
+                p, q = p + on_reference, q + on_read

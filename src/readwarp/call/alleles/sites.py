@@ -5,7 +5,7 @@ from itertools import groupby
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Haplotypes, Regions, Sites
+from readwarp.batches import Haplotypes, Regions, Sites, Window
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.sites.find import Site, sites_of
 
@@ -23,15 +23,15 @@ def forced_variants(sites: Sites) -> frozenset[Variant]:
     )
 
 
-def keep_forced(haplotypes: Haplotypes, kept: ndarray, forced: frozenset[Variant]) -> None:
-    """Keep the first haplotype of each forced variant that no haplotype kept so far has."""
+def keep_forced(haplotypes: Haplotypes, stays: ndarray, forced: frozenset[Variant]) -> None:
+    """Let the first haplotype stay of each forced variant that no haplotype has which stays so far."""
     if not forced:
         return
-    shown = {variant for h in np.flatnonzero(kept).tolist() for variant in variants_on(haplotypes, h)}
+    shown = {variant for h in np.flatnonzero(stays).tolist() for variant in variants_on(haplotypes, h)}
     for h in range(len(haplotypes)):
         missing = forced.intersection(variants_on(haplotypes, h)) - shown
         if missing:
-            kept[h] = True
+            stays[h] = True
             shown.update(variants_on(haplotypes, h))
 
 
@@ -49,27 +49,22 @@ def variants_on(haplotypes: Haplotypes, haplotype: int) -> list[Variant]:
 
 
 def regional_sites(
-    regions: Regions,
-    haplotypes: Haplotypes,
-    kept: ndarray,
-    forced: frozenset[Variant],
-    reference: ndarray,
-    start: int,
+    regions: Regions, haplotypes: Haplotypes, stays: ndarray, forced: frozenset[Variant], window: Window
 ) -> tuple[Sites, ndarray]:
-    """The sites in order of position, and the region of each (int64 [s])."""
+    """The sites in order of position, and the region of each (int64 [sites])."""
     rows: list[Site] = []
     for g in range(len(regions)):
-        own = _variants_of(haplotypes, kept, g)
+        own = _variants_of(haplotypes, stays, g)
         inside = [v for v in own if regions.start[g] <= v[0] < regions.stop[g]]
         inside.sort(key=lambda v: (v[0], is_indel(v), v not in forced))  # stable: haplotypes' order within a place
         for (begin, indel), group in groupby(inside, key=lambda v: (v[0], is_indel(v))):
             alleles = [variant[1:] for variant in group]
             missing = [MISSING] if _is_deleted(begin, indel, own) else []
-            unchanged = (0, b"") if indel else (1, reference[begin - start : begin - start + 1].tobytes())
+            unchanged = (0, b"") if indel else (1, bytes([window.bases[begin - window.first]]))
             asked = sum((begin, *allele) in forced for allele in alleles)
             room = max(MAX_ALLELES - 1 - len(missing), asked)
             rows.append((begin, indel, [unchanged, *alleles[:room], *missing]))
-    sites = sites_of(rows, list(forced), regions.contig, reference, start)
+    sites = sites_of(rows, window, list(forced))
     return sites, np.searchsorted(regions.start, sites.begin, side="right") - 1
 
 
@@ -77,11 +72,11 @@ def is_indel(variant: Variant) -> bool:
     return variant[1] != len(variant[2])
 
 
-def _variants_of(haplotypes: Haplotypes, kept: ndarray, region: int) -> list[Variant]:
-    """Distinct variants on the haplotypes kept, in their order."""
+def _variants_of(haplotypes: Haplotypes, stays: ndarray, region: int) -> list[Variant]:
+    """Distinct variants on the haplotypes that stay, in their order."""
     found: dict[Variant, None] = {}
     for h in range(haplotypes.haplotype_offsets[region], haplotypes.haplotype_offsets[region + 1]):
-        if kept[h]:
+        if stays[h]:
             found |= dict.fromkeys(variants_on(haplotypes, h))
     return list(found)
 

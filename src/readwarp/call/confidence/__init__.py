@@ -1,10 +1,9 @@
-"""Confidence: how sure it is that a position without a call carries the reference's base alone (gVCF).
+"""Confidence: how sure we are that a position without a call has the reference's base alone (gVCF).
 
-    reference_bands(pileup: Pileup, reads: AlignedReads, reference: uint8, start, stop, covered: bool,
-                    parameters: CallParameters, ploidy: int8) -> Bands
+    reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: bool, ploidy: int8) -> Bands
 
-`reference` holds the bases of the pileup's window; `covered` and `ploidy` [stop - start] belong to [start, stop), which
-lies within the window. Where `covered` is set a record of its own answers. `reads` are those that were counted.
+The window lies within the pileup's, and `covered` and `ploidy` have an entry for each of its positions. Where `covered`
+is set, a record of its own answers. `reads` are those that were counted.
 
 Let P be the ploidy and L(k) the likelihood of k copies of any other allele, <NON_REF>, and P - k of the reference's.
 Two kinds of other alleles are weighed at each position p:
@@ -18,9 +17,9 @@ where the terms with e/3 alone (n for k = P, m for k = 0) are sums over the read
 
 *Insertions and deletions.* m reads have a gap at p: a deletion across it, or an event with p as its anchor. A read
 speaks for the reference where one stretch of it without gaps covers the repeat around p and p + 1 and REACH bases on
-either side: one that ends inside says nothing about its length. The repeat is the union of the stretches of units of
-1 to MOST_UNIT bases, at least two units long, that hold p or p + 1; e is the probability of an indel error of one of
-their units (the highest; see `scalar.log_indel_error`), and no read speaks across more than MAX_TRACT bases.
+either side; a read that ends inside says nothing about the repeat's length. The repeat is the union of the stretches of
+units of 1 to MAX_UNIT bases, at least two units long, that hold p or p + 1; e is the probability of an indel error of
+one of their units (the highest; see `scalar.log_indel_error`). No read speaks across more than MAX_TRACT bases.
 
     log10 L(k) = n log10( (P - k)/P (1 - e) + k/P e ) + m log10( (P - k)/P e + k/P (1 - e) )
 
@@ -30,12 +29,12 @@ of the kind that is less sure of the reference: the one with the smaller min ove
 substitutions on a tie. Where another k fits better than 0, its PL is 0 and so is GQ: no call was made there, but the
 reads do not speak for the reference. Without a read, or where the reference is not A, C, G or T, nothing is known.
 
-Neighbouring positions with GQ in one band (GQ_BANDS) and of one ploidy make a block, with the sum and the least of
-their depths and the least of their PLs, each on its own. A position depends on reads across it alone, and sums and
-minima can be joined, so blocks do not depend on windows.
+Neighbouring positions of one band of GQ (GQ_BANDS) and one ploidy make a block, with the sum and the minimum of their
+depths and the minimum of each of their PLs. A position depends on the reads across it alone, and sums and minima can be
+joined, so blocks do not depend on windows.
 """
 
 GQ_BANDS = (0, 10, 20, 30, 40, 50, 60)  # the lowest GQ of each band
 UNKNOWN = -1  # number of the band where nothing is known
-MOST_UNIT = 6
-REACH = 5  # bases behind a repeat that a read must cover
+MAX_UNIT = 6
+REACH = 5  # bases on either side of a repeat that a read must cover

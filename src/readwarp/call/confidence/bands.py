@@ -3,61 +3,66 @@
 import math
 from functools import cache
 from itertools import product
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Bands, Pileup
+from readwarp.batches import AlignedReads, Bands, Pileup, Window
 from readwarp.call.confidence import GQ_BANDS, UNKNOWN
 from readwarp.call.confidence.repeats import count_spanning, find_repeats
 from readwarp.call.evidence.scalar import LOG10_3
 from readwarp.call.pileup.scalar import DELETED
-from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
+from readwarp.ragged import take
 
-MOST_QUALITY = 93
+MAX_QUALITY = 93
 MAX_GENOTYPE_QUALITY = 99
 TEN_LOG10_3 = 10.0 * LOG10_3
 BAND_OF = np.append(np.searchsorted(GQ_BANDS, np.arange(MAX_GENOTYPE_QUALITY + 1), side="right") - 1, UNKNOWN)  # by GQ
 
 
-def reference_bands(
-    pileup: Pileup,
-    reads: AlignedReads,
-    reference: ndarray,
-    start: int,
-    stop: int,
-    covered: ndarray,
-    parameters: CallParameters,
-    ploidy: ndarray,
-) -> Bands:
+class Gaps(NamedTuple):
+    """What says how long the reference is at each position of a window."""
+
+    spanning: Annotated[ndarray, "int32 [positions]"]  # reads that speak for the reference's length
+    gaps: Annotated[ndarray, "int64 [positions]"]  # reads with a gap
+    phred: Annotated[ndarray, "int32 [positions]"]  # of an indel error
+
+
+class Confidence(NamedTuple):
+    """How sure the reference is at each position of a window."""
+
+    base: Annotated[ndarray, "uint8 [positions]"]  # 0-4, of the reference
+    ploidy: Annotated[ndarray, "int8 [positions]"]
+    depth: Annotated[ndarray, "int32 [positions]"]
+    quality: Annotated[ndarray, "int32 [positions]"]  # GQ, UNKNOWN where nothing is known
+    likelihoods: Annotated[ndarray, "int32 [positions, max copies + 1]"]  # PL of 0, 1, ... copies
+
+
+def reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: ndarray, ploidy: ndarray) -> Bands:
     """See the step's contract."""
-    here = slice(start - pileup.start, stop - pileup.start)
-    spanning, phred = weigh_repeats(pileup, reads, reference, start, stop)
-    depth, most = np.zeros(stop - start, np.int32), int(ploidy.max(initial=1))
-    likelihoods, quality = np.zeros((stop - start, most + 1), np.int32), np.zeros(stop - start, np.int32)
-    weigh_positions(
-        *(pileup.counts[here], pileup.quality_sums[here], reference[here], ploidy.astype(np.int64)),
-        *(spanning, gaps_at(pileup, start, stop), phred, substitution_tables(most), gap_tables(most)),
-        *(depth, likelihoods, quality),
+    size, copies = window.stop - window.start, int(ploidy.max(initial=1))
+    out = Confidence(
+        base=window.trim().bases,
+        ploidy=ploidy,
+        depth=np.zeros(size, np.int32),
+        quality=np.zeros(size, np.int32),
+        likelihoods=np.zeros((size, copies + 1), np.int32),
     )
-    return runs_of(pileup.contig, start, reference[here], ~covered, quality, ploidy, depth, likelihoods)
+    here = take(pileup, "positions", slice(window.start - pileup.start, window.stop - pileup.start))
+    weigh_positions(here, weigh_gaps(pileup, reads, window), substitution_tables(copies), gap_tables(copies), out)
+    return join_positions(window, out, ~covered)
 
 
-def weigh_repeats(
-    pileup: Pileup, reads: AlignedReads, reference: ndarray, start: int, stop: int
-) -> tuple[ndarray, ndarray]:
-    """At each position of [start, stop): reads that speak for the reference's length, Phred of an indel error."""
-    low, high, phred = find_repeats(reference, start - pileup.start, stop - pileup.start)
-    spanning, shift = np.zeros(stop - start, np.int32), np.int32(pileup.start - start)
-    count_spanning(
-        *(reads.position, reads.cigar, reads.cigar_offsets, reads.qualities, reads.read_offsets),
-        *(start, low + shift, high + shift, spanning),
-    )
-    return spanning, phred
+def weigh_gaps(pileup: Pileup, reads: AlignedReads, window: Window) -> Gaps:
+    repeats = find_repeats(window)
+    spanning = np.zeros(window.stop - window.start, np.int32)
+    count_spanning(reads, window.start, repeats, spanning)
+    return Gaps(spanning, count_gaps(pileup, window.start, window.stop), repeats.phred)
 
 
-def gaps_at(pileup: Pileup, start: int, stop: int) -> ndarray:
+def count_gaps(pileup: Pileup, start: int, stop: int) -> ndarray:
     """Reads with a gap at each position of [start, stop)."""
     gaps = pileup.counts[start - pileup.start : stop - pileup.start, DELETED].sum(axis=1)
     first, last = np.searchsorted(pileup.allele_position, (start, stop))
@@ -66,13 +71,14 @@ def gaps_at(pileup: Pileup, start: int, stop: int) -> ndarray:
 
 
 @kernel
-def weigh_positions(
-    counts, quality_sums, reference, ploidy, spanning, gaps, phred, substitutions, indels, depth, likelihoods, quality
-):  # fmt: skip
-    """Fill `depth`, `likelihoods` (int32 [w, most copies + 1]) and `quality` (GQ, -1 where nothing is known)."""
+def weigh_positions(pileup, lengths, substitutions, indels, out):
+    """Fill the depth, the likelihoods and the quality of `out`, by the tables of both kinds of alleles."""
+    counts, quality_sums, reference, depth = pileup.counts, pileup.quality_sums, out.base, out.depth
+    spanning, gaps, phred = lengths.spanning, lengths.gaps, lengths.phred
+    ploidy, likelihoods, quality = out.ploidy, out.likelihoods, out.quality
     losses = np.empty((2, likelihoods.shape[1]))
     for w in range(reference.size):
-        copies, own, other, own_sum, other_sum = ploidy[w], 0, 0, 0, 0
+        copies, own, other, own_sum, other_sum = np.int64(ploidy[w]), 0, 0, 0, 0
         for base in range(4):
             number = np.int64(counts[w, base, 0]) + counts[w, base, 1]
             total = np.int64(quality_sums[w, base, 0]) + quality_sums[w, base, 1]
@@ -85,8 +91,8 @@ def weigh_positions(
             quality[w] = UNKNOWN
             continue
         match, gap = substitutions[copies], indels[copies]
-        own_mean = min(own_sum // max(own, 1), MOST_QUALITY)
-        other_mean = min(other_sum // max(other, 1), MOST_QUALITY)
+        own_mean = min(own_sum // max(own, 1), MAX_QUALITY)
+        other_mean = min(other_sum // max(other, 1), MAX_QUALITY)
         none = own * match[0, own_mean] - other_sum - TEN_LOG10_3 * other
         whole = spanning[w] * gap[0, phred[w]] + gaps[w] * gap[copies, phred[w]]
         for k in range(1, copies + 1):
@@ -103,20 +109,20 @@ def weigh_positions(
 
 
 @cache
-def substitution_tables(most: int) -> ndarray:
+def substitution_tables(copies: int) -> ndarray:
     """[P, k, Q]: 10 log10 P(the reference's base, of quality Q | k of P copies are another allele)."""
-    return _tables(most, 1.0 / 3.0)
+    return _tables(copies, 1.0 / 3.0)
 
 
 @cache
-def gap_tables(most: int) -> ndarray:
+def gap_tables(copies: int) -> ndarray:
     """[P, k, Q]: 10 log10 P(the reference's length, indel errors of Phred Q | k of P copies are another allele)."""
-    return _tables(most, 1.0)
+    return _tables(copies, 1.0)
 
 
-def _tables(most: int, share: float) -> ndarray:
-    tables = np.zeros((most + 1, most + 1, MOST_QUALITY + 1))
-    for ploidy, k, quality in product(range(1, most + 1), range(most + 1), range(MOST_QUALITY + 1)):
+def _tables(copies: int, share: float) -> ndarray:
+    tables = np.zeros((copies + 1, copies + 1, MAX_QUALITY + 1))
+    for ploidy, k, quality in product(range(1, copies + 1), range(copies + 1), range(MAX_QUALITY + 1)):
         error = min(0.75, 10.0 ** (-0.1 * quality))
         if k <= ploidy:
             odds = ((ploidy - k) * (1.0 - error) + k * error * share) / ploidy
@@ -124,33 +130,26 @@ def _tables(most: int, share: float) -> ndarray:
     return tables
 
 
-def runs_of(
-    contig: int,
-    start: int,
-    base: ndarray,
-    wanted: ndarray,
-    quality: ndarray,
-    ploidy: ndarray,
-    depth: ndarray,
-    likelihoods: ndarray,
-) -> Bands:
-    """Neighbouring positions of one band; arrays by position from `start` on, `likelihoods` [positions, k]."""
+def join_positions(window: Window, confidence: Confidence, wanted: ndarray) -> Bands:
+    """The neighbouring positions of one band and ploidy that are wanted (bool [positions])."""
     rows = np.flatnonzero(wanted)
-    band = BAND_OF[quality]
+    here, band = take(confidence, "positions", rows), BAND_OF[confidence.quality[rows]].astype(np.int8)
     is_first = np.ones(rows.size, bool)
-    before, after = rows[:-1], rows[1:]
-    is_first[1:] = (after - before > 1) | (band[before] != band[after]) | (ploidy[before] != ploidy[after])
+    is_first[1:] = (np.diff(rows) > 1) | (band[1:] != band[:-1]) | (here.ploidy[1:] != here.ploidy[:-1])
     first = np.flatnonzero(is_first)
     last = np.append(first[1:], rows.size)[: first.size] - 1
-    of_run = (lambda reduce, x: reduce.reduceat(x[rows], first, axis=0)) if rows.size else (lambda _, x: x[rows])
+
+    def reduce(by: np.ufunc, values: ndarray) -> ndarray:
+        return by.reduceat(values, first, axis=0) if first.size else values
+
     return Bands(
-        contig=contig,
-        start=rows[first] + start,
-        stop=rows[last] + start + 1,
-        base=base[rows[first]],
-        band=band[rows[first]].astype(np.int8),
-        ploidy=ploidy[rows[first]].astype(np.int8),
-        depth_sum=of_run(np.add, depth.astype(np.int64)),
-        min_depth=of_run(np.minimum, depth).astype(np.int32),
-        likelihoods=of_run(np.minimum, likelihoods),
+        contig=window.contig,
+        start=rows[first] + window.start,
+        stop=rows[last] + window.start + 1,
+        base=here.base[first],
+        band=band[first],
+        ploidy=here.ploidy[first].astype(np.int8),
+        depth_sum=reduce(np.add, here.depth.astype(np.int64)),
+        min_depth=reduce(np.minimum, here.depth),
+        likelihoods=reduce(np.minimum, here.likelihoods),
     )

@@ -1,25 +1,28 @@
 """Genotypes: the most likely genotype of each site and sample, how sure it is, and what speaks against it (host only).
 
-    genotype_sites(sites: Sites, likelihoods: Likelihoods, reference: uint8, start, parameters: CallParameters,
-                   *, samples = 1, ploidy: int8 [s] | None, phase: Phase | None) -> Calls
+    genotype_sites(sites: Sites, likelihoods: Likelihoods, window: Window, ploidy: int8 [sites, samples],
+                   parameters: CallParameters, phase: Phase | None) -> Calls
 
 For a sample's reads r and a genotype G of `ploidy` alleles:
 
     log P(D | G) = sum_r log( 1/ploidy sum_{a in G} P(r | a) )
-    P(G) = theta^d / k  for k >= 1 copies of other alleles than the reference's, of d kinds; theta = snv_prior or
-           indel_prior;  1 - theta sum_{k=1}^{ploidy} 1/k  for none
+    P(G) = theta^d / k  for k >= 1 copies of ALT alleles, of d kinds; theta = snv_prior or indel_prior;
+           1 - theta sum_{k=1}^{ploidy} 1/k  for none
     PL = -10 log10 P(D | G) less its minimum, rounded;  GT = the genotype with PL 0, the first in VCF order on a tie;
     GQ = the second smallest PL, at most 99
-    QUAL = -10 log10 P(no sample has another allele | D) = the sum over samples, whose genotypes are independent
+    QUAL = -10 log10 P(no sample has an ALT allele | D) = the sum over samples, whose genotypes are independent
 
-A deletion across a base is an allele of the model; in the record it counts as the reference's, since the deletion has a
-record of its own. A record keeps the alleles of its genotypes and forced ones, so that a site with a forced allele is
-always a record. A sample without reads that say something has no genotype (./.), DP 0, GQ 0 and PL 0 throughout, and
-adds nothing to QUAL. Genotypes are in the order of the VCF specification (section 1.6.2, GL). Li 2011,
+A deletion across a base is an allele of the model; the record counts it as the reference's, since the deletion has a
+record of its own. A record keeps the alleles of its genotypes and forced ones, so a site with a forced allele is always
+a record. A sample without reads that say something has no genotype (./.), DP 0, GQ 0 and PL 0 throughout, and adds
+nothing to QUAL. Genotypes are in the order of the VCF specification (section 1.6.2, GL). Li 2011,
 doi:10.1093/bioinformatics/btr509; the prior is that of a neutral site.
 
-`phase` (of sites made of haplotypes) gives phase sets: calls of one region at which a sample is heterozygous, two at
-least, where the alleles on its haplotypes are those of the genotype. A set is named after its first call.
+`phase` (of sites made of haplotypes) gives phase sets: two or more calls of one region at which a sample is
+heterozygous, and where the alleles on its haplotypes are those of the genotype. A set is named after its first call.
 
-Filters are about the other alleles: where no genotype has one (forced alleles alone), none is applied (FILTER ".").
+INFO and FILTER are tables: `annotations.ANNOTATIONS` and `filters.FILTERS`. Filters are about ALT alleles: where no
+genotype has one (forced alleles alone), none is applied (FILTER ".").
+
+`emitted`, `annotations`, `filters` and `records` serve cohorts too: see `readwarp.call.joint`.
 """

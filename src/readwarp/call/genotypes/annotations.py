@@ -1,108 +1,133 @@
-"""What the reads of a call have in common, for INFO and for filters (host only)."""
+"""INFO: what the reads of a record have in common. An annotation is a row of ANNOTATIONS and a line of `summarise`."""
 
 import math
-from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
-from readwarp.call.genotypes.emitted import COLUMNS, Emitted
+from readwarp.call.genotypes import cohort
+from readwarp.call.genotypes.cohort import by_alt_reads, by_reads, by_strands
+from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.genotypes.scalar import fisher_phred, rank_sum_score, symmetric_odds_ratio
 from readwarp.device.jit import kernel
-from readwarp.formats.variants.vcf import Field
 
-FIELDS = {
-    "DP": Field("1", "Integer", "Reads that say something about the alleles"),
-    "QD": Field("1", "Float", "QUAL by DP of the samples that have other alleles"),
-    "MQ": Field("1", "Float", "Root mean square mapping quality"),
-    "AMQ": Field("1", "Float", "Root mean square mapping quality of the reads that show the other alleles"),
-    "FS": Field("1", "Float", "Strand bias: Phred-scaled P of Fisher's exact test"),
-    "SOR": Field("1", "Float", "Strand bias: symmetric odds ratio"),
-    "ED": Field("1", "Float", "Mean distance of the other alleles from the nearer end of the aligned read"),
-    "MQRankSum": Field("1", "Float", "Mapping qualities of the other alleles against the reference's: z of rank sums"),
-    "ReadPosRankSum": Field("1", "Float", "Distances from read ends of the other alleles, likewise"),
-    "BaseQRankSum": Field("1", "Float", "Base qualities of the other alleles, likewise"),
-}
-DECIMALS = {"ED": 2, "MQ": 2, "AMQ": 2, "QD": 2}  # 3 elsewhere
 MAX_VALUE = 255  # greater distances count as this one in rank sums
 
 
-def annotate(out: Emitted, sites: Sites, likelihoods: Likelihoods, is_kept: np.ndarray) -> None:
-    """Fill the columns of INFO and the reads that show each allele."""
-    summarise(
-        *(out.site, likelihoods.pair_offsets, likelihoods.allele, likelihoods.strand, likelihoods.sample),
-        *(likelihoods.mapping_quality, likelihoods.quality, likelihoods.end_distance, sites.allele_offsets, is_kept),
-        *(out.allele_offsets, out.allele_depth, out.columns, out.strands, np.zeros((3, 2, MAX_VALUE + 1), np.int64)),
-    )
+class Annotation(NamedTuple):
+    """A field of INFO: its header line, how a cohort's value follows from those of its files, how it is rounded."""
+
+    name: str
+    description: str
+    join: cohort.Join
+    decimals: int = 3
+    type: str = "Float"
+    number: str = "1"
 
 
-def information(out: Emitted) -> dict[str, np.ndarray]:
-    """INFO: one column per field of FIELDS, NaN where a call has no such value."""
-    columns = dict(zip(COLUMNS, out.columns.T, strict=True))
-    variant_depth = np.where(np.any(out.genotype > 0, axis=2), out.depth, 0).sum(axis=1)
-    columns["QD"] = np.where(variant_depth > 0, out.quality / np.maximum(1, variant_depth), np.nan)
-    return as_fields(columns, out.depth.sum(axis=1))
+ANNOTATIONS = (  # in the order of a record
+    Annotation("DP", "Reads that say something about the alleles", cohort.total_depth, type="Integer"),
+    Annotation("QD", "QUAL by DP of the samples that have other alleles", cohort.quality_by_depth, 2),
+    Annotation("MQ", "Root mean square mapping quality", by_reads(cohort.root_mean_square), 2),
+    Annotation(
+        "AMQ",
+        "Root mean square mapping quality of the reads that show the other alleles",
+        by_alt_reads(cohort.root_mean_square),
+        2,
+    ),
+    Annotation("FS", "Strand bias: Phred-scaled P of Fisher's exact test", by_strands(fisher_phred)),
+    Annotation("SOR", "Strand bias: symmetric odds ratio", by_strands(symmetric_odds_ratio)),
+    Annotation(
+        "ED",
+        "Mean distance of the other alleles from the nearer end of the aligned read",
+        by_alt_reads(cohort.mean),
+        2,
+    ),
+    Annotation(
+        "MQRankSum",
+        "Mapping qualities of the other alleles against the reference's: z of rank sums",
+        by_reads(cohort.stouffer),
+    ),
+    Annotation("ReadPosRankSum", "Distances from read ends of the other alleles, likewise", by_reads(cohort.stouffer)),
+    Annotation("BaseQRankSum", "Base qualities of the other alleles, likewise", by_reads(cohort.stouffer)),
+)
+
+# A column of each annotation before it is rounded, NaN where a record has no such value.
+Columns: Any = NamedTuple("Columns", [(row.name, Annotated[ndarray, "float64 [records]"]) for row in ANNOTATIONS])  # type: ignore[misc]
 
 
-def as_fields(columns: Mapping[str, np.ndarray], depth: np.ndarray) -> dict[str, np.ndarray]:
-    """Rounded, in the order of FIELDS; `depth` is DP."""
-    rounded = {name: np.round(column, DECIMALS.get(name, 3)) + 0.0 for name, column in columns.items()}
-    return {name: rounded.get(name, depth) for name in FIELDS}
+def annotate(out: Emitted, sites: Sites, likelihoods: Likelihoods, is_kept: ndarray) -> Any:
+    """Columns of the records; their AD and strands are filled too. `is_kept`: bool, the alleles of the sites."""
+    columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))
+    summarise(sites, likelihoods, is_kept, out, columns)
+    return columns
+
+
+def round_columns(columns: Any) -> dict[str, ndarray]:
+    """INFO as it is written."""
+    return {
+        row.name: column.astype(np.int64) if row.type == "Integer" else np.round(column, row.decimals) + 0.0
+        for row, column in zip(ANNOTATIONS, columns, strict=True)
+    }
 
 
 @kernel
-def summarise(
-    rows, pair_offsets, allele, strand, sample, mapping_quality, quality, end_distance, site_alleles, is_kept,
-    allele_offsets, allele_depth, columns, strand_counts, counts,
-):  # fmt: skip
-    """columns float64 [v, COLUMNS], NaN where there is nothing to tell; allele_depth: a samples x alleles table each.
-
-    strand_counts int32 [v, 4]: forward and reverse reads of the reference's allele, and of the others.
-    `counts` int64 [3, 2, MAX_VALUE + 1], zeros: mapping qualities, end distances and base qualities of the reads that
-    show the reference's allele, and of those that show another kept one.
-    """
-    strands = np.empty((2, 2), np.int64)
-    for row in range(rows.size):
-        site = rows[row]
-        counts[:], strands[:], columns[row, :] = 0, 0, np.nan
-        squares = other_squares = distances = np.int64(0)
-        reads = others = 0
-        first = allele_offsets[row]
-        kept = 0
-        for a in range(site_alleles[site], site_alleles[site + 1]):
-            kept += is_kept[a]
-        for pair in range(pair_offsets[site], pair_offsets[site + 1]):
+def summarise(sites, likelihoods, is_kept, out, columns):
+    """Fill Columns (NaN before), AD (zeros before) and strands of the Emitted `out`, whose genotypes are known."""
+    pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
+    strand, quality = likelihoods.strand, likelihoods.quality
+    mapping_quality, end_distance = likelihoods.mapping_quality, likelihoods.end_distance
+    depth_offsets, allele_depth, samples = out.depth_offsets, out.allele_depth, out.depth.shape[1]
+    # How often each mapping quality, end distance and base quality occurs on reads of REF, and on those of ALT alleles.
+    counts = np.empty((3, 2, MAX_VALUE + 1), np.int64)
+    for row in range(out.site.size):
+        strands = out.strands[row]
+        counts[:], strands[:] = 0, 0
+        squares = alt_squares = distances = np.int64(0)
+        reads = alt_reads = depth = alt_depth = 0
+        first = sites.allele_offsets[out.site[row]]
+        for pair in range(pair_offsets[out.site[row]], pair_offsets[out.site[row] + 1]):
             if allele[pair] == NOTHING:
                 continue
             square = np.int64(mapping_quality[pair]) ** 2
             reads, squares = reads + 1, squares + square
-            if allele[pair] < 0 or not is_kept[site_alleles[site] + allele[pair]]:
+            if allele[pair] < 0 or not is_kept[first + allele[pair]]:
                 continue
             name = 0
-            for a in range(site_alleles[site], site_alleles[site] + allele[pair]):
+            for a in range(first, first + allele[pair]):
                 name += is_kept[a]
-            allele_depth[first + sample[pair] * kept + name] += 1
+            allele_depth[depth_offsets[row * samples + sample[pair]] + name] += 1
             side = 1 if name else 0
-            strands[side, strand[pair]] += 1
+            strands[2 * side + strand[pair]] += 1
             counts[0, side, mapping_quality[pair]] += 1
             counts[1, side, max(0, min(MAX_VALUE, end_distance[pair]))] += 1
             counts[2, side, quality[pair]] += 1
             if side:
-                others, other_squares = others + 1, other_squares + square
+                alt_reads, alt_squares = alt_reads + 1, alt_squares + square
                 distances += end_distance[pair]
+        for s in range(samples):
+            has_alt = False
+            for copy in range(out.ploidy[row, s]):
+                has_alt |= out.genotype[row, s, copy] > 0
+            depth += out.depth[row, s]
+            alt_depth += has_alt * out.depth[row, s]
+        columns.DP[row] = depth
+        if alt_depth:
+            columns.QD[row] = out.quality[row] / alt_depth
         if reads:
-            columns[row, 0] = math.sqrt(squares / reads)
-        if others:
-            columns[row, 1] = math.sqrt(other_squares / others)
-            columns[row, 4] = distances / others
-        strand_counts[row, 0], strand_counts[row, 1] = strands[0, 0], strands[0, 1]
-        strand_counts[row, 2], strand_counts[row, 3] = strands[1, 0], strands[1, 1]
-        columns[row, 2] = fisher_phred(strands[0, 0], strands[0, 1], strands[1, 0], strands[1, 1])
-        columns[row, 3] = symmetric_odds_ratio(strands[0, 0], strands[0, 1], strands[1, 0], strands[1, 1])
-        if others and strands[0, 0] + strands[0, 1]:
-            for i in range(3):
-                columns[row, 5 + i] = rank_sum(counts[i, 0], counts[i, 1])
+            columns.MQ[row] = math.sqrt(squares / reads)
+        if alt_reads:
+            columns.AMQ[row] = math.sqrt(alt_squares / alt_reads)
+            columns.ED[row] = distances / alt_reads
+        columns.FS[row] = fisher_phred(strands[0], strands[1], strands[2], strands[3])
+        columns.SOR[row] = symmetric_odds_ratio(strands[0], strands[1], strands[2], strands[3])
+        if alt_reads and strands[0] + strands[1]:
+            columns.MQRankSum[row] = rank_sum(counts[0, 0], counts[0, 1])
+            columns.ReadPosRankSum[row] = rank_sum(counts[1, 0], counts[1, 1])
+            columns.BaseQRankSum[row] = rank_sum(counts[2, 0], counts[2, 1])
 
 
 @kernel

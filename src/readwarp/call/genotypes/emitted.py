@@ -1,83 +1,73 @@
-"""The sites that become calls, as the kernels fill them (host only)."""
+"""The sites that become records, as kernels fill them, of a run and of a cohort (host only)."""
 
-from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Sites
+from readwarp.call.genotypes.order import GenotypeTables
 from readwarp.ragged import offsets_of
-
-COLUMNS = ("MQ", "AMQ", "FS", "SOR", "ED", "MQRankSum", "ReadPosRankSum", "BaseQRankSum")  # filled by `annotations`
 
 MISSING_BASE = 4  # a deletion across the base, see Sites.inserted
 UNLISTED = 5  # any allele that is not listed, the last one of its site; see `readwarp.call.confidence.other`
 
 
-@dataclass(frozen=True, slots=True)
-class Emitted:
-    """v sites of m samples, each with the alleles that are kept, the reference's first."""
+class Emitted(NamedTuple):
+    """Records, each with the alleles of its site that are kept, the reference's first.
 
-    site: np.ndarray  # int64 [v], row in Sites
-    allele: np.ndarray  # int64, kept alleles, as rows of Sites.deleted
-    kept_offsets: np.ndarray  # int64 [v + 1], into `allele`
-    ploidy: np.ndarray  # int8 [v]
-    quality: np.ndarray  # float64 [v], Phred
-    depth: np.ndarray  # int32 [v, m], reads that say something
-    genotype: np.ndarray  # int8 [v, m, most copies], -1 unknown
-    genotype_quality: np.ndarray  # int32 [v, m]
-    phred: np.ndarray  # int32, PL: of each site a samples x genotypes table
-    phred_offsets: np.ndarray  # int64 [v + 1]
-    allele_depth: np.ndarray  # int32, AD: of each site a samples x kept alleles table
-    allele_offsets: np.ndarray  # int64 [v + 1]
-    columns: np.ndarray  # float64 [v, COLUMNS], NaN where there is nothing to tell
-    strands: np.ndarray  # int32 [v, 4], reads of REF forward and reverse, of the other alleles forward and reverse
+    A column is what a record says about one sample; those of a record follow one another.
+    """
 
-    @classmethod
-    def of(
-        cls,
-        sites: Sites,
-        is_kept: np.ndarray,
-        ploidy: np.ndarray,
-        sizes: np.ndarray,
-        quality: np.ndarray,
-        depth: np.ndarray,
-    ) -> Self:
-        """Room for the sites of which an allele is kept. `sizes`: genotypes of [ploidy, alleles]."""
-        allele = np.flatnonzero(is_kept)
-        kept = np.add.reduceat(np.append(is_kept, False).astype(np.int64), sites.allele_offsets[:-1])
-        site = np.flatnonzero(kept)
-        kept, ploidy, samples = kept[site], ploidy[site], depth.shape[1]
-        phred_offsets, allele_offsets = offsets_of(samples * sizes[ploidy, kept]), offsets_of(samples * kept)
-        return cls(
-            site=site,
-            allele=allele,
-            kept_offsets=offsets_of(kept),
-            ploidy=ploidy,
-            quality=np.round(quality[site], 2),
-            depth=depth[site],
-            genotype=np.full((site.size, samples, sizes.shape[0] - 1), -1, np.int8),
-            genotype_quality=np.zeros((site.size, samples), np.int32),
-            phred=np.zeros(phred_offsets[-1], np.int32),
-            phred_offsets=phred_offsets,
-            allele_depth=np.zeros(allele_offsets[-1], np.int32),
-            allele_offsets=allele_offsets,
-            columns=np.empty((site.size, len(COLUMNS))),
-            strands=np.empty((site.size, 4), np.int32),
-        )
+    site: Annotated[ndarray, "int64 [records]"]
+    kept_offsets: Annotated[ndarray, "int64 [records + 1] of kept alleles"]
+    allele: Annotated[ndarray, "int64 [kept alleles]"]  # row in Sites.deleted; of a cohort, its number at the site
+    star: Annotated[ndarray, "int64 [records]"]  # number of `*` in the record, -1 none
+    is_indel: Annotated[ndarray, "bool [records]"]
+    ploidy: Annotated[ndarray, "int8 [records, samples]"]
+    quality: Annotated[ndarray, "float64 [records]"]  # QUAL
+    depth: Annotated[ndarray, "int32 [records, samples]"]  # reads that say something
+    genotype: Annotated[ndarray, "int8 [records, samples, copies]"]  # -1 unknown; phased in the order of haplotypes
+    genotype_quality: Annotated[ndarray, "int32 [records, samples]"]
+    phase_set: Annotated[ndarray, "int64 [records, samples]"]  # 0-based, -1 not phased
+    phred_offsets: Annotated[ndarray, "int64 [columns + 1] of genotypes"]
+    phred: Annotated[ndarray, "int32 [genotypes]"]  # PL
+    depth_offsets: Annotated[ndarray, "int64 [columns + 1] of depths"]
+    allele_depth: Annotated[ndarray, "int32 [depths]"]  # AD
+    strands: Annotated[ndarray, "int32 [records, 4]"]  # reads of REF forward and reverse, of ALT forward and reverse
+
+    def __len__(self) -> int:
+        return self.site.size
 
 
-def missing_bases(sites: Sites) -> np.ndarray:
-    """bool [A]: the allele is a deletion across the base."""
-    return _marked(sites, MISSING_BASE)
+def allocate(site: ndarray, kept: ndarray, allele: ndarray, ploidy: ndarray, tables: GenotypeTables) -> Emitted:
+    """Records of the sites, about which nothing is known yet. `kept`: alleles of each; `ploidy`: [records, samples]."""
+    records, samples = shape = ploidy.shape
+    phred_offsets, depth_offsets = offsets_of(tables.size[ploidy, kept[:, None]]), offsets_of(np.repeat(kept, samples))
+    return Emitted(
+        site=site,
+        kept_offsets=offsets_of(kept),
+        allele=allele,
+        star=np.full(records, -1),
+        is_indel=np.zeros(records, np.bool_),
+        ploidy=ploidy,
+        quality=np.zeros(records),
+        depth=np.zeros(shape, np.int32),
+        genotype=np.full((*shape, tables.alleles.shape[1]), -1, np.int8),
+        genotype_quality=np.zeros(shape, np.int32),
+        phase_set=np.full(shape, -1, np.int64),
+        phred_offsets=phred_offsets,
+        phred=np.zeros(phred_offsets[-1], np.int32),
+        depth_offsets=depth_offsets,
+        allele_depth=np.zeros(depth_offsets[-1], np.int32),
+        strands=np.full((records, 4), -1, np.int32),
+    )
 
 
-def unlisted(sites: Sites) -> np.ndarray:
-    """bool [A]: the allele stands for those that are not listed."""
-    return _marked(sites, UNLISTED)
-
-
-def _marked(sites: Sites, code: int) -> np.ndarray:
-    out = np.diff(sites.inserted_offsets) == 1
-    out[out] = sites.inserted[sites.inserted_offsets[:-1][out]] == code
+def mark_alleles(sites: Sites) -> ndarray:
+    """uint8 [alleles]: MISSING_BASE, UNLISTED, or 0 for an allele that is spelled."""
+    out = np.zeros(sites.deleted.size, np.uint8)
+    alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
+    base = sites.inserted[sites.inserted_offsets[alone]]
+    out[alone] = np.where(base >= MISSING_BASE, base, 0)
     return out

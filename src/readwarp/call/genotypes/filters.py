@@ -1,63 +1,94 @@
-"""The named hard filters of a call (host only)."""
+"""Hard filters of a record. A filter is a row of FILTERS; its limit is a field of `CallParameters` and an option."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
-from readwarp.call.genotypes.emitted import COLUMNS, Emitted
-from readwarp.call.genotypes.overlaps import NAME as OVERLAP
+from readwarp.call.genotypes.emitted import Emitted
 from readwarp.config import CallParameters
 
-DESCRIPTIONS = {
-    "LowQual": "QUAL below the limit",
-    "StrandBias": "the other alleles' reads lie on one strand, the reference's do not (FS above the limit)",
-    "ReadEnds": "the other alleles are seen near read ends only (ED below the limit)",
-    "LowFraction": "few of the reads show the other alleles (AD by DP below the limit in every sample that has them)",
-    "LowMapping": "the reads that show the other alleles are placed unsurely, and fewer than the genotype makes expect",
-    OVERLAP: "the deletion of a better call takes the copies that this one needs",
-}
-NAMES = tuple(DESCRIPTIONS)[:-1]  # those that a call fails by itself
-NOT_APPLIED = (".",)  # FILTER of a forced allele that no sample has
-SETS = [tuple(name for bit, name in enumerate(NAMES) if number >> bit & 1) for number in range(1 << len(NAMES))]
+
+class Facts(NamedTuple):
+    """What filters test, of records [records] and of their samples [records, samples]."""
+
+    quality: ndarray  # QUAL
+    is_indel: ndarray
+    info: dict[str, ndarray]  # annotations, not rounded, NaN where there is none
+    ploidy: ndarray
+    fraction: ndarray  # share of the sample's reads that show ALT alleles, 0 where its genotype has none
+    expected: ndarray  # share of the genotype's copies that are ALT alleles
 
 
-def failed_filters(out: Emitted, is_indel: np.ndarray, parameters: CallParameters) -> list[tuple[str, ...]]:
-    """Names of the filters that each call does not pass."""
-    column = dict(zip(COLUMNS, out.columns.T, strict=True))
-    fraction, wanted = shares(out)
-    return names_of_failed(out.quality, column, fraction, wanted, out.ploidy[:, None], is_indel, parameters)
+class Filter(NamedTuple):
+    name: str
+    description: str
+    fails: Callable[[Facts, CallParameters], ndarray] | None  # bool [records]; None: see `overlaps`
 
 
-def names_of_failed(
-    quality: np.ndarray,
-    column: Mapping[str, np.ndarray],
-    fraction: np.ndarray,
-    wanted: np.ndarray,
-    ploidy: np.ndarray,
-    is_indel: np.ndarray,
-    parameters: CallParameters,
-) -> list[tuple[str, ...]]:
-    """The same of `column`: FS, ED and AMQ, [v], and of shares as `shares` has them; `ploidy`: [v, m] or [v, 1]."""
-    fails = (
-        quality < parameters.min_quality,
-        column["FS"] > np.where(is_indel, 200.0, 40.0),
-        column["ED"] < 5.0,
-        (fraction < np.where(ploidy > 1, 0.3 / ploidy, 0.6)).all(axis=1),
-        (column["AMQ"] < 30.0) & (fraction < 0.6 * wanted).all(axis=1, where=wanted > 0),
-    )
-    numbers = np.sum([np.int64(1 << bit) * failed for bit, failed in enumerate(fails)], axis=0)
-    has_variant = np.any(wanted > 0, axis=1).tolist()
-    return [SETS[n] if has else NOT_APPLIED for n, has in zip(numbers.tolist(), has_variant, strict=True)]
+def _is_strand_biased(facts: Facts, limits: CallParameters) -> ndarray:
+    return facts.info["FS"] > np.where(facts.is_indel, limits.max_indel_strand_bias, limits.max_strand_bias)
 
 
-def shares(out: Emitted) -> tuple[np.ndarray, np.ndarray]:
-    """float64 [v, m]: the other alleles' share of the reads, and of the genotype's copies; 0 where it has none."""
-    samples = out.depth.shape[1]
-    wanted = np.count_nonzero(out.genotype > 0, axis=2) / out.ploidy[:, None]
-    if out.site.size == 0:
-        return wanted, wanted
-    kept = np.repeat(np.diff(out.kept_offsets), samples)
-    first = np.cumsum(kept) - kept  # the reference's AD of each site and sample
-    others = np.add.reduceat(out.allele_depth, first) - out.allele_depth[first]
-    fraction = others.reshape(-1, samples) / np.maximum(1, out.depth)
-    return np.where(wanted > 0, fraction, 0.0), wanted
+def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
+    limit = np.where(facts.ploidy > 1, limits.min_allele_fraction / facts.ploidy, limits.min_haploid_fraction)
+    return np.all(facts.fraction < limit, axis=1)
+
+
+def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
+    is_low = facts.fraction < limits.min_expected_fraction * facts.expected
+    return (facts.info["AMQ"] < limits.min_alt_mapping_quality) & is_low.all(axis=1, where=facts.expected > 0)
+
+
+OVERLAP = "Overlap"
+FILTERS = (
+    Filter("LowQual", "QUAL below the limit", lambda facts, limits: facts.quality < limits.min_quality),
+    Filter(
+        "StrandBias",
+        "the other alleles' reads lie on one strand, the reference's do not (FS above the limit)",
+        _is_strand_biased,
+    ),
+    Filter(
+        "ReadEnds",
+        "the other alleles are seen near read ends only (ED below the limit)",
+        lambda facts, limits: facts.info["ED"] < limits.min_end_distance,
+    ),
+    Filter(
+        "LowFraction",
+        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them)",
+        _has_low_fraction,
+    ),
+    Filter(
+        "LowMapping",
+        "the reads that show the other alleles are placed unsurely, and fewer than the genotype makes expect",
+        _is_placed_unsurely,
+    ),
+    Filter(OVERLAP, "the deletion of a better call takes the copies that this one needs", None),
+)
+NOT_APPLIED = (".",)  # FILTER of a record without an ALT allele in a genotype: of forced alleles alone
+
+
+def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:
+    """FILTER of each record: names of those that it fails. `columns`: annotations.Columns."""
+    fraction, expected = alt_fractions(out)
+    facts = Facts(out.quality, out.is_indel, columns._asdict(), out.ploidy, fraction, expected)
+    has_alt = np.any(expected > 0, axis=1)
+    failed: list[tuple[str, ...]] = [() if has else NOT_APPLIED for has in has_alt.tolist()]
+    for filter_ in FILTERS:
+        if filter_.fails:
+            for row in np.flatnonzero(filter_.fails(facts, parameters) & has_alt).tolist():
+                failed[row] += (filter_.name,)
+    return failed
+
+
+def alt_fractions(out: Emitted) -> tuple[ndarray, ndarray]:
+    """float64 [records, samples]: the share of ALT alleles among reads and among copies, 0 where it has none."""
+    is_alt = (out.genotype > 0) & (out.genotype != out.star[:, None, None])
+    expected = np.count_nonzero(is_alt, axis=2) / out.ploidy
+    samples, sizes = out.ploidy.shape[1], np.diff(out.depth_offsets)
+    allele = np.arange(out.allele_depth.size) - np.repeat(out.depth_offsets[:-1], sizes)
+    is_counted = (allele > 0) & (allele != np.repeat(np.repeat(out.star, samples), sizes))
+    column = np.repeat(np.arange(sizes.size), sizes)
+    reads = np.bincount(column[is_counted], out.allele_depth[is_counted], sizes.size).reshape(expected.shape)
+    return np.where(expected > 0, reads / np.maximum(1, out.depth), 0.0), expected

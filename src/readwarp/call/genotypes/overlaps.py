@@ -1,12 +1,10 @@
 """Calls that cannot both be true, because one deletes what the other changes (host only)."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from readwarp.batches import Calls
-
-NAME = "Overlap"
+from readwarp.call.genotypes.filters import OVERLAP
+from readwarp.ragged import replace
 
 
 def mark_overlaps(calls: Calls, reach: int = 1 << 30) -> Calls:
@@ -27,7 +25,7 @@ def mark_overlaps(calls: Calls, reach: int = 1 << 30) -> Calls:
             j += 1
     if not worse:
         return calls
-    return replace(calls, filters=[(*f, NAME) if i in worse else f for i, f in enumerate(calls.filters)])
+    return replace(calls, filters=[(*f, OVERLAP) if i in worse else f for i, f in enumerate(calls.filters)])
 
 
 def _conflict(calls: Calls, deletion: int, other: int) -> bool:

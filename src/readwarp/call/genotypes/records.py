@@ -1,106 +1,52 @@
-"""Calls from what the kernels filled (host only): spelling and nesting."""
+"""Calls of what kernels filled, of a run and of a cohort (host only)."""
 
-from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from readwarp.batches import Calls, Phase, Sites
-from readwarp.call.genotypes.annotations import information
-from readwarp.call.genotypes.emitted import UNLISTED, Emitted, missing_bases
-from readwarp.call.genotypes.filters import failed_filters
-from readwarp.call.genotypes.phase import phased
+from readwarp.batches import Calls
+from readwarp.call.genotypes.annotations import round_columns
+from readwarp.call.genotypes.emitted import Emitted
+from readwarp.call.genotypes.filters import find_failed_filters
+from readwarp.call.genotypes.spell import Spelled
 from readwarp.config import CallParameters
-from readwarp.formats.variants.gvcf import NON_REF
-from readwarp.rules.bases import LETTERS
 
-MARK = "<"  # stands for UNLISTED until alleles are put together
-TO_LETTERS = LETTERS.tobytes().ljust(UNLISTED, b"N") + MARK.encode() + b"N" * (255 - UNLISTED)
-Rows = tuple[tuple[int, ...], ...]
+PerSample = list[tuple[tuple[int, ...], ...]]
 
 
-def build_calls(
-    sites: Sites, out: Emitted, reference: np.ndarray, start: int, parameters: CallParameters, phase: Phase | None
-) -> Calls:
-    """`reference`: bases from `start` on."""
-    spelled = list(spell(sites, out, reference, start))
-    position = np.array([position for position, _ in spelled], np.int64)
-    genotype, phase_set = out.genotype, np.full(out.depth.shape, -1, np.int64)
-    if phase is not None:
-        genotype, phase_set = phased(out, sites, phase, missing_bases(sites), position)
-    samples = out.depth.shape[1]
+def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallParameters) -> Calls:
+    """`columns`: annotations.Columns."""
+    samples = out.ploidy.shape[1]
     return Calls(
-        contig=np.full(out.site.size, sites.contig, np.int32),
-        position=position,
-        alleles=[alleles for _, alleles in spelled],
+        contig=np.full(len(out), spelled.contig, np.int32),
+        position=spelled.position,
+        alleles=spelled.alleles,
         quality=out.quality,
-        genotype=_genotypes(genotype, out.ploidy),
+        genotype=_genotypes(out.genotype, out.ploidy),
         genotype_quality=out.genotype_quality,
         depth=out.depth,
-        allele_depth=_tables(out.allele_depth, out.allele_offsets, samples),
-        likelihoods=_tables(out.phred, out.phred_offsets, samples),
-        phase_set=phase_set,
-        filters=failed_filters(out, sites.is_indel[out.site], parameters),
-        annotations=information(out),
+        allele_depth=_split(out.allele_depth, out.depth_offsets, samples),
+        likelihoods=_split(out.phred, out.phred_offsets, samples),
+        phase_set=out.phase_set,
+        filters=find_failed_filters(out, columns, parameters),
+        annotations=round_columns(columns),
         strands=out.strands,
     )
 
 
-def _genotypes(genotype: np.ndarray, ploidy: np.ndarray) -> list[Rows]:
-    return [
-        tuple(tuple(own[:copies]) for own in row)
-        for row, copies in zip(genotype.tolist(), ploidy.tolist(), strict=True)
-    ]
+def _genotypes(genotype: np.ndarray, ploidy: np.ndarray) -> PerSample:
+    _, samples, copies = genotype.shape
+    columns = zip(genotype.reshape(-1, copies).tolist(), ploidy.ravel().tolist(), strict=True)
+    return _group([tuple(own[:number]) for own, number in columns], samples)
 
 
-def _tables(values: np.ndarray, offsets: np.ndarray, samples: int) -> list[Rows]:
-    """Each site's samples x values table."""
+def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
+    """The values of each column, by record."""
     flat = values.tolist()
-    if samples == 1:
-        return [(tuple(flat[a:b]),) for a, b in pairwise(offsets.tolist())]
-    out = []
-    for a, b in pairwise(offsets.tolist()):
-        size = (b - a) // samples
-        out.append(tuple(tuple(flat[i : i + size]) for i in range(a, b, size)))
-    return out
+    return _group([tuple(flat[a:b]) for a, b in pairwise(offsets.tolist())], samples)
 
 
-def spell(sites: Sites, out: Emitted, reference: np.ndarray, start: int) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Position and alleles of each call as in VCF: indels with their anchor base, over the longest deletion.
-
-    At the contig's first base, which has none before it, the base behind is the anchor.
-    """
-    text, inserted = _text(reference), _text(sites.inserted)
-    ends = sites.inserted_offsets
-    first, last = ends[out.allele].tolist(), ends[out.allele + 1].tolist()
-    deleted, bounds = sites.deleted[out.allele].tolist(), out.kept_offsets.tolist()
-    places = zip(sites.begin[out.site].tolist(), sites.is_indel[out.site].tolist(), pairwise(bounds), strict=True)
-    for begin, is_indel, (low, high) in places:
-        bases = [inserted[first[i] : last[i]] for i in range(low, high)]
-        rest = (NON_REF,) * bases.count(MARK)
-        bases, high = bases[: len(bases) - len(rest)], high - len(rest)
-        if not is_indel:
-            yield begin, (*bases, *rest)
-            continue
-        here = begin - start
-        reach = here + max(deleted[low:high])
-        before, behind = (text[here - 1], "") if begin else ("", text[reach])
-        alleles = [
-            before + own + text[here + gone : reach] + behind
-            for own, gone in zip(bases, deleted[low:high], strict=True)
-        ]
-        position, alleles = trimmed(begin - len(before), alleles)
-        yield position, (*alleles, *rest)
-
-
-def trimmed(position: int, alleles: list[str]) -> tuple[int, list[str]]:
-    """Without the bases that all alleles share at an end, as long as each keeps one."""
-    while min(map(len, alleles)) > 1 and len({allele[-1] for allele in alleles}) == 1:
-        alleles = [allele[:-1] for allele in alleles]
-    while min(map(len, alleles)) > 1 and len({allele[0] for allele in alleles}) == 1:
-        position, alleles = position + 1, [allele[1:] for allele in alleles]
-    return position, alleles
-
-
-def _text(bases: np.ndarray) -> str:
-    return bases.tobytes().translate(TO_LETTERS).decode()
+def _group(columns: list[tuple[int, ...]], samples: int) -> PerSample:
+    """The columns of each record together."""
+    return list(zip(*[iter(columns)] * samples, strict=True))

@@ -1,255 +1,271 @@
 """Haplotypes made of the alleles that alignments show: which fragments show them, and the ways through them.
 
-The alleles of a region are its choices: bit i of a way says that allele i is taken. `alleles` are rows of
-(begin, deleted bases, inserted bases, first of them, stop of the site, is_asked), ascending by `begin`.
+The alleles of a region are its choices: bit i of a way says that allele i is taken.
 """
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Regions, Sites
-from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MAX_WAYS, MIN_QUALITY
-from readwarp.call.haplotypes.rows import NOT_ASKED, close_row, copy
-from readwarp.call.haplotypes.ways import NO_WAY, add_way, agreement
+from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MIN_QUALITY
+from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
+from readwarp.call.haplotypes.groups import count_fragments
+from readwarp.call.haplotypes.ways import NO_WAY, ONE, Seen, add_way, bit_of, count_agreeing, new_ways
 from readwarp.call.pileup import MAX_SHIFT
-from readwarp.call.pileup.scalar import rotated
+from readwarp.call.pileup.scalar import rotate
 from readwarp.device.jit import kernel, scalar
-from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
+from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 
 MISSING = 4  # an inserted base that stands for a deletion across the site
-ONE = np.uint64(1)
-BEGIN, DELETED, INSERTED, SOURCE, STOP, ASKED = range(6)
 
 
-def alleles_of(sites: Sites, regions: Regions) -> tuple[np.ndarray, np.ndarray]:
-    """(int64 [a, 6] alleles that haplotypes are made of, int64 [g, 2] those of each region)."""
+class Alleles(NamedTuple):
+    """What haplotypes are made of, in order of `begin`; positions count from the window's first base."""
+
+    begin: Annotated[ndarray, "int64 [alleles]"]
+    deleted: Annotated[ndarray, "int64 [alleles]"]  # bases
+    added: Annotated[ndarray, "int64 [alleles]"]  # bases, ...
+    source: Annotated[ndarray, "int64 [alleles]"]  # ... from here on in `bases`
+    stop: Annotated[ndarray, "int64 [alleles]"]  # of the site
+    is_asked: Annotated[ndarray, "bool [alleles]"]  # by the user
+    bases: Annotated[ndarray, "uint8 [bases]"]
+
+
+def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, ndarray]:
+    """The alleles of sites that a haplotype can have, and those of each region (int64 [regions, 2])."""
     number = np.diff(sites.allele_offsets)
     site = np.repeat(np.arange(number.size), number)
-    size = np.diff(sites.inserted_offsets)
-    first = sites.inserted_offsets[:-1]
+    size, source = np.diff(sites.inserted_offsets), sites.inserted_offsets[:-1]
     is_other = np.arange(site.size) != np.repeat(sites.allele_offsets[:-1], number)
     some = size > 0
-    is_other[some] &= (size[some] > 1) | (sites.inserted[first[some]] != MISSING)
-    chosen = np.flatnonzero(is_other)
-    begin = sites.begin[site[chosen]]
-    rows = (
-        begin,
-        sites.deleted[chosen],
-        size[chosen],
-        first[chosen],
-        sites.stop[site[chosen]],
-        sites.is_forced[chosen],
+    is_other[some] &= (size[some] > 1) | (sites.inserted[source[some]] != MISSING)
+    rows = np.flatnonzero(is_other)
+    alleles = Alleles(
+        begin=sites.begin[site[rows]] - first,
+        deleted=sites.deleted[rows].astype(np.int64),
+        added=size[rows],
+        source=source[rows],
+        stop=sites.stop[site[rows]] - first,
+        is_asked=sites.is_forced[rows],
+        bases=sites.inserted,
     )
-    table = np.stack([np.asarray(row, np.int64) for row in rows], axis=1)
-    return table, np.stack((np.searchsorted(begin, regions.start), np.searchsorted(begin, regions.stop)), axis=1)
-
-
-@scalar
-def is_simple(deleted, inserted):
-    """A CIGAR shows substitutions, insertions and deletions, but nothing that is several of them."""
-    return (deleted == 1 and inserted == 1) or (deleted == 0) != (inserted == 0)
-
-
-@scalar
-def excludes(begin, deleted, inserted, other_begin, other_deleted, other_inserted):
-    """Whether a haplotype that has the other allele, which does not begin behind this one, cannot have this one."""
-    is_both_gaps = deleted != inserted and other_deleted != other_inserted
-    return begin < other_begin + other_deleted or (is_both_gaps and begin == other_begin)
+    bounds = [np.searchsorted(alleles.begin, limits - first) for limits in (regions.start, regions.stop)]
+    return alleles, np.stack(bounds, axis=1)
 
 
 @kernel
-def combine(
-    spans, start, bounds, alleles, inserted, read_offsets, read, fragment, cut, position, cigar, cigar_offsets,
-    read_bases, qualities, sequence_offsets, reference, rows,
-):  # fmt: skip
-    """Add the haplotypes of each region's alleles to `rows`; returns bool [g], whether some were left out.
+def some_of(alleles, rows):
+    """Those alleles; loops compile in a fraction of the time that Numba takes for indexing by arrays."""
+    out = Alleles(
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.bool_),
+        alleles.bases,
+    )
+    for k in range(rows.size):
+        i = rows[k]
+        out.begin[k], out.deleted[k], out.added[k] = alleles.begin[i], alleles.deleted[i], alleles.added[i]
+        out.source[k], out.stop[k], out.is_asked[k] = alleles.source[i], alleles.stop[i], alleles.is_asked[i]
+    return out
 
-    `bounds` int64 [g, 2]: the alleles of each region; `start`: position of the reference's first base.
-    """
-    reads = (read, cut, position, cigar, cigar_offsets, read_bases, qualities, sequence_offsets)
-    is_full = np.zeros(len(spans), np.bool_)
-    most = 1
-    for g in range(len(spans)):
-        most = max(most, read_offsets[g + 1] - read_offsets[g])
-    shown, known = np.empty(most, np.uint64), np.empty(most, np.uint64)
-    ways = np.empty(MAX_WAYS, np.uint64), np.empty(MAX_WAYS, np.int64), np.empty(MAX_WAYS, np.int64)
-    for g in range(len(spans)):
-        own = alleles[bounds[g, 0] : bounds[g, 1]]
-        chosen = choose(own, inserted, read_offsets[g], read_offsets[g + 1], reads, reference, start)
-        choices, is_full[g] = own[chosen], chosen.size < len(own)
-        fragments = np.int64(0)
-        for r in range(read_offsets[g], read_offsets[g + 1]):
-            fragments = max(fragments, fragment[r] + 1)
-        for f in range(fragments):
-            shown[f] = known[f] = 0
-        for r in range(read_offsets[g], read_offsets[g + 1]):
-            shows, knows = look(choices, inserted, r, reads, reference, start)
-            f = fragment[r]
-            differs = known[f] & knows & (shown[f] ^ shows)
-            shown[f], known[f] = (shown[f] | shows) & ~differs, (known[f] | knows) & ~differs
-        found, lost = combine_alleles(choices, shown, known, fragments, ways)
-        is_full[g] |= lost
+
+@scalar
+def is_simple(deleted, added):
+    """A CIGAR shows substitutions, insertions and deletions, but nothing that is several of them."""
+    return (deleted == 1 and added == 1) or (deleted == 0) != (added == 0)
+
+
+@kernel
+def combine(groups, alleles, bounds, spans, reads, window, drafts):
+    """Add the haplotypes of each group's alleles to the drafts. bounds: of `alleles_of`."""
+    ways = new_ways()
+    for g in range(groups.region.size):
+        region = groups.region[g]
+        own = some_of(alleles, np.arange(bounds[region, 0], bounds[region, 1]))
+        rows = choose(own, g, groups, reads, window)
+        choices, bits = some_of(own, rows), np.zeros(own.begin.size, np.uint64)
+        for i in range(rows.size):
+            bits[rows[i]] = bit_of(i)
+        seen = look_up_fragments(choices, g, groups, reads, window)
+        found, is_lost = combine_alleles(choices, seen, ways)
+        drafts.is_full[region] |= is_lost or rows.size < bits.size
         taken = np.uint64(0)
         for w in range(found):
-            if ways[2][w] != NO_WAY:
-                taken |= ways[0][w]
-                spell(g, spans[g], choices, ways[0][w], inserted, reference, start, ways[2][w], NOT_ASKED, rows)
-        bits = np.zeros(len(own), np.uint64)
-        bits[chosen] = ONE << np.arange(chosen.size).astype(np.uint64)
-        for i in range(len(own)):
-            alone, bit = own[i : i + 1], bits[i]
-            if alone[0, ASKED] or not taken & bit:
+            if ways.support[w] != NO_WAY:
+                taken |= ways.bits[w]
+                spell(region, choices, ways.bits[w], ways.support[w], NOT_ASKED, spans, window.bases, drafts)
+        for i in range(bits.size):
+            if own.is_asked[i] or not taken & bits[i]:
                 support = np.int64(0)
-                for f in range(fragments):
-                    support += 1 if shown[f] & bit else 0
-                asked = bounds[g, 0] + i if alone[0, ASKED] else NOT_ASKED
-                spell(g, spans[g], alone, ONE, inserted, reference, start, support, asked, rows)
-    return is_full
+                for f in range(seen.shown.size):
+                    support += 1 if seen.shown[f] & bits[i] else 0
+                asked = bounds[region, 0] + i if own.is_asked[i] else NOT_ASKED
+                spell(region, some_of(own, np.array([i])), ONE, support, asked, spans, window.bases, drafts)
 
 
 @kernel
-def choose(alleles, inserted, low, high, reads, reference, start):
+def choose(alleles, g, groups, reads, window):
     """Which alleles of a region are its choices, in order: all, or MAX_FORKS of them.
 
-    Those that nobody asked for come first, then those that more of the reads [low, high) show.
+    Those that nobody asked for come first, then those that more reads of the group show.
     """
-    number = len(alleles)
+    number = alleles.begin.size
     if number <= MAX_FORKS:
         return np.arange(number)
-    shown = np.zeros(number, np.int64)
+    shown = np.full(number, groups.read_offsets[g + 1] - groups.read_offsets[g] + 1)  # more than can show one
     for first in range(0, number, MAX_FORKS):
-        some = alleles[first : first + MAX_FORKS]
-        for r in range(low, high):
-            shows, _ = look(some, inserted, r, reads, reference, start)
-            for i in range(len(some)):
-                shown[first + i] += np.int64((shows >> np.uint64(i)) & ONE)
-    for i in range(number):
-        shown[i] = shown[i] if alleles[i, ASKED] else high - low + 1
+        some = np.arange(first, min(number, first + MAX_FORKS))
+        shows, _ = look(some_of(alleles, some), g, groups, reads, window)
+        for i in range(some.size):
+            if alleles.is_asked[some[i]]:
+                shown[some[i]] = 0
+                for r in range(shows.size):
+                    shown[some[i]] += 1 if shows[r] & bit_of(i) else 0
     return np.sort(np.argsort(-shown, kind="mergesort")[:MAX_FORKS])
 
 
 @kernel
-def look(alleles, inserted, r, reads, reference, start):
-    """(alleles that a row's read shows, alleles of which it shows whether or not), by the bases it is cut to."""
-    rows, cut, position, cigar, cigar_offsets, bases, qualities, sequence_offsets = reads
-    shows, knows = np.uint64(0), np.uint64(0)
-    read, first, stop = rows[r], cut[r, 0], cut[r, 1]
-    p, q = position[read], sequence_offsets[read]
-    left, right = np.int64(-1), np.int64(-1)  # the reference that the read's bases [first, stop) are aligned to
-    for c in range(cigar_offsets[read], cigar_offsets[read + 1]):
-        operation, length = cigar[c] & 15, np.int64(cigar[c] >> 4)
-        if is_match(operation):
-            if q + length > first and q < stop:
-                left = p + max(0, first - q) if left < 0 else left
-                right = p + min(length, stop - q)
-            for i in range(len(alleles)):
-                place = q + alleles[i, BEGIN] - p
-                if alleles[i, DELETED] != 1 or alleles[i, INSERTED] != 1 or not p <= alleles[i, BEGIN] < p + length:
-                    continue
-                if first <= place < stop and bases[place] < 4 and qualities[place] >= MIN_QUALITY:
-                    knows |= np.uint64(1) << np.uint64(i)
-                    if bases[place] == inserted[alleles[i, SOURCE]]:
-                        shows |= np.uint64(1) << np.uint64(i)
-        elif operation in (INSERTION, DELETION) and first <= q <= stop and left >= 0:
-            for i in range(len(alleles)):
-                is_across = p <= alleles[i, BEGIN] < p + length and alleles[i, DELETED] == alleles[i, INSERTED] == 1
-                if operation == DELETION and is_across:
-                    knows |= np.uint64(1) << np.uint64(i)
-                elif is_event(alleles[i], inserted, operation, length, p, q, bases, reference, start):
-                    shows |= np.uint64(1) << np.uint64(i)
-                    knows |= np.uint64(1) << np.uint64(i)
-        if operation == SKIP and left >= 0:
-            break
-        p += length if is_match(operation) or operation in (DELETION, SKIP) else 0
-        q += length if is_match(operation) or operation in (INSERTION, SOFT_CLIP) else 0
-    for i in range(len(alleles)):
-        is_gap = is_simple(alleles[i, DELETED], alleles[i, INSERTED]) and alleles[i, DELETED] != alleles[i, INSERTED]
-        if is_gap and left + MARGIN <= alleles[i, BEGIN] and alleles[i, STOP] + MARGIN <= right:
-            knows |= np.uint64(1) << np.uint64(i)
+def look_up_fragments(alleles, g, groups, reads, window):
+    """Which alleles the fragments of a group show, and of which they show whether or not.
+
+    Where reads of one fragment disagree on an allele, it knows nothing of that.
+    """
+    shows, knows = look(alleles, g, groups, reads, window)
+    first, fragments = groups.read_offsets[g], count_fragments(groups, g)
+    shown, known = np.zeros(fragments, np.uint64), np.zeros(fragments, np.uint64)
+    for r in range(shows.size):
+        f = groups.fragment[first + r]
+        differs = known[f] & knows[r] & (shown[f] ^ shows[r])
+        shown[f], known[f] = (shown[f] | shows[r]) & ~differs, (known[f] | knows[r]) & ~differs
+    return Seen(shown, known)
+
+
+@kernel
+def look(alleles, g, groups, reads, window):
+    """(alleles that each read of a group shows, those of which it shows whether or not), by the bases it is cut to."""
+    begin, deleted, added, source, end, _, own = alleles
+    read_of, base_start, base_stop = groups.read, groups.base_start, groups.base_stop
+    position, cigar, cigar_offsets = reads.position, reads.cigar, reads.cigar_offsets
+    bases, qualities, read_offsets = reads.bases, reads.qualities, reads.read_offsets
+    first_row, rows = groups.read_offsets[g], groups.read_offsets[g + 1] - groups.read_offsets[g]
+    shows, knows = np.zeros(rows, np.uint64), np.zeros(rows, np.uint64)
+    for r in range(rows):
+        read, first, stop = read_of[first_row + r], base_start[first_row + r], base_stop[first_row + r]
+        p, q = position[read] - window.first, read_offsets[read]
+        is_inside, left, right = False, p, p  # the reference that the bases [first, stop) are aligned to
+        for c in range(cigar_offsets[read], cigar_offsets[read + 1]):
+            operation, length, on_reference, on_read = run_of(cigar[c])
+            if is_match(operation):
+                if q + length > first and q < stop:
+                    left = left if is_inside else p + max(0, first - q)
+                    is_inside, right = True, p + min(length, stop - q)
+                for i in range(begin.size):
+                    place = q + begin[i] - p
+                    if deleted[i] != 1 or added[i] != 1 or not p <= begin[i] < p + length:
+                        continue
+                    if first <= place < stop and bases[place] < 4 and qualities[place] >= MIN_QUALITY:
+                        knows[r] |= bit_of(i)
+                        if bases[place] == own[source[i]]:
+                            shows[r] |= bit_of(i)
+            elif operation in (INSERTION, DELETION) and first <= q <= stop and is_inside:
+                for i in range(begin.size):
+                    if deleted[i] == added[i] == 1:
+                        if operation == DELETION and p <= begin[i] < p + length:
+                            knows[r] |= bit_of(i)
+                        continue
+                    is_alike = deleted[i] == on_reference and added[i] == on_read and 0 <= p - begin[i] <= MAX_SHIFT
+                    if is_alike and is_event(alleles, i, operation, p, q, bases, window.bases):
+                        shows[r] |= bit_of(i)
+                        knows[r] |= bit_of(i)
+            if operation == SKIP and is_inside:
+                break
+            p, q = p + on_reference, q + on_read
+        for i in range(begin.size):
+            is_gap = is_simple(deleted[i], added[i]) and deleted[i] != added[i]
+            if is_inside and is_gap and left + MARGIN <= begin[i] and end[i] + MARGIN <= right:
+                knows[r] |= bit_of(i)
     return shows, knows
 
 
 @kernel
-def is_event(allele, inserted, operation, length, p, q, bases, reference, start):
-    """Whether an insertion or deletion of a CIGAR, moved left as far as it can be, is this allele."""
-    size = allele[DELETED] if operation == DELETION else allele[INSERTED]
-    other = allele[INSERTED] if operation == DELETION else allele[DELETED]
-    shift = p - allele[BEGIN]
-    if size != length or other != 0 or shift < 0 or shift > MAX_SHIFT:
-        return False
-    for i in range(shift):
-        gone = reference[p - 1 - i - start]
-        if operation == DELETION:
-            last = reference[p - 1 - i + length - start]
-        else:
-            last = bases[q + rotated(length - 1, i, length)]
+def is_event(alleles, i, operation, p, q, bases, reference):
+    """Whether an insertion or deletion of a CIGAR, of as many bases as allele i, is that allele once moved left."""
+    begin, deleted, added = alleles.begin[i], alleles.deleted[i], alleles.added[i]
+    source, own = alleles.source[i], alleles.bases
+    for k in range(p - begin):
+        gone = reference[p - 1 - k]
+        last = reference[p - 1 - k + deleted] if operation == DELETION else bases[q + rotate(added - 1, k, added)]
         if gone != last:
             return False
-    if operation == INSERTION:
-        for i in range(length):
-            if bases[q + rotated(i, shift, length)] != inserted[allele[SOURCE] + i]:
-                return False
-    return True
+    same = True
+    for k in range(added):
+        same &= bases[q + rotate(k, p - begin, added)] == own[source + k]
+    return same
 
 
 @kernel
-def combine_alleles(alleles, shown, known, fragments, ways):
+def combine_alleles(alleles, seen, ways):
     """Ways through the alleles, and their supports; returns (how many, whether some were left out)."""
-    way_of, place, support = ways
-    way_of[0], place[0], support[0] = 0, 0, fragments
+    bits, place, support = ways
+    shown = seen.shown
+    bits[0], place[0], support[0] = 0, 0, shown.size
     found, is_full, before = np.int64(1), False, np.uint64(0)
-    for i in range(len(alleles)):
-        choice = np.uint64(1) << np.uint64(i)
+    for i in range(alleles.begin.size):
+        choice = bit_of(i)
         is_shown = False
-        for f in range(fragments):
+        for f in range(shown.size):
             is_shown |= shown[f] & choice != 0
         if not is_shown:
             continue
         for w in range(found):
             if support[w] == NO_WAY or place[w] > i:
                 continue
-            way, least = way_of[w], support[w]
-            without = agreement(shown, known, fragments, before, choice, way)
+            way, so_far = bits[w], support[w]
+            without = count_agreeing(seen, before, choice, way)
             taken = np.int64(NO_WAY)
             if is_possible(alleles, i, way):
-                taken = agreement(shown, known, fragments, before, choice, way | choice)
+                taken = count_agreeing(seen, before, choice, way | choice)
             support[w] = NO_WAY
             if without != NO_WAY:
-                support[w] = min(least, without)
+                support[w] = min(so_far, without)
             if taken != NO_WAY:
-                found, lost = add_way(ways, found, way | choice, i + 1, min(least, taken))
-                is_full |= lost
+                found, is_lost = add_way(ways, found, way | choice, i + 1, min(so_far, taken))
+                is_full |= is_lost
         before = choice
     return found, is_full
 
 
 @kernel
 def is_possible(alleles, i, way):
-    """Whether allele i does not overlap one that the way has."""
+    """Whether allele i does not overlap one that the way has; none of these begins after it."""
+    begin, deleted, added = alleles.begin, alleles.deleted, alleles.added
     for j in range(i):
-        if (way >> np.uint64(j)) & np.uint64(1):
-            mine, other = alleles[i], alleles[j]
-            if excludes(mine[BEGIN], mine[DELETED], mine[INSERTED], other[BEGIN], other[DELETED], other[INSERTED]):
+        if way & bit_of(j):
+            are_gaps = deleted[i] != added[i] and deleted[j] != added[j]
+            if begin[i] < begin[j] + deleted[j] or (are_gaps and begin[i] == begin[j]):
                 return False
     return True
 
 
 @kernel
-def spell(region, span, alleles, way, inserted, reference, start, support, asked, rows):
+def spell(region, alleles, way, support, asked, spans, reference, drafts):
     """Add the haplotype with the alleles of a way, if they lie within the span and are not too long."""
-    bases, used = rows[0], rows[-1]
-    place, p, longer = used[1], span[0], 0
-    for i in range(len(alleles)):
-        if (way >> np.uint64(i)) & np.uint64(1):
-            longer += alleles[i, INSERTED]
+    begin, deleted, added, source, bases = alleles.begin, alleles.deleted, alleles.added, alleles.source, drafts.bases
+    place, p, high, longer = drafts.used[1], spans.low[region], spans.high[region], 0
+    for i in range(begin.size):
+        longer += added[i] if way & bit_of(i) else 0
     if longer > MAX_LONGER:
         return
-    for i in range(len(alleles)):
-        begin = alleles[i, BEGIN] - start
-        if (way >> np.uint64(i)) & np.uint64(1):
-            if begin < p or begin + alleles[i, DELETED] > span[1]:
+    for i in range(begin.size):
+        if way & bit_of(i):
+            if begin[i] < p or begin[i] + deleted[i] > high:
                 return
-            place = copy(reference, p, begin, bases, place)
-            first, p = alleles[i, SOURCE], begin + alleles[i, DELETED]
-            place = copy(inserted, first, first + alleles[i, INSERTED], bases, place)
-    place = copy(reference, p, span[1], bases, place)
-    close_row(rows, region, place, support, asked)
+            place = copy(reference, p, begin[i], bases, place)
+            place = copy(alleles.bases, source[i], source[i] + added[i], bases, place)
+            p = begin[i] + deleted[i]
+    add_draft(drafts, region, copy(reference, p, high, bases, place), support, asked)

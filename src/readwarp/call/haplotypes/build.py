@@ -1,136 +1,80 @@
 """Haplotypes of a window's regions: assembled, combined, united, aligned, ranked."""
 
 import numpy as np
+from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status
+from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status, Window
 from readwarp.call.haplotypes import MAX_HAPLOTYPES, MAX_LONGER, MAX_WAYS, SIZES
 from readwarp.call.haplotypes.alleles import alleles_of, combine
 from readwarp.call.haplotypes.assembly import assemble
-from readwarp.call.haplotypes.graph import new_graph
-from readwarp.call.haplotypes.rows import NOT_ASKED, Rows, copy, new_rows, rank, unite
-from readwarp.call.haplotypes.variants import Variants, spell_rows
-from readwarp.device.jit import kernel
-from readwarp.ragged import offsets_of, ranges
-
-TRUSTED = 60  # quality of the reference's bases
+from readwarp.call.haplotypes.drafts import NOT_ASKED, Drafts, Spans, new_drafts, rank, spans_of, unite
+from readwarp.call.haplotypes.graph import Graph, new_graph
+from readwarp.call.haplotypes.groups import Groups, group_reads
+from readwarp.call.haplotypes.variants import Variants, spell_drafts
+from readwarp.ragged import concatenate, offsets_of, replace, take
 
 
-def build_haplotypes(
-    regions: Regions, reads: AlignedReads, qualities: np.ndarray, sites: Sites, reference: np.ndarray, start: int
-) -> Haplotypes:
+def build_haplotypes(regions: Regions, reads: AlignedReads, sites: Sites, window: Window) -> Haplotypes:
     """See the step's contract."""
-    places = np.stack((regions.start, regions.stop), axis=1) - start
-    spans = np.stack((regions.low, regions.high, *without_unknown(regions, reference, start)), axis=1)
-    spans[:, :2] -= start
-    samples = int(reads.sample.max(initial=0)) + 1
-    order, fragment, read_offsets = by_name(regions, reads, samples)
-    read, cut = regions.read[order], np.stack((regions.base_start[order], regions.base_stop[order]), axis=1)
-    alleles, bounds = alleles_of(sites, regions)
-    spans_of, bounds = np.repeat(spans, samples, axis=0), np.repeat(bounds, samples, axis=0)  # [region, sample]
-    rows = _room(spans_of, bounds)
-    is_full = assemble(
-        *(spans_of, read_offsets, fragment, cut, reads.bases, qualities, reference),
-        *(np.full(reference.size, TRUSTED, np.uint8), np.array(SIZES), new_graph(_most_nodes(spans, regions)), rows),
+    spans = spans_of(regions, window.bases, window.first)
+    alleles, bounds = alleles_of(sites, regions, window.first)
+    groups = group_reads(regions, reads, int(reads.sample.max(initial=0)) + 1)
+    drafts = room_for(groups, spans, np.diff(bounds, axis=1).ravel())
+    assemble(groups, spans, reads, window.bases, np.array(SIZES), graph_for(groups, spans), drafts)
+    combine(groups, alleles, bounds, spans, reads, window, drafts)
+    drafts = take(drafts, "drafts", unite(drafts, asked_first(drafts), spans, window.bases))
+    spelled, variants = spell_drafts(drafts, spans, alleles, window.bases)
+    order = rank(spelled, unite(spelled, np.arange(spelled.used[0]), spans, window.bases), MAX_HAPLOTYPES - 1)
+    return gather(spelled, variants, order, spans, window)
+
+
+def room_for(groups: Groups, spans: Spans, alleles: ndarray) -> Drafts:
+    """Room for all that the groups can give: ways of both kinds, and each of so many alleles of a region by itself."""
+    number, regions = 2 * MAX_WAYS + alleles[groups.region], len(spans)
+    bases = int((number * (spans.high - spans.low + MAX_LONGER)[groups.region]).sum())
+    return new_drafts(int(number.sum()), bases, np.zeros(regions, np.int64), np.zeros(regions, bool))
+
+
+def asked_first(drafts: Drafts) -> ndarray:
+    """Drafts by region, those asked for before others: of equal ones the first one's spelling remains."""
+    used = drafts.used[0]
+    return np.lexsort((drafts.asked[:used] == NOT_ASKED, drafts.region[:used]))
+
+
+def graph_for(groups: Groups, spans: Spans) -> Graph:
+    """With room for the k-mers of any group."""
+    bases = np.diff(offsets_of(groups.base_stop - groups.base_start)[groups.read_offsets])
+    return new_graph(int((bases + (spans.high - spans.low)[groups.region]).max(initial=1)))
+
+
+def gather(drafts: Drafts, variants: Variants, order: ndarray, spans: Spans, window: Window) -> Haplotypes:
+    """The reference's haplotype of each region, then those drafts in this order (by region)."""
+    number = len(spans)
+    own = [window.bases[low:high] for low, high in zip(spans.low, spans.high, strict=True)]
+    references = Haplotypes(
+        haplotype_offsets=np.arange(number + 1),
+        bases=np.concatenate([*own, np.empty(0, np.uint8)]),
+        base_offsets=offsets_of(spans.high - spans.low),
+        support=drafts.reference_support.astype(np.int32),
+        variant_offsets=np.zeros(number + 1, np.int64),
+        begin=np.empty(0, np.int64),
+        deleted=np.empty(0, np.int32),
+        inserted=np.empty(0, np.uint8),
+        inserted_offsets=np.zeros(1, np.int64),
+        status=np.where(drafts.is_full, Status.CAPACITY, Status.OK).astype(np.uint8),
     )
-    is_full |= combine(
-        *(spans_of, start, bounds, alleles, sites.inserted, read_offsets, read, fragment, cut, reads.position),
-        *(reads.cigar, reads.cigar_offsets, reads.bases, qualities, reads.read_offsets, reference, rows),
+    others = replace(
+        references,
+        bases=drafts.bases,
+        base_offsets=drafts.base_offsets,
+        support=drafts.support.astype(np.int32),
+        variant_offsets=variants.variant_offsets,
+        begin=variants.begin + window.first,
+        deleted=variants.deleted.astype(np.int32),
+        inserted=variants.inserted,
+        inserted_offsets=variants.inserted_offsets,
     )
-    rows[2][: rows[-1][0]] //= samples
-    is_full = is_full.reshape(-1, samples).any(axis=1)
-    support = np.zeros(len(regions), np.int64)  # of the references' haplotypes
-    kept = unite(rows, _asked_first(rows), spans, reference, support)
-    span_sizes = (spans[:, 1] - spans[:, 0])[rows[2][kept]]
-    spelled = new_rows(kept.size, int((np.diff(rows[1])[kept] + span_sizes).sum()))
-    variants = spell_rows(rows, kept, spans, places, reference, (alleles, sites.inserted, start), spelled)
-    kept = unite(spelled, np.arange(spelled[-1][0]), spans, reference, support)
-    chosen = rank(spelled, kept, MAX_HAPLOTYPES - 1, is_full)
-    return _gathered(spans, reference, start, spelled, chosen, variants, support, is_full)
-
-
-def without_unknown(regions: Regions, reference: np.ndarray, start: int) -> tuple[np.ndarray, np.ndarray]:
-    """The part of each region's span around it that has no N, in `reference`; empty where the region itself has one."""
-    unknown = np.flatnonzero(reference > 3)
-    if unknown.size == 0:
-        return regions.low - start, regions.high - start
-    bounds = np.concatenate(([-1], unknown, [reference.size]))
-    before = np.searchsorted(bounds, regions.start - start) - 1
-    low = np.maximum(regions.low - start, bounds[before] + 1)
-    high = np.minimum(regions.high - start, bounds[before + 1])
-    return low, np.where(regions.stop - start <= bounds[before + 1], high, low)
-
-
-def by_name(regions: Regions, reads: AlignedReads, samples: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The reads of the regions by sample and name.
-
-    (Rows of the regions' reads; the number of each one's name among those of its region and sample; the reads of each
-    region and sample, int64 [regions x samples + 1].)
-    """
-    part = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets)) * samples + reads.sample[regions.read]
-    name = reads.name_hash[regions.read]
-    order = np.lexsort((name, part))
-    part, name = part[order], name[order]
-    is_new = np.ones(order.size, bool)
-    is_new[1:] = (name[1:] != name[:-1]) | (part[1:] != part[:-1])
-    number = np.cumsum(is_new) - 1
-    read_offsets = np.searchsorted(part, np.arange(len(regions) * samples + 1))
-    return order, number - np.append(number, 0)[read_offsets[:-1]][part], read_offsets
-
-
-def _room(spans: np.ndarray, bounds: np.ndarray) -> Rows:
-    """Rows for all that the regions can give: ways of both kinds, and each allele by itself."""
-    number = 2 * MAX_WAYS + np.diff(bounds, axis=1).ravel()
-    return new_rows(int(number.sum()), int((number * (spans[:, 1] - spans[:, 0] + MAX_LONGER)).sum()))
-
-
-def _asked_first(rows: Rows) -> np.ndarray:
-    """Rows by region, what is asked for before others: of equal haplotypes the first one's spelling remains."""
-    used = rows[-1][0]
-    return np.lexsort((rows[4][:used] == NOT_ASKED, rows[2][:used]))
-
-
-def _most_nodes(spans: np.ndarray, regions: Regions) -> int:
-    read_bases = np.concatenate(([0], np.cumsum(regions.base_stop - regions.base_start)))
-    return int((np.diff(read_bases[regions.read_offsets]) + spans[:, 1] - spans[:, 0]).max(initial=1))
-
-
-def _gathered(
-    spans: np.ndarray, reference: np.ndarray, start: int, rows: Rows, chosen: np.ndarray, variants: Variants,
-    support: np.ndarray, is_full: np.ndarray,
-) -> Haplotypes:  # fmt: skip
-    """The references' haplotypes, each before the chosen ones of its region."""
-    begin, deleted, inserted, inserted_offsets, variant_offsets = variants
-    regions = len(spans)
-    per_region = np.bincount(rows[2][chosen], minlength=regions) + 1
-    first = np.cumsum(per_region) - per_region  # the reference's haplotypes
-    place = np.delete(np.arange(per_region.sum()), first)  # the others
-    sizes, numbers, supports = np.zeros((3, regions + chosen.size), np.int64)
-    sizes[first], sizes[place] = spans[:, 1] - spans[:, 0], np.diff(rows[1])[chosen]
-    numbers[place], supports[first], supports[place] = np.diff(variant_offsets)[chosen], support, rows[3][chosen]
-    base_offsets = offsets_of(sizes)
-    bases = np.empty(base_offsets[-1], np.uint8)
-    copy_runs(reference, spans[:, 0].copy(), base_offsets[first], base_offsets[first + 1], bases)
-    copy_runs(rows[0], rows[1][chosen], base_offsets[place], base_offsets[place + 1], bases)
-    shown = ranges(variant_offsets, chosen)
-    shown_offsets = offsets_of(np.diff(inserted_offsets)[shown])
-    shown_bases = np.empty(shown_offsets[-1], np.uint8)
-    copy_runs(inserted, inserted_offsets[shown], shown_offsets[:-1], shown_offsets[1:], shown_bases)
-    return Haplotypes(
-        haplotype_offsets=offsets_of(per_region),
-        bases=bases,
-        base_offsets=base_offsets,
-        support=supports.astype(np.int32),
-        variant_offsets=offsets_of(numbers),
-        begin=begin[shown] + start,
-        deleted=deleted[shown].astype(np.int32),
-        inserted=shown_bases,
-        inserted_offsets=shown_offsets,
-        status=np.where(is_full, Status.CAPACITY, Status.OK).astype(np.uint8),
-    )
-
-
-@kernel
-def copy_runs(source, first, begin, stop, out):
-    """out[begin:stop] of each run from `source`, from `first` on."""
-    for i in range(first.size):
-        copy(source, first[i], first[i] + stop[i] - begin[i], out, begin[i])
+    both = concatenate((references, take(others, "haplotypes", order)), "haplotypes")
+    region = np.concatenate((np.arange(number), drafts.region[order]))
+    both = take(both, "haplotypes", np.argsort(region, kind="stable"))
+    return replace(both, haplotype_offsets=offsets_of(np.bincount(region, minlength=number)))

@@ -1,31 +1,52 @@
 """The de Bruijn graph of a region: its k-mers in a hash table, the edges that enough fragments show, its order.
 
-Node n has a k-mer `keys[n]` (two words of 2 bits per base, so k <= 64), nodes `following[n, base]` and
-`preceding[n, first base]`, and `count[n, base]` fragments on the edge; an edge of the reference counts REFERENCE more.
-The reference's first k-mer is node 0, its last the node of its last k-mer.
+The reference's first k-mer is node 0, its last the sink.
 """
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.call.haplotypes import MIN_FRAGMENTS, MIN_QUALITY, RAREST
 from readwarp.device.jit import kernel, scalar
 
-REFERENCE = 1 << 30
+REFERENCE = 1 << 30  # what an edge of the reference adds to its count
 NOBODY, REFERENCE_ITSELF = -2, -1  # in place of a fragment's number
 REACHED, LEADS = 16, 32  # bits of `core`: node 0 leads here, and this leads to the sink as well
 MIX = 0x9E3779B97F4A7C15
+NODES, SLOTS, K, SINK = range(4)  # of `state`
+ENTERING, FIRST_BIT, FORK = range(3)  # of `last`, once the edges are counted
 
 
-def new_graph(most: int) -> tuple[np.ndarray, ...]:
-    """Room for `most` nodes: table, keys, following, preceding, count, last fragment, core, order, [nodes used]."""
-    slots = 1 << max(4, int(2 * most - 1).bit_length())
-    return (
-        np.empty(slots, np.int32),
-        np.empty((most, 2), np.uint64),
-        *(np.empty((most, 4), np.int32) for _ in range(4)),
-        np.empty(most, np.uint8),
-        np.empty(most, np.int32),
-        np.zeros(1, np.int64),
+class Graph(NamedTuple):
+    """Room for the graph of one region after the other."""
+
+    table: Annotated[ndarray, "int32 [slots]"]  # the node of a k-mer, -1 none
+    keys: Annotated[ndarray, "uint64 [nodes, 2]"]  # its high and low word, 2 bits per base: k <= 64
+    following: Annotated[ndarray, "int32 [nodes, 4]"]  # by the base that is added, -1 none
+    preceding: Annotated[ndarray, "int32 [nodes, 4]"]  # by the first base of that k-mer
+    counts: Annotated[ndarray, "int32 [nodes, 4]"]  # fragments on each edge, REFERENCE more where the reference is
+    last: Annotated[ndarray, "int32 [nodes, 4]"]  # the last fragment on each edge; later its columns have other uses
+    core: Annotated[ndarray, "uint8 [nodes]"]  # the bit of each edge that stays, REACHED, LEADS
+    order: Annotated[ndarray, "int32 [nodes]"]  # of the core's nodes
+    state: Annotated[ndarray, "int64 [4]"]  # nodes that there are, slots of the table in use, k, the sink
+
+
+def new_graph(nodes: int) -> Graph:
+    """Room for that many nodes."""
+    slots = 1 << max(4, int(2 * nodes - 1).bit_length())
+    following, preceding, counts, last = (np.empty((nodes, 4), np.int32) for _ in range(4))
+    return Graph(
+        table=np.empty(slots, np.int32),
+        keys=np.empty((nodes, 2), np.uint64),
+        following=following,
+        preceding=preceding,
+        counts=counts,
+        last=last,
+        core=np.empty(nodes, np.uint8),
+        order=np.empty(nodes, np.int32),
+        state=np.zeros(4, np.int64),
     )
 
 
@@ -43,35 +64,34 @@ def slot_of(high, low, slots):
 
 
 @kernel
-def clear(graph, most):
-    """Forget all nodes; returns how much of the table `most` nodes need."""
-    table, used = graph[0], graph[-1]
+def clear(graph, k, nodes):
+    """Forget all nodes, and use as much of the table as that many nodes need."""
     slots = np.int64(16)
-    while slots < 2 * most:
+    while slots < 2 * nodes:
         slots *= 2
-    table[:slots] = -1
-    used[0] = 0
-    return slots
+    graph.table[:slots] = -1
+    graph.state[NODES], graph.state[SLOTS], graph.state[K] = 0, slots, k
 
 
 @kernel
-def node_of(high, low, slots, graph):
+def node_of(high, low, graph):
     """The node of a k-mer, a new one where there was none."""
-    table, keys, following, preceding, count, last, core, _, used = graph
+    table, keys, following, preceding, counts, last, core, _, state = graph
+    slots = state[SLOTS]
     slot = slot_of(high, low, slots)
     while table[slot] >= 0:
         node = np.int64(table[slot])
         if keys[node, 0] == high and keys[node, 1] == low:
             return node
         slot = (slot + 1) & (slots - 1)
-    node = used[0]
-    used[0] += 1
+    node = state[NODES]
+    state[NODES] += 1
     table[slot] = node
     keys[node, 0], keys[node, 1] = high, low
     core[node] = 0
     for base in range(4):
         following[node, base] = preceding[node, base] = -1
-        count[node, base], last[node, base] = 0, NOBODY
+        counts[node, base], last[node, base] = 0, NOBODY
     return node
 
 
@@ -83,9 +103,9 @@ def masks_of(k):
 
 
 @kernel
-def thread(sequence, qualities, first, stop, fragment, k, slots, graph):
+def thread(sequence, qualities, first, stop, fragment, graph):
     """Lay the usable k-mers of sequence[first:stop] into the graph; returns the last node, -1 for none."""
-    following, preceding, count, last = graph[2], graph[3], graph[4], graph[5]
+    following, preceding, counts, last, k = graph.following, graph.preceding, graph.counts, graph.last, graph.state[K]
     mask_low, mask_high = masks_of(k)
     high, low, run, node = np.uint64(0), np.uint64(0), 0, np.int64(-1)
     for i in range(first, stop):
@@ -100,24 +120,24 @@ def thread(sequence, qualities, first, stop, fragment, k, slots, graph):
         if run < k:
             continue
         if node < 0:
-            node = node_of(high, low, slots, graph)
+            node = node_of(high, low, graph)
             continue
         after = np.int64(following[node, base])
         if after < 0:
-            after = node_of(high, low, slots, graph)
+            after = node_of(high, low, graph)
             following[node, base] = after
             preceding[after, gone] = node
         if last[node, base] != fragment:
             last[node, base] = fragment
-            count[node, base] += REFERENCE if fragment == REFERENCE_ITSELF else 1
+            counts[node, base] += REFERENCE if fragment == REFERENCE_ITSELF else 1
         node = after
     return node
 
 
 @kernel
-def follow(sequence, qualities, first, stop, k, slots, graph):
-    """The edges of forks (`last[node, 1]`: a fork's first bit) that the usable k-mers of sequence[first:stop] take."""
-    following, first_bit, core = graph[2], graph[5], graph[6]
+def follow(sequence, qualities, first, stop, graph):
+    """The bits of the forks' edges that the usable k-mers of sequence[first:stop] take."""
+    following, last, core, k = graph.following, graph.last, graph.core, graph.state[K]
     mask_low, mask_high = masks_of(k)
     high, low, run, node, shown = np.uint64(0), np.uint64(0), 0, np.int64(-1), np.uint64(0)
     for i in range(first, stop):
@@ -131,10 +151,10 @@ def follow(sequence, qualities, first, stop, k, slots, graph):
         if run < k:
             continue
         if node < 0:
-            node = node_of(high, low, slots, graph)
+            node = node_of(high, low, graph)
             continue
-        if core[node] & LEADS and (core[node] >> base) & 1 and first_bit[node, 1] >= 0:
-            bit = first_bit[node, 1]
+        if core[node] & LEADS and (core[node] >> base) & 1 and last[node, FIRST_BIT] >= 0:
+            bit = last[node, FIRST_BIT]
             for smaller in range(base):
                 bit += (core[node] >> smaller) & 1
             shown |= np.uint64(1) << np.uint64(bit)
@@ -143,31 +163,31 @@ def follow(sequence, qualities, first, stop, k, slots, graph):
 
 
 @kernel
-def find_core(sink, graph):
-    """Bits in `core[node]`: bases whose edges are kept and lie on a way from node 0 to `sink`. Returns nodes there.
+def find_core(graph):
+    """Find the edges that stay and lie on a way from node 0 to the sink. Returns the number of nodes there.
 
-    An edge is kept where the reference shows it, or MIN_FRAGMENTS fragments that are one in RAREST of those that leave
+    An edge stays where the reference shows it, or MIN_FRAGMENTS fragments that are one in RAREST of those that leave
     its node.
     """
-    following, preceding, count, core, order = graph[2], graph[3], graph[4], graph[6], graph[7]
-    kept = np.uint8(REACHED)
+    following, preceding, counts, core, order = graph.following, graph.preceding, graph.counts, graph.core, graph.order
+    sink, reached = graph.state[SINK], np.uint8(REACHED)
     order[0], number, done = 0, 1, 0
-    core[0] |= kept
+    core[0] |= reached
     while done < number:
         node = order[done]
         done += 1
         leaving = 0
         for base in range(4):
-            leaving += count[node, base] & (REFERENCE - 1)
+            leaving += counts[node, base] & (REFERENCE - 1)
         for base in range(4):
-            shown, after = count[node, base], following[node, base]
+            shown, after = counts[node, base], following[node, base]
             if after >= 0 and shown >= MIN_FRAGMENTS and shown * RAREST >= leaving:
                 core[node] |= np.uint8(1 << base)
-                if not core[after] & kept:
-                    core[after] |= kept
+                if not core[after] & reached:
+                    core[after] |= reached
                     order[number] = after
                     number += 1
-    if not core[sink] & kept:
+    if not core[sink] & reached:
         return 0
     order[0], found, done = sink, 1, 0
     core[sink] |= LEADS
@@ -176,7 +196,7 @@ def find_core(sink, graph):
         done += 1
         for first in range(4):
             before = preceding[node, first]
-            if before < 0 or not core[before] & kept or core[before] & LEADS:
+            if before < 0 or not core[before] & reached or core[before] & LEADS:
                 continue
             leads = False
             for base in range(4):
@@ -196,25 +216,25 @@ def find_core(sink, graph):
 @kernel
 def sort_core(number, graph):
     """Put the `number` nodes of the core into topological order, from node 0 on; False where they have a cycle."""
-    following, entering, core, order = graph[2], graph[5], graph[6], graph[7]
+    following, entering, core, order = graph.following, graph.last[:, ENTERING], graph.core, graph.order
     for i in range(number):
-        entering[order[i], 0] = 0
+        entering[order[i]] = 0
     for i in range(number):
         node = order[i]
         for base in range(4):
             if (core[node] >> base) & 1:
-                entering[following[node, base], 0] += 1
-    if entering[0, 0] > 0:
+                entering[following[node, base]] += 1
+    if entering[0] > 0:
         return False
-    order[0], sorted_ones, done = 0, 1, 0
-    while done < sorted_ones:
+    order[0], placed, done = 0, 1, 0
+    while done < placed:
         node = order[done]
         done += 1
         for base in range(4):
             if (core[node] >> base) & 1:
                 after = following[node, base]
-                entering[after, 0] -= 1
-                if entering[after, 0] == 0:
-                    order[sorted_ones] = after
-                    sorted_ones += 1
-    return sorted_ones == number
+                entering[after] -= 1
+                if entering[after] == 0:
+                    order[placed] = after
+                    placed += 1
+    return placed == number

@@ -4,118 +4,113 @@ A common beginning and end never cost an alignment with affine gaps anything, so
 the user asks for is spelled as asked, whatever its alignment would be.
 """
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.call.haplotypes import COSTS
-from readwarp.call.haplotypes.alleles import BEGIN, DELETED, INSERTED, SOURCE
-from readwarp.call.haplotypes.rows import NOT_ASKED, Rows, close_row, copy
+from readwarp.call.haplotypes.alleles import Alleles
+from readwarp.call.haplotypes.drafts import NOT_ASKED, Drafts, Spans, add_draft, copy, new_drafts
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
-from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
-from readwarp.rules.cigar import DELETION, MATCH
-
-Variants = tuple[np.ndarray, ...]  # begin in the reference, deleted, inserted, their offsets, offsets per row
-Alleles = tuple[np.ndarray, np.ndarray, int]  # the table that `asked` of rows names, inserted bases, reference's start
+from readwarp.ragged import replace
+from readwarp.rules.cigar import MATCH, run_of
 
 
-def spell_rows(
-    rows: Rows,
-    kept: np.ndarray,
-    spans: np.ndarray,
-    places: np.ndarray,
-    reference: np.ndarray,
-    alleles: Alleles,
-    out: Rows,
-) -> Variants:
-    """Add the haplotypes of `kept` rows to `out`, as their variants make them; returns the variants of each.
+class Variants(NamedTuple):
+    """The variants of drafts."""
 
-    `places` int64 [g, 2]: where variants of each region begin, in `reference`.
-    """
-    bases, offsets, region = rows[0], rows[1], rows[2]
-    target, size, query, length = np.empty((4, kept.size), np.int64)
-    trim(bases, offsets, region, kept, spans, reference, target, size, query, length)
-    pairs = Pairs(bases, query, length, reference, target, size)
-    ends = score_pairs(pairs, COSTS, GLOBAL)
-    traces = trace_pairs(pairs, COSTS, GLOBAL, ends)
-    most = int(traces.cigar.size + np.minimum(length, size).sum())
-    begin, deleted = np.empty((2, most), np.int64)
-    inserted = np.empty(int(length.sum()), np.uint8)
-    inserted_offsets, variant_offsets = np.zeros(most + 1, np.int64), np.zeros(kept.size + 1, np.int64)
-    variants = (begin, deleted, inserted, inserted_offsets, variant_offsets)
-    found = spell_all(
-        *(rows, kept, target, query, traces.cigar, traces.cigar_offsets, spans, places, reference, alleles),
-        *(variants, out),
+    variant_offsets: Annotated[ndarray, "int64 [drafts + 1] of variants"]
+    begin: Annotated[ndarray, "int64 [variants]"]
+    deleted: Annotated[ndarray, "int64 [variants]"]
+    inserted: Annotated[ndarray, "uint8 [inserted bases]"]
+    inserted_offsets: Annotated[ndarray, "int64 [variants + 1] of inserted bases"]
+
+
+def spell_drafts(drafts: Drafts, spans: Spans, alleles: Alleles, reference: ndarray) -> tuple[Drafts, Variants]:
+    """The drafts as their variants make them, and these variants; without drafts that are too long or have none."""
+    starts, lengths, targets, sizes = np.empty((4, len(drafts)), np.int64)
+    pairs = Pairs(drafts.bases, starts, lengths, reference, targets, sizes)
+    trim(drafts, spans, pairs)
+    scheme = Scheme(COSTS, GLOBAL)
+    traces = trace_pairs(pairs, scheme, score_pairs(pairs, scheme))
+    room = int(traces.cigar.size + np.minimum(lengths, sizes).sum())
+    variants = Variants(
+        variant_offsets=np.zeros(len(drafts) + 1, np.int64),
+        begin=np.empty(room, np.int64),
+        deleted=np.empty(room, np.int64),
+        inserted=np.empty(int(lengths.sum()), np.uint8),
+        inserted_offsets=np.zeros(room + 1, np.int64),
     )
-    return begin, deleted, inserted, inserted_offsets, variant_offsets[: found + 1]
+    bases = int((np.diff(drafts.base_offsets) + (spans.high - spans.low)[drafts.region]).sum())
+    out = new_drafts(len(drafts), bases, drafts.reference_support, drafts.is_full)
+    spell_all(drafts, pairs, traces, spans, alleles, variants, out)
+    return out, replace(variants, variant_offsets=variants.variant_offsets[: out.used[0] + 1])
 
 
 @kernel
-def trim(bases, offsets, region, kept, spans, reference, target, size, query, length):
-    """What is left of each row and its span without their common beginning and end."""
-    for i in range(kept.size):
-        low, high = spans[region[kept[i]], 0], spans[region[kept[i]], 1]
-        first, stop = offsets[kept[i]], offsets[kept[i] + 1]
+def trim(drafts, spans, pairs):
+    """Pair what is left of each draft and its span without their common beginning and end."""
+    bases, starts, lengths, reference, targets, sizes = pairs
+    for i in range(drafts.region.size):
+        low, high = spans.low[drafts.region[i]], spans.high[drafts.region[i]]
+        first, stop = drafts.base_offsets[i], drafts.base_offsets[i + 1]
         while low < high and first < stop and reference[low] == bases[first]:
             low, first = low + 1, first + 1
         while low < high and first < stop and reference[high - 1] == bases[stop - 1]:
             high, stop = high - 1, stop - 1
-        target[i], size[i], query[i], length[i] = low, high - low, first, stop - first
+        starts[i], lengths[i], targets[i], sizes[i] = first, stop - first, low, high - low
 
 
 @kernel
-def spell_all(rows, kept, target, query, cigar, cigar_offsets, spans, places, reference, alleles, variants, out):
-    """Write the variants of each row and the haplotype that they make, unless one is too long or at the span's ends."""
-    begin, deleted, inserted, inserted_offsets, variant_offsets = variants
-    bases, _, region, support, asked, _ = rows
-    number, done = np.int64(0), np.int64(0)
-    for i in range(kept.size):
-        row, g = kept[i], region[kept[i]]
-        if asked[row] != NOT_ASKED:
-            fits, after = True, spell_asked(asked[row], alleles, number, variants)
+def spell_all(drafts, pairs, traces, spans, alleles, variants, out):
+    """Write the variants of each draft and the haplotype that they make, if there are any and all are allowed."""
+    reference, number = pairs.targets, np.int64(0)
+    for i in range(drafts.region.size):
+        if drafts.asked[i] != NOT_ASKED:
+            are_allowed, stop = True, spell_asked(drafts.asked[i], alleles, number, variants)
         else:
-            runs = cigar[cigar_offsets[i] : cigar_offsets[i + 1]]
-            after = find_variants(
-                runs, bases, query[i], reference, target[i], number, begin, deleted, inserted, inserted_offsets
-            )
-            fits, after = normalise(
-                number, after, spans[g], places[g], reference, begin, deleted, inserted, inserted_offsets
-            )
-        if fits and after > number:
-            rebuild(g, spans[g], reference, number, after, support[row], asked[row], variants, out)
-            number, done = after, done + 1
-            variant_offsets[done] = number
-    return done
+            runs = traces.cigar[traces.cigar_offsets[i] : traces.cigar_offsets[i + 1]]
+            stop = find_variants(runs, pairs.query_starts[i], pairs.target_starts[i], pairs, number, variants)
+            are_allowed, stop = normalise(number, stop, drafts.region[i], spans, reference, variants)
+        if are_allowed and stop > number:
+            rebuild(i, number, stop, drafts, spans, reference, variants, out)
+            number = stop
+            variants.variant_offsets[out.used[0]] = number
 
 
 @kernel
-def spell_asked(allele, alleles, number, variants):
-    """Append an allele of the table; returns the number of variants.
+def spell_asked(i, alleles, number, variants):
+    """Append allele i; returns the number of variants.
 
-    There is room: it inserts no more bases than are left of its row without the ends that it shares with its span.
+    There is room: it inserts no more bases than are left of its draft without the ends that it shares with its span.
     """
-    table, bases, start = alleles
-    begin, deleted, inserted, inserted_offsets, _ = variants
-    first, size, place = table[allele, SOURCE], table[allele, INSERTED], inserted_offsets[number]
-    begin[number], deleted[number] = table[allele, BEGIN] - start, table[allele, DELETED]
-    inserted_offsets[number + 1] = copy(bases, first, first + size, inserted, place)
+    _, begin, deleted, inserted, inserted_offsets = variants
+    first, place = alleles.source[i], inserted_offsets[number]
+    begin[number], deleted[number] = alleles.begin[i], alleles.deleted[i]
+    inserted_offsets[number + 1] = copy(alleles.bases, first, first + alleles.added[i], inserted, place)
     return number + 1
 
 
 @kernel
-def find_variants(runs, bases, q, reference, p, number, begin, deleted, inserted, inserted_offsets):
-    """Append what the runs of an alignment show; returns the number of variants.
+def find_variants(runs, q, p, pairs, number, variants):
+    """Append what the runs of an alignment from base q and position p on show; returns the number of variants.
 
-    Neighbouring gaps are one variant, or substitutions where as many bases are inserted as deleted.
+    Neighbouring gaps are one variant, or substitutions where they insert as many bases as they delete.
     """
+    bases, reference = pairs.queries, pairs.targets
+    _, begin, deleted, inserted, inserted_offsets = variants
     i = 0
     while i < runs.size:
         taken, gone = np.int64(0), np.int64(0)
         is_match = runs[i] & 15 == MATCH
         while i < runs.size and (runs[i] & 15 == MATCH) == is_match:
-            taken += 0 if runs[i] & 15 == DELETION else np.int64(runs[i] >> 4)
-            gone += np.int64(runs[i] >> 4) if runs[i] & 15 == DELETION or is_match else 0
+            _, _, on_reference, on_query = run_of(runs[i])
+            taken, gone = taken + on_query, gone + on_reference
             i += 1
         place = inserted_offsets[number]
         if taken == gone:
@@ -134,12 +129,17 @@ def find_variants(runs, bases, q, reference, p, number, begin, deleted, inserted
 
 
 @kernel
-def normalise(first, stop, span, places, reference, begin, deleted, inserted, inserted_offsets):
-    """Move variants [first, stop) left, keep those that begin in `places`; returns (whether all fit, their end)."""
-    kept, barrier = first, span[0]  # nothing moves to before the barrier
+def normalise(first, stop, region, spans, reference, variants):
+    """Move variants [first, stop) left and drop those that begin outside of the region.
+
+    Returns (whether none is too long or at the ends of the span, the end of those that remain).
+    """
+    _, begin, deleted, inserted, inserted_offsets = variants
+    low, high, start, end = spans.low[region], spans.high[region], spans.start[region], spans.stop[region]
+    number, barrier = first, low  # nothing moves to before the barrier
     for v in range(first, stop):
         source, size = inserted_offsets[v], inserted_offsets[v + 1] - inserted_offsets[v]
-        place, p, gone = inserted_offsets[kept], begin[v], deleted[v]
+        place, p, gone = inserted_offsets[number], begin[v], deleted[v]
         is_gap = gone != size
         for i in range(size):
             inserted[place + i] = inserted[source + i]
@@ -152,15 +152,15 @@ def normalise(first, stop, span, places, reference, begin, deleted, inserted, in
             if size > 0:
                 inserted[place] = base
             p -= 1
-        if not places[0] <= p < places[1] or has_unknown(inserted, place, size) or has_unknown(reference, p, gone):
+        if not start <= p < end or has_unknown(inserted, place, size) or has_unknown(reference, p, gone):
             continue
-        if is_gap and (p <= span[0] or p + gone >= span[1] or max(gone, size) > MAX_INDEL):
+        if is_gap and (p <= low or p + gone >= high or max(gone, size) > MAX_INDEL):
             return False, first
-        begin[kept], deleted[kept] = p, gone
-        kept += 1
-        inserted_offsets[kept] = place + size
+        begin[number], deleted[number] = p, gone
+        number += 1
+        inserted_offsets[number] = place + size
         barrier = p + gone + (1 if is_gap else 0)
-    return True, kept
+    return True, number
 
 
 @kernel
@@ -172,13 +172,13 @@ def has_unknown(bases, first, size):
 
 
 @kernel
-def rebuild(region, span, reference, first, stop, support, asked, variants, out):
-    """Add the haplotype that variants [first, stop) make of the reference's span."""
-    begin, deleted, inserted, inserted_offsets, _ = variants
-    bases, used = out[0], out[-1]
-    place, p = used[1], span[0]
+def rebuild(draft, first, stop, drafts, spans, reference, variants, out):
+    """Add the haplotype that variants [first, stop) make of the reference's span, supported as the draft is."""
+    _, begin, deleted, inserted, inserted_offsets = variants
+    region, bases, place = drafts.region[draft], out.bases, out.used[1]
+    p = spans.low[region]
     for v in range(first, stop):
         place, p = copy(reference, p, begin[v], bases, place), begin[v] + deleted[v]
         place = copy(inserted, inserted_offsets[v], inserted_offsets[v + 1], bases, place)
-    place = copy(reference, p, span[1], bases, place)
-    close_row(out, region, place, support, asked)
+    place = copy(reference, p, spans.high[region], bases, place)
+    add_draft(out, region, place, drafts.support[draft], drafts.asked[draft])

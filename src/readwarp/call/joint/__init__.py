@@ -1,11 +1,10 @@
 """Joint: genotypes of a cohort from the genomic VCF of each sample, region by region (host only).
 
     find_sites(records, start, stop, ...) -> list[JointSite]    where any file has a variant; the alleles of all files
-    gather(sites, files, rows) -> Evidence                      which line of each file speaks about a site
-    genotype_sites(alleles, ..., evidence) -> Genotyped         PLs over the site's alleles; GT and GQ
-    keep_alleles(alleles, ..., genotyped) -> Kept               the same over the alleles that somebody carries
-    qualities(alleles, ..., genotyped) -> QUAL
-    build_calls(sites, ...) -> Calls                            spelling, INFO, filters
+    gather(sites, files, lines) -> Evidence                     which line of each file speaks about a site
+    genotype_sites(alleles, evidence, theta) -> Genotyped       PLs over the site's alleles; GT, GQ and QUAL
+    keep_alleles(alleles, evidence, genotyped) -> Emitted       the same over the alleles that somebody carries
+    build_calls(contig, sites, evidence, emitted, ...) -> Calls    spelling, INFO, filters
 
 **Alleles.** Lines of one position, substitutions apart from insertions and deletions, are one site. REF is the longest
 of theirs; the alleles of the others get the bases that they lack. `*` is one more allele where a deletion that begins
@@ -26,13 +25,13 @@ flat, so one sample alone gets the genotype of its gVCF. GT is the genotype of t
 order on a tie; GQ the Phred of its ratio to the second, at most 99; PL stays the likelihood. A sample whose PLs are all
 alike has `./.` and says nothing.
 
-**QUAL.** y_M(k), the likelihood of k other copies among the M of the samples so far, each way to place them equally
-likely (Li 2011, doi:10.1093/bioinformatics/btr509), with l(j) that of a sample's P copies of which j are others:
+**QUAL.** y_M(k), the likelihood of k ALT copies among the M of the samples so far, each way to place them equally
+likely (Li 2011, doi:10.1093/bioinformatics/btr509), with l(j) that of a sample's P copies of which j are ALT alleles:
 
     y_(M+P)(k) = sum_j y_M(k - j) l(j) C(M, k - j) C(P, j) / C(M + P, k)
     P(k) = theta / k for k >= 1, P(0) the rest;  QUAL = -10 log10( y(0) P(0) / sum_k y(k) P(k) )
 
-l(j) sums over genotypes with j other copies of d kinds, each times theta^(d - 1). `*` is no other allele here.
+l(j) sums over genotypes with j ALT copies of d kinds, each times theta^(d - 1). `*` is no ALT allele here.
 """
 
 REACH = 1000  # bases before a site in which deletions across it begin

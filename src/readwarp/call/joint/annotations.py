@@ -1,96 +1,63 @@
-"""INFO of a cohort's records: what the files say about their own lines, weighted by reads (host only)."""
+"""INFO of a cohort's records: what the files say about their own lines, as `ANNOTATIONS` joins it (host only)."""
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
-from readwarp.call.genotypes.annotations import as_fields
-from readwarp.call.genotypes.emitted import COLUMNS
-from readwarp.call.genotypes.scalar import fisher_phred, symmetric_odds_ratio
+from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns
+from readwarp.call.genotypes.cohort import Reports
+from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.kept import Kept
 from readwarp.call.joint.sites import JointSite
+from readwarp.ragged import offsets_of
 
-Values = Iterable[tuple[float, float]]  # value and weight
-RANK_SUMS = ("MQRankSum", "ReadPosRankSum", "BaseQRankSum")
-NAN = math.nan
-
-
-def columns_of(sites: Sequence[JointSite], owner: np.ndarray, evidence: Evidence, kept: Kept) -> dict[str, np.ndarray]:
-    """COLUMNS of each record, NaN where no file tells; `owner`: number of the file of each sample."""
-    rows = [_row(sites[s], owner, evidence, s) for s in kept.site.tolist()]
-    return dict(zip(COLUMNS, np.array(rows).reshape(-1, len(COLUMNS)).T, strict=True))
+ITEMS = re.compile("([^;=]+)=?([^;]*)")  # of INFO
 
 
-def information(columns: dict[str, np.ndarray], quality: np.ndarray, kept: Kept) -> dict[str, np.ndarray]:
-    """INFO but for what is counted from genotypes."""
-    is_other = (kept.genotype > 0) & (kept.genotype != kept.star[:, None, None])
-    depth = np.where(is_other.any(axis=2), kept.depth, 0).sum(axis=1)
-    ratio = np.where(depth > 0, quality / np.maximum(1, depth), NAN)
-    return as_fields({**columns, "QD": ratio}, kept.depth.sum(axis=1))
+class _Counts(NamedTuple):
+    """Reads of the lines at the sites of records."""
+
+    reads: ndarray  # int64 [records, files]
+    alt_reads: ndarray  # int64 [records, files]
+    strands: ndarray  # int64 [records, 4], of all files together
+    has_strands: ndarray  # bool [records]; False where a line has none
 
 
-def _row(site: JointSite, owner: np.ndarray, evidence: Evidence, s: int) -> list[float]:
-    """MQ is weighted by the reads of a file's line, AMQ and ED by those of other alleles than REF."""
-    told: dict[str, list[tuple[float, float]]] = {name: [] for name in COLUMNS}
-    strands, cells = np.zeros(4, np.int64), evidence.cells
-    is_counted = True
-    for file, (record, _) in sorted(site.own.items()):
-        own = evidence.cell[s, owner == file]
-        reads = int(np.maximum(0, cells.depth[own]).sum())
-        others = sum(
-            int(cells.depths[cells.depth_offsets[k] + 1 : cells.depth_offsets[k + 1]].sum()) for k in own.tolist()
+def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitted) -> Any:
+    """`Columns` of the records."""
+    is_alt = (out.genotype > 0) & (out.genotype != out.star[:, None, None])
+    alt_depth = np.where(is_alt.any(axis=2), out.depth, 0).sum(axis=1).tolist()
+    facts = zip(out.quality.tolist(), out.depth.sum(axis=1).tolist(), alt_depth, strict=True)
+    counts = _count_reads(evidence, out.site)
+    values = np.empty((len(ANNOTATIONS), len(out)))
+    for row, (s, (quality, depth, alt)) in enumerate(zip(out.site.tolist(), facts, strict=True)):
+        files = sorted(sites[s].own)
+        told = Reports(
+            lines=[dict(ITEMS.findall(sites[s].own[file][0].information)) for file in files],
+            reads=counts.reads[row, files].tolist(),
+            alt_reads=counts.alt_reads[row, files].tolist(),
+            strands=counts.strands[row].tolist() if counts.has_strands[row] else None,
+            quality=quality,
+            depth=depth,
+            alt_depth=alt,
         )
-        for item in record.information.split(";"):
-            name, _, value = item.partition("=")
-            if name in told:
-                weight = others if name in ("AMQ", "ED") else reads
-                told[name].append((_number(value), float(weight)))
-        is_counted &= bool((cells.strands[own] >= 0).all())
-        strands += cells.strands[own].sum(axis=0)
-    if is_counted:
-        told["FS"], told["SOR"] = [(fisher_phred(*strands), 1.0)], [(symmetric_odds_ratio(*strands), 1.0)]
-    return [_HOW[name](told[name]) for name in COLUMNS]
+        values[:, row] = [annotation.join(told, annotation.name) for annotation in ANNOTATIONS]
+    return Columns._make(values)
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return NAN
-
-
-def _known(values: Values) -> list[tuple[float, float]]:
-    return [(value, weight) for value, weight in values if value == value and weight > 0]
-
-
-def mean(values: Values) -> float:
-    known = _known(values)
-    return sum(v * w for v, w in known) / sum(w for _, w in known) if known else NAN
-
-
-def root_mean_square(values: Values) -> float:
-    return math.sqrt(mean((v * v, w) for v, w in values))
-
-
-def only(values: Values) -> float:
-    """The value where there is but one."""
-    (value, *more) = [v for v, _ in values] or [NAN]
-    return NAN if more else value
-
-
-def stouffer(values: Values) -> float:
-    """z of several independent tests, each weighted by the root of its number of reads."""
-    known = _known(values)
-    return sum(z * math.sqrt(n) for z, n in known) / math.sqrt(sum(n for _, n in known)) if known else NAN
-
-
-_HOW: dict[str, Callable[[Values], float]] = {
-    "MQ": root_mean_square,
-    "AMQ": root_mean_square,
-    "FS": only,
-    "SOR": only,
-    "ED": mean,
-    **dict.fromkeys(RANK_SUMS, stouffer),
-}
+def _count_reads(evidence: Evidence, site: ndarray) -> _Counts:
+    cells, cell, is_own = evidence.cells, evidence.cell[site], evidence.is_own[site]
+    before = offsets_of(cells.depths)  # the sum of all AD before each
+    first, last = cells.depth_offsets[:-1], cells.depth_offsets[1:]
+    alt_depth = before[last] - before[np.minimum(first + 1, last)]
+    starts = np.searchsorted(evidence.owner, np.arange(evidence.owner[-1] + 1))
+    strands = np.where(is_own[:, :, None], cells.strands[cell], 0)
+    return _Counts(
+        reads=np.add.reduceat(np.where(is_own, np.maximum(0, cells.depth[cell]), 0), starts, axis=1, dtype=np.int64),
+        alt_reads=np.add.reduceat(np.where(is_own, alt_depth[cell], 0), starts, axis=1),
+        strands=strands.sum(axis=1, dtype=np.int64),
+        has_strands=strands.min(axis=(1, 2)) >= 0,
+    )

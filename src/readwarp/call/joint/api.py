@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from readwarp.call.api import PlaceOptions, spell_regions
+from readwarp.call.api import LIMITS, FilterOptions, PlaceOptions, spell_regions
 from readwarp.call.joint.job import GenotypeJob, run_genotype
 from readwarp.call.targets import as_regions
-from readwarp.config import JointParameters
+from readwarp.config import CallParameters, JointParameters
 from readwarp.errors import InputError
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import resources_of
@@ -21,12 +21,12 @@ class HostOptions(TypedDict, total=False):
     memory: int | None  # bytes; None: what is free less a margin
 
 
-class GenotypeOptions(PlaceOptions, HostOptions, total=False):
+class GenotypeOptions(PlaceOptions, FilterOptions, HostOptions, total=False):
     """Long options of `readwarp genotype`, with its defaults."""
 
     list: AnyPath | None  # file with the names of more gVCFs, one per line
     ploidy: int  # highest of the samples
-    max_alleles: int  # most other alleles of a site; the rarest are left out
+    max_alleles: int  # most ALT alleles of a site; the rarest are left out
     force: bool  # replace an output that exists
 
 
@@ -65,7 +65,8 @@ def make_job(
         reference=Path(reference),
         inputs=tuple(path for name in names for path in named_files(name)),
         output=path_or_none(output),
-        parameters=JointParameters(**pick(options, {"max_alleles": "most_alternates", "ploidy": "most_copies"})),
+        parameters=JointParameters(**pick(options, {"max_alleles": "max_alts", "ploidy": "max_ploidy"})),
+        calling=CallParameters(**pick(options, LIMITS)),
         resources=resources_of({"threads": options.get("threads"), "memory": options.get("memory"), "device": "cpu"}),
         regions=as_regions(options.get("region")),
         targets=path_or_none(options.get("targets")),

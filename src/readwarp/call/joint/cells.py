@@ -1,61 +1,61 @@
 """Which line of each file speaks about a site, and what its samples' columns say (host only)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.call.joint.sites import OTHER, Codes, JointSite
-from readwarp.formats.variants.genomic import Cells, GenomicFile, Rows
-from readwarp.formats.variants.genomic_kernels import BLOCK
-from readwarp.ragged import offsets_of
+from readwarp.formats.variants.genomic import GenomicFile
+from readwarp.formats.variants.genomic_kernels import BLOCK, Cells, Lines
+from readwarp.ragged import concatenate, offsets_of
 
-OF_BLOCK: Codes = (0, OTHER)
+CODES_OF_BLOCK: Codes = (0, OTHER)
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What speaks about s sites of m samples. A cell is one sample's column of one line."""
+class Evidence(NamedTuple):
+    """What speaks about each site and sample. A cell is one sample's column of one line."""
 
+    owner: Annotated[ndarray, "int64 [samples]"]  # number of the sample's file
     cells: Cells  # of all samples
-    cell: np.ndarray  # int32 [s, m], row of `cells`, -1: no line says anything
-    code: np.ndarray  # int32 [s, m], its alleles' numbers at the site, as row of `codes`
-    is_own: np.ndarray  # bool [s, m], the line is one of the site
-    cover: np.ndarray  # int32 [s, m], of a deletion across the site besides, -1: none
-    cover_code: np.ndarray  # int32 [s, m]
-    codes: np.ndarray  # int16
-    code_offsets: np.ndarray  # int64
+    cell: Annotated[ndarray, "int32 [sites, samples]"]  # row of `cells`, -1: no line says anything
+    code: Annotated[ndarray, "int32 [sites, samples]"]  # row of `codes`: its alleles' numbers at the site
+    is_own: Annotated[ndarray, "bool [sites, samples]"]  # the line is one of the site
+    cover: Annotated[ndarray, "int32 [sites, samples]"]  # cell of a deletion across the site besides, -1: none
+    cover_code: Annotated[ndarray, "int32 [sites, samples]"]
+    codes: Annotated[ndarray, "int16 [numbers]"]
+    code_offsets: Annotated[ndarray, "int64 [codes + 1] of numbers"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """Rows of each file's Rows and their codes, int32 [s, files]."""
+class _Chosen(NamedTuple):
+    """Which lines of each file speak about a site: `row` and, of a deletion besides, `cover`; their codes."""
 
-    row: np.ndarray
-    code: np.ndarray
-    is_own: np.ndarray
-    cover: np.ndarray
-    cover_code: np.ndarray
+    row: Annotated[ndarray, "int32 [sites, files]"]
+    code: Annotated[ndarray, "int32 [sites, files]"]
+    is_own: Annotated[ndarray, "bool [sites, files]"]
+    cover: Annotated[ndarray, "int32 [sites, files]"]
+    cover_code: Annotated[ndarray, "int32 [sites, files]"]
 
 
-def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], rows: Sequence[Rows]) -> Evidence:
-    """`rows`: of each file, all that span the sites. Raises InputError for columns that cannot be used."""
-    pool: dict[Codes, int] = {OF_BLOCK: 0}
-    found = _lines(sites, rows, pool)
+def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequence[Lines]) -> Evidence:
+    """`lines`: of each file, all that span the sites. Raises InputError for columns that cannot be used."""
+    pool: dict[Codes, int] = {CODES_OF_BLOCK: 0}
+    found = _choose_lines(sites, lines, pool)
     parts, columns, known = [], [], 0
     for number, file in enumerate(files):
         row, cover = found.row[:, number], found.cover[:, number]
-        chosen = np.unique(np.concatenate((row[row >= 0], cover[cover >= 0])))
-        place = np.full(len(rows[number]) + 1, -1, np.int64)  # the last one for row -1
+        used = np.unique(np.concatenate((row[row >= 0], cover[cover >= 0])))
+        place = np.full(len(lines[number]) + 1, -1, np.int64)  # the last one for row -1
         for column in range(len(file.samples)):
-            parts.append(file.cells(rows[number], chosen, column))
-            place[chosen] = known + np.arange(chosen.size)
+            parts.append(file.cells(lines[number], used, column))
+            place[used] = known + np.arange(used.size)
             columns.append((place[row], place[cover], number))
-            known += chosen.size
-    owner = [number for *_, number in columns]
+            known += used.size
+    owner = np.array([number for *_, number in columns])
     return Evidence(
-        cells=_together(parts),
+        owner=owner,
+        cells=concatenate(parts, "cells"),
         cell=np.array([cell for cell, *_ in columns], np.int32).T.copy(),
         code=found.code[:, owner],
         is_own=found.is_own[:, owner],
@@ -66,8 +66,9 @@ def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], rows: Seque
     )
 
 
-def _lines(sites: Sequence[JointSite], rows: Sequence[Rows], pool: dict[Codes, int]) -> _Lines:
-    shape = (len(sites), len(rows))
+def _choose_lines(sites: Sequence[JointSite], lines: Sequence[Lines], pool: dict[Codes, int]) -> _Chosen:
+    """`pool`: the number of each tuple of codes; new ones are added."""
+    shape = (len(sites), len(lines))
     row, cover = np.full((2, *shape), -1, np.int32)
     code, cover_code = np.zeros((2, *shape), np.int32)
     is_own = np.zeros(shape, np.bool_)
@@ -82,27 +83,16 @@ def _lines(sites: Sequence[JointSite], rows: Sequence[Rows], pool: dict[Codes, i
                 record, codes = found[0]
                 cover[s, file], cover_code[s, file] = record.row, pool.setdefault(codes, len(pool))
     positions = np.array([site.position for site in sites], np.int64)
-    for file, own in enumerate(rows):
+    for file, own in enumerate(lines):
         block = _block_at(own, positions)
         row[:, file] = np.where(row[:, file] < 0, block, row[:, file])
-    return _Lines(row, code, is_own, cover, cover_code)
+    return _Chosen(row, code, is_own, cover, cover_code)
 
 
-def _block_at(rows: Rows, positions: np.ndarray) -> np.ndarray:
-    """The row of the block that spans each position, -1 where there is none."""
-    blocks = np.flatnonzero(rows.kind == BLOCK)
+def _block_at(lines: Lines, positions: np.ndarray) -> np.ndarray:
+    """The block that spans each position, -1 where there is none."""
+    blocks = np.flatnonzero(lines.kind == BLOCK)
     if blocks.size == 0:
         return np.full(positions.size, -1)
-    block = blocks[np.maximum(0, np.searchsorted(rows.begin[blocks], positions, side="right") - 1)]
-    return np.where((rows.begin[block] <= positions) & (positions < rows.end[block]), block, -1)
-
-
-def _together(parts: Sequence[Cells]) -> Cells:
-    """The cells of several samples behind each other."""
-    columns: dict[str, Any] = {}
-    for name, ends in (("depths", "depth_offsets"), ("likelihoods", "likelihood_offsets")):
-        columns[name] = np.concatenate([getattr(part, name)[: getattr(part, ends)[-1]] for part in parts])
-        columns[ends] = offsets_of(np.concatenate([np.diff(getattr(part, ends)) for part in parts]))
-    for rest in (f.name for f in fields(Cells) if f.name not in columns):
-        columns[rest] = np.concatenate([getattr(part, rest) for part in parts])
-    return Cells(**columns)
+    block = blocks[np.maximum(0, np.searchsorted(lines.begin[blocks], positions, side="right") - 1)]
+    return np.where((lines.begin[block] <= positions) & (positions < lines.end[block]), block, -1)

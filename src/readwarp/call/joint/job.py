@@ -11,16 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.call.inputs import contig_length
+from readwarp.call.joint.records import COHORT_FIELDS
 from readwarp.call.joint.steps import Cohort, span
 from readwarp.call.output import count_calls, describe, open_variants
-from readwarp.call.targets import Region, Target, find_targets, targets_in, windows
+from readwarp.call.targets import Region, Target, find_targets, split_targets, targets_in
 from readwarp.config import CallParameters, JointParameters, Resources
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.formats.common.lock import locked
-from readwarp.formats.variants.genomic import GenomicFile, Rows
-from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, VariantWriter, kind_of, rows_of
+from readwarp.formats.variants.genomic import GenomicFile
+from readwarp.formats.variants.genomic_kernels import Lines
+from readwarp.formats.variants.vcf import VariantWriter, kind_of, lines_of
 from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -31,10 +33,6 @@ WINDOW = 1 << 17  # most reference bases at a time
 SMALLEST = 1 << 10
 BYTES_PER_BASE = 16  # of memory, for each sample and base of a window
 SPARE_FILES = 32  # open files besides the inputs
-OWN_FIELDS = {
-    "GQ": Field("1", "Integer", "Phred of how much less likely the second genotype is, given the cohort; at most 99"),
-    "DP": Field("1", "Integer", "Reads that say something about the alleles; the least of its block of reference"),
-}
 logger = logging.getLogger("readwarp")
 
 
@@ -85,8 +83,7 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, metrics: Metrics, me
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
         cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics)
-        fields = GENOTYPE_FIELDS | OWN_FIELDS
-        header = describe(reference, samples, job.command, str(job.reference), genotype_fields=fields)
+        header = describe(reference, samples, job.command, str(job.reference), genotype_fields=COHORT_FIELDS)
         with open_variants(job.output, header, reference, job.resources.threads) as writer:
             write_windows(cohort, found, job.resources, writer, meter)
     finally:
@@ -135,11 +132,11 @@ def write_windows(
     total, done = sum(target.stop - target.start for target in targets), 0
     contigs = cohort.reference.names
 
-    def work(item: tuple[Target, list[Rows]]) -> tuple[bytes, int]:
-        window, rows = item
-        calls = cohort.call(window, rows)
+    def work(item: tuple[Target, list[Lines]]) -> tuple[bytes, int]:
+        window, lines = item
+        calls = cohort.call(window, lines)
         count_calls(calls, cohort.metrics)
-        return b"".join(line for _, line in rows_of(calls, contigs)), window.stop - window.start
+        return lines_of(calls, contigs), window.stop - window.start
 
     in_flight = resources.threads + 2
     size = window_size(cohort.owner.size, resources.memory or free_memory() // 2, in_flight)
@@ -158,18 +155,18 @@ def window_size(samples: int, memory: int, in_flight: int) -> int:
 
 def read_windows(
     cohort: Cohort, targets: Sequence[Target], is_part: bool, size: int, threads: int
-) -> Iterator[tuple[Target, list[Rows]]]:
+) -> Iterator[tuple[Target, list[Lines]]]:
     """Each window with the lines of each file that have a say in it; files are read by several threads."""
     with ThreadPoolExecutor(threads, "readwarp reader") as pool:
         for target in targets:
             if is_part:
                 low = max(0, span(target)[0])
                 list(pool.map(lambda file, t=target, p=low: file.go_to(t.contig, p), cohort.files))
-            for window in windows([target], size):
+            for window in split_targets([target], size):
                 low, high = span(window)
                 with cohort.metrics.time("read"):
-                    rows = list(pool.map(lambda f, c=window.contig, a=low, b=high: f.rows(c, a, b), cohort.files))
-                yield window, rows
+                    lines = list(pool.map(lambda f, c=window.contig, a=low, b=high: f.lines(c, a, b), cohort.files))
+                yield window, lines
 
 
 def summarize(metrics: Metrics) -> None:

@@ -1,124 +1,81 @@
-"""GT, PL and AD over the alleles of a site that somebody carries."""
-
-from dataclasses import dataclass
+"""Records of a cohort: GT, PL and AD over the alleles of a site that somebody carries."""
 
 import numpy as np
 
-from readwarp.call.genotypes.order import number_of
+from readwarp.call.genotypes.emitted import Emitted, allocate
+from readwarp.call.genotypes.order import number_of, table_of, tables_for
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.genotype import Genotyped, tables_of
+from readwarp.call.joint.genotype import Genotyped
+from readwarp.call.joint.sites import SiteAlleles
 from readwarp.device.jit import kernel
-from readwarp.ragged import offsets_of
+from readwarp.ragged import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """v records of m samples, alleles by their numbers in the record."""
-
-    site: np.ndarray  # int64 [v], number of the site
-    names: list[tuple[int, ...]]  # the site's numbers of the record's alleles
-    star: np.ndarray  # int64 [v], number of `*`, -1 where it is not in the record
-    genotype: np.ndarray  # int8 [v, m, most copies], -1 unknown; in the order of haplotypes where there is a phase set
-    phase_set: np.ndarray  # int64 [v, m], 0-based, -1 not phased
-    depth: np.ndarray  # int32 [v, m]
-    phred: np.ndarray  # int32, PL: samples x genotypes
-    phred_offsets: np.ndarray  # int64 [v * m + 1]
-    allele_depth: np.ndarray  # int32, AD: samples x alleles
-    allele_offsets: np.ndarray  # int64 [v * m + 1]
-
-
-def keep_alleles(number: np.ndarray, star: np.ndarray, evidence: Evidence, found: Genotyped) -> Kept:
+def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> Emitted:
     """The sites where somebody has another allele than REF and `*`; REF and what somebody has of each."""
-    site, names = [], []
-    for s, (copies, starred) in enumerate(zip(found.best.reshape(len(number), -1), star.tolist(), strict=True)):
-        carried = sorted({0, *np.unique(copies).tolist()} - {-1})
-        if set(carried) - {0, starred}:
-            site.append(s)
-            names.append(tuple(carried))
-    rows, kept = np.array(site, np.int64), np.array([len(own) for own in names], np.int64)
-    tables = tables_of(int(number.max(initial=2)), found.ploidy)
-    ploidy, samples = found.ploidy[rows], found.ploidy.shape[1]
-    phred_offsets = offsets_of(tables[2][ploidy, kept[:, None]].ravel())
-    allele_offsets = offsets_of(np.repeat(kept, samples))
-    out = Kept(
-        site=rows,
-        names=names,
-        star=np.array(
-            [own.index(star[s]) if star[s] in own else -1 for s, own in zip(site, names, strict=True)], np.int64
-        ),
-        genotype=np.full((rows.size, samples, found.best.shape[2]), -1, np.int8),
-        phase_set=np.full((rows.size, samples), -1, np.int64),
-        depth=np.zeros((rows.size, samples), np.int32),
-        phred=np.zeros(phred_offsets[-1], np.int32),
-        phred_offsets=phred_offsets,
-        allele_depth=np.zeros(allele_offsets[-1], np.int32),
-        allele_offsets=allele_offsets,
+    sites, kept, stars = [], list[list[int]](), []
+    for s, (best, star) in enumerate(zip(found.best, alleles.star.tolist(), strict=True)):
+        carried = sorted({0, *np.unique(best).tolist()} - {-1})
+        if set(carried) - {0, star}:
+            sites.append(s)
+            kept.append(carried)
+            stars.append(carried.index(star) if star in carried else -1)
+    site, number = np.array(sites, np.int64), np.array([len(own) for own in kept], np.int64)
+    tables = tables_for(int(alleles.number.max(initial=2)), found.ploidy)
+    allele = np.array([a for own in kept for a in own], np.int64)
+    out = replace(
+        allocate(site, number, allele, found.ploidy[site], tables),
+        star=np.array(stars, np.int64),
+        quality=found.quality[site],
+        genotype_quality=found.genotype_quality[site],
     )
-    name = np.array([a for own in names for a in own], np.int64)
-    e, cells = evidence, evidence.cells
-    fill(
-        *(
-            rows,
-            number,
-            star,
-            name,
-            offsets_of(kept),
-            found.ploidy,
-            *tables,
-            found.phred_offsets,
-            found.phred,
-            found.best,
-        ),
-        *(e.cell, e.code, e.is_own, e.codes, e.code_offsets, cells.genotype, cells.is_phased, cells.phase_set),
-        *(cells.depth, cells.depths, cells.depth_offsets, out.genotype, out.phase_set, out.depth),
-        *(out.phred_offsets, out.phred, out.allele_offsets, out.allele_depth),
-    )
+    fill_records(alleles, evidence, found, tables, out)
     return out
 
 
 @kernel
-def fill(
-    rows, number, star, name, name_offsets, ploidy, tables, firsts, sizes, all_offsets, all_phred, best, cell, code,
-    is_own, codes, code_offsets, cell_genotype, is_phased, cell_phase_set, cell_depth, depths, depth_offsets, genotype,
-    phase_set, depth, phred_offsets, phred, allele_offsets, allele_depth,
-):  # fmt: skip
-    place, named = np.empty(128, np.int64), np.empty(tables.shape[1], np.int64)
-    samples = cell.shape[1]
-    for v in range(rows.size):
-        s = rows[v]
-        kept = name[name_offsets[v] : name_offsets[v + 1]]
+def fill_records(alleles, evidence, found, tables, out):
+    """GT, PS, DP, AD and PL of each sample."""
+    cells, best, codes, code_offsets = evidence.cells, found.best, evidence.codes, evidence.code_offsets
+    genotype, phred, phred_offsets = out.genotype, out.phred, out.phred_offsets
+    place, named = np.empty(128, np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    samples = evidence.cell.shape[1]
+    for v in range(out.site.size):
+        s = out.site[v]
+        kept = out.allele[out.kept_offsets[v] : out.kept_offsets[v + 1]]
         place[:] = -1
         for a in range(kept.size):
             place[kept[a]] = a
         for i in range(samples):
-            p, at, own = ploidy[s, i], all_offsets[s * samples + i], v * samples + i
-            least = np.int32(1 << 30)
-            for g in range(sizes[p, kept.size]):
+            p, column = out.ploidy[v, i], v * samples + i
+            genotypes, all_phred = table_of(tables, p, kept.size), found.phred[found.phred_offsets[s * samples + i] :]
+            lowest, first = np.int32(1 << 30), phred_offsets[column]
+            for g in range(genotypes.shape[0]):
                 for copy in range(p):
-                    named[copy] = kept[tables[firsts[p, kept.size] + g, copy]]
-                value = all_phred[at + number_of(named, p)]
-                phred[phred_offsets[own] + g] = value
-                least = min(least, value)
-            for g in range(phred_offsets[own], phred_offsets[own + 1]):
-                phred[g] -= least
+                    named[copy] = kept[genotypes[g, copy]]
+                phred[first + g] = all_phred[number_of(named, p)]
+                lowest = min(lowest, phred[first + g])
+            for g in range(first, phred_offsets[column + 1]):
+                phred[g] -= lowest
             for copy in range(p):
                 genotype[v, i, copy] = place[best[s, i, copy]] if best[s, i, copy] >= 0 else -1
-            k = cell[s, i]
+            k, code = evidence.cell[s, i], evidence.code[s, i]
             if k < 0:
                 continue
-            depth[v, i] = max(0, cell_depth[k])
-            mine = codes[code_offsets[code[s, i]] : code_offsets[code[s, i] + 1]]
-            out = allele_depth[allele_offsets[own] : allele_offsets[own + 1]]
-            if code[s, i] == 0:  # a block of reference
-                out[0] = depth[v, i]
-            for a in range(depth_offsets[k + 1] - depth_offsets[k] if code[s, i] else 0):
+            out.depth[v, i] = max(0, cells.depth[k])
+            mine = codes[code_offsets[code] : code_offsets[code + 1]]
+            allele_depth = out.allele_depth[out.depth_offsets[column] : out.depth_offsets[column + 1]]
+            depths = cells.depths[cells.depth_offsets[k] : cells.depth_offsets[k + 1]]
+            if code == 0:  # a block of reference
+                allele_depth[0] = out.depth[v, i]
+            for a in range(depths.size if code else 0):
                 if place[mine[a]] >= 0:
-                    out[place[mine[a]]] += max(0, depths[depth_offsets[k] + a])
-            has_set = is_own[s, i] and is_phased[k] and cell_phase_set[k] > 0
-            if has_set and take_phase(cell_genotype[k], mine, p, star[s], best[s, i], named):
+                    allele_depth[place[mine[a]]] += max(0, depths[a])
+            has_set = evidence.is_own[s, i] and cells.is_phased[k] and cells.phase_set[k] > 0
+            if has_set and take_phase(cells.genotype[k], mine, p, alleles.star[s], best[s, i], named):
                 for copy in range(p):
                     genotype[v, i, copy] = place[named[copy]]
-                phase_set[v, i] = cell_phase_set[k] - 1
+                out.phase_set[v, i] = cells.phase_set[k] - 1
 
 
 @kernel

@@ -1,13 +1,17 @@
 """Ploidy by a number of likelihoods, and the prior of a genotype given those of others."""
 
+import math
+
 from readwarp.device.jit import scalar
+
+NATURAL = math.log(10.0) / 10.0  # of a Phred
 
 
 @scalar
-def ploidy_of(genotypes, alleles, most):
-    """Copies P of which `alleles` make so many genotypes, C(alleles + P - 1, P); 0 where there is none up to `most`."""
+def ploidy_of(genotypes, alleles, highest):
+    """Copies P of which `alleles` make so many genotypes, C(alleles + P - 1, P); 0 if there is none up to `highest`."""
     ways = 1
-    for copies in range(1, most + 1):
+    for copies in range(1, highest + 1):
         ways = ways * (alleles + copies - 1) // copies
         if ways == genotypes:
             return copies
@@ -15,13 +19,13 @@ def ploidy_of(genotypes, alleles, most):
 
 
 @scalar
-def copies_prior(genotype, ploidy, alleles, others):
+def copies_prior(genotype, ploidy, others):
     """P(genotype) given `others` expected copies of each allele, which beforehand may have any frequency.
 
     `genotype` in ascending order of its alleles. P! / prod c! * prod (1 + n)_(c) / (k + N)_P, one copy after the other.
     """
     total = 0.0
-    for a in range(alleles):
+    for a in range(others.size):
         total += others[a] + 1.0
     prior, same = 1.0, 0
     for copy in range(ploidy):
@@ -31,7 +35,7 @@ def copies_prior(genotype, ploidy, alleles, others):
 
 
 @scalar
-def placed(k, j, before, more):
+def share_of_ways(k, j, before, more):
     """Share of the ways to place k marks on `before` + `more` places that put j on the later ones.
 
     C(before, k - j) C(more, j) / C(before + more, k); 0 where there is no such way.

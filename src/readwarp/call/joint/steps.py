@@ -6,20 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.joining import joined, no_calls
+from readwarp.call.genotypes.join import join_calls, no_calls
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import gather
 from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
 from readwarp.call.joint.kept import keep_alleles
-from readwarp.call.joint.priors import misfit, thetas
-from readwarp.call.joint.quality import qualities
+from readwarp.call.joint.priors import find_misfit, find_priors
 from readwarp.call.joint.records import build_calls
-from readwarp.call.joint.sites import JointSite, find_sites, records_of
+from readwarp.call.joint.sites import JointSite, alleles_of, find_sites, records_of
 from readwarp.call.spelling import Bases
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, JointParameters
 from readwarp.errors import InputError
-from readwarp.formats.variants.genomic import GenomicFile, Rows
+from readwarp.formats.variants.genomic import GenomicFile
+from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 
@@ -35,39 +35,36 @@ class Cohort:
     joint: JointParameters
     metrics: Metrics
 
-    def call(self, window: Target, rows: Sequence[Rows]) -> Calls:
-        """The calls in a window; `rows`: of each file, as far as `span` goes."""
+    def call(self, window: Target, lines: Sequence[Lines]) -> Calls:
+        """The calls in a window; `lines`: of each file, as far as `span` goes."""
         samples = self.owner.size
-        records = [record for i, own in enumerate(rows) for record in records_of(i, own, window.start - 2 * REACH)]
+        records = [record for i, own in enumerate(lines) for record in records_of(i, own, window.start - 2 * REACH)]
         bases = Bases(self.reference, window.contig)
-        if wrong := misfit(records, bases):
+        if wrong := find_misfit(records, bases):
             record, reason = wrong
             file = self.files[record.file]
-            raise InputError(file.path, reason, file.place(rows[record.file], record.row))
-        most, copies = self.joint.most_alternates, self.joint.most_copies
-        sites = find_sites(records, window.start - REACH, window.stop + REACH, most, copies)
+            raise InputError(file.path, reason, file.place(lines[record.file], record.row))
+        alts, ploidy = self.joint.max_alts, self.joint.max_ploidy
+        sites = find_sites(records, window.start - REACH, window.stop + REACH, alts, ploidy)
         if not sites:
             return no_calls(samples)
-        calls = self._genotyped(window, rows, sites, bases)
-        return joined((calls,), window.start, window.stop, samples=samples)
+        calls = self._genotype(window, lines, sites, bases)
+        return join_calls((calls,), window.start, window.stop, samples=samples)
 
-    def _genotyped(self, window: Target, rows: Sequence[Rows], sites: Sequence[JointSite], bases: Bases) -> Calls:
+    def _genotype(self, window: Target, lines: Sequence[Lines], sites: Sequence[JointSite], bases: Bases) -> Calls:
         with self.metrics.time("gather"):
-            evidence = gather(sites, self.files, rows)
-        number = np.array([len(site.alleles) for site in sites], np.int64)
-        star = np.array([site.star for site in sites], np.int64)
-        is_cut = np.array([site.is_cut for site in sites], np.bool_)
+            evidence = gather(sites, self.files, lines)
+        alleles = alleles_of(sites)
         own = np.array([window.start <= site.position < window.stop for site in sites])
         self.metrics.count("sites", int(own.sum()))
-        self.metrics.count("sites_with_alleles_left_out", int((own & is_cut).sum()))
+        self.metrics.count("sites_with_alleles_left_out", int((own & alleles.is_cut).sum()))
         with self.metrics.time("genotypes"):
-            found, status = genotype_sites(number, is_cut, star, evidence)
-            for s, i in np.argwhere(status).tolist():
-                raise self._bad(sites[s], int(self.owner[i]), window, int(status[s, i]))
-            kept = keep_alleles(number, star, evidence, found)
-            quality = qualities(number, star, thetas(sites, bases, self.calling), found)
+            found = genotype_sites(alleles, evidence, find_priors(sites, bases, self.calling))
+            for s, i in np.argwhere(found.status).tolist():
+                raise self._bad(sites[s], int(self.owner[i]), window, int(found.status[s, i]))
+            kept = keep_alleles(alleles, evidence, found)
         with self.metrics.time("records"):
-            return build_calls(window.contig, sites, evidence, found, kept, quality, self.owner, self.calling)
+            return build_calls(window.contig, sites, evidence, kept, self.calling)
 
     def _bad(self, site: JointSite, file: int, window: Target, status: int) -> InputError:
         """Of the line that speaks about the site: its own place, or that of the block across the site."""

@@ -1,11 +1,11 @@
-"""Mates: where the two reads of a pair cover the same base of the reference, it was read twice, and counts once.
+"""Mates: a base of the reference that both reads of a pair cover was read twice, but counts once.
 
-    merge_mates(reads: AlignedReads) -> qualities uint8 [b]
+    merge_mates(reads: AlignedReads) -> AlignedReads, with other qualities
 
-At a reference position that records of one name and sample cover with aligned bases, these are one observation. They
-are merged in file order: where two agree, the better one is kept (the first on a tie) and the other gets quality 0;
-where they differ, the better one keeps the difference of the qualities and the other gets 0. Every position depends on
-the records across it alone. Missing qualities (255) are taken as DEFAULT_QUALITY before.
+The aligned bases that reads of one name and sample have at a reference position are one observation. They are merged in
+file order. Where two agree, the better one (the first on a tie) keeps its quality, and the other's becomes 0. Where
+they differ, the better one keeps the difference of the two qualities, and the other's becomes 0. Every position depends
+on the reads across it alone. Missing qualities (255) count as DEFAULT_QUALITY.
 """
 
 DEFAULT_QUALITY = 30

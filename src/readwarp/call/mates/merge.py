@@ -5,78 +5,77 @@ import numpy as np
 from readwarp.batches import AlignedReads
 from readwarp.call.mates import DEFAULT_QUALITY
 from readwarp.device.jit import kernel
-from readwarp.rules.cigar import INSERTION, SOFT_CLIP, is_match
+from readwarp.ragged import replace
+from readwarp.rules.cigar import is_match, run_of
+
+BLOCK = 1 << 12  # reference positions that are merged at a time
 
 
-def merge_mates(reads: AlignedReads) -> np.ndarray:
-    """Base qualities with those of doubly read bases merged; see the step's contract."""
-    qualities = np.where(reads.qualities == 255, np.uint8(DEFAULT_QUALITY), reads.qualities)
-    order = np.argsort(reads.name_hash, kind="stable")
-    merge_groups(
-        *(order, reads.name_hash, reads.sample, reads.position, reads.reference_stop, reads.cigar, reads.cigar_offsets),
-        *(reads.bases, reads.read_offsets, qualities, np.empty(1 << 12, np.int64)),
-    )
-    return qualities
+def merge_mates(reads: AlignedReads) -> AlignedReads:
+    """The reads with the qualities of doubly read bases merged; see the step's contract."""
+    out = replace(reads, qualities=np.where(reads.qualities == 255, np.uint8(DEFAULT_QUALITY), reads.qualities))
+    merge_groups(out, np.argsort(reads.name_hash, kind="stable"), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
+    return out
 
 
 @kernel
-def merge_groups(
-    order, name_hash, sample, position, reference_stop, cigar, cigar_offsets, bases, read_offsets, qualities, places
-):  # fmt: skip
-    """`order`: records by name, then file order. `places`: room for one block of reference positions."""
+def merge_groups(reads, order, places, others):
+    """Merge the qualities in place. `order`: reads by name, then file order; `places`, `others`: room for a block."""
+    name_hash, sample, position, reference_stop = reads.name_hash, reads.sample, reads.position, reads.reference_stop
+    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
+    bases, qualities = reads.bases, reads.qualities
     for i in range(order.size - 1):
         first, following = order[i], order[i + 1]
         if name_hash[following] != name_hash[first] or position[following] >= reference_stop[first]:
             continue
         for block in range(position[first], reference_stop[first], places.size):
             stop = min(reference_stop[first], block + places.size)
-            if not locate(position, cigar, cigar_offsets, read_offsets, qualities, first, block, stop, places):
+            own = cigar_offsets[first], cigar_offsets[first + 1]
+            locate_bases(cigar, own, position[first], read_offsets[first], block, stop, places)
+            if not has_quality(qualities, places[: stop - block]):
                 continue
             for j in range(i + 1, order.size):
                 second = order[j]
                 if name_hash[second] != name_hash[first] or position[second] >= stop:
                     break
-                if sample[second] == sample[first] and reference_stop[second] > block:
-                    merge_block(
-                        position, cigar, cigar_offsets, read_offsets, second, block, stop, places, bases, qualities
-                    )
+                low, high = max(block, position[second]), min(stop, reference_stop[second])
+                if sample[second] == sample[first] and low < high:
+                    own = cigar_offsets[second], cigar_offsets[second + 1]
+                    locate_bases(cigar, own, position[second], read_offsets[second], low, high, others)
+                    merge_bases(bases, qualities, places[low - block : high - block], others)
 
 
 @kernel
-def locate(position, cigar, cigar_offsets, read_offsets, qualities, read, start, stop, places):
-    """Index of the base that the read aligns to each position of [start, stop), -1 for none; -> has one any quality."""
+def locate_bases(cigar, operations, p, q, start, stop, places):
+    """Index of the base that a read aligns to each position of [start, stop), -1 for none.
+
+    `operations`: those of the read, first and after the last; p and q: of its first aligned base and its first base.
+    """
     places[: stop - start] = -1
-    p, q, found = position[read], read_offsets[read], False
-    for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-        operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
+    for i in range(operations[0], operations[1]):
+        operation, length, on_reference, on_read = run_of(cigar[i])
         if is_match(operation):
             for k in range(max(0, start - p), min(length, stop - p)):
                 places[p + k - start] = q + k
-                found |= qualities[q + k] > 0
-            p, q = p + length, q + length
-        elif operation in (INSERTION, SOFT_CLIP):
-            q += length
-        elif operation < SOFT_CLIP:
-            p += length
-    return found
+        p, q = p + on_reference, q + on_read
 
 
 @kernel
-def merge_block(position, cigar, cigar_offsets, read_offsets, read, start, stop, places, bases, qualities):
-    """Merge the aligned bases of `read` with those at `places`, which come earlier in file order."""
-    p, q = position[read], read_offsets[read]
-    for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
-        operation, length = cigar[i] & 15, np.int64(cigar[i] >> 4)
-        if is_match(operation):
-            for k in range(max(0, start - p), min(length, stop - p)):
-                other, own = places[p + k - start], q + k
-                if other >= 0:
-                    better, worse = (own, other) if qualities[own] > qualities[other] else (other, own)
-                    if bases[own] != bases[other]:
-                        qualities[better] -= qualities[worse]
-                    qualities[worse] = 0
-            p, q = p + length, q + length
-        elif operation in (INSERTION, SOFT_CLIP):
-            q += length
-        elif operation < SOFT_CLIP:
-            p += length
+def has_quality(qualities, places):
+    for place in places:  # noqa: SIM110 (in kernels, generators are slow)
+        if place >= 0 and qualities[place] > 0:
+            return True
+    return False
+
+
+@kernel
+def merge_bases(bases, qualities, places, others):
+    """Merge the bases of two reads at each position; those of the read that comes first in file order are `places`."""
+    for i in range(places.size):
+        first, second = places[i], others[i]
+        if first < 0 or second < 0:
+            continue
+        one, two = qualities[first], qualities[second]
+        doubt = np.uint8(0) if bases[first] == bases[second] else min(one, two)
+        qualities[first] = 0 if two > one else one - doubt
+        qualities[second] = two - doubt if two > one else 0

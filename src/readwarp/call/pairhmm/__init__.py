@@ -4,8 +4,8 @@
                     pair_read: int32 [p], pair_haplotype: int32 [p]) -> float64 [p], Status uint8 [p]
     penalties.gap_penalties(bases: uint8 [b], offsets: int64 [n + 1]) -> gap_open, gap_extend uint8 [b]
 
-Rows i = 1..R over the bases x of the read, columns j = 1..H over the bases y of the haplotype; M: x_i is aligned to
-y_j, X: x_i is inserted behind y_j, Y: y_j is deleted behind x_i (Durbin et al. 1998, chapter 4):
+Rows i = 1..R run over the bases x of the read, columns j = 1..H over the bases y of the haplotype; M: x_i is aligned to
+y_j, X: x_i is inserted after y_j, Y: y_j is deleted after x_i (Durbin et al. 1998, chapter 4):
 
     M(i, j) = p(x_i, y_j) * (s_(i-1) M(i-1, j-1) + c_(i-1) (X(i-1, j-1) + Y(i-1, j-1)))
     X(i, j) = o_(i-1) M(i-1, j) + e_(i-1) X(i-1, j)
@@ -13,43 +13,42 @@ y_j, X: x_i is inserted behind y_j, Y: y_j is deleted behind x_i (Durbin et al. 
 
     Y(0, j) = 1 / H for j = 0..H, all else of row 0 and column 0 is 0, c_0 = 1;    P = sum_j M(R, j) + X(R, j)
 
-with o = 10 ** (-gap_open / 10) of a gap behind base i, e = 10 ** (-gap_extend / 10) of each further base of a gap
-there, c = 1 - e, s = 1 - 2 o (an opening below Phred 4 counts as 4). So the ends of the haplotype are free, the read is
-aligned from end to end, and inserted bases cost their gap alone. With error = 10 ** (-quality / 10),
+with o = 10 ** (-gap_open / 10) of a gap after base i, e = 10 ** (-gap_extend / 10) of each further base of a gap there,
+c = 1 - e, s = 1 - 2 o (an opening below Phred 4 counts as 4). So the ends of the haplotype are free, the read is
+aligned from end to end, and inserted bases cost no more than their gap. With error = 10 ** (-quality / 10),
 
     p(x, y) = 1 - error where x = y, error / 3 where not, 1/4 where y is unknown (code 4);
     1 for any y where x is unknown or its quality is below 2: a base that was not seen says nothing.
 
-Sums are made in float32; where one is too small for that, in float64, and what is too small there, in logarithms. Pairs
-whose haplotype has an unknown base begin with float64. Equal pairs are computed once. A read without bases has
+A sum is computed in float32; if it is too small for that, in float64, and if it is too small even there, in logarithms.
+Pairs whose haplotype has an unknown base begin with float64. Equal pairs are computed once. A read without bases has
 log10 P = 0; a haplotype without bases is a ValueError.
 
-What is promised: a value has the same bits for any set and order of pairs, any vector width, any number of threads, on
-CPU and CUDA. Each cell's five fma are IEEE operations in one order (`lanes`), the last row is summed from column 1 on,
-float64 begins by one rule on either side (`scalar.is_enough`), and logarithms are the host's.
+A value has the same bits for any set and order of pairs, any vector width, any number of threads, on CPU and CUDA: each
+cell's five fma are IEEE operations in one order (`lanes`), the last row is summed from column 1 on, one rule decides on
+either side when float64 is needed (`scalar.is_enough`), and logarithms are the host's.
 
-Status: OK; TOO_LONG where CUDA has no shape for the pair, and the host computed it; OVERFLOW where the value was made
-in logarithms, on either side. Each comes with a value as good as the others.
+Status: OK; TOO_LONG where CUDA has no shape for the pair and the host computed it; OVERFLOW where the value was
+computed in logarithms, on either side. All of these values are equally good.
 
-    scalar.py  rules     lanes.py, groups.py, cpu.py  CPU lanes     cuda.py, cuda_pairs.py, cuda_sums.py  CUDA
-    pairs.py   what is computed, in which precision     logarithms.py  the last resort
-    penalties.py  gaps by context     api.py  pair_hmm()
+    scalar.py  rules     precision.py  float32 and float64     logarithms.py  the last resort
+    pairs.py   which pairs are computed, in which precision     penalties.py  gaps by context     api.py  pair_hmm()
+    lanes.py, groups.py, cpu.py  CPU lanes     cuda.py, cuda_given.py, cuda_pairs.py, cuda_sums.py  CUDA
 """
 
-from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 from numpy import ndarray
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRows:
-    """Reads as rows of the recurrence; n reads of b bases."""
+class ReadRows(NamedTuple):
+    """Reads as rows of the recurrence."""
 
-    bases: ndarray  # uint8 [b], 0-4
-    qualities: ndarray  # uint8 [b], Phred; below 2 a base says nothing
-    gap_open: ndarray  # uint8 [b], Phred, of a gap that opens behind this base
-    gap_extend: ndarray  # uint8 [b], Phred, of each further base of a gap there
-    offsets: ndarray  # int64 [n + 1]
+    bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
+    qualities: Annotated[ndarray, "uint8 [bases]"]  # Phred; below 2 a base says nothing
+    gap_open: Annotated[ndarray, "uint8 [bases]"]  # Phred, of a gap that opens after this base
+    gap_extend: Annotated[ndarray, "uint8 [bases]"]  # Phred, of each further base of a gap there
+    offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
 
     def __len__(self) -> int:
         return self.offsets.size - 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from readwarp.ragged import Ragged, offsets_of
 
 Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
 Phreds = int | ndarray | Ragged | Sequence[int] | Sequence[ndarray] | Sequence[Sequence[int]]
-HIGHEST = 93  # Phred, the highest that FASTQ can write
+MAX_PHRED = 93  # the highest that FASTQ can write
 FORBIDDEN = 255
 
 
@@ -63,22 +64,27 @@ def pair_hmm(
         raise UsageError(f"threads {threads}: at least 1")
     read, haplotype = _pairs(pairs, len(rows), offsets.size - 1)
     with backend.on():
-        values = _computed(backend, threads, rows, bases, offsets, read, haplotype)
+        values = _compute(backend, threads, rows, (bases, offsets), (read, haplotype))
         values = values if pairs is not None else values.reshape(len(rows), offsets.size - 1)
         return resident(values) if output == "device" else values
 
 
-def _computed(
-    backend: Backend, threads: int, rows: ReadRows, bases: ndarray, offsets: ndarray, read: ndarray, haplotype: ndarray
+def _compute(
+    backend: Backend,
+    threads: int,
+    rows: ReadRows,
+    haplotypes: tuple[Any, ndarray],
+    pairs: tuple[ndarray, ndarray],
 ) -> ndarray:
     step = backend.step("readwarp.call.pairhmm")
+    log_likelihoods, (read, haplotype) = partial(step.log_likelihoods, rows, *haplotypes), pairs
     if threads == 1 or backend.name != "cpu" or read.size < 2:
-        return step.log_likelihoods(rows, bases, offsets, read, haplotype)[0]
+        return log_likelihoods(read, haplotype)[0]
     order = np.argsort(read, kind="stable")
     parts = [part for part in np.array_split(order, min(threads, read.size)) if part.size]
     values = np.empty(read.size, np.float64)
     with ThreadPoolExecutor(threads) as pool:
-        found = pool.map(lambda part: step.log_likelihoods(rows, bases, offsets, read[part], haplotype[part])[0], parts)
+        found = pool.map(lambda part: log_likelihoods(read[part], haplotype[part])[0], parts)
         for part, some in zip(parts, found, strict=True):
             values[part] = some
     return values
@@ -88,15 +94,15 @@ def _codes(sequences: Sequences, name: str) -> tuple[Any, ndarray]:
     """(codes 0-4 of all sequences, offsets); codes on a card stay there."""
     ragged = ragged_of(sequences, name)
     if ragged is None:
-        encoded = _encoded(sequences, name)
+        encoded = _encode(sequences, name)
         return np.concatenate([*encoded, np.empty(0, np.uint8)]), offsets_of([s.size for s in encoded])
-    most = _highest(ragged.values)
-    if most > UNKNOWN:
-        raise UsageError(f"{name}s have a code, {most}, that is no base")
+    largest = _find_highest(ragged.values)
+    if largest > UNKNOWN:
+        raise UsageError(f"{name}s have a code, {largest}, that is no base")
     return ragged.values, ragged.offsets
 
 
-def _highest(values: Any) -> int:
+def _find_highest(values: Any) -> int:
     """Of uint8 values, wherever they lie; -1 if there are none."""
     if not is_on_card(values):
         return int(values.max(initial=0)) if values.size else -1
@@ -106,7 +112,7 @@ def _highest(values: Any) -> int:
     return highest(values, current())
 
 
-def _encoded(sequences: Sequences, name: str) -> list[ndarray]:
+def _encode(sequences: Sequences, name: str) -> list[ndarray]:
     """Each sequence as codes 0-4."""
     if is_foreign(sequences):
         sequences = on_host(sequences, name)
@@ -163,7 +169,7 @@ def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
         return _phreds_on_card(on_card(flat, name), int(offsets[-1]), name)
     given = on_host(flat, name) if is_foreign(flat) else flat
     if isinstance(given, ndarray) and given.ndim == 1 and given.dtype != object:
-        return _whole_phreds(_of_size(given, int(offsets[-1]), name), name)
+        return _as_phreds(_check_size(given, int(offsets[-1]), name), name)
     lengths = np.diff(offsets).tolist()
     if np.isscalar(given) or getattr(given, "ndim", 1) == 0:
         values = [np.full(length, given) for length in lengths]
@@ -176,27 +182,27 @@ def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
     for read, (value, length) in enumerate(zip(values, lengths, strict=True)):
         if value.shape != (length,):
             raise UsageError(f"read {read + 1}: {value.size} {name}, but {length} bases")
-    return _whole_phreds(np.concatenate([*values, np.empty(0, np.uint8)]), name)
+    return _as_phreds(np.concatenate([*values, np.empty(0, np.uint8)]), name)
 
 
-def _of_size(values: Any, bases: int, name: str) -> Any:
+def _check_size(values: Any, bases: int, name: str) -> Any:
     if values.size != bases:
         raise UsageError(f"{name}: {values.size} Phreds, but {bases} bases")
     return values
 
 
 def _phreds_on_card(given: Any, bases: int, name: str) -> Any:
-    values = _of_size(given, bases, name).reshape(bases)
-    if values.dtype != np.uint8 or _highest(values) > HIGHEST:
-        raise UsageError(f"{name}: Phreds on a card are uint8, at most {HIGHEST}")
+    values = _check_size(given, bases, name).reshape(bases)
+    if values.dtype != np.uint8 or _find_highest(values) > MAX_PHRED:
+        raise UsageError(f"{name}: Phreds on a card are uint8, at most {MAX_PHRED}")
     return values
 
 
-def _whole_phreds(joined: ndarray, name: str) -> ndarray:
-    if joined.size and (joined.dtype.kind not in "uif" or joined.min() < 0 or joined.max() > HIGHEST):
-        raise UsageError(f"{name}: Phreds must lie between 0 and {HIGHEST}")
-    phreds = joined.astype(np.uint8, copy=False)
-    if (phreds != joined).any():
+def _as_phreds(given: ndarray, name: str) -> ndarray:
+    if given.size and (given.dtype.kind not in "uif" or given.min() < 0 or given.max() > MAX_PHRED):
+        raise UsageError(f"{name}: Phreds must lie between 0 and {MAX_PHRED}")
+    phreds = given.astype(np.uint8, copy=False)
+    if (phreds != given).any():
         raise UsageError(f"{name}: Phreds must be whole numbers")
     return phreds
 
@@ -206,9 +212,9 @@ def _pairs(pairs: Any, reads: int, haplotypes: int) -> tuple[ndarray, ndarray]:
         read, haplotype = np.indices((reads, haplotypes))
         return read.ravel().astype(np.int32), haplotype.ravel().astype(np.int32)
     if len(pairs) != 2 or len(pairs[0]) != len(pairs[1]):
-        raise UsageError("pairs: indices of reads and as many of haplotypes")
+        raise UsageError("pairs: give as many indices of haplotypes as of reads")
     read, haplotype = (np.asarray(side, np.int64) for side in pairs)
-    for name, indices, most in (("read", read, reads), ("haplotype", haplotype, haplotypes)):
-        if indices.ndim != 1 or (indices.size and not 0 <= indices.min() <= indices.max() < most):
-            raise UsageError(f"pairs: there are {most} {name}s, counted from 0")
+    for name, indices, number in (("read", read, reads), ("haplotype", haplotype, haplotypes)):
+        if indices.ndim != 1 or (indices.size and not 0 <= indices.min() <= indices.max() < number):
+            raise UsageError(f"pairs: there are {number} {name}s, counted from 0")
     return read.astype(np.int32), haplotype.astype(np.int32)

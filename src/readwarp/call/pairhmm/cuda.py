@@ -11,40 +11,34 @@ from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows, cpu
 from readwarp.call.pairhmm.cuda_given import log_likelihoods_given
-from readwarp.call.pairhmm.cuda_pairs import MARGIN, planned, run, with_host
-from readwarp.call.pairhmm.pairs import Sums, by_logarithms, items_of, solve
+from readwarp.call.pairhmm.cuda_pairs import MARGIN, complete_on_host, places_of, plan_launches, run
+from readwarp.call.pairhmm.logarithms import log_probabilities
+from readwarp.call.pairhmm.pairs import Sums, Work, items_of, solve
 from readwarp.device.arrays import is_on_card
+from readwarp.device.backend import Backend
 from readwarp.device.memory import current
-from readwarp.ragged import offsets_of, ranges
+from readwarp.ragged import offsets_of, ranges, take
 
 
 def log_likelihoods(
     reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
 ) -> tuple[ndarray, ndarray]:
     """See the step's contract. Arrays of codes and Phreds may lie on the card (`cuda_given`); gives host arrays."""
-    if any(is_on_card(x) for x in (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend, haplotypes)):
+    if any(is_on_card(x) for x in (*reads[:4], haplotypes)):
         return log_likelihoods_given(reads, haplotypes, haplotype_offsets, pair_read, pair_haplotype)
-    items = items_of(reads, haplotypes, haplotype_offsets)
-    once = partial(cpu.sums_of, reads, haplotypes, haplotype_offsets)
+    sequences = reads, haplotypes, haplotype_offsets
+    items = items_of(*sequences)
 
-    def engine(read: ndarray, haplotype: ndarray, is_narrow: ndarray) -> Sums:
-        lengths, sizes = items.lengths[read], items.sizes[haplotype]
-        row_offsets, row_starts, rows = kept(reads.offsets, read)
-        _, starts, columns = kept(haplotype_offsets, haplotype)
-        plan = planned(lengths, is_narrow)
+    def engine(work: Work) -> Sums:
+        lengths, sizes = items.lengths[work.read], items.sizes[work.haplotype]
+        used_reads, row = np.unique(work.read, return_inverse=True)
+        used, column = np.unique(work.haplotype, return_inverse=True)
+        packed, starts = take(reads, "reads", used_reads), offsets_of(np.diff(haplotype_offsets)[used])[column]
+        padded = np.pad(haplotypes[ranges(haplotype_offsets, used)], (MARGIN, MARGIN + int(sizes.max())))
+        places = places_of(packed.offsets[row], lengths, starts, sizes)
+        plan = plan_launches(lengths, work.is_narrow)
         with current().frame() as workspace:
-            contents = (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend)
-            there = [workspace.upload(column[rows]) for column in contents]
-            padded = workspace.upload(np.pad(haplotypes[columns], (MARGIN, MARGIN + int(sizes.max()))))
-            places = np.stack((row_starts, lengths, starts + MARGIN, sizes, plan.again), axis=1)
-            found = run(workspace, there, row_offsets, padded, places, plan)
-        return with_host(found, plan.on_card, read, haplotype, is_narrow, lengths * sizes, once)
+            found = run(workspace, Backend("cuda").to_device(packed), workspace.upload(padded), places, plan)
+        return complete_on_host(found, plan.on_card, work, partial(cpu.sum_pairs, *sequences))
 
-    return solve(items, pair_read, pair_haplotype, engine, by_logarithms(reads, haplotypes, haplotype_offsets))
-
-
-def kept(offsets: ndarray, chosen: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """Rows that occur in `chosen`, alone: (offsets, where each of `chosen` begins, indices of their values)."""
-    used, number = np.unique(chosen, return_inverse=True)
-    packed = offsets_of(np.diff(offsets)[used])
-    return packed, packed[number], ranges(offsets, used)
+    return solve(items, pair_read, pair_haplotype, engine, partial(log_probabilities, *sequences))

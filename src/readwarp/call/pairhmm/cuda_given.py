@@ -1,7 +1,7 @@
 """PairHMM of reads and haplotypes that lie on the card already, as users give them.
 
-They stay there: what the host must know (which haplotypes have unknown bases) is found on the card. Pairs of equal
-content are not looked for. Pairs that only the host can compute bring reads and haplotypes down, once.
+They stay there: the card finds what the host must know (which haplotypes have unknown bases). Nobody looks for pairs of
+equal content. Pairs that only the host can compute bring reads and haplotypes down, once.
 """
 
 from functools import cache
@@ -11,10 +11,13 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows, cpu
-from readwarp.call.pairhmm.cuda_pairs import MARGIN, planned, run, with_host
-from readwarp.call.pairhmm.pairs import Items, Sums, by_logarithms, solve
+from readwarp.call.pairhmm.cuda_pairs import MARGIN, complete_on_host, places_of, plan_launches, run
+from readwarp.call.pairhmm.logarithms import log_probabilities
+from readwarp.call.pairhmm.pairs import Items, Sums, Work, solve
+from readwarp.call.pairhmm.precision import Precision
 from readwarp.call.pairhmm.scalar import UNKNOWN
 from readwarp.device.arrays import is_on_card
+from readwarp.device.backend import Backend
 from readwarp.device.cuda_launch import THREADS, threads_for
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
@@ -25,35 +28,36 @@ def log_likelihoods_given(
 ) -> tuple[ndarray, ndarray]:
     """See the step's contract; offsets and pairs are host arrays, all others lie on either side."""
     with current().frame() as workspace:
-        given = (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend, haplotypes)
-        *rows, bases = [x if is_on_card(x) else workspace.upload(x) for x in given]
-        sizes = np.diff(haplotype_offsets)
-        padded, is_known = with_margins(bases, haplotype_offsets, workspace)
+        backend, sizes = Backend("cuda"), np.diff(haplotype_offsets)
+        on_card, bases = (
+            backend.to_device(reads),
+            haplotypes if is_on_card(haplotypes) else workspace.upload(haplotypes),
+        )
+        padded, is_known = add_margins(bases, haplotype_offsets, workspace)
         items = Items(np.diff(reads.offsets), sizes, np.arange(len(reads)), np.arange(sizes.size), is_known)
 
         @cache
-        def host() -> tuple[ReadRows, ndarray, ndarray]:
-            down = workspace.download(*rows, bases)
-            return ReadRows(down[0], down[1], down[2], down[3], reads.offsets), down[4], haplotype_offsets
+        def bring_down() -> tuple[ReadRows, ndarray, ndarray]:
+            return backend.to_host(on_card), workspace.download(bases)[0], haplotype_offsets
 
-        def once(read: ndarray, haplotype: ndarray, dtype: Any) -> ndarray:
-            return cpu.sums_of(*host(), read, haplotype, dtype)
+        def sum_pairs(work: Work, precision: Precision) -> ndarray:
+            return cpu.sum_pairs(*bring_down(), work, precision)
 
-        def engine(read: ndarray, haplotype: ndarray, is_narrow: ndarray) -> Sums:
-            lengths, own = items.lengths[read], sizes[haplotype]
-            plan, starts = planned(lengths, is_narrow), haplotype_offsets[haplotype] + MARGIN
-            places = np.stack((reads.offsets[read], lengths, starts, own, plan.again), axis=1)
+        def engine(work: Work) -> Sums:
+            lengths, starts = items.lengths[work.read], haplotype_offsets[work.haplotype]
+            plan = plan_launches(lengths, work.is_narrow)
+            places = places_of(reads.offsets[work.read], lengths, starts, sizes[work.haplotype])
             with workspace.frame():
-                found = run(workspace, rows, reads.offsets, padded, places, plan)
-            return with_host(found, plan.on_card, read, haplotype, is_narrow, lengths * own, once)
+                found = run(workspace, on_card, padded, places, plan)
+            return complete_on_host(found, plan.on_card, work, sum_pairs)
 
         def last_resort(read: ndarray, haplotype: ndarray) -> ndarray:
-            return by_logarithms(*host())(read, haplotype)
+            return log_probabilities(*bring_down(), read, haplotype)
 
         return solve(items, pair_read, pair_haplotype, engine, last_resort)
 
 
-def with_margins(bases: Any, offsets: ndarray, workspace: Workspace) -> tuple[Any, ndarray]:
+def add_margins(bases: Any, offsets: ndarray, workspace: Workspace) -> tuple[Any, ndarray]:
     """(haplotypes with the margins that `run` needs, in the workspace; which of them have no unknown base)"""
     number, widest = offsets.size - 1, int(np.diff(offsets).max(initial=0))
     out = workspace.empty(2 * MARGIN + widest + bases.size, np.uint8)

@@ -1,26 +1,26 @@
-"""Kernels of PairHMM on CUDA: constants of rows, sums of pairs, and which pairs float64 has to do again.
+"""Kernels of PairHMM on CUDA: constants of rows, sums of pairs, and which pairs float64 has to compute again.
 
 Thread r of a group holds rows r * K to r * K + K - 1 of the group's, and works on column j one step after thread r - 1
-did: what that handed down then (T and X, see `lanes`) is what its first row takes. Rows, padding, places of fma and the
-order of sums are those of the CPU lanes.
+did: its first row takes what that thread handed down then (T and X, see `lanes`). Rows, padding, the places of fma and
+the order of sums are those of the CPU lanes.
 
-Emissions are not chosen but looked up: shared memory holds, for each base that a haplotype may have, those of a
-thread's rows, 16 bytes of a thread beside those of its neighbours. So one load serves four rows (two in float64), and
-no two threads meet in a bank, whatever their bases are. Those of the next column are on their way while a column's rows
-wait for one another.
+Emissions are not selected but looked up: shared memory holds those of a thread's rows for each base that a haplotype
+may have, 16 bytes of a thread beside those of its neighbours. So one load serves four rows (two in float64), and no two
+threads meet in a bank, whatever their bases are. The emissions of the next column are loaded while a column's rows wait
+for one another.
 
 Rows before a read add FLOOR to their M like all others: beside the scale, which they hand down, it is rounded off.
 
-float32 takes its constants from a table that each read has once; float64, which few pairs need, makes its own.
+float32 takes its constants from a table that holds each read once; float64, which few pairs need, computes its own.
 
 Arrays that the kernels share, of p pairs:
 
     warps     int32 [warps, 2]: the segment that a warp works on, how many of its pairs other warps have before it
     places    int32 [p, 5]: where the read begins, its length, where the haplotype begins, its size, the segment that
-              would do the pair again in float64 (-1 none)
-    segments  int32 [segments, 3]: where its pairs begin in `chosen`, how many there are, threads of each
-    chosen    int32, pairs by segment
-    sums      float64 [p]: of M + X over the last row; those made in float64 are negative
+              would compute the pair again in float64 (-1 none)
+    segments  int32 [segments, 3]: where its pairs begin in `order`, how many there are, threads of each
+    order     int32, pairs by segment
+    sums      float64 [p]: of M + X over the last row; those computed in float64 are negative
 """
 
 from functools import lru_cache
@@ -28,17 +28,15 @@ from typing import Any
 
 import numpy as np
 
+from readwarp.call.pairhmm.precision import FLOAT32, Precision
 from readwarp.call.pairhmm.scalar import (
     DELETED,
     DELETION_STAYS,
     FLOOR,
-    FLOOR_BITS,
     INSERTED,
     INSERTION_STAYS,
-    LEAST_OPEN,
     OTHER,
     SAME,
-    SCALE_BITS,
     UNKNOWN,
     is_enough,
     row_constants,
@@ -50,20 +48,13 @@ from readwarp.device.jit import cuda, cuda_kernel
 READ, LENGTH, HAPLOTYPE, SIZE, AGAIN = range(5)  # columns of places
 BEGIN, COUNT, GROUP = range(3)  # columns of segments
 SEGMENT, AHEAD = range(2)  # columns of warps
-NUMBER: dict[int, Any] = {4: np.float32, 8: np.float64}  # by its bytes
-SYMBOLS = {4: 4, 8: 5}  # bases of a haplotype, by the bytes of a number; only float64 knows unknown ones
 
 
 @cuda.jit(device=True)
 def constants_at(phreds, i, begin, stop):
-    """See `row_constants`: of base i, of the read [begin, stop). phreds: the reads' arrays, P of an error by Phred."""
+    """`row_constants` of base i of the read [begin, stop); phreds: the arrays of reads, P of an error by Phred."""
     bases, qualities, gap_open, gap_extend, probability = phreds
-    opening = probability[max(gap_open[i], LEAST_OPEN)]
-    opening_before = probability[max(gap_open[max(i - 1, begin)], LEAST_OPEN)]
-    return row_constants(
-        probability[qualities[i]], qualities[i], bases[i],
-        opening, probability[gap_extend[i]], opening_before, i == begin, i + 1 == stop,
-    )  # fmt: skip
+    return row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin, stop)
 
 
 @cuda_kernel
@@ -77,19 +68,19 @@ def fill_table(phreds, offsets, table):
 
 
 @cuda_kernel
-def find_small(number, least, places, segments, chosen, sums):
-    """Append the pairs whose sum is too small for float32 to the segment that does them again, if there is one.
+def find_small(number, min_per_cell, places, segments, order, sums):
+    """Append the pairs whose sum is too small for float32 to the segment that computes them again, if there is one.
 
-    One thread for each of the first `number` of `chosen`. least: what a sum must reach for each of its cells.
+    One thread for each of the first `number` of `order`. min_per_cell: what a sum must reach for each of its cells.
     """
     thread = cuda.grid(1)
     if thread >= number:
         return
-    pair = chosen[thread]
+    pair = order[thread]
     segment = places[pair, AGAIN]
     cells = np.float64(places[pair, LENGTH]) * np.float64(places[pair, SIZE])
-    if segment >= 0 and not is_enough(sums[pair], cells, least):
-        chosen[segments[segment, BEGIN] + cuda.atomic.add(segments, (segment, COUNT), 1)] = pair
+    if segment >= 0 and not is_enough(sums[pair], cells, min_per_cell):
+        order[segments[segment, BEGIN] + cuda.atomic.add(segments, (segment, COUNT), 1)] = pair
 
 
 @cuda.jit(device=True)
@@ -110,16 +101,17 @@ def constants_from_table(reads, i, begin, stop):
     )  # fmt: skip
 
 
-def row_functions(rows: int, bytes_each: int) -> tuple[Any, ...]:
+def row_functions(rows: int, precision: Precision) -> tuple[Any, ...]:
     """(set_rows, look_up, go_down) of a thread with that many rows; its part of `profile` begins at `own`."""
-    number, symbols = NUMBER[bytes_each], SYMBOLS[bytes_each]
-    width = next(n for n in (16 // bytes_each, 2) if rows % n == 0)  # numbers that are loaded at once
-    symbol_step, row_step, floor = rows * WARP, width * WARP, number(2.0 ** FLOOR_BITS[bytes_each])
-    constants_of = constants_from_table if bytes_each == 4 else constants_at
+    number, codes = precision.number, precision.codes
+    width = next(n for n in (16 // precision.bytes_each, 2) if rows % n == 0)  # numbers that are loaded at once
+    symbol_step, row_step, floor = rows * WARP, width * WARP, number(precision.floor)
+    constants_of = constants_from_table if precision is FLOAT32 else constants_at
 
     @cuda.jit(device=True)
-    def set_rows(reads, begin, stop, top, first, profile, constants, M, Y):
-        """Constants and first column of the rows from `top` on, of a read [begin, stop); first: T above its rows."""
+    def set_rows(reads, span, top, first, profile, constants, M, Y):
+        """Constants and first column of the rows from `top` on, of the read of that span; first: T above its rows."""
+        begin, stop = span
         inserted, deleted, x_stays, y_stays = constants
         own, zero, one = np.uint32(cuda.threadIdx.x) * np.uint32(width), number(0), number(1)
         for k in range(rows):
@@ -134,7 +126,7 @@ def row_functions(rows: int, bytes_each: int) -> tuple[Any, ...]:
                 same, other, from_n, inserted[k], deleted[k], x_stays[k], y_stays[k] = constants_of(
                     reads, i, begin, stop
                 )
-            for code in range(symbols):
+            for code in range(codes):
                 at = np.uint32(code * symbol_step + k // width * row_step + k % width) + own
                 profile[at] = from_n if code == UNKNOWN else same if code == base else other
 
@@ -161,18 +153,18 @@ def row_functions(rows: int, bytes_each: int) -> tuple[Any, ...]:
 
 
 @lru_cache
-def sum_kernel(rows: int, bytes_each: int) -> Any:
-    """The kernel of that many rows per thread, in numbers of that many bytes; a warp per block.
+def sum_kernel(rows: int, precision: Precision) -> Any:
+    """The kernel of that many rows per thread in that precision; a warp per block.
 
     reads: in float32 (bases, table), in float64 what `constants_at` takes.
     """
-    set_rows, look_up, go_down = row_functions(rows, bytes_each)
-    number, room = NUMBER[bytes_each], SYMBOLS[bytes_each] * rows * WARP
-    floor, scale = number(2.0 ** FLOOR_BITS[bytes_each]), 2.0 ** SCALE_BITS[bytes_each]
-    mask, sign = (3, 1.0) if bytes_each == 4 else (255, -1.0)
+    set_rows, look_up, go_down = row_functions(rows, precision)
+    number, room = precision.number, precision.codes * rows * WARP
+    floor, scale = number(precision.floor), precision.scale
+    mask, sign = (3, 1.0) if precision is FLOAT32 else (255, -1.0)
 
     @cuda_kernel
-    def sum_pairs(reads, haplotypes, warps, places, segments, chosen, sums):
+    def sum_pairs(reads, haplotypes, warps, places, segments, order, sums):
         """Sum of M + X over the last row of each pair, a group of threads for each."""
         warp, lane = cuda.blockIdx.x, np.int32(cuda.threadIdx.x)
         segment, ahead = warps[warp, SEGMENT], warps[warp, AHEAD]
@@ -181,25 +173,25 @@ def sum_kernel(rows: int, bytes_each: int) -> Any:
             return
         own, rank = np.uint32(lane), np.int32(lane & (group - 1))
         slot = np.int32(ahead + np.int32(np.uint32(lane) // np.uint32(group)))
-        pair = chosen[begin + min(slot, np.int32(count - 1))]
+        pair = order[begin + min(slot, np.int32(count - 1))]
         size, read, haplotype = places[pair, SIZE], places[pair, READ], np.uint32(places[pair, HAPLOTYPE])
-        behind, widest, first = read + places[pair, LENGTH], largest_of_warp(size), number(scale / size)
+        stop, widest, first = read + places[pair, LENGTH], largest_of_warp(size), number(scale / size)
         profile = cuda.shared.array(room, number, alignment=16)
         constants = (
             cuda.local.array(rows, number), cuda.local.array(rows, number),
             cuda.local.array(rows, number), cuda.local.array(rows, number),
         )  # fmt: skip
         emission, M, Y = cuda.local.array(rows, number), cuda.local.array(rows, number), cuda.local.array(rows, number)
-        top = np.int32(behind - (group - rank) * np.int32(rows))
-        set_rows(reads, read, behind, top, first, profile, constants, M, Y)
+        top = np.int32(stop - (group - rank) * np.int32(rows))
+        set_rows(reads, (read, stop), top, first, profile, constants, M, Y)
         look_up(profile, own, np.uint32(haplotypes[haplotype] & mask), emission)
         for k in range(rows):
             M[k] = cuda.fma(emission[k], M[k], floor)
         T = X = total = number(0)
         place, end = np.uint32(haplotype - np.uint32(rank)), np.uint32(haplotype + size)
-        stop = np.uint32(place + np.uint32(widest + group - 1))
+        last = np.uint32(place + np.uint32(widest + group - 1))
         symbol = np.uint32(haplotypes[haplotype + np.uint32(1)] & mask)
-        while place != stop:
+        while place != last:
             T, X = handed(T), handed(X)
             if rank == 0:
                 T, X = first, number(0)

@@ -10,8 +10,12 @@ M + X, its INSERTED being o and its DELETED 0 (`groups.fill_tables`). T and X st
 
 Every array is transposed, element `position * lanes + lane`. Reads of a group end in the same row; rows before a read's
 first hand the scale down as it is, bit for bit: in them SAME, OTHER, INSERTED, INSERTION_STAYS and FLOOR are 0, DELETED
-and DELETION_STAYS 1, and Y begins as the scale. Columns behind a haplotype's end are left out of the sum.
+and DELETION_STAYS 1, and Y begins as the scale. Columns after a haplotype's end are left out of the sum.
 """
+
+from typing import NamedTuple
+
+from numpy import ndarray
 
 from readwarp.call.pairhmm.scalar import (
     BEFORE,
@@ -31,6 +35,16 @@ from readwarp.device.jit import kernel
 from readwarp.device.simd import VECTOR_BYTES, fused, load, load_bytes, plus, splat, store, where_equal
 
 BLOCK = 4  # rows whose states are held in registers
+
+
+class Space(NamedTuple):
+    """One group of lanes; numbers are float32 or float64. Bases are bytes, at least eight to a position."""
+
+    bases: ndarray  # int8 [rows, lanes], of the reads
+    terms: ndarray  # [rows, COLUMNS, lanes], of the reads
+    haplotype: ndarray  # int8 [columns, lanes], BEYOND after each
+    above: ndarray  # [columns, lanes], T of the row that was computed last
+    insertion: ndarray  # [columns, lanes], X of the row below it
 
 
 @kernel
@@ -64,13 +78,13 @@ def cell(symbol, unknown, is_wide, before, insertion, Y, row):
 
 
 @kernel
-def sum_group(haplotype, columns, bases, symbols, terms, rows, scale, above, insertion, sums):
-    """Sums of M + X over the last row of one group of lanes, into `sums` [lanes].
+def sum_group(space, rows, columns, scale, symbols, sums):
+    """Sums of M + X over the last row of the pairs of a group, into `sums` [lanes].
 
-    haplotype [columns, lanes], BEYOND behind each; bases [rows, lanes] and terms [rows, COLUMNS, lanes] of the reads,
-    rows a multiple of BLOCK. Bases are bytes, at least eight to a position; `symbols` has the dtype they are compared
-    in. scale [lanes]: T of the row above the first; above, insertion: space for [columns, lanes].
+    rows: a multiple of BLOCK. scale [lanes]: T of the row above the first. `symbols` has the dtype in which bases are
+    compared.
     """
+    bases, terms, haplotype, above, insertion = space
     count, is_wide = VECTOR_BYTES // terms.itemsize, terms.itemsize == 8
     width = max(count, 8)
     first_row, zero = load(scale, 0), splat(scale, 0)

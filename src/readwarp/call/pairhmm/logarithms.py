@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from readwarp.call.pairhmm.scalar import LEAST_OPEN, UNKNOWN, emissions
+from readwarp.call.pairhmm.scalar import MIN_OPEN, PROBABILITY, UNKNOWN, emissions
 from readwarp.device.jit import kernel
 
 
@@ -21,12 +21,9 @@ def _sum(a, b):
 
 
 @kernel
-def log_probabilities(rows, offsets, haplotypes, haplotype_offsets, pair_read, pair_haplotype, probability):
-    """log10 P of pairs of reads and haplotypes with at least one base each.
-
-    rows: bases, qualities, gap_open, gap_extend. probability [256]: 10 ** (-Phred / 10).
-    """
-    bases, qualities, gap_open, gap_extend = rows
+def log_probabilities(reads, haplotypes, haplotype_offsets, pair_read, pair_haplotype):
+    """log10 P of pairs of reads and haplotypes with at least one base each."""
+    bases, qualities, gap_open, gap_extend, offsets = reads
     out = np.empty(pair_read.size, np.float64)
     for pair in range(pair_read.size):
         low = haplotype_offsets[pair_haplotype[pair]]
@@ -35,8 +32,8 @@ def log_probabilities(rows, offsets, haplotypes, haplotype_offsets, pair_read, p
         open_before = stay_before = straight = -math.inf
         close = 0.0
         for i in range(offsets[pair_read[pair]], offsets[pair_read[pair] + 1]):
-            emission = emissions(probability[qualities[i]], qualities[i], bases[i])
-            opening, extending = probability[max(gap_open[i], LEAST_OPEN)], probability[gap_extend[i]]
+            emission = emissions(PROBABILITY[qualities[i]], qualities[i], bases[i])
+            opening, extending = PROBABILITY[max(gap_open[i], MIN_OPEN)], PROBABILITY[gap_extend[i]]
             open_here, stay_here = math.log(opening), math.log(extending)
             M_diagonal, gap_diagonal = M[0], _sum(X[0], Y[0])
             M[0] = X[0] = Y[0] = M_left = Y_left = -math.inf

@@ -2,50 +2,53 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Status
 from readwarp.call.pairhmm import ReadRows
-from readwarp.call.pairhmm.logarithms import log_probabilities
-from readwarp.call.pairhmm.scalar import FLOOR_BITS, MARGIN_BITS, SCALE_BITS, UNKNOWN, is_enough
+from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
+from readwarp.call.pairhmm.scalar import UNKNOWN, is_enough
 from readwarp.device.jit import kernel
-from readwarp.ragged import offsets_of
+from readwarp.ragged import offsets_of, take
+from readwarp.rules.hashes import BASIS, hashed
 
 LOG10_2 = math.log10(2.0)
 BUCKET = 8  # rows by which reads of one group of lanes may differ
-PROBABILITY = 10.0 ** (-0.1 * np.arange(256))  # of an error, by Phred
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
-    """What of n reads and h haplotypes decides which pairs are computed, and how."""
+class Items(NamedTuple):
+    """What of reads and haplotypes decides which pairs are computed, and how."""
 
-    lengths: ndarray  # int64 [n], bases
-    sizes: ndarray  # int64 [h], bases
-    same_read: ndarray  # int64 [n], the first read with the same content
-    same_haplotype: ndarray  # int64 [h]
-    is_known: ndarray  # bool [h], has no unknown base: float32 may do
+    lengths: Annotated[ndarray, "int64 [reads]"]  # bases
+    sizes: Annotated[ndarray, "int64 [haplotypes]"]  # bases
+    same_read: Annotated[ndarray, "int64 [reads]"]  # the first read with the same content
+    same_haplotype: Annotated[ndarray, "int64 [haplotypes]"]
+    is_known: Annotated[ndarray, "bool [haplotypes]"]  # has no unknown base: float32 may do
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Work(NamedTuple):
+    """Pairs to compute, in this order."""
+
+    read: Annotated[ndarray, "int64 [pairs]"]
+    haplotype: Annotated[ndarray, "int64 [pairs]"]
+    is_narrow: Annotated[ndarray, "bool [pairs]"]  # float32 comes first
+    cells: Annotated[ndarray, "int64 [pairs]"]
+
+
+class Sums(NamedTuple):
     """Sums of M + X over the last row of pairs."""
 
-    value: ndarray  # float64 [p], in the scale of the type it was made in
-    is_wide: ndarray  # bool [p], made in float64
-    on_host: ndarray  # bool [p], no shape of the card holds it
+    value: Annotated[ndarray, "float64 [pairs]"]  # in the scale of the precision it was computed in
+    is_wide: Annotated[ndarray, "bool [pairs]"]  # computed in float64
+    on_host: Annotated[ndarray, "bool [pairs]"]  # no shape of the card holds it
 
 
-# (read [p], haplotype [p], is_narrow bool [p]: float32 comes first) -> sums, in float64 where float32 was not enough
-Engine = Callable[[ndarray, ndarray, ndarray], Sums]
-# (read [p], haplotype [p], float32 or float64) -> sums in that type and its scale
-Pass = Callable[[ndarray, ndarray, Any], ndarray]
-# (read [p], haplotype [p]) -> log10 P
-LastResort = Callable[[ndarray, ndarray], ndarray]
+Engine = Callable[[Work], Sums]  # in float64 where float32 was not enough
+Pass = Callable[[Work, Precision], ndarray]  # sums in that precision and its scale
+LastResort = Callable[[ndarray, ndarray], ndarray]  # read [pairs], haplotype [pairs] -> log10 P
 
 
 def items_of(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -> Items:
@@ -73,10 +76,13 @@ def solve(
     order = np.lexsort((read, sizes[haplotype], -(-lengths[read] // BUCKET)))
     order = order[lengths[read[order]] > 0]
     if order.size:
-        sums = engine(read[order], haplotype[order], items.is_known[haplotype[order]])
-        cells = lengths[read[order]] * sizes[haplotype[order]]
-        for dtype, chosen in ((np.float32, ~sums.is_wide), (np.float64, sums.is_wide)):
-            values[order[chosen]] = logarithms(sums.value[chosen], cells[chosen], *bits_of(dtype))
+        own = read[order], haplotype[order]
+        work = Work(own[0], own[1], items.is_known[own[1]], lengths[own[0]] * sizes[own[1]])
+        sums = engine(work)
+        for precision, rows in ((FLOAT32, ~sums.is_wide), (FLOAT64, sums.is_wide)):
+            values[order[rows]] = logarithms(
+                sums.value[rows], work.cells[rows], precision.scale_bits, precision.min_per_cell
+            )
         status[order[sums.on_host]] = Status.TOO_LONG
     left = order[np.isnan(values[order])]
     if left.size:
@@ -84,65 +90,50 @@ def solve(
     return values[inverse], status[inverse]
 
 
-def in_turn(once: Pass, read: ndarray, haplotype: ndarray, is_narrow: ndarray, cells: ndarray) -> Sums:
+def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
     """float32 where that comes first, then float64 where it was not enough."""
-    value, is_wide = np.zeros(read.size), ~is_narrow
-    now = np.flatnonzero(is_narrow)
+    value, is_wide = np.zeros(work.read.size), ~work.is_narrow
+    now = np.flatnonzero(work.is_narrow)
     if now.size:
-        value[now] = once(read[now], haplotype[now], np.float32)
-        is_wide[now] = ~enough(value[now], cells[now], bits_of(np.float32)[1])
+        value[now] = sum_pairs(take(work, "pairs", now), FLOAT32)
+        is_wide[now] = ~find_enough(value[now], work.cells[now], FLOAT32.min_per_cell)
     now = np.flatnonzero(is_wide)
     if now.size:
-        value[now] = once(read[now], haplotype[now], np.float64)
-    return Sums(value, is_wide, np.zeros(read.size, bool))
-
-
-def bits_of(dtype: Any) -> tuple[int, float]:
-    """(bits of the scale, what a sum must reach for each of its cells)"""
-    bytes_each = np.dtype(dtype).itemsize
-    return SCALE_BITS[bytes_each], 2.0 ** (FLOOR_BITS[bytes_each] + MARGIN_BITS)
-
-
-def by_logarithms(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -> LastResort:
-    contents = (reads.bases, reads.qualities, reads.gap_open, reads.gap_extend)
-
-    def last_resort(read: ndarray, haplotype: ndarray) -> ndarray:
-        return log_probabilities(contents, reads.offsets, haplotypes, haplotype_offsets, read, haplotype, PROBABILITY)
-
-    return last_resort
+        value[now] = sum_pairs(take(work, "pairs", now), FLOAT64)
+    return Sums(value, is_wide, np.zeros(work.read.size, bool))
 
 
 @kernel
-def enough(sums, cells, least):
-    """Which sums hold in the type they were made in (bool)."""
+def find_enough(sums, cells, min_per_cell):
+    """Which sums hold in the precision they were computed in (bool)."""
     out = np.empty(sums.size, np.bool_)
     for k in range(sums.size):
-        out[k] = is_enough(sums[k], np.float64(cells[k]), least)
+        out[k] = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
     return out
 
 
 @kernel
-def logarithms(sums, cells, scale_bits, least):
+def logarithms(sums, cells, scale_bits, min_per_cell):
     """log10 of the sums without their scale; NaN where they are not enough."""
     out = np.empty(sums.size, np.float64)
     for k in range(sums.size):
-        is_good = is_enough(sums[k], np.float64(cells[k]), least)
+        is_good = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
         out[k] = math.log10(sums[k]) - scale_bits * LOG10_2 if is_good else math.nan
     return out
 
 
 @kernel
 def _hash(contents, begin, stop):
-    """FNV-1a over the bytes of all arrays."""
-    value = np.uint64(14695981039346656037)
+    """Of the bytes of all arrays."""
+    value = np.uint64(BASIS)
     for array in contents:
         for k in range(begin, stop):
-            value = (value ^ np.uint64(array[k])) * np.uint64(1099511628211)
+            value = hashed(value, array[k])
     return value
 
 
 @kernel
-def _equal(contents, a, b, length):
+def _are_equal(contents, a, b, length):
     for array in contents:
         for k in range(length):
             if array[a + k] != array[b + k]:
@@ -152,7 +143,7 @@ def _equal(contents, a, b, length):
 
 @kernel
 def first_of_kind(contents, offsets):
-    """For each item, the first one with the same content in all arrays (int64 [n])."""
+    """For each item, the first one with the same content in all arrays (int64 [items])."""
     number = offsets.size - 1
     slots = 2
     while slots < 2 * number:
@@ -164,7 +155,7 @@ def first_of_kind(contents, offsets):
         while table[slot] >= 0:
             other = table[slot]
             length = offsets[other + 1] - offsets[other]
-            if length == stop - begin and _equal(contents, offsets[other], begin, length):
+            if length == stop - begin and _are_equal(contents, offsets[other], begin, length):
                 break
             slot = (slot + 1) & (slots - 1)
         if table[slot] < 0:

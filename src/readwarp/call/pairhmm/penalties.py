@@ -17,21 +17,21 @@ from readwarp.call.pairhmm.scalar import UNKNOWN
 from readwarp.device.jit import kernel
 
 OPEN, EXTEND = 45, 10
-MOST_BASES = 400  # a longer tract counts as this long
+MAX_TRACT = 400  # bases; a longer tract counts as this long
 
 REPEATS = 5  # fewer make no tract
 
-# By unit, 1 to 8: Phred by which a slip is likelier with each repeat, from REPEATS on; the least Phred.
+# By unit, 1 to 8: Phred by which a slip is likelier with each repeat, from REPEATS on; the lowest Phred.
 SLIP = ((2.2, 10), (2.0, 14), (2.0, 16), (2.0, 16), (2.0, 16), (2.4, 16), (2.4, 16), (2.4, 16))
 EXTEND_OF_UNIT = (10, 5, 3, 2, 2, 2, 1, 1)  # about Phred 10 for each further unit
 
 
 def opening_table() -> ndarray:
     """Gap openings, uint8 [unit - 1, bases of the tract]."""
-    bases = np.maximum(1, np.arange(MOST_BASES + 1))
+    bases = np.maximum(1, np.arange(MAX_TRACT + 1))
     table = np.empty((len(SLIP), bases.size), np.uint8)
-    for k, ((slope, least), extend) in enumerate(zip(SLIP, EXTEND_OF_UNIT, strict=True)):
-        slip = np.maximum(least, OPEN - slope * np.maximum(0, bases // (k + 1) - REPEATS + 1))
+    for k, ((slope, lowest), extend) in enumerate(zip(SLIP, EXTEND_OF_UNIT, strict=True)):
+        slip = np.maximum(lowest, OPEN - slope * np.maximum(0, bases // (k + 1) - REPEATS + 1))
         further = k * extend - 10 * np.log10(1 - 10 ** (-0.1 * extend))
         table[k] = np.clip(np.rint(slip + 10 * np.log10(bases) - further), 1, OPEN)
     return table
@@ -42,9 +42,9 @@ NOT_YET = OPEN + 1
 
 
 def gap_penalties(bases: ndarray, offsets: ndarray, chosen: ndarray | None = None) -> tuple[ndarray, ndarray]:
-    """Phred of a gap's opening behind each base of the reads, and of its extension there (uint8 [b] each).
+    """Phred of a gap's opening after each base of the reads, and of its extension there (uint8 [bases] each).
 
-    chosen (int64): the reads that are looked at; without it all are, and the bases of others have no tracts.
+    chosen (int64): the reads to look at, all without it; the bases of others have no tracts.
     """
     chosen = np.arange(offsets.size - 1) if chosen is None else chosen
     opening, extension = np.full(bases.size, NOT_YET, np.uint8), np.full(bases.size, EXTEND, np.uint8)
@@ -61,8 +61,8 @@ def _repeats(bases, i, unit):
 def penalize(bases, offsets, chosen, openings, extend_of_unit, opening, extension):
     """Lower `opening`, and set `extension`, in the tracts of the chosen reads.
 
-    A tract has `needed` or more bases in a row that repeat; so the last of that many is looked at first, and a base
-    that does not repeat is jumped over with all windows that hold it.
+    A tract has at least `needed` bases in a row that repeat. So the search looks at the last of that many first, and a
+    base that does not repeat rules out all windows that hold it.
     """
     longest = openings.shape[1] - 1
     for read in chosen:

@@ -1,22 +1,21 @@
-"""The rules of the recurrence, written once: constants of a row, scales, and when float32 is not enough."""
+"""The rules of the recurrence, written once: constants of a row, and when a sum is good enough."""
 
 import math
 
+import numpy as np
+
 from readwarp.device.jit import scalar
 
-UNKNOWN, BEYOND = 4, 5  # codes of a haplotype's base: not known; behind its end
+UNKNOWN, BEYOND = 4, 5  # codes of a haplotype's base: not known; after its end
 BEFORE = 6  # code of a read's base in a row before the read
 UNINFORMATIVE = 2  # a base of lower quality than this says nothing
-LEAST_OPEN = 4  # a lower Phred of a gap's opening counts as this: 1 - 2 * open must stay above 0
+MIN_OPEN = 4  # a lower Phred of a gap's opening counts as this: 1 - 2 * open must stay above 0
 FROM_UNKNOWN = 0.25  # P(base | unknown base of the haplotype)
+PROBABILITY = 10.0 ** (-0.1 * np.arange(256))  # of an error, by Phred
 
 # Columns of a row's constants; see the contract.
 SAME, OTHER, FROM_N, INSERTED, DELETED, INSERTION_STAYS, DELETION_STAYS, FLOOR = range(8)
 COLUMNS = 8
-
-SCALE_BITS = {4: 110, 8: 900}  # of float32 and float64: the first row holds 2 ** bits / haplotype length in each column
-FLOOR_BITS = {4: -126, 8: -1022}  # 2 ** bits is added to each M: nothing becomes subnormal, which would be slow
-MARGIN_BITS = 17  # a result is good where it is above floor * cells * 2 ** bits
 
 
 @scalar
@@ -31,8 +30,8 @@ def emissions(error, quality, base):
 def transitions(opening, extending, opening_before):
     """(what X and Y give to the next row's M, what X gives to the next row's X).
 
-    X counts in units of the opening behind the base before, Y in units of the one behind this base; what they give to
-    M is in units of M to M.
+    X counts in units of the opening after the base before, Y in units of the one after this base; what they give to M
+    is in units of M to M.
     """
     straight = 1.0 - 2.0 * opening
     closing = (1.0 - extending) / straight
@@ -40,19 +39,24 @@ def transitions(opening, extending, opening_before):
 
 
 @scalar
-def row_constants(error, quality, base, opening, extending, opening_before, is_first, is_last):
-    """A row's constants but FLOOR, in the order of their columns; s of the row above is part of the emissions."""
-    same, other, from_n = emissions(error, quality, base)
+def row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin, stop):
+    """Constants, but FLOOR, of the row of base i of the read [begin, stop), in the order of their columns.
+
+    probability: PROBABILITY, wherever it lies. s of the row above is part of the emissions.
+    """
+    opening, extending = probability[max(gap_open[i], MIN_OPEN)], probability[gap_extend[i]]
+    opening_before = probability[max(gap_open[max(i - 1, begin)], MIN_OPEN)]
+    same, other, from_n = emissions(probability[qualities[i]], qualities[i], bases[i])
     inserted, deleted, stays = transitions(opening, extending, opening_before)
-    if is_last:
+    if i + 1 == stop:
         inserted, deleted = opening_before, 0.0
-    if not is_first:
+    if i != begin:
         before = 1.0 - 2.0 * opening_before
         same, other, from_n = same * before, other * before, from_n * before
     return same, other, from_n, inserted, deleted, stays, extending
 
 
 @scalar
-def is_enough(total, cells, least):
+def is_enough(total, cells, min_per_cell):
     """Whether a sum is finite, and so large that the floor, or what was rounded off below it, cannot matter."""
-    return least * cells <= total < math.inf
+    return min_per_cell * cells <= total < math.inf

@@ -1,17 +1,19 @@
 """Pileup on CUDA: one thread per reference position, so that no two write to one place.
 
 The threads of a warp go through the reads across their positions together, in file order, from the first that reaches
-beyond the warp's first position: it is found by bisection in the running maximum of the reads' stops. So they read
-neighbouring bases of one read at a time, and what is the read's own once for all. A thread counts in shared memory, and
-writes the events that have its position as their anchor. A second kernel moves events left, one thread each.
+beyond the warp's first position. Bisection in the running maximum of the reads' stops finds it. So they read
+neighbouring bases of one read at a time, and look up its place and CIGAR once for all. A thread counts in shared
+memory, and writes the events whose anchor is its position. A second kernel moves events left, one thread each.
 """
 
-import numpy as np
+from typing import Annotated, NamedTuple
 
-from readwarp.batches import AlignedReads, Pileup
-from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.pileup.events import Events, assemble, new_events
-from readwarp.call.pileup.scalar import DELETED, is_usable, moved_left
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Pileup, Window
+from readwarp.call.pileup.events import Counts, Events, Limits, assemble, new_counts, new_events
+from readwarp.call.pileup.scalar import DELETED, is_event, is_usable, move_left
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.device.cuda_launch import THREADS, WARP, threads_for
@@ -19,48 +21,57 @@ from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match
 
-COLUMNS = ("position", "reference_stop", "flag", "cigar", "cigar_offsets", "bases", "qualities", "read_offsets")
 ROWS, SIDES = 5, 2  # of Pileup.counts
 CELLS = ROWS * SIDES
 FIELDS = 4  # of `read_at`
 GONE, NOTHING = 5, 6  # what a read may have at a position, beside bases: a deletion, or neither
-MOST = (1 << 31) - 1
+MAX_DEPTH = (1 << 31) - 1
 
 
-def count_window(
-    reads: AlignedReads, reference: np.ndarray, start: int, stop: int, parameters: CallParameters
-) -> Pileup:
+class Reads(NamedTuple):
+    """What a card is given of AlignedReads."""
+
+    position: Annotated[ndarray, "int64 [reads]"]
+    reference_stop: Annotated[ndarray, "int64 [reads]"]
+    reach: Annotated[ndarray, "int64 [reads]"]  # the running maximum of `reference_stop`
+    flag: Annotated[ndarray, "uint16 [reads]"]
+    cigar: Annotated[ndarray, "uint32 [operations]"]
+    cigar_offsets: Annotated[ndarray, "int64 [reads + 1] of operations"]
+    bases: Annotated[ndarray, "uint8 [bases]"]
+    qualities: Annotated[ndarray, "uint8 [bases]"]
+    read_offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
+
+
+def count_window(reads: AlignedReads, window: Window, parameters: CallParameters) -> Pileup:
     """See the step's contract. Takes and gives host arrays; the alleles are put together on the host."""
-    host_events, shape = new_events(reads), (stop - start, ROWS, SIDES)
+    window, host_events = window.trim(), new_events(reads)
     if len(reads) == 0:
-        return assemble(reads, host_events, np.zeros(shape, np.int32), np.zeros(shape, np.int32), start, stop)
-    backend = Backend("cuda")
+        return assemble(reads, window, new_counts(window), host_events)
+    limits = Limits(window.start, window.stop, parameters.min_base_quality, min(parameters.max_depth, MAX_DEPTH))
+    positions, size, backend = window.bases.size, host_events.length.size, Backend("cuda")
     with current().frame() as workspace:
-        there, events = backend.to_device(reads, *COLUMNS), backend.to_device(host_events)
-        counts, quality_sums = workspace.empty(shape, np.int32), workspace.empty(shape, np.int32)
-        reach = workspace.upload(np.maximum.accumulate(reads.reference_stop))
-        count_bases[threads_for(stop - start, workspace)](
-            tuple(getattr(there, column) for column in COLUMNS), reach,
-            (start, stop, np.int32(parameters.min_base_quality), np.int32(min(parameters.max_depth, MOST))),
-            counts, quality_sums, (events.offsets, events.position, events.length, events.query),
-        )  # fmt: skip
-        moving = (events.position, events.length, events.query, events.shift)
-        if host_events.length.size:
-            shift_events[threads_for(host_events.length.size, workspace)](
-                workspace.upload(reference), start, there.bases, *moving
-            )
-        counts, quality_sums, *moved = workspace.download(counts, quality_sums, *moving)
-    return assemble(reads, Events(host_events.offsets, *moved), counts, quality_sums, start, stop)
+        there, events = backend.to_device(reads_of(reads)), backend.to_device(host_events)
+        counts = Counts(*(workspace.empty((positions, ROWS, SIDES), np.int32) for _ in Counts._fields))
+        count_bases[threads_for(positions, workspace)](there, limits, counts, events)
+        if size:
+            shift_events[threads_for(size, workspace)](backend.to_device(window), there.bases, events)
+        found = workspace.download(*counts, *events[1:])
+    return assemble(reads, window, Counts(*found[:2]), Events(host_events.offsets, *found[2:]))
+
+
+def reads_of(reads: AlignedReads) -> Reads:
+    columns = {name: getattr(reads, name) for name in Reads._fields if name != "reach"}
+    return Reads(reach=np.maximum.accumulate(reads.reference_stop), **columns)
 
 
 @cuda.jit(device=True)
 def first_beyond(reach, position):
-    """The first read from which on `reach` lies behind the position."""
-    first, behind = np.uint32(0), np.uint32(reach.size)
-    while first < behind:
-        middle = np.uint32((first + behind) >> np.uint32(1))
+    """The first read whose `reach` lies beyond the position."""
+    first, after = np.uint32(0), np.uint32(reach.size)
+    while first < after:
+        middle = np.uint32((first + after) >> np.uint32(1))
         if reach[middle] > position:
-            behind = middle
+            after = middle
         else:
             first = np.uint32(middle + np.uint32(1))
     return first
@@ -68,29 +79,28 @@ def first_beyond(reach, position):
 
 @cuda.jit(device=True)
 def read_at(reads, number, start):
-    """((start, stop, twice its CIGAR operations and 1 if it is reverse, the first of them), first base) of a read."""
-    position, reference_stop, flag, cigar, cigar_offsets, _, _, read_offsets = reads
-    number = min(number, np.uint32(position.size - 1))
-    i, stop = np.uint64(cigar_offsets[number]), np.uint64(cigar_offsets[np.uint32(number + np.uint32(1))])
-    operations = np.int32(stop - i) << np.int32(1) | np.int32((flag[number] >> 4) & 1)
-    word = np.int32(cigar[i]) if i < stop else np.int32(0)
-    fields = np.int32(position[number] - start), np.int32(reference_stop[number] - start), np.int32(operations), word
-    return fields, np.int64(read_offsets[number])
+    """A read's (start, stop, twice the number of its operations plus its strand, the first of them) and first base."""
+    number = min(number, np.uint32(reads.position.size - 1))
+    i, stop = np.uint64(reads.cigar_offsets[number]), np.uint64(reads.cigar_offsets[np.uint32(number + np.uint32(1))])
+    operations = np.int32(stop - i) << np.int32(1) | np.int32((reads.flag[number] >> 4) & 1)
+    word = np.int32(reads.cigar[i]) if i < stop else np.int32(0)
+    first, last = np.int32(reads.position[number] - start), np.int32(reads.reference_stop[number] - start)
+    return (first, last, np.int32(operations), word), np.int64(reads.read_offsets[number])
 
 
 @cuda.jit(device=True)
 def add(counted, cell, thread, quality):
-    """One more of that row and side, to the thread's counts and to its sums."""
+    """Count one more of that cell for the thread, and add its quality."""
     counted[0][cell, thread] += np.int32(1)
     counted[1][cell, thread] += quality
 
 
 @cuda.jit(device=True)
 def walk_to(w, reads, number, fields, own):
-    """(the read's base at w, GONE or NOTHING; its place among all bases, its quality, the events before, the CIGAR
-    operation behind w if w is the last of an aligned stretch). fields, own: of `read_at`.
+    """-> (the read's base at w, GONE or NOTHING; its place among all bases; its quality; the number of events before;
+    the CIGAR operation after w where w ends an aligned stretch). fields, own: of `read_at`.
     """
-    cigar, cigar_offsets, bases, qualities = reads[3], reads[4], reads[5], reads[6]
+    cigar, cigar_offsets, bases, qualities = reads.cigar, reads.cigar_offsets, reads.bases, reads.qualities
     r, _, operations, word = fields
     operations, i = np.int32(operations >> np.int32(1)), np.int32(0)
     q = event = quality = np.int32(0)
@@ -122,21 +132,20 @@ def walk_to(w, reads, number, fields, own):
 
 
 @cuda_kernel
-def count_bases(reads, reach, window, counts, quality_sums, events):
-    """Fill the rows of `counts` and `quality_sums` at one position, and the events anchored there, unmoved.
+def count_bases(reads, limits, counts, events):
+    """Fill the rows of `counts` at one position; write the events anchored there, where the CIGARs show them.
 
-    reads: the arrays of COLUMNS. window: start, stop, min_base_quality, max_depth. events: offsets, position, length,
-    query. Positions are counted from the window's start.
+    Positions are counted from the window's start.
     """
-    start, stop, min_base_quality, max_depth = window
-    event_offsets, event_position, event_length, event_query = events
+    start, stop = limits.start, limits.stop
+    min_base_quality, max_depth = np.int32(limits.min_base_quality), np.int32(limits.max_depth)
     w, thread, lane = np.int32(cuda.grid(1)), np.uint32(cuda.threadIdx.x), np.uint32(cuda.laneid)
     counted = cuda.shared.array((CELLS, THREADS), np.int32), cuda.shared.array((CELLS, THREADS), np.int32)
     ahead, bases_at = cuda.shared.array((FIELDS, THREADS), np.int32), cuda.shared.array(THREADS, np.int64)
     for cell in range(CELLS):
         counted[0][cell, thread] = counted[1][cell, thread] = 0
     depth, first, is_inside = np.int32(0), np.int32(w - np.int32(lane)), w < stop - start
-    first_read = number = first_beyond(reach, start + first)
+    first_read = number = first_beyond(reads.reach, start + first)
     while True:
         cuda.syncwarp()  # the threads stay together
         each = np.uint32(np.uint32(number - first_read) & np.uint32(WARP - 1))
@@ -147,7 +156,7 @@ def count_bases(reads, reach, window, counts, quality_sums, events):
             cuda.syncwarp()
         each = np.uint32(each + np.uint32(thread - lane))
         fields = ahead[0, each], ahead[1, each], ahead[2, each], ahead[3, each]
-        if number >= np.uint32(reach.size) or fields[0] >= np.int32(first + np.int32(WARP)):
+        if number >= np.uint32(reads.position.size) or fields[0] >= np.int32(first + np.int32(WARP)):
             break
         if is_inside and fields[0] <= w and w < fields[1]:
             base, k, quality, event, following = walk_to(w, reads, number, fields, bases_at[each])
@@ -157,11 +166,11 @@ def count_bases(reads, reach, window, counts, quality_sums, events):
                     depth = np.int32(depth + 1)
                     add(counted, np.uint32(np.uint32(base) * np.uint32(SIDES) + side), thread, quality)
                 gap, size = following & np.int32(15), np.int32(np.uint32(following) >> np.uint32(4))
-                is_event = (gap == INSERTION or gap == DELETION) and size <= MAX_INDEL  # noqa: SIM109
-                if is_event and is_open and quality > 0:
-                    at = np.uint64(event_offsets[number] + event)
-                    event_position[at], event_query[at] = start + w, np.int64(k + np.uint64(1))
-                    event_length[at] = size if gap == INSERTION else -size
+                is_gap = gap == INSERTION or gap == DELETION  # `in` compares 64 bits
+                if is_gap and is_open and is_event(size, quality):
+                    at = np.uint64(events.offsets[number] + event)
+                    events.position[at], events.query[at] = start + w, np.int64(k + np.uint64(1))
+                    events.length[at] = size if gap == INSERTION else -size
             elif base == GONE and quality > 0 and is_open:
                 depth = np.int32(depth + 1)
                 add(counted, np.uint32(np.uint32(DELETED * SIDES) + side), thread, quality)
@@ -170,18 +179,20 @@ def count_bases(reads, reach, window, counts, quality_sums, events):
         for row in range(ROWS):
             for of_side in range(SIDES):
                 cell = row * SIDES + of_side
-                counts[w, row, of_side], quality_sums[w, row, of_side] = (
-                    counted[0][cell, thread],
-                    counted[1][cell, thread],
-                )
+                counts.counts[w, row, of_side] = counted[0][cell, thread]
+                counts.quality_sums[w, row, of_side] = counted[1][cell, thread]
 
 
 @cuda_kernel
-def shift_events(reference, start, bases, event_position, event_length, event_query, event_shift):
+def shift_events(window, bases, events):
     """Move one event left while the base before it equals its last base."""
     event = cuda.grid(1)
-    if event >= event_position.size or event_length[event] == 0:
-        return
-    event_position[event], event_shift[event] = moved_left(
-        reference, start, bases, event_position[event], np.int64(event_length[event]), event_query[event]
-    )
+    if event < events.length.size and events.length[event] != 0:
+        events.position[event], events.shift[event] = move_left(
+            window.bases,
+            window.start,
+            bases,
+            events.position[event],
+            np.int64(events.length[event]),
+            events.query[event],
+        )

@@ -1,44 +1,57 @@
 """Events of single reads to alleles with counts (host only)."""
 
-from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Pileup
-from readwarp.call.pileup.scalar import rotated
+from readwarp.batches import AlignedReads, Pileup, Window
+from readwarp.call.pileup.scalar import rotate
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
 from readwarp.rules.cigar import DELETION, INSERTION
 from readwarp.rules.hashes import BASIS, hashed
 
 
-@dataclass(frozen=True, slots=True)
-class Events:
-    """Room for one event per I or D operation of each read; length 0 where it does not count."""
+class Limits(NamedTuple):
+    """Where bases are counted, and which."""
 
-    offsets: np.ndarray  # int64 [n + 1], by read
-    position: np.ndarray  # int64 [e], anchor
-    length: np.ndarray  # int32 [e], negative for deletions
-    query: np.ndarray  # int64 [e], first inserted base in the reads' bases
-    shift: np.ndarray  # int32 [e], bases moved to the left
+    start: int
+    stop: int
+    min_base_quality: int
+    max_depth: int
+
+
+class Counts(NamedTuple):
+    """As in Pileup."""
+
+    counts: Annotated[ndarray, "int32 [positions, 5, 2]"]
+    quality_sums: Annotated[ndarray, "int32 [positions, 5, 2]"]
+
+
+class Events(NamedTuple):
+    """Room for an event per I or D operation of each read; length 0 where it does not count."""
+
+    offsets: Annotated[ndarray, "int64 [reads + 1] of events"]
+    position: Annotated[ndarray, "int64 [events]"]  # of the anchor
+    length: Annotated[ndarray, "int32 [events]"]  # negative for deletions
+    query: Annotated[ndarray, "int64 [events]"]  # the first inserted base, in the reads' bases
+    shift: Annotated[ndarray, "int32 [events]"]  # bases moved to the left
+
+
+def new_counts(window: Window) -> Counts:
+    shape = (window.stop - window.start, 5, 2)
+    return Counts(np.zeros(shape, np.int32), np.zeros(shape, np.int32))
 
 
 def new_events(reads: AlignedReads) -> Events:
     is_event = offsets_of(np.isin(reads.cigar & 15, (INSERTION, DELETION)))
     offsets = is_event[reads.cigar_offsets]
     n = int(offsets[-1])
-    return Events(
-        offsets,
-        np.zeros(n, np.int64),
-        np.zeros(n, np.int32),
-        np.zeros(n, np.int64),
-        np.zeros(n, np.int32),
-    )
+    return Events(offsets, np.zeros(n, np.int64), np.zeros(n, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int32))
 
 
-def assemble(
-    reads: AlignedReads, events: Events, counts: np.ndarray, quality_sums: np.ndarray, start: int, stop: int
-) -> Pileup:
+def assemble(reads: AlignedReads, window: Window, counts: Counts, events: Events) -> Pileup:
     """Equal events to alleles, ordered by position, kind, length and a hash of the inserted bases."""
     used = np.flatnonzero(events.length)
     position, signed, query, shift = (x[used] for x in (events.position, events.length, events.query, events.shift))
@@ -52,26 +65,24 @@ def assemble(
     has_n = (columns[3] == 0) & ~columns[1]
     allele = np.cumsum(is_first) - 1
     number = int(is_first.sum())
-    strand = (reads.flag[np.searchsorted(events.offsets, used[order], side="right") - 1] >> 4) & 1
-    cells = allele * 2 + strand
-    allele_counts = np.bincount(cells, minlength=2 * number).reshape(number, 2)
-    kept = np.flatnonzero(is_first & ~has_n)
-    rows, first = allele[kept], order[kept]
-    sizes = np.where(is_deletion[first], 0, length[first])
-    offsets = offsets_of(sizes)
+    read = np.searchsorted(events.offsets, used[order], side="right") - 1
+    allele_counts = np.bincount(allele * 2 + reads.strand[read], minlength=2 * number).reshape(number, 2)
+    shown = np.flatnonzero(is_first & ~has_n)
+    first = order[shown]
+    offsets = offsets_of(np.where(is_deletion[first], 0, length[first]))
     allele_bases = np.empty(offsets[-1], np.uint8)
     copy_insertions(reads.bases, query[first], shift[first], offsets, allele_bases)
     return Pileup(
         contig=reads.contig,
-        start=start,
-        stop=stop,
-        counts=counts,
-        quality_sums=quality_sums,
+        start=window.start,
+        stop=window.stop,
+        counts=counts.counts,
+        quality_sums=counts.quality_sums,
         allele_position=position[first],
         allele_length=length[first].astype(np.int32),
         allele_bases=allele_bases,
         allele_offsets=offsets,
-        allele_counts=allele_counts[rows].astype(np.int32),
+        allele_counts=allele_counts[allele[shown]].astype(np.int32),
     )
 
 
@@ -81,7 +92,7 @@ def hash_insertions(bases, query, signed, shift, key):
     for e in range(query.size):
         value = np.uint64(BASIS)
         for i in range(signed[e]):
-            base = bases[query[e] + rotated(i, np.int64(shift[e]), np.int64(signed[e]))]
+            base = bases[query[e] + rotate(i, np.int64(shift[e]), np.int64(signed[e]))]
             if base > 3:
                 value = np.uint64(0)
                 break
@@ -94,4 +105,4 @@ def copy_insertions(bases, query, shift, offsets, out):
     for e in range(query.size):
         length = offsets[e + 1] - offsets[e]
         for i in range(length):
-            out[offsets[e] + i] = bases[query[e] + rotated(i, np.int64(shift[e]), length)]
+            out[offsets[e] + i] = bases[query[e] + rotate(i, np.int64(shift[e]), length)]

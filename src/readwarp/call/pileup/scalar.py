@@ -1,6 +1,6 @@
-"""What a base counts for, and how an event moves; for both sides."""
+"""What a base and an event count for, and how an event moves; for both sides."""
 
-from readwarp.call.pileup import MAX_SHIFT
+from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.device.jit import scalar
 
 DELETED = 4  # row of Pileup.counts
@@ -12,19 +12,28 @@ def is_usable(base, quality, min_base_quality):
 
 
 @scalar
-def rotated(index, shift, length):
+def is_event(length, quality):
+    """Whether an insertion or deletion counts after an aligned base of that quality."""
+    return length <= MAX_INDEL and quality > 0
+
+
+@scalar
+def rotate(index, shift, length):
     """Index in an insertion as the read shows it of base `index` after it moved `shift` bases to the left."""
     return (index - shift) % length
 
 
 @scalar
-def moved_left(reference, start, bases, position, length, query):
-    """(position, shift) of an event that moves left while the base before it equals its last base."""
+def move_left(reference, start, bases, position, length, query):
+    """-> (position, shift) of an event that moves left while the base before it equals its last base.
+
+    `reference` begins at `start`; `length` is negative for a deletion, whose last base may lie beyond the reference.
+    """
     anchor, shift = position - start, 0
     while shift < MAX_SHIFT and anchor > 0:
         last = 4
         if length > 0:
-            last = bases[query + rotated(length - 1, shift, length)]
+            last = bases[query + rotate(length - 1, shift, length)]
         elif anchor - length < reference.size:
             last = reference[anchor - length]
         if reference[anchor] > 3 or reference[anchor] != last:

@@ -1,71 +1,60 @@
 """Insertions and deletions that clipped bases spell: longer ones, which aligners clip instead of opening a gap.
 
-At a clip place the clipped bases of all reads are lined up, outwards from the place, and at each distance the base
-that most of them show is taken, as far as MIN_CLIPS reads reach: the consensus. Where it continues as the reference
-does somewhere within MAX_INDEL bases of the place, the haplotype jumps there: forwards over a deletion, backwards where
-bases are repeated, and by bases that are new where the consensus continues so only behind those. It must do so to its
-end, over MIN_REJOINED bases or more, with at most one other base in REJOINED_PER_ERROR. The fewest new bases are taken,
-then the nearest place, then the one further on.
+At a clip place the clipped bases of all reads are lined up outwards from the place. At each distance the base that most
+of them show is taken, as far as MIN_CLIPS reads reach: the consensus. Where it continues as the reference does within
+MAX_INDEL bases of the place, the haplotype jumps there: forwards over a deletion, or backwards where bases are
+repeated. Where it continues so only after some bases, these are new. It must continue so to its end, over MIN_REJOINED
+bases or more, with at most one other base in REJOINED_PER_ERROR. The jump with the fewest new bases is taken, then the
+one to the nearest place, then the one further on.
 """
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Sites
+from readwarp.batches import AlignedReads, Sites, Window
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
-from readwarp.call.regions import MAX_CLIP, MIN_CLIP, MIN_CLIP_QUALITY, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
-from readwarp.call.regions.clips import BEGINNING, ENDING, find_clip_places, good_clips
+from readwarp.call.regions import MAX_CLIP, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
+from readwarp.call.regions.clips import BEGINNING, ENDING, ClipPlaces, is_good
 from readwarp.call.sites.find import Site, sites_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
+from readwarp.rules.cigar import soft_clips
 
 Allele = tuple[int, int, bytes]  # begin, deleted, inserted
 
 
-def with_clipped(
-    reads: AlignedReads, qualities: np.ndarray, sites: Sites, reference: np.ndarray, start: int, low: int, high: int
-) -> Sites:
-    """The sites, and those of insertions and deletions within [low, high) that only clipped bases spell.
-
-    `reference` are bases 0-4 from position `start` of the contig on, beyond [low, high) where the contig goes on.
-    """
-    alleles = clipped_alleles(reads, qualities, reference, start, low, high)
-    new = _missing(alleles, sites) if alleles else []
+def add_clipped(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> Sites:
+    """The sites, and those of insertions and deletions in the window that only clipped bases spell."""
+    alleles = clipped_alleles(reads, places, window)
+    new = _find_missing(alleles, sites) if alleles else []
     if not new:
         return sites
     rows: list[Site] = [(begin, True, [(0, b""), (deleted, bases)]) for begin, deleted, bases in new]
-    added = sites_of(rows, (), sites.contig, reference, start)
-    both = concatenate((sites, added), "sites")
-    return take(both, "sites", np.lexsort((both.is_indel, both.begin - both.is_indel)))
+    both = concatenate((sites, sites_of(rows, window)), "sites")
+    return take(both, "sites", np.lexsort((both.is_indel, both.position)))
 
 
-def clipped_alleles(
-    reads: AlignedReads, qualities: np.ndarray, reference: np.ndarray, start: int, low: int, high: int
-) -> list[Allele]:
+def clipped_alleles(reads: AlignedReads, places: ClipPlaces, window: Window) -> list[Allele]:
     """Distinct alleles, leftmost, in order."""
-    places = find_clip_places(reads, qualities, low, high)
     found = set()
     for side, own in ((ENDING, places.ending), (BEGINNING, places.beginning)):
         votes = np.zeros((own.size, MAX_CLIP, 4), np.int32)
-        collect(
-            *(reads.position, reads.reference_stop, reads.cigar, reads.cigar_offsets, reads.bases, qualities),
-            *(reads.read_offsets, own, side, MIN_CLIP, MIN_CLIP_QUALITY, votes),
-        )
+        count_votes(reads, own, side, votes)
         consensus, sizes = votes.argmax(axis=2), (votes.sum(axis=2) >= MIN_CLIPS).cumprod(axis=1).sum(axis=1)
-        for place, bases, size in zip(own.tolist(), consensus, sizes.tolist(), strict=True):
-            other, new = rejoin(bases[:size], place - start, side, reference, MAX_INDEL)
+        for place, bases, size in zip((own - window.first).tolist(), consensus, sizes.tolist(), strict=True):
+            other, new = rejoin(bases[:size], place, side, window.bases, MAX_INDEL)
             if other < 0:
                 continue
-            ahead = min(size - new, max(0, (place - start - other) * (1 if side == ENDING else -1)))
+            ahead = min(size - new, max(0, (place - other) * (1 if side == ENDING else -1)))
             inner = bases[: new + ahead].astype(np.uint8).tobytes()  # repeated bases as the consensus has them
             if side == ENDING:
-                found.add(_spelled(reference, place - start, other + ahead, inner))
+                found.add(_spell(window.bases, place, other + ahead, inner))
             else:
-                found.add(_spelled(reference, other - ahead, place - start, inner[::-1]))
-    alleles = [(begin + start, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
-    return sorted(allele for allele in alleles if low < allele[0] and allele[0] + allele[1] < high)
+                found.add(_spell(window.bases, other - ahead, place, inner[::-1]))
+    alleles = [(begin + window.first, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
+    return sorted(allele for allele in alleles if window.start < allele[0] and allele[0] + allele[1] < window.stop)
 
 
-def _missing(alleles: list[Allele], sites: Sites) -> list[Allele]:
+def _find_missing(alleles: list[Allele], sites: Sites) -> list[Allele]:
     """Those that are no alleles of the sites."""
     site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
     offsets, bases = sites.inserted_offsets.tolist(), sites.inserted.tobytes()
@@ -74,7 +63,7 @@ def _missing(alleles: list[Allele], sites: Sites) -> list[Allele]:
     return [allele for allele in alleles if allele not in known]
 
 
-def _spelled(reference: np.ndarray, left: int, right: int, new: bytes) -> Allele:
+def _spell(reference: np.ndarray, left: int, right: int, new: bytes) -> Allele:
     """The haplotype reference[:left] + new + reference[right:] as one allele, trimmed and moved left."""
     old = reference[left:right].tobytes()
     new += reference[right:left].tobytes()
@@ -95,21 +84,22 @@ def _is_fit(deleted: int, bases: bytes) -> bool:
 
 
 @kernel
-def collect(
-    position, reference_stop, cigar, cigar_offsets, bases, qualities, read_offsets, places, side, least, least_quality,
-    votes,
-):  # fmt: skip
-    """Count in `votes` [place, distance, base] the bases of clips of this side, outwards from their places."""
-    for read in range(position.size):
-        at = position[read] if side == BEGINNING else reference_stop[read]
-        place = np.searchsorted(places, at)
-        if place == places.size or places[place] != at:
+def count_votes(reads, places, side, votes):
+    """Count the bases of this side's clips, outwards from their places, in `votes` [place, distance, base]."""
+    bases, qualities, read_offsets = reads.bases, reads.qualities, reads.read_offsets
+    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
+    ends = reads.position if side == BEGINNING else reads.reference_stop
+    for read in range(ends.size):
+        place = np.searchsorted(places, ends[read])
+        if place == places.size or places[place] != ends[read]:
             continue
-        clips = good_clips(cigar, cigar_offsets, qualities, read_offsets, read, least, least_quality)
-        size = clips[0] if side == BEGINNING else clips[1]
+        leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
+        size = leading if side == BEGINNING else trailing
+        first = read_offsets[read] if side == BEGINNING else read_offsets[read + 1] - trailing
+        if not is_good(qualities, first, size):
+            continue
         for k in range(min(size, votes.shape[1])):
-            outwards = size - 1 - k if side == BEGINNING else read_offsets[read + 1] - read_offsets[read] - size + k
-            base = bases[read_offsets[read] + outwards]
+            base = bases[first + (size - 1 - k if side == BEGINNING else k)]
             if base < 4:
                 votes[place, k, base] += 1
 

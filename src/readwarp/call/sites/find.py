@@ -1,10 +1,11 @@
 """Candidate sites from a pileup (host only)."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.batches import Pileup, Sites
+from readwarp.batches import Pileup, Sites, Window
 from readwarp.call.forced import Forced
 from readwarp.call.pileup.scalar import DELETED
 from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
@@ -18,35 +19,42 @@ Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
 Variants = Sequence[tuple[int, int, bytes]]  # begin, deleted, inserted; as `Forced.within` gives them
 
 
+class Limits(NamedTuple):
+    """What a base other than the reference's must reach to be an allele."""
+
+    min_count: int
+    min_fraction: float
+    min_quality: int  # sum over its reads
+
+
 def find_sites(
     pileup: Pileup,
-    reference: np.ndarray,
+    window: Window,
     parameters: CallParameters,
     forced: Forced | None = None,
     of_samples: Iterable[Pileup] = (),
 ) -> Sites:
     """`forced` alleles are among those of the sites, whatever the reads show. See the step's contract."""
+    window = window.trim()
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
-    shown, seen = np.zeros(reference.size, np.uint8), set()
+    limits = Limits(parameters.min_alternate_count, parameters.min_alternate_fraction, parameters.min_alternate_quality)
+    shown, seen = np.zeros(window.bases.size, np.uint8), set()
     for own in of_samples or (pileup,):
-        find_bases(
-            *(own.counts, own.quality_sums, reference, parameters.min_alternate_count),
-            *(parameters.min_alternate_fraction, parameters.min_alternate_quality, shown),
-        )
-        seen.update(_indels(own, pileup, parameters))
-    sites = _sites_of_bases(pileup, reference, shown, asked)
-    sites += _sites_of_indels(pileup, reference, sorted(seen - {-1}), asked)
-    return sites_of(sites, asked, pileup.contig, reference, pileup.start)
+        find_bases(own, window.bases, limits, shown)
+        seen.update(_find_indels(own, pileup, parameters))
+    sites = _sites_of_bases(pileup, window.bases, shown, asked)
+    sites += _sites_of_indels(pileup, window.bases, sorted(seen - {-1}), asked)
+    return sites_of(sites, window, asked)
 
 
-def sites_of(sites: list[Site], asked: Variants, contig: int, reference: np.ndarray, start: int) -> Sites:
-    """Sites in order; `asked`: the alleles to be marked as forced."""
+def sites_of(sites: list[Site], window: Window, asked: Variants = ()) -> Sites:
+    """Sites in order; `asked`: the alleles that are marked as forced."""
     sites.sort(key=lambda site: (site[0] - site[1], site[1]))
     alleles = [allele for _, _, own in sites for allele in own]
     begin = np.array([site[0] for site in sites], np.int64)
     marked = set(asked)
     out = Sites(
-        contig=contig,
+        contig=window.contig,
         begin=begin,
         stop=begin + 1,
         is_indel=np.array([site[1] for site in sites], bool),
@@ -57,10 +65,7 @@ def sites_of(sites: list[Site], asked: Variants, contig: int, reference: np.ndar
         inserted_offsets=offsets_of([len(bases) for _, bases in alleles]),
         is_forced=np.array([(at, *allele) in marked for at, _, own in sites for allele in own], bool),
     )
-    extend_tracts(
-        *(reference, start, out.begin, out.stop, out.unit, out.is_indel, out.allele_offsets),
-        *(out.deleted, out.inserted, out.inserted_offsets),
-    )
+    extend_tracts(out, window)
     return out
 
 
@@ -79,26 +84,28 @@ def _sites_of_bases(pileup: Pileup, reference: np.ndarray, shown: np.ndarray, as
 
 
 @kernel
-def find_bases(counts, quality_sums, reference, least, fraction, least_quality, shown):
-    """Set bit b of `shown` (uint8 [w]) where base b, not the reference's, has reads enough; DELETED is bit 4."""
+def find_bases(pileup, reference, limits, shown):
+    """Set bit b of `shown` (uint8 [positions]) where enough reads show row b of the counts, not the reference's."""
+    counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(reference.size):
         if reference[w] > 3:
             continue
         depth = 0
         for base in range(5):
             depth += counts[w, base, 0] + counts[w, base, 1]
+        min_number = max(limits.min_count, limits.min_fraction * depth)
         for base in range(5):
             number = counts[w, base, 0] + counts[w, base, 1]
             quality = quality_sums[w, base, 0] + quality_sums[w, base, 1]
-            if base != reference[w] and number >= max(least, fraction * depth) and quality >= least_quality:
+            if base != reference[w] and number >= min_number and quality >= limits.min_quality:
                 shown[w] |= np.uint8(1 << base)
 
 
-def _indels(own: Pileup, pileup: Pileup, parameters: CallParameters) -> list[int]:
+def _find_indels(own: Pileup, pileup: Pileup, parameters: CallParameters) -> list[int]:
     """Alleles of `pileup` that have reads enough in `own`; -1 for one beyond its depth."""
     depth = own.counts[own.allele_position - own.start].sum(axis=(1, 2))
-    least = np.maximum(parameters.min_alternate_count, parameters.min_indel_fraction * depth)
-    found: list[int] = np.flatnonzero(own.allele_counts.sum(axis=1) >= least).tolist()
+    min_number = np.maximum(parameters.min_alternate_count, parameters.min_indel_fraction * depth)
+    found: list[int] = np.flatnonzero(own.allele_counts.sum(axis=1) >= min_number).tolist()
     if own is pileup:
         return found
     alleles = []
@@ -144,33 +151,33 @@ def _shown_by(pileup: Pileup, anchor: int, deleted: int, inserted: bytes) -> int
 
 
 @kernel
-def extend_tracts(reference, start, begin, stop, unit, is_indel, allele_offsets, deleted, inserted, inserted_offsets):
-    """Move each indel site's `stop` behind the rightmost place where an allele could be written; find its `unit`."""
-    for site in range(begin.size):
-        if not is_indel[site]:
+def extend_tracts(sites, window):
+    """Move each indel site's `stop` beyond the rightmost place where an allele could be written; find its `unit`."""
+    reference, deleted, inserted = window.bases, sites.deleted, sites.inserted
+    inserted_offsets = sites.inserted_offsets
+    for site in range(sites.begin.size):
+        if not sites.is_indel[site]:
             continue
-        first = begin[site] - start
-        furthest = first
-        for a in range(allele_offsets[site] + 1, allele_offsets[site + 1]):
-            length, source = inserted_offsets[a + 1] - inserted_offsets[a], inserted_offsets[a]
+        begin = sites.begin[site] - window.first
+        stop, first = begin, sites.allele_offsets[site] + 1
+        for a in range(first, sites.allele_offsets[site + 1]):
+            source, length = inserted_offsets[a], inserted_offsets[a + 1] - inserted_offsets[a]
             shift, gap = 0, np.int64(deleted[a]) if length == 0 else length
             is_replacement = deleted[a] > 0 and length > 0
             while shift < MAX_TRACT and not is_replacement:
-                right = first + shift + (gap if length == 0 else 0)
+                right = begin + shift + (gap if length == 0 else 0)
                 if right >= reference.size or reference[right] > 3:
                     break
                 left = inserted[source + shift] if shift < length else reference[right - gap]
                 if left != reference[right]:
                     break
                 shift += 1
-            furthest = max(furthest, first + shift + deleted[a])
-            if a == allele_offsets[site] + 1 and is_replacement:
-                unit[site] = max(length, np.int64(deleted[a]))
-            elif a == allele_offsets[site] + 1 and length:
-                unit[site] = period(inserted, source, length)
-            elif a == allele_offsets[site] + 1:
-                unit[site] = period(reference, first, gap)
-        stop[site] = furthest + start
+            stop = max(stop, begin + shift + deleted[a])
+            if a == first and is_replacement:
+                sites.unit[site] = max(length, np.int64(deleted[a]))
+            elif a == first:
+                sites.unit[site] = period(inserted, source, length) if length else period(reference, begin, gap)
+        sites.stop[site] = stop + window.first
 
 
 @kernel

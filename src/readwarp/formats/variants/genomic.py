@@ -1,4 +1,4 @@
-"""Genomic VCF in: the lines of a file that span a region, in bulk. VCF, VCF.gz and BCF; what is written, `gvcf` knows.
+"""Genomic VCF in: the lines of a file that span a region, in bulk. VCF, VCF.gz and BCF; `gvcf` writes them.
 
 A file is read forwards, piece by piece, and what lies before the region at hand is forgotten. With an index it jumps to
 a region that lies far ahead. Text is decompressed by isal and split into lines in compiled code; BCF comes from htslib
@@ -8,7 +8,6 @@ as text.
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,53 +20,22 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.index import BamIndex
 from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC, broken
-from readwarp.formats.variants import genomic_kernels as lines
+from readwarp.formats.variants import genomic_kernels as kernels
+from readwarp.formats.variants.genomic_kernels import Cells, Form, Lines, Scan
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.formats.variants.tabix import load_tabix_index
+from readwarp.ragged import concatenate, replace, take
 
 CHUNK = 1 << 17  # bytes of text read at a time
 BCF_LINES = 1 << 10  # records read at a time
 LETTERS_OF_NON_REF = np.frombuffer(NON_REF.encode(), np.uint8)
 BAD = {
-    lines.BAD_LINE: "not a line of as many columns as the header has, with a position and alleles",
-    lines.NO_NON_REF: "its last ALT is not <NON_REF> (or <*>): not a genomic VCF",
-    lines.UNSORTED: "lines are not sorted by position",
-    lines.NO_LIKELIHOODS: "its FORMAT has no PL",
-    lines.BAD_NUMBER: "PL is not a list of whole numbers",
+    kernels.BAD_LINE: "the line has no position or alleles, or not as many columns as the header",
+    kernels.NO_NON_REF: "its last ALT is not <NON_REF> (or <*>): not a genomic VCF",
+    kernels.UNSORTED: "lines are not sorted by position",
+    kernels.NO_LIKELIHOODS: "its FORMAT has no PL",
+    kernels.BAD_NUMBER: "PL is not a list of whole numbers",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Lines of one contig in order of position; n lines."""
-
-    text: np.ndarray  # uint8
-    line: np.ndarray  # int64 [n + 1], where each begins and the last ends
-    begin: np.ndarray  # int64 [n], first base it spans, 0-based
-    end: np.ndarray  # int64 [n], behind the last one
-    kind: np.ndarray  # uint8 [n], BLOCK of reference or VARIANT
-
-    def __len__(self) -> int:
-        return self.begin.size
-
-    def fields(self, row: int) -> list[bytes]:
-        return self.text[self.line[row] : self.line[row + 1]].tobytes().rstrip(b"\r\n").split(b"\t")
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """One sample's values on chosen lines; n lines. What is not there is -1."""
-
-    genotype: np.ndarray  # int8 [n, MOST_COPIES]
-    is_phased: np.ndarray  # bool [n]
-    depth: np.ndarray  # int32 [n], MIN_DP, else DP
-    quality: np.ndarray  # int32 [n], GQ
-    phase_set: np.ndarray  # int64 [n], 1-based as in the file
-    strands: np.ndarray  # int32 [n, 4], SB
-    depths: np.ndarray  # int32, AD
-    depth_offsets: np.ndarray  # int64 [n + 1]
-    likelihoods: np.ndarray  # int32, PL
-    likelihood_offsets: np.ndarray  # int64 [n + 1]
 
 
 class GenomicFile:
@@ -76,13 +44,13 @@ class GenomicFile:
     def __init__(self, path: Path, contigs: Sequence[str], lengths: Sequence[int], with_index: bool):
         """`contigs`, `lengths`: the reference's. `with_index`: regions will be asked for, so there must be an index.
 
-        Raises InputError for what is no VCF, whose contigs are not the reference's, or which names no sample.
+        Raises InputError for a file that is not VCF, that has other contigs, or that names no sample.
         """
         self.path, self._contigs = path, contigs
         self._numbers = {name: i for i, name in enumerate(contigs)}
         self._index: BamIndex | None = None
         self._index_names: tuple[str, ...] = ()
-        self._pieces: deque[tuple[int, Rows]] = deque()
+        self._pieces: deque[tuple[int, Lines]] = deque()
         self._rest, self._is_over = b"", False
         self._last = (0, 0)  # contig and position of the last line
         self._raw: BinaryIO | None = None
@@ -149,14 +117,14 @@ class GenomicFile:
         if not header or not header[0].startswith("##fileformat=VCF"):
             raise InputError(self.path, "is not VCF")
         columns = header[-1].split("\t")
-        if columns[0] != "#CHROM" or len(columns) <= lines.FIXED:
+        if columns[0] != "#CHROM" or len(columns) <= kernels.FIXED:
             raise InputError(self.path, "its header names no sample")
         self._columns = len(columns)
         self._check_contigs(header, lengths)
-        return tuple(columns[lines.FIXED :])
+        return tuple(columns[kernels.FIXED :])
 
     def _header_lines(self) -> list[str]:
-        """The lines of the header; what was read behind it is kept."""
+        """The lines of the header; what was read after it is kept."""
         text = b""
         while True:
             got = self._take(CHUNK)
@@ -191,7 +159,7 @@ class GenomicFile:
             raise InputError(self.path, "its header names no contig")
 
     def go_to(self, contig: int, position: int) -> None:
-        """Regions from here on will be asked for: jump there if it lies behind what has been read. Needs an index."""
+        """Regions from here on will be asked for: jump there if that skips lines. Needs an index."""
         if self._bcf is not None:
             self._pieces.clear()
             self._records, self._is_over = self._bcf.fetch(self._contigs[contig], position), False
@@ -201,7 +169,7 @@ class GenomicFile:
         name = self._contigs[contig]
         number = self._index_names.index(name) if name in self._index_names else -1
         start = None if number < 0 else self._index.start_of(number, position)
-        if start is None:  # no line lies there or behind it on this contig
+        if start is None:  # no line lies there or after it on this contig
             self._pieces.clear()
             self._is_over, self._rest = True, b""
         elif self._is_over or start >> 16 > self._raw.tell():
@@ -211,8 +179,8 @@ class GenomicFile:
             self._is_over, self._rest, self._last = False, b"", (0, 0)
             self._take(start & 0xFFFF)
 
-    def rows(self, contig: int, low: int, high: int) -> Rows:
-        """The lines that span a base of [low, high) of a contig, and no line that begins behind it.
+    def lines(self, contig: int, low: int, high: int) -> Lines:
+        """The lines that span a base of [low, high) of a contig, and no line that begins after it.
 
         Regions must be asked for in order; one may begin before the end of that before it. Raises InputError.
         """
@@ -220,17 +188,18 @@ class GenomicFile:
         while not self._is_over and not self._has_passed(contig, high):
             self._read()
             self._forget(contig, low)
-        return joined([_between(rows, low, high) for number, rows in self._pieces if number == contig])
+        parts = [_between(lines, low, high) for number, lines in self._pieces if number == contig]
+        return concatenate(parts, "lines") if parts else allocate_lines(np.empty(0, np.uint8), 0)
 
     def _has_passed(self, contig: int, high: int) -> bool:
         if not self._pieces:
             return False
-        number, rows = self._pieces[-1]
-        return number > contig or (number == contig and int(rows.begin[-1]) >= high)
+        number, lines = self._pieces[-1]
+        return number > contig or (number == contig and int(lines.begin[-1]) >= high)
 
     def _forget(self, contig: int, low: int) -> None:
-        kept = ((n, rows) for n, rows in self._pieces if n > contig or (n == contig and int(rows.end.max()) > low))
-        self._pieces = deque(kept)
+        ahead = ((n, lines) for n, lines in self._pieces if n > contig or (n == contig and int(lines.end.max()) > low))
+        self._pieces = deque(ahead)
 
     def _take(self, size: int) -> bytes:
         try:
@@ -265,84 +234,72 @@ class GenomicFile:
         if not text:
             self._is_over = True
             return
-        codes, most = np.frombuffer(text, np.uint8), text.count(b"\n")
-        line, name_stop, begin, end = (np.empty(most + 1, np.int64) for _ in range(4))
-        is_other, kind, status = np.empty(most, np.bool_), np.empty(most, np.uint8), np.empty(most, np.uint8)
-        lines.scan_lines(codes, LETTERS_OF_NON_REF, self._columns, line, name_stop, is_other, begin, end, kind, status)
-        rows = Rows(codes, line, begin[:most], end[:most], kind)
-        for row in np.flatnonzero(status).tolist():
-            raise self.bad(rows, row, int(status[row]))
-        starts = [*np.flatnonzero(is_other).tolist(), most]
-        for first, stop in pairwise(starts):
-            self._add(_some(rows, first, stop), text[line[first] : name_stop[first]].decode(errors="replace"))
+        letters, n = np.frombuffer(text, np.uint8), text.count(b"\n")
+        lines = allocate_lines(letters, n)
+        scan = Scan(np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.uint8))
+        kernels.scan_lines(Form(self._columns, LETTERS_OF_NON_REF), lines, scan)
+        for line in np.flatnonzero(scan.status).tolist():
+            raise self.bad(lines, line, int(scan.status[line]))
+        for first, stop in pairwise([*np.flatnonzero(scan.is_other).tolist(), n]):
+            name = text[lines.offsets[first] : scan.name_stop[first]].decode(errors="replace")
+            self._add(take(lines, "lines", slice(first, stop)), name)
 
-    def _add(self, rows: Rows, name: str) -> None:
-        """A piece of one contig, which lies behind all before it."""
+    def _add(self, lines: Lines, name: str) -> None:
+        """A piece of one contig, which comes after all before it."""
         if name not in self._numbers:
-            raise InputError(self.path, f"contig {name!r} is not in the reference", self.place(rows, 0))
+            raise InputError(self.path, f"contig {name!r} is not in the reference", self.place(lines, 0))
         number = self._numbers[name]
-        if (number, int(rows.begin[0])) < self._last:
-            raise self.bad(rows, 0, lines.UNSORTED)
-        self._last = number, int(rows.begin[-1])
-        self._pieces.append((number, rows))
+        if (number, int(lines.begin[0])) < self._last:
+            raise self.bad(lines, 0, kernels.UNSORTED)
+        self._last = number, int(lines.begin[-1])
+        self._pieces.append((number, lines))
 
-    def bad(self, rows: Rows, row: int, status: int) -> InputError:
-        return InputError(self.path, BAD[status], self.place(rows, row))
+    def bad(self, lines: Lines, line: int, status: int) -> InputError:
+        return InputError(self.path, BAD[status], self.place(lines, line))
 
-    def place(self, rows: Rows, row: int) -> str:
+    def place(self, lines: Lines, line: int) -> str:
         """`contig:position` of a line, as far as it has them."""
-        return b":".join(rows.fields(row)[:2]).decode(errors="replace")
+        return b":".join(lines.fields(line)[:2]).decode(errors="replace")
 
-    def cells(self, rows: Rows, chosen: np.ndarray, column: int) -> Cells:
-        """The values of a sample, by its number in the file, on chosen rows. Raises InputError."""
-        start, stop = rows.line[:-1][chosen], rows.line[1:][chosen]
-        n, most = chosen.size, int((stop - start).sum()) // 2 + 1
+    def cells(self, lines: Lines, rows: np.ndarray, column: int) -> Cells:
+        """The values of a sample, by its number in the file, on some of the lines. Raises InputError."""
+        n, size = rows.size, int(np.diff(lines.offsets)[rows].sum()) // 2 + 1
         cells = Cells(
-            genotype=np.empty((n, lines.MOST_COPIES), np.int8),
+            genotype=np.empty((n, kernels.MAX_COPIES), np.int8),
             is_phased=np.empty(n, np.bool_),
             depth=np.empty(n, np.int32),
             quality=np.empty(n, np.int32),
             phase_set=np.empty(n, np.int64),
             strands=np.empty((n, 4), np.int32),
-            depths=np.empty(most, np.int32),
             depth_offsets=np.empty(n + 1, np.int64),
-            likelihoods=np.empty(most, np.int32),
+            depths=np.empty(size, np.int32),
             likelihood_offsets=np.empty(n + 1, np.int64),
+            likelihoods=np.empty(size, np.int32),
+            status=np.empty(n, np.uint8),
         )
-        status = np.empty(n, np.uint8)
-        lines.read_cells(
-            *(rows.text, start, stop, column, cells.genotype, cells.is_phased, cells.depth, cells.quality),
-            *(cells.phase_set, cells.strands, cells.depths, cells.depth_offsets),
-            *(cells.likelihoods, cells.likelihood_offsets, status),
+        kernels.read_cells(lines, rows, column, cells)
+        for k in np.flatnonzero(cells.status).tolist():
+            raise self.bad(lines, int(rows[k]), int(cells.status[k]))
+        return replace(
+            cells,
+            depths=cells.depths[: cells.depth_offsets[-1]],
+            likelihoods=cells.likelihoods[: cells.likelihood_offsets[-1]],
         )
-        for k in np.flatnonzero(status).tolist():
-            raise self.bad(rows, int(chosen[k]), int(status[k]))
-        return cells
 
 
-def _some(rows: Rows, first: int, stop: int) -> Rows:
-    return Rows(
-        rows.text, rows.line[first : stop + 1], rows.begin[first:stop], rows.end[first:stop], rows.kind[first:stop]
+def allocate_lines(text: np.ndarray, number: int) -> Lines:
+    """Room for what is known of so many lines."""
+    return Lines(
+        text=text,
+        offsets=np.zeros(number + 1, np.int64),
+        begin=np.empty(number, np.int64),
+        end=np.empty(number, np.int64),
+        kind=np.empty(number, np.uint8),
     )
 
 
-def _between(rows: Rows, low: int, high: int) -> Rows:
+def _between(lines: Lines, low: int, high: int) -> Lines:
     """From the first line that spans a base of [low, high) to the last that begins before its end."""
-    stop = int(np.searchsorted(rows.begin, high))
-    reaching = np.flatnonzero(rows.end[:stop] > low)
-    return _some(rows, int(reaching[0]) if reaching.size else stop, stop)
-
-
-def joined(parts: Sequence[Rows]) -> Rows:
-    """Pieces behind each other as one, with the text of their lines alone."""
-    text, line, size = [], [np.zeros(1, np.int64)], 0
-    for part in parts:
-        text.append(part.text[part.line[0] : part.line[-1]])
-        line.append(part.line[1:] - part.line[0] + size)
-        size += text[-1].size
-    columns = ((p.begin, p.end, p.kind) for p in parts)
-    begin, end, kind = (np.concatenate(c) for c in zip((*_NONE,), *columns, strict=True)) if parts else _NONE
-    return Rows(np.concatenate(text) if text else np.empty(0, np.uint8), np.concatenate(line), begin, end, kind)
-
-
-_NONE = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint8))
+    stop = int(np.searchsorted(lines.begin, high))
+    reaching = np.flatnonzero(lines.end[:stop] > low)
+    return take(lines, "lines", slice(int(reaching[0]) if reaching.size else stop, stop))

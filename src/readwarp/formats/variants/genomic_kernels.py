@@ -1,81 +1,135 @@
 """Lines of a genomic VCF: where they are and what they span, and the numbers of a sample's column."""
 
+from typing import Annotated, NamedTuple
+
+from numpy import ndarray
+
 from readwarp.device.jit import kernel
 
-TAB, NEWLINE, COMMA, DOT, SLASH, ZERO, NINE, COLON, SEMICOLON, EQUALS, BAR = 9, 10, 44, 46, 47, 48, 57, 58, 59, 61, 124
-MOST_COPIES = 8  # alleles of a GT
+TAB, NEWLINE, RETURN, COMMA, DOT, SLASH, ZERO, NINE = 9, 10, 13, 44, 46, 47, 48, 57
+COLON, SEMICOLON, LESS, EQUALS, GREATER, BAR, ASTERISK, M = 58, 59, 60, 61, 62, 124, 42, 77
+MAX_COPIES = 8  # alleles of a GT
 FIXED = 9  # columns before the samples'
 
 BLOCK, VARIANT = 0, 1  # kinds of lines
 OK, BAD_LINE, NO_NON_REF, UNSORTED, NO_LIKELIHOODS, BAD_NUMBER = range(6)  # status of a line
 
+# Names in FORMAT of two letters, as numbers; the longer one that is read stands apart.
+GT, DP, GQ, PS, SB, AD, PL = (256 * ord(name[0]) + ord(name[1]) for name in ("GT", "DP", "GQ", "PS", "SB", "AD", "PL"))
+MIN_DP, OTHER_NAME = 1, 0
+
+
+class Lines(NamedTuple):
+    """Whole lines of one contig in order of position."""
+
+    text: Annotated[ndarray, "uint8 [letters]"]
+    offsets: Annotated[ndarray, "int64 [lines + 1] of letters"]
+    begin: Annotated[ndarray, "int64 [lines]"]  # first base that it spans, 0-based in the contig
+    end: Annotated[ndarray, "int64 [lines]"]  # after the last one
+    kind: Annotated[ndarray, "uint8 [lines]"]  # BLOCK of reference or VARIANT
+
+    def __len__(self) -> int:
+        return self.begin.size
+
+    def fields(self, line: int) -> list[bytes]:
+        return self.text[self.offsets[line] : self.offsets[line + 1]].tobytes().rstrip(b"\r\n").split(b"\t")
+
+
+class Scan(NamedTuple):
+    """What is found out about lines besides."""
+
+    name_stop: Annotated[ndarray, "int64 [lines]"]  # where the name of the contig stops, in the text
+    is_other: Annotated[ndarray, "bool [lines]"]  # it is another contig's than the line before
+    status: Annotated[ndarray, "uint8 [lines]"]  # OK, BAD_LINE ...
+
+
+class Form(NamedTuple):
+    """What every line of a file must have."""
+
+    columns: int
+    non_ref: Annotated[ndarray, "uint8 [letters]"]  # the last ALT allele, which stands for all others; <*> does too
+
+
+class Cells(NamedTuple):
+    """One sample's values on some lines. What is not there is -1."""
+
+    genotype: Annotated[ndarray, "int8 [cells, 8]"]  # MAX_COPIES
+    is_phased: Annotated[ndarray, "bool [cells]"]
+    depth: Annotated[ndarray, "int32 [cells]"]  # MIN_DP, else DP
+    quality: Annotated[ndarray, "int32 [cells]"]  # GQ
+    phase_set: Annotated[ndarray, "int64 [cells]"]  # 1-based as in the file
+    strands: Annotated[ndarray, "int32 [cells, 4]"]  # SB
+    depth_offsets: Annotated[ndarray, "int64 [cells + 1] of depths"]
+    depths: Annotated[ndarray, "int32 [depths]"]  # AD
+    likelihood_offsets: Annotated[ndarray, "int64 [cells + 1] of likelihoods"]
+    likelihoods: Annotated[ndarray, "int32 [likelihoods]"]  # PL
+    status: Annotated[ndarray, "uint8 [cells]"]  # OK, NO_LIKELIHOODS or BAD_NUMBER
+
 
 @kernel
-def scan_lines(text, non_ref, columns, line, name_stop, is_other, begin, end, kind, status):
-    """Fill the arrays for every line of `text` (whole lines); how many there are.
-
-    line, name_stop: where a line and its contig's name start and stop; is_other: it is another contig's than the line
-    before. [begin, end) is what the line spans, 0-based. `columns`: how many a line has; `non_ref`: the letters of the
-    allele that stands for all others; <*> does too.
-    """
-    count, at = 0, 0
+def scan_lines(form, lines, scan):
+    """Fill Lines and Scan of a text of whole lines."""
+    text, count, at = lines.text, 0, 0
     while at < text.size:
         stop = at
         while text[stop] != NEWLINE:
             stop += 1
-        line[count] = at
+        lines.offsets[count] = at
         last = count - 1 if count else 0
-        scan_line(text, at, stop, non_ref, columns, count, name_stop, begin, end, kind, status)
-        size = name_stop[count] - at
-        is_other[count] = count == 0 or name_stop[last] - line[last] != size
-        for i in range(0 if is_other[count] else size):
-            if text[at + i] != text[line[last] + i]:
-                is_other[count] = True
+        scan_line(form, at, stop, count, lines, scan)
+        size, first = scan.name_stop[count] - at, lines.offsets[last]
+        is_other = count == 0 or scan.name_stop[last] - first != size
+        for i in range(0 if is_other else size):
+            if text[at + i] != text[first + i]:
+                is_other = True
                 break
-        if status[count] == OK and not is_other[count] and begin[count] < begin[last]:
-            status[count] = UNSORTED
+        scan.is_other[count] = is_other
+        if scan.status[count] == OK and not is_other and lines.begin[count] < lines.begin[last]:
+            scan.status[count] = UNSORTED
         count += 1
         at = stop + 1
-    line[count] = text.size
-    return count
+    lines.offsets[count] = text.size
 
 
 @kernel
-def scan_line(text, at, stop, non_ref, columns, row, name_stop, begin, end, kind, status):
+def scan_line(form, at, stop, row, lines, scan):
     """One line, text[at:stop], into the arrays at `row`."""
-    if stop > at and text[stop - 1] == 13:  # CRLF
+    text = lines.text
+    if stop > at and text[stop - 1] == RETURN:
         stop -= 1
     field, first, tabs = 0, at, 0
-    status[row], name_stop[row], begin[row], end[row], kind[row] = OK, stop, 0, 0, BLOCK
+    status, name_stop, begin, end, kind = OK, stop, 0, 0, BLOCK
     for i in range(at, stop + 1):
         if i < stop and text[i] != TAB:
             continue
         tabs += 1
         if field == 0:
-            name_stop[row] = i
+            name_stop = i
         elif field == 1:
-            begin[row] = number_in(text, first, i) - 1
+            begin = number_in(text, first, i) - 1
         elif field == 3:
-            end[row] = begin[row] + i - first
+            end = begin + i - first
         elif field == 4:
             last = i
             while last > first and text[last - 1] != COMMA:
                 last -= 1
-            kind[row] = BLOCK if last == first else VARIANT
-            if not is_non_ref(text, last, i, non_ref):
-                status[row] = NO_NON_REF
-        elif field == 7 and kind[row] == BLOCK:
+            kind = BLOCK if last == first else VARIANT
+            if not is_non_ref(text, last, i, form.non_ref):
+                status = NO_NON_REF
+        elif field == 7 and kind == BLOCK:
             known = end_in(text, first, i)
-            end[row] = known if known > 0 else end[row]
+            end = known if known > 0 else end
         field, first = field + 1, i + 1
-    if tabs != columns or begin[row] < 0 or end[row] <= begin[row] or name_stop[row] == at:
-        status[row] = BAD_LINE
+    if tabs != form.columns or begin < 0 or end <= begin or name_stop == at:
+        status = BAD_LINE
+    lines.begin[row], lines.end[row], lines.kind[row] = begin, end, kind
+    scan.name_stop[row], scan.status[row] = name_stop, status
 
 
 @kernel
 def is_non_ref(text, start, stop, non_ref):
     if stop - start == 3:
-        return text[start] == 60 and text[start + 1] == 42 and text[start + 2] == 62  # <*>
+        return text[start] == LESS and text[start + 1] == ASTERISK and text[start + 2] == GREATER
     if stop - start != non_ref.size:
         return False
     same = 0
@@ -114,18 +168,12 @@ def end_in(text, start, stop):
 
 
 @kernel
-def read_cells(
-    text, start, stop, column, genotype, is_phased, depth, quality, phase_set, strands, depths, depth_offsets,
-    likelihoods, likelihood_offsets, status,
-):  # fmt: skip
-    """The numbers of one sample's column of lines text[start[k]:stop[k]]; values that are not there are -1.
-
-    genotype int8 [k, MOST_COPIES]; depth: MIN_DP, else DP; quality: GQ; strands: SB, int32 [k, 4]; `depths` (AD) and
-    `likelihoods` (PL) take the values of one line after the other.
-    """
+def read_cells(lines, rows, column, out):
+    """Fill Cells with the numbers of one sample's column of the lines `rows`."""
+    text, depth_offsets, likelihood_offsets = lines.text, out.depth_offsets, out.likelihood_offsets
     depth_offsets[0] = likelihood_offsets[0] = 0
-    for k in range(start.size):
-        at, tabs, last = start[k], 0, stop[k]
+    for k in range(rows.size):
+        at, tabs, last = lines.offsets[rows[k]], 0, lines.offsets[rows[k] + 1]
         while tabs < FIXED - 1:
             tabs += text[at] == TAB
             at += 1
@@ -133,50 +181,58 @@ def read_cells(
         while tabs < FIXED + column:
             tabs += text[at] == TAB
             at += 1
-        while last > at and (text[last - 1] == NEWLINE or text[last - 1] == 13):
+        while last > at and (text[last - 1] == NEWLINE or text[last - 1] == RETURN):
             last -= 1
-        genotype[k], is_phased[k], strands[k] = -1, False, -1
-        depth[k] = quality[k] = phase_set[k] = -1
+        out.genotype[k], out.is_phased[k], out.strands[k] = -1, False, -1
+        depth = quality = phase_set = -1
         depth_offsets[k + 1], likelihood_offsets[k + 1] = depth_offsets[k], likelihood_offsets[k]
-        status[k], has_least, has_likelihoods = OK, False, False
+        status, has_min_depth, has_likelihoods = OK, False, False
         is_more = True
         while text[key] != TAB:
             width = 0
             while text[key + width] != COLON and text[key + width] != TAB:
                 width += 1
-            name = 256 * text[key] + text[key + 1] if width == 2 else 77 if width == 6 and text[key] == 77 else 0
+            name = name_of(text, key, width)
             key += width + (text[key + width] == COLON)
             first = at
             while at < last and text[at] != COLON and text[at] != TAB:
                 at += 1
-            has_likelihoods |= name == 20556  # PL
+            has_likelihoods |= name == PL
             if is_more:
-                if name == 18260:  # GT
-                    is_phased[k] = read_genotype(text, first, at, genotype[k])
-                elif name == 77 or (name == 17488 and not has_least):  # MIN_DP, DP
-                    depth[k], has_least = number_in(text, first, at), name == 77
-                elif name == 18257:  # GQ
-                    quality[k] = number_in(text, first, at)
-                elif name == 20563:  # PS
-                    phase_set[k] = number_in(text, first, at)
-                elif name == 21314:  # SB
-                    read_numbers(text, first, at, strands[k], 0)
-                elif name == 16708:  # AD
-                    depth_offsets[k + 1] = read_numbers(text, first, at, depths, depth_offsets[k])
-                elif name == 20556:
-                    likelihood_offsets[k + 1] = read_numbers(text, first, at, likelihoods, likelihood_offsets[k])
+                if name == GT:
+                    out.is_phased[k] = read_genotype(text, first, at, out.genotype[k])
+                elif name == MIN_DP or (name == DP and not has_min_depth):
+                    depth, has_min_depth = number_in(text, first, at), name == MIN_DP
+                elif name == GQ:
+                    quality = number_in(text, first, at)
+                elif name == PS:
+                    phase_set = number_in(text, first, at)
+                elif name == SB:
+                    read_numbers(text, first, at, out.strands[k], 0)
+                elif name == AD:
+                    depth_offsets[k + 1] = read_numbers(text, first, at, out.depths, depth_offsets[k])
+                elif name == PL:
+                    likelihood_offsets[k + 1] = read_numbers(text, first, at, out.likelihoods, likelihood_offsets[k])
             is_more = at < last and text[at] == COLON
             at += is_more
         for i in range(likelihood_offsets[k], likelihood_offsets[k + 1]):
-            if likelihoods[i] < 0:
-                status[k] = BAD_NUMBER
-        if not has_likelihoods:
-            status[k] = NO_LIKELIHOODS
+            if out.likelihoods[i] < 0:
+                status = BAD_NUMBER
+        out.depth[k], out.quality[k], out.phase_set[k] = depth, quality, phase_set
+        out.status[k] = status if has_likelihoods else NO_LIKELIHOODS
+
+
+@kernel
+def name_of(text, start, width):
+    """A name in FORMAT as a number."""
+    if width == 2:
+        return 256 * text[start] + text[start + 1]
+    return MIN_DP if width == 6 and text[start] == M else OTHER_NAME
 
 
 @kernel
 def read_genotype(text, start, stop, genotype):
-    """Fill `genotype`; whether its copies are phased. Nothing is filled where one is unknown or there are too many."""
+    """Fill `genotype`; whether its copies are phased. All are -1 where one is unknown or there are too many."""
     copies, is_phased, first, is_known = 0, False, start, True
     for i in range(start, stop + 1):
         if i < stop and text[i] != SLASH and text[i] != BAR:
@@ -194,7 +250,7 @@ def read_genotype(text, start, stop, genotype):
 
 @kernel
 def read_numbers(text, start, stop, out, at):
-    """The whole numbers of a list -> out[at:], where they end; none for `.`, -1 for what is no number."""
+    """The whole numbers of a list -> out[at:], where they end; none for `.`, -1 for what is not a number."""
     if stop == start or (stop == start + 1 and text[start] == DOT):
         return at
     first = start

@@ -20,13 +20,13 @@ def load_tabix_index(path: Path) -> tuple[BamIndex, tuple[str, ...]]:
         index = path.with_name(path.name + ending)
         if index.exists():
             try:
-                return _parsed(gzip.decompress(index.read_bytes()), index)
+                return _parse(gzip.decompress(index.read_bytes()), index)
             except (struct.error, ValueError, EOFError, OSError, IndexError, zlib.error) as error:
                 raise InputError(index, f"not a whole index ({error})") from error
     raise InputError(path, "has no index (make one with `tabix -p vcf` or `bcftools index -t`)")
 
 
-def _parsed(data: bytes, path: Path) -> tuple[BamIndex, tuple[str, ...]]:
+def _parse(data: bytes, path: Path) -> tuple[BamIndex, tuple[str, ...]]:
     if data[:4] == b"TBI\x01":
         (contigs,) = struct.unpack_from("<i", data, 4)
         names, place = _names(data, 8)

@@ -1,14 +1,14 @@
 """Calls out: VCF, VCF.gz with its .tbi, or BCF with its .csi, by the name's ending; VCF on stdout.
 
-Text is made for a whole batch of calls at once (`lines_of`, in any thread) and written in order. A file appears under
-its name when it is complete.
+Lines are made for a whole batch of calls at once, in any thread, and written in order. A file appears under its name
+when it is complete.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pysam
@@ -21,84 +21,110 @@ from readwarp.formats.common.output_file import OutputFile
 from readwarp.version import __version__
 
 FORMAT = "GT:GQ:DP:AD:PL"
+PlacedLine = tuple[int, bytes]  # 0-based position and VCF line of a call
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """An INFO or FORMAT field: Number, Type and Description of its header line."""
+class Named(Protocol):
+    """What a header describes, such as a filter."""
 
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+
+
+class Declared(Named, Protocol):
+    """What a header declares for INFO or FORMAT."""
+
+    @property
+    def number(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+
+
+class Field(NamedTuple):
+    name: str
     number: str
     type: str
     description: str
 
 
-GENOTYPE_FIELDS = {
-    "GT": Field("1", "String", "Genotype"),
-    "GQ": Field("1", "Integer", "Genotype quality: second smallest PL, at most 99"),
-    "DP": Field("1", "Integer", "Reads that say something about the alleles"),
-    "AD": Field("R", "Integer", "Reads that show each allele"),
-    "PL": Field("G", "Integer", "Phred-scaled genotype likelihoods less their minimum"),
-    "PS": Field("1", "Integer", "Phase set: position of its first record"),
-}
-COUNT_FIELDS = {
-    "AC": Field("A", "Integer", "Copies of each other allele in the genotypes"),
-    "AN": Field("1", "Integer", "Copies of all alleles in the genotypes"),
-    "AF": Field("A", "Float", "AC by AN"),
-}
+GENOTYPE_FIELDS = (
+    Field("GT", "1", "String", "Genotype"),
+    Field("GQ", "1", "Integer", "Genotype quality: second smallest PL, at most 99"),
+    Field("DP", "1", "Integer", "Reads that say something about the alleles"),
+    Field("AD", "R", "Integer", "Reads that show each allele"),
+    Field("PL", "G", "Integer", "Phred-scaled genotype likelihoods less their minimum"),
+    Field("PS", "1", "Integer", "Phase set: position of its first record"),
+)
+COUNT_FIELDS = (
+    Field("AC", "A", "Integer", "Copies of each other allele in the genotypes"),
+    Field("AN", "1", "Integer", "Copies of all alleles in the genotypes"),
+    Field("AF", "A", "Float", "AC by AN"),
+)
 
 
-def header_text(
-    contigs: Sequence[tuple[str, int, str]],
-    samples: Sequence[str],
-    command: str,
-    reference: str,
-    information: Mapping[str, Field],
-    filters: Mapping[str, str],
-    extra: Sequence[str] = (),
-    genotype_fields: Mapping[str, Field] = GENOTYPE_FIELDS,
-) -> str:
-    """The whole header; contigs are name, length and MD5 ("" when it is not known), `extra` lines go before #CHROM."""
-    lines = ["##fileformat=VCFv4.2", f"##source=readwarp {__version__}", f"##readwarpCommand={command}"]
-    lines += [f"##reference={reference}", '##FILTER=<ID=PASS,Description="All filters passed">']
-    lines += [f'##FILTER=<ID={name},Description="{text}">' for name, text in filters.items()]
-    for name, length, md5 in contigs:
-        lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
-    for kind, fields in (("INFO", {**COUNT_FIELDS, **information}), ("FORMAT", genotype_fields)):
-        for name, field in fields.items():
-            rest = f'Number={field.number},Type={field.type},Description="{field.description}"'
-            lines.append(f"##{kind}=<ID={name},{rest}>")
-    columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *samples)
-    return "\n".join((*lines, *extra, "\t".join(columns))) + "\n"
+class Header(NamedTuple):
+    """What the header of a VCF file says."""
+
+    contigs: Sequence[tuple[str, int, str]]  # name, length and MD5, "" when it is not known
+    samples: Sequence[str]
+    command: str
+    reference: str
+    information: Sequence[Declared]  # INFO beside COUNT_FIELDS
+    filters: Sequence[Named]
+    genotype_fields: Sequence[Declared] = GENOTYPE_FIELDS
+    extra: Sequence[str] = ()  # lines before #CHROM
+
+    def text(self) -> str:
+        lines = ["##fileformat=VCFv4.2", f"##source=readwarp {__version__}", f"##readwarpCommand={self.command}"]
+        lines += [f"##reference={self.reference}", '##FILTER=<ID=PASS,Description="All filters passed">']
+        lines += [f'##FILTER=<ID={row.name},Description="{row.description}">' for row in self.filters]
+        for name, length, md5 in self.contigs:
+            lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
+        lines += [field_line("INFO", field) for field in (*COUNT_FIELDS, *self.information)]
+        lines += [field_line("FORMAT", field) for field in self.genotype_fields]
+        columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *self.samples)
+        return "\n".join((*lines, *self.extra, "\t".join(columns))) + "\n"
+
+
+def field_line(kind: str, field: Declared) -> str:
+    """The header line of an INFO or FORMAT field."""
+    facts = f'Number={field.number},Type={field.type},Description="{field.description}"'
+    return f"##{kind}=<ID={field.name},{facts}>"
 
 
 def lines_of(calls: Calls, contigs: Sequence[str]) -> bytes:
     """One VCF line per call."""
-    return b"".join(line for _, line in rows_of(calls, contigs))
+    return b"".join(line for _, line in format_calls(calls, contigs))
 
 
-def rows_of(calls: Calls, contigs: Sequence[str], with_strands: bool = False) -> list[tuple[int, bytes]]:
-    """0-based position and VCF line of each call; `with_strands`, of the only sample: SB too."""
+def format_calls(calls: Calls, contigs: Sequence[str], with_strands: bool = False) -> list[PlacedLine]:
+    """Position and VCF line of each call; `with_strands`, of one sample alone: SB too."""
     columns = zip(
-        *(calls.contig.tolist(), calls.position.tolist(), calls.alleles, calls.quality.tolist(), calls.filters),
-        *(calls.genotype, information_texts(calls), strand_texts(calls) if with_strands else genotype_texts(calls)),
+        calls.contig.tolist(),
+        calls.position.tolist(),
+        calls.alleles,
+        calls.quality.tolist(),
+        calls.filters,
+        calls.genotype,
+        information_texts(calls),
+        strand_texts(calls) if with_strands else genotype_texts(calls),
         strict=True,
     )
-    rows = []
+    lines = []
     for contig, position, alleles, quality, filters, genotype, information, samples in columns:
         counts = count_text(genotype, len(alleles))
         line = (
             f"{contigs[contig]}\t{position + 1}\t.\t{alleles[0]}\t{','.join(alleles[1:])}\t{number_text(quality)}\t"
             f"{';'.join(filters) or 'PASS'}\t{counts}{information}\t{samples}\n"
         )
-        rows.append((position, line.encode()))
-    return rows
+        lines.append((position, line.encode()))
+    return lines
 
 
 def information_texts(calls: Calls) -> list[str]:
-    """INFO of each call, but for what is counted from genotypes; each field with a semicolon before it.
-
-    Six digits of a Float are written.
-    """
+    """INFO of each call beside COUNT_FIELDS; each field after a semicolon, six digits of a Float."""
     columns = []
     for name, column in calls.annotations.items():
         digits = "g" if column.dtype.kind == "f" else ""
@@ -108,10 +134,14 @@ def information_texts(calls: Calls) -> list[str]:
 
 def genotype_texts(calls: Calls) -> list[str]:
     """FORMAT and the samples' columns of each call."""
-    is_phased = np.any(calls.phase_set >= 0, axis=1).tolist()
     columns = zip(
-        *(calls.genotype, calls.genotype_quality.tolist(), calls.depth.tolist(), calls.allele_depth),
-        *(calls.likelihoods, calls.phase_set.tolist(), is_phased),
+        calls.genotype,
+        calls.genotype_quality.tolist(),
+        calls.depth.tolist(),
+        calls.allele_depth,
+        calls.likelihoods,
+        calls.phase_set.tolist(),
+        np.any(calls.phase_set >= 0, axis=1).tolist(),
         strict=True,
     )
     texts = []
@@ -153,7 +183,7 @@ def count_text(genotypes: tuple[tuple[int, ...], ...], alleles: int) -> str:
 
 @lru_cache(maxsize=4096)
 def number_text(value: float) -> str:
-    """At most three decimals, without zeros at the end."""
+    """At most three decimals, without trailing zeros."""
     if isinstance(value, int):
         return str(value)
     text = f"{value:.3f}".rstrip("0").rstrip(".")

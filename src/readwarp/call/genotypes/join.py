@@ -9,7 +9,7 @@ import numpy as np
 from readwarp.batches import Calls
 
 
-def joined(parts: Sequence[Calls], start: int, stop: int, *, samples: int = 1) -> Calls:
+def join_calls(parts: Sequence[Calls], start: int, stop: int, *, samples: int = 1) -> Calls:
     """The calls of all parts with positions in [start, stop), by position; at one position in the order of parts.
 
     `samples`: of calls without a row.
@@ -20,16 +20,17 @@ def joined(parts: Sequence[Calls], start: int, stop: int, *, samples: int = 1) -
     position = np.concatenate([part.position for part in parts])
     order = np.argsort(position, kind="stable")
     order = order[(position[order] >= start) & (position[order] < stop)]
-    return Calls(**{f.name: _column([getattr(part, f.name) for part in parts], order) for f in fields(Calls)})
+    return Calls(**{f.name: _take([getattr(part, f.name) for part in parts], order) for f in fields(Calls)})
 
 
-def _column(values: list[Any], order: np.ndarray) -> Any:
-    if isinstance(values[0], dict):
-        return {name: _column([part[name] for part in values], order) for name in values[0]}
-    if isinstance(values[0], list):
-        together = [value for part in values for value in part]
+def _take(columns: list[Any], order: np.ndarray) -> Any:
+    """The same column of all parts as one, in this order."""
+    if isinstance(columns[0], dict):
+        return {name: _take([part[name] for part in columns], order) for name in columns[0]}
+    if isinstance(columns[0], list):
+        together = [value for part in columns for value in part]
         return [together[i] for i in order.tolist()]
-    return np.concatenate(values)[order]
+    return np.concatenate(columns)[order]
 
 
 def no_calls(samples: int = 1) -> Calls:

@@ -1,0 +1,89 @@
+"""How the annotations of several genomic VCFs become that of a cohort's record (host only).
+
+Each of these makes the value of one record from its `Reports`; an annotation's row in `annotations` names one.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+NAN = math.nan
+Values = Iterable[tuple[float, float]]  # value and weight
+
+
+class Reports(NamedTuple):
+    """What is said about one record. A line is what one file has at the site."""
+
+    lines: Sequence[dict[str, str]]  # INFO
+    reads: Sequence[int]  # of each line ...
+    alt_reads: Sequence[int]  # ... and those among them that show ALT alleles
+    strands: Sequence[int] | None  # sums of SB; None where a line has none
+    quality: float  # QUAL of the record
+    depth: int  # DP of all its samples ...
+    alt_depth: int  # ... and of those that have ALT alleles
+
+
+Join = Callable[[Reports, str], float]  # of a record, the annotation of this name; NaN where it has none
+
+
+def by_reads(combine: Callable[[Values], float]) -> Join:
+    """The lines' values, weighted by their reads."""
+    return lambda told, name: combine(_values(told.lines, name, told.reads))
+
+
+def by_alt_reads(combine: Callable[[Values], float]) -> Join:
+    """The lines' values, weighted by their reads of ALT alleles."""
+    return lambda told, name: combine(_values(told.lines, name, told.alt_reads))
+
+
+def by_strands(rule: Callable[..., float]) -> Join:
+    """From the strands of all reads; a line without them must be the only one."""
+
+    def join(told: Reports, name: str) -> float:
+        return only(_values(told.lines, name, told.reads)) if told.strands is None else rule(*told.strands)
+
+    return join
+
+
+def total_depth(told: Reports, name: str) -> float:
+    return told.depth
+
+
+def quality_by_depth(told: Reports, name: str) -> float:
+    return told.quality / told.alt_depth if told.alt_depth else NAN
+
+
+def mean(values: Values) -> float:
+    known = _known(values)
+    return sum(v * w for v, w in known) / sum(w for _, w in known) if known else NAN
+
+
+def root_mean_square(values: Values) -> float:
+    return math.sqrt(mean((v * v, w) for v, w in values))
+
+
+def only(values: Values) -> float:
+    """The value where there is but one."""
+    (value, *more) = [v for v, _ in values] or [NAN]
+    return NAN if more else value
+
+
+def stouffer(values: Values) -> float:
+    """z of several independent tests, each weighted by the root of its number of reads."""
+    known = _known(values)
+    return sum(z * math.sqrt(n) for z, n in known) / math.sqrt(sum(n for _, n in known)) if known else NAN
+
+
+def _known(values: Values) -> list[tuple[float, float]]:
+    return [(value, weight) for value, weight in values if value == value and weight > 0]
+
+
+def _values(lines: Sequence[dict[str, str]], name: str, weights: Sequence[int]) -> Values:
+    return [(_number(line[name]), weight) for line, weight in zip(lines, weights, strict=True) if name in line]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return NAN

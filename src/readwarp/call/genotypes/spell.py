@@ -1,0 +1,70 @@
+"""Positions and alleles of calls as VCF spells them (host only)."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from readwarp.batches import Sites, Window
+from readwarp.call.genotypes.emitted import UNLISTED, Emitted
+from readwarp.formats.variants.gvcf import NON_REF
+from readwarp.rules.bases import LETTERS
+
+MARK = "<"  # stands for UNLISTED until alleles are put together
+TO_LETTERS = LETTERS.tobytes().ljust(UNLISTED, b"N") + MARK.encode() + b"N" * (255 - UNLISTED)
+Alleles = tuple[str, ...]
+
+
+class Spelled(NamedTuple):
+    """CHROM, POS, REF and ALT of records."""
+
+    contig: int
+    position: np.ndarray  # int64 [records], 0-based
+    alleles: list[Alleles]
+
+
+def spell_alleles(sites: Sites, out: Emitted, window: Window) -> Spelled:
+    """Indels with their anchor base, over the longest deletion; at a contig's first base, the base after is the anchor.
+
+    Bases that all alleles of a record share at an end are left out, as long as each keeps one.
+    """
+    reference, inserted = _text(window.bases), _text(sites.inserted)
+    ends = sites.inserted_offsets
+    first, last = ends[out.allele].tolist(), ends[out.allele + 1].tolist()
+    deleted, bounds = sites.deleted[out.allele].tolist(), pairwise(out.kept_offsets.tolist())
+    positions, spelled = [], list[Alleles]()
+    for begin, is_indel, (low, high) in zip(sites.begin[out.site].tolist(), out.is_indel.tolist(), bounds, strict=True):
+        bases = [inserted[first[i] : last[i]] for i in range(low, high)]
+        unlisted = (NON_REF,) * bases.count(MARK)
+        bases, position = bases[: len(bases) - len(unlisted)], begin
+        if is_indel:
+            here, gone = begin - window.first, deleted[low : low + len(bases)]
+            stop = here + max(gone)
+            before, after = (reference[here - 1], "") if begin else ("", reference[stop])
+            bases = [before + own + reference[here + n : stop] + after for own, n in zip(bases, gone, strict=True)]
+            position, bases = trim(begin - len(before), bases)
+        positions.append(position)
+        spelled.append((*bases, *unlisted))
+    return Spelled(sites.contig, np.array(positions, np.int64), spelled)
+
+
+def trim(position: int, alleles: list[str]) -> tuple[int, list[str]]:
+    """Without the bases that all alleles share at an end, as long as each keeps one."""
+    shared = count_shared_at_end(alleles)
+    alleles = [allele[: len(allele) - shared] for allele in alleles]
+    while min(map(len, alleles)) > 1 and len({allele[0] for allele in alleles}) == 1:
+        position, alleles = position + 1, [allele[1:] for allele in alleles]
+    return position, alleles
+
+
+def count_shared_at_end(alleles: Sequence[str]) -> int:
+    """How many bases all alleles share at their end, beside one that each keeps."""
+    shared = 0
+    while min(map(len, alleles)) > shared + 1 and len({allele[-1 - shared] for allele in alleles}) == 1:
+        shared += 1
+    return shared
+
+
+def _text(bases: np.ndarray) -> str:
+    return bases.tobytes().translate(TO_LETTERS).decode()
