@@ -156,7 +156,8 @@ def outputs(source: Path, only: str, more: Path | None, cache: Path) -> dict[str
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
         program = Program(source, Path(scratch), cache)
         chosen = [some for some in sets(more) if only in some.name]
-        works = [pool.submit(outputs_of, some, program, Path(scratch) / some.name) for some in chosen]
+        folders = [Path(scratch) / some.name.replace(" ", "_") for some in chosen]  # they stand in command lines
+        works = [pool.submit(outputs_of, some, program, folder) for some, folder in zip(chosen, folders, strict=True)]
         if only in "pairwise":
             works.append(pool.submit(pairs, program, Path(scratch) / "pairwise"))
         for work in works:
