@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from helpers.making import write_fasta
 from readwarp.align import api as align
 from readwarp.call import api as call
 from readwarp.call.api import FilterOptions
@@ -79,12 +80,12 @@ def test_limits_of_filters():
 def test_scores_and_limits_are_those_of_the_preset(monkeypatch, tmp_path):
     own = AlignParameters(scoring=Scoring(mismatch=9, gap_open=9), records=RecordParameters(min_score=17))
     monkeypatch.setitem(PRESETS, "short", Preset("reads of a test", own))
-    reads = tmp_path / "a.fq"
+    reads, reference = tmp_path / "a.fq", write_fasta(tmp_path / "ref.fa", {"one": "ACGT"})
     reads.write_text("@a\nACGT\n+\nIIII\n")
 
     def made(*more: str) -> AlignParameters:
         given = parsed("align", align.AlignOptions, str(reads), *more)
-        return align.make_job("ref.fa", [reads], None, given, "x").parameters
+        return align.make_job(reference, [reads], None, given, "x").parameters
 
     assert made() == AlignParameters()
     assert made("--min-score", "20").records.min_score == 20

@@ -1,9 +1,8 @@
 """Which parameters of a kernel are arrays, and which of them an address may lie in.
 
 A kernel's name has the types of its arguments (numba-cuda mangles them the Itanium way), and an array becomes the
-parameters meminfo, parent, items, item size, data, shape and strides. A named tuple is named as Numba prints it,
-`Window(int64, array(uint8, 1d, C))`, and becomes the parameters of its members. Addresses are followed from `data`
-through the registers, so that each access is held against the array that it was computed from, not against any of them.
+parameters meminfo, parent, items, item size, data, shape and strides. Addresses are followed from `data` through the
+registers, so that each access is held against the array that it was computed from, not against any of them.
 """
 
 import re
@@ -17,9 +16,6 @@ CARRIES = {  # operands whose origin the result has; `or` adds to what is aligne
     "add": (1, 2), "or": (1, 2), "sub": (1,), "mov": (1,), "cvt": (1,), "cvta": (1,), "selp": (1, 2), "mad": (3,),
     "max": (1, 2), "min": (1, 2),
 }  # fmt: skip
-ESCAPED = re.compile(r"_([0-9a-f]{2})")  # letters that are none of a name
-PRINTED = re.compile(r"(\w+)\((.*)\)")
-ALIKE = re.compile(r"(.*) x (\d+)")  # members of one type
 Origins = frozenset[int | str]  # numbers of arrays, symbols of shared and local memory
 
 
@@ -63,41 +59,11 @@ def _add(found: list[ArrayParameter], kind: object, first: int) -> int:
         return first + SHAPE + 2 * int(parts[1])
     if name == "UniTuple":
         parts = [parts[0]] * int(parts[1])
-    elif name.startswith(("Literal", "omitted", "none")):
-        return first
     elif name != "Tuple":
-        return _add_printed(found, ESCAPED.sub(lambda code: chr(int(code[1], 16)), name), first)
+        return first + (0 if name.startswith(("Literal", "omitted", "none")) else 1)
     for part in parts:
         first = _add(found, part, first)
     return first
-
-
-def _add_printed(found: list[ArrayParameter], text: str, first: int) -> int:
-    """`_add` of a type as Numba prints it."""
-    printed = PRINTED.fullmatch(text)
-    if printed is None:
-        return first + 1
-    name, inside = printed.groups()
-    if name == "array":
-        axes = int(inside.split(", ")[1][0])
-        found.append(ArrayParameter(first, axes))
-        return first + SHAPE + 2 * axes
-    alike = ALIKE.fullmatch(inside)
-    for member in [alike[1]] * int(alike[2]) if alike else _members(inside):
-        first = _add_printed(found, member, first)
-    return first
-
-
-def _members(text: str) -> list[str]:
-    """What commas separate, but for those in brackets."""
-    out, depth = [""], 0
-    for letter in text:
-        depth += (letter == "(") - (letter == ")")
-        if letter == "," and depth == 0:
-            out.append("")
-        else:
-            out[-1] += letter
-    return [member.strip() for member in out]
 
 
 class _Reader:

@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,7 +56,8 @@ def reads_in(batch: ReadBatch) -> list[Read]:
 def read_all(*paths, batch_bases: int = 1000, **options) -> list[Read]:
     """All reads of one input."""
     given = ReadInput(tuple(map(str, paths)), **options)
-    return [read for raw in open_reads([given], batch_bases) for read in reads_in(parse(raw))]
+    with closing(open_reads([given], batch_bases)) as batches:
+        return [read for raw in batches for read in reads_in(parse(raw))]
 
 
 def fastq(records, end: str = "\n") -> bytes:

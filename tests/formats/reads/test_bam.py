@@ -167,6 +167,16 @@ def test_damaged_records(folder, tmp_path):
         assert read_error(path, 10**6) == (8, "damaged, or truncated within the record")
 
 
+def test_a_tag_without_an_end(folder, tmp_path):
+    records = bam_records(folder / "grouped.bam")
+    data = records.data.copy()
+    tag = data.tobytes().rindex(b"BCZ")
+    stop = records.offsets[np.searchsorted(records.offsets, tag)]
+    data[tag + 3 : stop] = ord("x")
+    path = rewritten(folder / "grouped.bam", tmp_path / "broken.bam", data, "GO:query", "GO:query")
+    assert read_error(path, 10**6)[1] == "its tags are damaged"
+
+
 def test_cram_without_its_reference(folder, tmp_path, monkeypatch):
     path = tmp_path / "moved.cram"
     path.write_bytes((folder / "sorted.cram").read_bytes())

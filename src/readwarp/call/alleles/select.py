@@ -85,15 +85,14 @@ def select_haplotypes(weighed, reads, ploidy, numbers, selected):
 
     numbers: of `number_variants`.
     """
-    regions, haplotypes, best = weighed.regions, weighed.haplotypes, selected.best
-    for g in range(regions.start.size):
-        low, high = regions.read_offsets[g], regions.read_offsets[g + 1]
+    haplotypes, best = weighed.haplotypes, selected.best
+    for g in range(best.shape[0]):
         first, stop = haplotypes.haplotype_offsets[g], haplotypes.haplotype_offsets[g + 1]
         masks, costs = masks_of(first, stop - first, haplotypes, numbers)
         stays, copies = selected.stays[first:stop], np.int64(ploidy[g])
         stays[0] = True
         for s in range(best.shape[1]):
-            linear = linear_of(weighed, g, selected.informs[low:high] & (reads.sample[regions.read[low:high]] == s))
+            linear = linear_of(weighed, g, s, reads, selected)
             best[g, s, :] = first
             if linear.shape[0] == 0:
                 continue
@@ -132,15 +131,20 @@ def cost_of(mask, costs):
 
 
 @kernel
-def linear_of(weighed, g, counts):
-    """P(r | h) over the best, float64 [reads of a region that count, haplotypes]."""
-    values, pair = weighed.values, weighed.pair_offsets[g]
-    number = weighed.haplotypes.haplotype_offsets[g + 1] - weighed.haplotypes.haplotype_offsets[g]
-    linear, n = np.empty((counts.sum(), number)), 0
-    for r in range(counts.size):
-        for h in range(number if counts[r] else 0):
-            linear[n, h] = 10.0 ** values[pair + r * number + h]
-        n += counts[r]
+def linear_of(weighed, g, wanted, reads, selected):
+    """P(r | h) over the best, float64 [reads of a region and sample that say something, its haplotypes]."""
+    values, read, informs, sample = weighed.values, weighed.regions.read, selected.informs, reads.sample
+    low, high = weighed.regions.read_offsets[g], weighed.regions.read_offsets[g + 1]
+    number, n = weighed.haplotypes.haplotype_offsets[g + 1] - weighed.haplotypes.haplotype_offsets[g], 0
+    for r in range(low, high):
+        n += informs[r] and sample[read[r]] == wanted
+    linear, n = np.empty((n, number)), 0
+    for r in range(low, high):
+        if informs[r] and sample[read[r]] == wanted:
+            pair = weighed.pair_offsets[g] + (r - low) * number
+            for h in range(number):
+                linear[n, h] = 10.0 ** values[pair + h]
+            n += 1
     return linear
 
 

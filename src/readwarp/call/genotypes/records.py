@@ -36,14 +36,17 @@ def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallPa
 
 
 def _genotypes(genotype: np.ndarray, ploidy: np.ndarray) -> PerSample:
-    return [
-        tuple(tuple(own[:copies]) for own, copies in zip(row, site, strict=True))
-        for row, site in zip(genotype.tolist(), ploidy.tolist(), strict=True)
-    ]
+    _, samples, copies = genotype.shape
+    columns = zip(genotype.reshape(-1, copies).tolist(), ploidy.ravel().tolist(), strict=True)
+    return _group([tuple(own[:number]) for own, number in columns], samples)
 
 
 def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
     """The values of each column, by record."""
     flat = values.tolist()
-    columns = [tuple(flat[a:b]) for a, b in pairwise(offsets.tolist())]
-    return [tuple(columns[i : i + samples]) for i in range(0, len(columns), samples)]
+    return _group([tuple(flat[a:b]) for a, b in pairwise(offsets.tolist())], samples)
+
+
+def _group(columns: list[tuple[int, ...]], samples: int) -> PerSample:
+    """The columns of each record together."""
+    return list(zip(*[iter(columns)] * samples, strict=True))

@@ -57,8 +57,21 @@ def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, nda
 
 @kernel
 def some_of(alleles, rows):
-    begin, deleted, added, source, stop, is_asked, bases = alleles
-    return Alleles(begin[rows], deleted[rows], added[rows], source[rows], stop[rows], is_asked[rows], bases)
+    """Those alleles; loops compile in a fraction of the time that Numba takes for indexing by arrays."""
+    out = Alleles(
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.int64),
+        np.empty(rows.size, np.bool_),
+        alleles.bases,
+    )
+    for k in range(rows.size):
+        i = rows[k]
+        out.begin[k], out.deleted[k], out.added[k] = alleles.begin[i], alleles.deleted[i], alleles.added[i]
+        out.source[k], out.stop[k], out.is_asked[k] = alleles.source[i], alleles.stop[i], alleles.is_asked[i]
+    return out
 
 
 @scalar
@@ -110,7 +123,9 @@ def choose(alleles, g, groups, reads, window):
         shows, _ = look(some_of(alleles, some), g, groups, reads, window)
         for i in range(some.size):
             if alleles.is_asked[some[i]]:
-                shown[some[i]] = (shows & bit_of(i) != 0).sum()
+                shown[some[i]] = 0
+                for r in range(shows.size):
+                    shown[some[i]] += 1 if shows[r] & bit_of(i) else 0
     return np.sort(np.argsort(-shown, kind="mergesort")[:MAX_FORKS])
 
 
