@@ -39,11 +39,11 @@ class Directions(NamedTuple):
 
 
 @scalar
-def gain_of(query_code, target_code, scheme):
+def gain_of(query_code, target_code, costs, matrix):
     """Score of an aligned pair."""
-    if scheme.matrix.size > 0:
-        return np.int64(scheme.matrix[np.int64(query_code) * ALPHABET + target_code])
-    return scheme.costs.match if query_code == target_code else -scheme.costs.mismatch
+    if matrix.size > 0:
+        return np.int64(matrix[np.int64(query_code) * ALPHABET + target_code])
+    return costs.match if query_code == target_code else -costs.mismatch
 
 
 @scalar
@@ -67,7 +67,8 @@ def walk(directions, query, target, score, scheme, cigar, begin):
     Returns (query start, target start, edit distance, score that is left, runs), see `pairs.Walks`.
     """
     bits, lane, plane, stride, width, origin = directions
-    gap_open, gap_extend, mode = scheme.costs.gap_open, scheme.costs.gap_extend, scheme.mode
+    costs, mode, matrix = scheme
+    gap_open, gap_extend = costs.gap_open, costs.gap_extend
     i, j, left, edits, runs = target.size - 1, query.size - 1, score, 0, 0
     taken, state = MATCH, ON_PAIR if mode == LOCAL else ON_BEST  # a local alignment ends with an aligned pair
     while i >= 0 and j >= 0 and not (mode == LOCAL and left == 0 and runs > 0):
@@ -81,7 +82,7 @@ def walk(directions, query, target, score, scheme, cigar, begin):
         if taken == MATCH:  # and all pairs before it where no gap is better
             length = 0
             while True:
-                left -= gain_of(query[j], target[i], scheme)
+                left -= gain_of(query[j], target[i], costs, matrix)
                 edits += query[j] != target[i]
                 i, j, length = i - 1, j - 1, length + 1
                 if i < 0 or j < 0 or (mode == LOCAL and left == 0):
@@ -113,31 +114,19 @@ def walk(directions, query, target, score, scheme, cigar, begin):
 
 
 @scalar
-def walk_pair(tasks, pair, directions, scheme, walks, cigar):
-    """Walk one pair back and note what was found; its runs go to where `walks` says."""
-    pairs, ends = tasks.pairs, tasks.ends
-    query = pairs.queries[pairs.query_starts[pair] :][: ends.query_stop[pair]]
-    target = pairs.targets[pairs.target_starts[pair] :][: ends.target_stop[pair]]
-    score, begin = np.int64(ends.score[pair]), walks.first_run[pair]
-    start, place, edits, left, runs = walk(directions, query, target, score, scheme, cigar, begin)
-    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = start, place, edits
-    walks.left[pair], walks.runs[pair] = left, runs
-
-
-@scalar
 def fill_band(query, target, band, directions, scheme, H, E):
     """The directions of one pair, two cells a byte: as `lanes.trace_group` with planes of one bit.
 
     The stride is even, so that no byte is read before it is written. H, E: room for the query.
     """
-    bits, stride, origin, mode = directions.bits, directions.stride, directions.origin, scheme.mode
-    gap_open, gap_extend = scheme.costs.gap_open, scheme.costs.gap_extend
+    bits, stride, origin, (costs, mode, matrix) = directions.bits, directions.stride, directions.origin, scheme
+    gap_open, gap_extend = costs.gap_open, costs.gap_extend
     opening, extending, floor = np.int32(gap_open + gap_extend), np.int32(gap_extend), np.int32(0)
     if mode != LOCAL:
         floor = np.int32(UNREACHED)
     for j in range(query.size):
         H[j], E[j] = (0 if mode == LOCAL else -(gap_open + (j + 1) * gap_extend)), floor
-    left = np.int32(scheme.costs.bonus if mode == LOCAL else 0)
+    left = np.int32(costs.bonus if mode == LOCAL else 0)
     for row in range(band.rows):
         i = origin + row
         diagonal = left
@@ -149,7 +138,7 @@ def fill_band(query, target, band, directions, scheme, H, E):
             diagonal, F = H[low - 1], floor
         for j in range(low, min(query.size, row + band.lead + 1)):
             inside = 0 <= i < target.size
-            gain = np.int32(gain_of(query[j], target[i], scheme) if inside else UNREACHED)
+            gain = np.int32(gain_of(query[j], target[i], costs, matrix) if inside else UNREACHED)
             h, d, f, answers = cell(diagonal, gain, E[j], F, opening, extending, floor)
             diagonal, H[j], E[j], F = H[j], h, d, np.int32(f)
             byte = (row * stride + j - low) >> 1
@@ -158,7 +147,7 @@ def fill_band(query, target, band, directions, scheme, H, E):
 
 @scalar
 def trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar):
-    """Trace one pair. H, E: room for its query; bits: half a byte per cell of its band."""
+    """Trace one pair; its runs go to where `walks` says. H, E: room for its query; bits: half a byte per cell."""
     pairs, ends, strays = tasks.pairs, tasks.ends, tasks.strays
     columns, stop = np.int64(ends.query_stop[pair]), np.int64(ends.target_stop[pair])
     band = band_of(stop - columns, strays[pair, 0], strays[pair, 1], columns, stop, scheme.mode)
@@ -168,4 +157,7 @@ def trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar):
     query = pairs.queries[pairs.query_starts[pair] :][:columns]
     target = pairs.targets[pairs.target_starts[pair] :][:stop]
     fill_band(query, target, band, directions, scheme, H, E)
-    walk_pair(tasks, pair, directions, scheme, walks, cigar)
+    score, begin = np.int64(ends.score[pair]), walks.first_run[pair]
+    query_start, target_start, edits, left, runs = walk(directions, query, target, score, scheme, cigar, begin)
+    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = query_start, target_start, edits
+    walks.left[pair], walks.runs[pair] = left, runs

@@ -148,8 +148,8 @@ def score_threads(pairs, order, scheme, H, E, ends):
     thread = cuda.grid(1)
     if thread >= order.size:
         return
-    pair, mode = order[thread], scheme.mode
-    _, _, gap_open, gap_extend, bonus = scheme.costs
+    pair, (costs, mode, matrix) = order[thread], scheme
+    _, _, gap_open, gap_extend, bonus = costs
     query_at, target_at = pairs.query_starts[pair], pairs.target_starts[pair]
     columns, rows = np.int32(pairs.query_lengths[pair]), np.int32(pairs.target_lengths[pair])
     opening, extending = np.int32(gap_open + gap_extend), np.int32(gap_extend)
@@ -167,7 +167,7 @@ def score_threads(pairs, order, scheme, H, E, ends):
             left -= opening if i == 0 else extending
         F = floor if mode == LOCAL else np.int32(left - opening)
         for j in range(columns):
-            gain = np.int32(gain_of(pairs.queries[query_at + j], base, scheme))
+            gain = np.int32(gain_of(pairs.queries[query_at + j], base, costs, matrix))
             h, e, F, _ = cell(diagonal, gain, E[j, thread], F, opening, extending, floor)
             end = h
             if mode == LOCAL and j == columns - 1:

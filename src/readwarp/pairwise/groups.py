@@ -7,7 +7,7 @@ import numpy as np
 
 from readwarp.device.jit import kernel
 from readwarp.device.simd import empty_vectors
-from readwarp.pairwise.band import Directions, trace_pair, walk_pair
+from readwarp.pairwise.band import Directions, trace_pair, walk
 from readwarp.pairwise.lanes import (
     BLOCK,
     COLUMN,
@@ -147,7 +147,8 @@ def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
     A group whose directions would take more than `room` bytes is left out. Returns (runs, number of runs).
     """
     queries, query_starts, _, targets, target_starts, _ = tasks.pairs
-    _, query_stop, target_stop = tasks.ends
+    score, query_stop, target_stop = tasks.ends
+    query_start, target_start, edit_distance, left, runs, first_run = walks
     count, plane = like.size, max(8, like.size)
     longest = query_stop[order].max()
     query = empty_vectors(rounded_up(longest) * count, like.dtype)
@@ -160,7 +161,7 @@ def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
         rows, stride = band.rows, min(columns, band.lead + band.width + 1)
         size = rows * stride * plane // 2
         if size > room:
-            walks.runs[some] = -1
+            runs[some] = -1
             continue
         if bits.size < size:
             bits = empty_vectors(size, np.uint8)
@@ -179,9 +180,12 @@ def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
         trace_group(group, band, scheme, bits)
         for lane in range(some.size):
             pair, directions = some[lane], Directions(bits, lane, plane, stride, band.width, origins[lane])
-            cigar, walks.first_run[pair] = with_room(cigar, used, query_stop[pair] + target_stop[pair]), used
-            walk_pair(tasks, pair, directions, scheme, walks, cigar)
-            used += walks.runs[pair]
+            cigar, first_run[pair] = with_room(cigar, used, query_stop[pair] + target_stop[pair]), used
+            mine = queries[query_starts[pair] :][: query_stop[pair]]
+            beside = targets[target_starts[pair] :][: target_stop[pair]]
+            found = walk(directions, mine, beside, np.int64(score[pair]), scheme, cigar, used)
+            query_start[pair], target_start[pair], edit_distance[pair], left[pair], runs[pair] = found
+            used += runs[pair]
     return cigar, used
 
 
