@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).parents[1] / "workflows" / "slurm"
+SCRIPTS = Path(__file__).parents[2] / "workflows" / "slurm"
 SAYS = '#!/bin/bash\necho "$(basename "$0") $*" >> "$CALLS"\n'
 WAITS = SAYS + "trap 'sleep 0.3; exit 143' USR1 TERM\nfor _ in $(seq 200); do sleep 0.1; done\n"
 
