@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import LETTERS, Read, aligned_reads, codes, offsets, random_sequence, tiled
@@ -191,16 +191,10 @@ def two_haplotypes(draw):
     return reference, *lists
 
 
-LONGEST_ALONE = 25  # bases of a deletion that reads alone show beside any other variant; see docs/methods/haplotypes.md
-
-
 @settings(deadline=None, max_examples=60)
 @given(two_haplotypes(), st.booleans(), st.booleans())
 def test_both_haplotypes_are_assembled(made, has_clips, has_sites):
-    """Without sites, a long deletion is assembled only if enough bases beside it are the reference's."""
     reference, first, second = made
-    longest = max((len(old) for _, old, _ in (*first, *second)), default=1)
-    assume(has_sites or longest <= LONGEST_ALONE)
     reads = diploid(reference, first, second, step=6, length=150)
     reads = [clipped(read) for read in reads] if has_clips else reads
     sites = sites_of(reference, [as_variant(reference, v) for v in {*first, *second}] if has_sites else [])
