@@ -152,3 +152,24 @@ def test_help_is_instant():
 def processor_time_of_children() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
+
+
+COMPILERS = {"kernel", "scalar", "cuda_kernel", "cuda.jit"}
+HOST_PARAMETERS, COMPILED_PARAMETERS = 6, 8
+PYTHON_API = {  # keywords that users give
+    "readwarp/call/caller.py: write",
+    "readwarp/call/pairhmm/api.py: pair_hmm",
+    "readwarp/pairwise/api.py: pairwise",
+}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_batches_travel_whole(path):
+    """No function takes its data piece by piece."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef) and f"{name_of(path)}: {node.name}" not in PYTHON_API:
+            names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            number = len(names) - (names[:1] in (["self"], ["cls"]))
+            is_compiled = any(ast.unparse(each).split("(")[0] in COMPILERS for each in node.decorator_list)
+            limit = COMPILED_PARAMETERS if is_compiled else HOST_PARAMETERS
+            assert number <= limit, f"{name_of(path)}: {node.name} has {number} parameters"

@@ -12,7 +12,7 @@ from emulated_card.options import CHECKS
 from emulated_card.ptx import read
 from helpers.cards import HAS_GPU
 from readwarp.pairwise import cpu, cuda
-from readwarp.pairwise.pairs import Pairs
+from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.scalar import LOCAL
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(HAS_GPU, reason="counts of an emulated card"),
     pytest.mark.skipif(tool("ptxas") is None or tool("nvdisasm") is None, reason="needs ptxas and nvdisasm"),
 ]
-COSTS = (1, 4, 6, 1, 5)
+SCHEME = Scheme(Costs(1, 4, 6, 1, 5), LOCAL)
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +39,11 @@ def kernels():
     queries[::2, 50:97] = queries[::2, 53:]  # a gap
     lengths = np.full(400, 100), np.full(400, 120)
     pairs = Pairs(queries.ravel(), np.arange(400) * 100, lengths[0], targets.ravel(), np.arange(400) * 120, lengths[1])
-    ends = cpu.score_pairs(pairs, COSTS, LOCAL)
+    ends = cpu.score_pairs(pairs, SCHEME)
     take_launches()
     emulated_card.set_checks(CHECKS["accesses"])
     try:
-        cuda.trace_pairs(pairs, COSTS, LOCAL, ends)
+        cuda.trace_pairs(pairs, SCHEME, ends)
     finally:
         emulated_card.set_checks(0)
     return kernels_of(take_launches(), kept(90).parent / "counted")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.align import pair, records
-from readwarp.batches import Alignments, Candidates, Chains, Extensions, InsertSizes, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Alignments, Candidates, Chains, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index
@@ -74,7 +74,13 @@ def align_batch(
     with metrics.time("records"):
         alignments = records.build(reads, choices, extensions, reference, parameters)
     metrics.count("dp_cells", dp_cells(reads, candidates, scores, choices.candidate))
-    count(reads, chains, planned, rescued, scores, extensions, alignments, metrics)
+    metrics.count("chains", chains.score.size)
+    metrics.count("candidates", len(planned))
+    metrics.count("rescue_windows", len(rescued))
+    metrics.count("traced", extensions.score.size)
+    for step, done in (("chain", chains), ("extend_score", scores), ("extend_trace", extensions)):
+        count_statuses(step, done.status, metrics)
+    count_records(reads, alignments, metrics)
     return alignments
 
 
@@ -175,11 +181,8 @@ def dp_cells(reads: ReadBatch, candidates: Candidates, scores: Scores, traced: n
     return int(cells.sum() + cells[traced].sum())
 
 
-def count(
-    reads: ReadBatch, chains: Chains, planned: Candidates, rescued: Candidates, scores: Scores, extensions: Extensions,
-    alignments: Alignments, metrics: Metrics,
-) -> None:  # fmt: skip
-    """What happened to the batch, and every item that a kernel could not do."""
+def count_records(reads: ReadBatch, alignments: Alignments, metrics: Metrics) -> None:
+    """What became of the reads."""
     primary = (alignments.flag & 0x900) == 0
     mapped = primary & ((alignments.flag & 0x4) == 0)
     metrics.count("reads", len(reads))
@@ -187,17 +190,12 @@ def count(
     metrics.count("mapped", int(mapped.sum()))
     metrics.count("proper", int((mapped & ((alignments.flag & 0x2) != 0)).sum()))
     metrics.count("supplementary", int((~primary).sum()))
-    metrics.count("chains", chains.score.size)
-    metrics.count("candidates", len(planned))
-    metrics.count("rescue_windows", len(rescued))
-    metrics.count("traced", extensions.score.size)
     metrics.count("reads_too_long", int((np.diff(reads.read_offsets) > MAX_READ_LENGTH).sum()))
-    for step, status in (
-        ("chain", chains.status),
-        ("extend_score", scores.status),
-        ("extend_trace", extensions.status),
-    ):
-        seen = np.bincount(status, minlength=len(Status))
-        for kind in Status:
-            if kind > Status.OK and seen[kind]:
-                metrics.count(f"{step}_{kind.name.lower()}", int(seen[kind]))
+
+
+def count_statuses(step: str, status: np.ndarray, metrics: Metrics) -> None:
+    """Every item that a kernel could not do, or did without dynamic programming."""
+    seen = np.bincount(status, minlength=len(Status))
+    for kind in Status:
+        if kind > Status.OK and seen[kind]:
+            metrics.count(f"{step}_{kind.name.lower()}", int(seen[kind]))
