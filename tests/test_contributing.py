@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names what is there: files, names in them, sessions of nox. All versions are the same."""
+"""CONTRIBUTING.md and docs/design.md name files, functions and nox sessions that exist. All versions are the same."""
 
 import ast
 import re
@@ -8,8 +8,9 @@ import pytest
 
 from helpers.layers import ROOT
 
-PAGE = ROOT / "CONTRIBUTING.md"
-NAMED = re.compile(r"`([\w./-]*/[\w.-]+\.\w+|\w+\.(?:md|toml|cff))(?:: ([\w, ]+))?`")  # `file` or `file: name, name`
+PAGE, DESIGN = ROOT / "CONTRIBUTING.md", ROOT / "docs" / "design.md"
+PACKAGE = ROOT / "src" / "readwarp"  # where the paths of the design page begin
+NAMED = re.compile(r"`([\w./-]*/[\w.-]+\.\w+|\w+\.(?:md|toml|cff))(?:: ([\w., ]+))?`")  # `file` or `file: name, name`
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted(GITHUB.glob("workflows/*.yml"))
 
@@ -18,8 +19,8 @@ def stale(page: str) -> list[str]:
     """Files that do not exist, and names that are not at the top level of their file."""
     found = []
     for file, names in NAMED.findall(page):
-        path = ROOT / file
-        if not path.is_file():
+        path = next((base / file for base in (ROOT, PACKAGE) if (base / file).is_file()), None)
+        if path is None:
             found.append(f"{file}: no such file")
             continue
         missing = set(names.split(", ")) - top_level(path) if names else set()
@@ -28,21 +29,24 @@ def stale(page: str) -> list[str]:
 
 
 def top_level(path: Path) -> set[str]:
-    """Functions, classes and variables of a module."""
+    """Functions, classes, methods (`Class.method`) and variables of a module."""
     names: set[str] = set()
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names.add(node.name)
+            if isinstance(node, ast.ClassDef):
+                names |= {f"{node.name}.{part.name}" for part in node.body if isinstance(part, ast.FunctionDef)}
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
     return names
 
 
-def test_files_and_names_exist():
-    found = stale(PAGE.read_text())
-    assert not found, "CONTRIBUTING.md names what has moved:\n" + "\n".join(found)
-    assert len(NAMED.findall(PAGE.read_text())) > 30
+@pytest.mark.parametrize("page", [PAGE, DESIGN], ids=lambda page: page.name)
+def test_files_and_names_exist(page):
+    found = stale(page.read_text())
+    assert not found, f"{page.name} names what has moved:\n" + "\n".join(found)
+    assert len(NAMED.findall(page.read_text())) > 30
 
 
 def test_what_is_stale_is_found():
