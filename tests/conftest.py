@@ -36,7 +36,7 @@ def test_data() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def auto_is_the_cpu():
-    """Where cards are emulated, auto is the CPU, as it is for users who have no GPU; tests of cards ask for them."""
+    """With emulated cards, auto is the CPU, as for users without a GPU; tests of cards ask for cards."""
     if HAS_GPU:
         yield
         return
@@ -51,7 +51,7 @@ def auto_is_the_cpu():
 
 @pytest.fixture(autouse=True)
 def nothing_found():
-    """A test whose kernels do what a card does not forgive has failed, whatever came out of them."""
+    """A test whose kernels do what a card does not forgive has failed, whatever their results."""
     if HAS_GPU:
         yield
         return
@@ -62,7 +62,7 @@ def nothing_found():
 
 @pytest.fixture(scope="session")
 def frees_in_context():
-    """Arrays that tests make of Numba's are freed in the context of their card, whichever is current then."""
+    """Numba arrays that tests make are freed in the context of their card, whichever context is current."""
     if HAS_GPU:
         return
     from readwarp.device import freeing
@@ -75,7 +75,7 @@ def frees_in_context():
 
 @pytest.fixture
 def checked():
-    """checked(names of checks, seed) turns these on; a launch that they find something in goes on to the next."""
+    """checked(names of checks, seed) turns checks on; a launch in which they find something does not end the test."""
 
     def turn_on(*names: str, seed: int = 0) -> None:
         emulated_card.clear_findings()

@@ -1,4 +1,4 @@
-"""The picture in the docs shows the house as it is. `python tests/test_architecture.py` draws it anew."""
+"""The picture in the docs shows the house as it is. `python tests/test_architecture.py` redraws it."""
 
 from helpers.architecture import PICTURE, draw, reduced, stale_names
 

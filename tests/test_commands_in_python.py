@@ -1,4 +1,4 @@
-"""The commands from Python: the same options, defaults, bytes and errors."""
+"""The commands as Python functions: the same options, defaults, bytes and errors."""
 
 import argparse
 import gzip
@@ -57,7 +57,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
 
 
 def of_the_command(*words: object, folder: Path) -> dict[str, bytes]:
-    """What a command writes into a folder, which is empty afterwards."""
+    """What a command writes to a folder, which is emptied afterwards."""
     assert main([*map(str, words)]) == 0
     files = files_in(folder)
     shutil.rmtree(folder)
@@ -105,7 +105,7 @@ def test_genotype_is_the_command(given, bam, tmp_path):
 
 
 def named(bam: Path, folder: Path, sample: str) -> Path:
-    """The same alignments as those of another sample."""
+    """The same alignments, with the name of another sample."""
     import pysam
 
     out = folder / f"{sample}.bam"
@@ -184,7 +184,7 @@ def test_errors(given, bam, tmp_path):
 
 
 def options_of(command: str) -> set[str]:
-    """The long options of a command, but those about messages and for the output."""
+    """The long options of a command, except those for messages and for the output."""
     subparsers = next(a for a in build_parser([command])._actions if isinstance(a, argparse._SubParsersAction))
     names = {name for action in subparsers.choices[command]._actions for name in action.option_strings}
     return {name[2:].replace("-", "_") for name in names if name.startswith("--")} - MESSAGES - {"output"}

@@ -1,4 +1,4 @@
-"""The pages tell the truth: the examples of docs/reference/python.md run, links lead somewhere, options exist."""
+"""The docs are true: the examples of docs/reference/python.md run, links work, options exist."""
 
 import doctest
 import re
@@ -28,7 +28,7 @@ def test_links_between_pages(page):
 
 
 def commands(page: Path) -> list[str]:
-    """The command lines of a page's indented blocks, without pipes, comments and columns of explanation."""
+    """The command lines in a page's indented blocks, without pipes, comments and explanations."""
     text = re.sub(r"\\\n *", "", page.read_text())
     lines = re.findall(r"^ {4}(?:.*\| )?readwarp ([a-z]+ .*)", text, re.M)
     return [re.split(r" {2,}| #| \||>", line)[0] for line in lines if "..." not in line]

@@ -1,4 +1,4 @@
-"""The house keeps its shape: imports go down only, Numba has one door, `--help` is instant, files stay small."""
+"""The house keeps its shape: imports only go down, Numba has one door, `--help` is instant, files stay small."""
 
 import ast
 import re
@@ -50,7 +50,7 @@ def test_imports_among_formats_go_down_only():
 
 
 def test_no_circle_of_imports():
-    """Imports inside functions and those for type checkers count: a circle is two halves of one module."""
+    """Imports inside functions and for type checkers count: modules that import each other are halves of one."""
     modules = {module_of(path): path for path in SOURCES}
     below = {
         module: {name if name in modules else name.rpartition(".")[0] for name in imports(path)} & modules.keys()
@@ -76,7 +76,7 @@ def test_numba_has_one_door(path):
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_kernels_for_cards_are_kept_on_disk(path):
-    """Whatever is no function of the card alone is a `cuda_kernel`."""
+    """Everything but functions that only a card calls is a `cuda_kernel`."""
     assert "@cuda.jit\n" not in path.read_text(), f"{name_of(path)}: use readwarp.device.jit.cuda_kernel"
 
 
@@ -111,7 +111,7 @@ def test_folders_of_tests_mirror_those_of_the_package():
 
 
 def test_no_test_imports_another():
-    """What several share lies in tests/helpers."""
+    """Shared code belongs in tests/helpers."""
     for path in (ROOT / "tests").rglob("*.py"):
         for module in imports(path):
             assert not re.search(r"(^|\.)(test_|conftest)", module.rpartition(".")[0] or module), f"{path}: {module}"
@@ -140,7 +140,7 @@ def test_help_imports_nothing_heavy(command):
 
 
 def test_help_is_instant():
-    """Best of five, in processor time, so that a busy machine does not fail it; the bar is 0.2 s."""
+    """Best of five, in processor time, so that a busy machine does not fail it. The limit is 0.2 s."""
     times = []
     for _ in range(5):
         before = processor_time_of_children()
@@ -165,7 +165,7 @@ PYTHON_API = {  # keywords that users give
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_batches_travel_whole(path):
-    """No function takes its data piece by piece."""
+    """No function takes its data array by array."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef) and f"{name_of(path)}: {node.name}" not in PYTHON_API:
             names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]

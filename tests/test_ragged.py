@@ -1,4 +1,4 @@
-"""Rows of batches: taken, joined and checked by the axes that the types declare, against plain Python."""
+"""Rows of batches are taken, joined and checked by the axes that the types declare; compared with plain Python."""
 
 from typing import Annotated, NamedTuple
 
@@ -14,7 +14,7 @@ from readwarp.ragged import check, concatenate, fields_of, offsets_of, replace, 
 
 
 class Shelf(NamedTuple):
-    """Shelves of books, books of words; what is not on a shelf stays."""
+    """Shelves have books, and books have words; arrays that belong to no shelf stay."""
 
     room: int
     height: Annotated[ndarray, "int32 [shelves]"]
@@ -108,7 +108,7 @@ def test_replace_keeps_the_rest():
 
 @pytest.mark.parametrize("module", [batches, pairs], ids=lambda module: module.__name__)
 def test_each_array_declares_its_axes(module):
-    """And whatever offsets split lies on the axis they name."""
+    """And the arrays that offsets split are on the axis they name."""
     for kind in vars(module).values():
         if isinstance(kind, type) and issubclass(kind, tuple) and kind.__module__ == module.__name__:
             declared = fields_of(kind)

@@ -1,4 +1,4 @@
-"""All steps with CUDA kernels: the bytes of the CPU, and where the arrays that kernels work on lie."""
+"""All steps with CUDA kernels give the bytes of the CPU, and the kernels' arrays are where they should be."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def index(tmp_path_factory) -> Index:
 
 @pytest.fixture(scope="module")
 def reads(index):
-    """Pairs of 48 bases: exact, with a deletion, in a repeat, with a mate that nothing seeds, without a place."""
+    """Pairs of 48 bases: exact, with a deletion, in a repeat, with a mate without seeds, unmapped."""
     one = "".join("ACGT"[code] for code in _unpacked(index, 510))
     pairs = [cut_pair(one, start, 130, 48) for start in (10, 60, 170)]
     first, last = cut_pair(one, 20, 131, 49)
@@ -84,7 +84,7 @@ def test_seeding_takes_the_bytes_it_says(reads, index):
 
 
 def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, monkeypatch):
-    """Once an index is placed, nothing is allocated, and no kernel copies an array of the host by itself."""
+    """Once an index is on the card, nothing is allocated, and no kernel copies an array from the host by itself."""
     from numba.cuda.dispatcher import _LaunchConfiguration
 
     from readwarp.device.jit import cuda

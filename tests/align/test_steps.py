@@ -1,4 +1,4 @@
-"""Reads of a small genome through all steps, against what is known of them and a letter-by-letter oracle."""
+"""Reads of a small genome through all steps, compared with their known places and a letter-by-letter oracle."""
 
 import random
 
@@ -178,7 +178,7 @@ def test_lengths_mixed(aligner, genome):
 
 
 def test_warm_up_compiles_what_a_run_needs(index):
-    """Rescue, traces with gaps and full vector lanes among it."""
+    """This includes rescue, traces with gaps, and full vector lanes."""
     aligner = Aligner(index)
     reads = steps.sample_pairs(index)
     steps.warm_up(aligner._placed, aligner.parameters)

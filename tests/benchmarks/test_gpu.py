@@ -1,4 +1,4 @@
-"""benchmarks/gpu.py where there is no card: it says so; on next to nothing all of its parts run."""
+"""benchmarks/gpu.py says so if there is no card; all of its parts run on a tiny amount of work."""
 
 import csv
 import subprocess

@@ -1,4 +1,4 @@
-"""The model of time (benchmarks/model.py): what an emulated card counts, and what is made of it."""
+"""The model of time (benchmarks/model.py): what an emulated card counts, and what the model makes of it."""
 
 import sys
 from pathlib import Path
@@ -121,7 +121,7 @@ def folder() -> Path:
 
 @cuda.jit
 def summed(values, rounds, out):
-    """Ten multiply-adds a round: ptxas unrolls the loop and leaves a rest."""
+    """Ten multiply-adds a round. ptxas unrolls the loop and leaves a rest."""
     thread = cuda.grid(1)
     x, y = values[0], values[1]
     total = values[2]
@@ -252,7 +252,7 @@ def test_what_bounds_a_launch():
 
 
 def test_twice_the_work_takes_twice_as_long():
-    """Of the bounds that count work; so a launch's own counts are used, not those of all launches."""
+    """This concerns the bounds that count work: a launch's own counts are used, not those of all launches."""
     some = [
         counted(summed, 264, 64, np.ones(4, np.float32), np.int32(rounds), np.zeros(264 * 64, np.float32))
         for rounds in (100, 200)

@@ -1,4 +1,4 @@
-"""The model of time on a kernel of the package: its instructions are those of the listing, its loops run as often."""
+"""The model of time on a kernel of the package: instructions and loop counts agree with the listing."""
 
 import sys
 from pathlib import Path
@@ -32,7 +32,7 @@ SCHEME = Scheme(Costs(1, 4, 6, 1, 5), LOCAL)
 
 @pytest.fixture(scope="module")
 def kernels():
-    """Of a traceback of 400 pairs."""
+    """The kernels of a traceback of 400 pairs."""
     rng = np.random.default_rng(1)
     targets = rng.integers(0, 4, (400, 120), np.uint8)
     queries = targets[:, 10:110].copy()
@@ -66,7 +66,7 @@ def test_loads_stores_and_shuffles_ran_as_often_as_in_the_ptx(kernels):
 
 
 def test_the_hot_loop_has_the_instructions_of_the_listing(kernels):
-    """Instructions per shuffle: of what ran, and of the innermost loop as it stands in the machine code."""
+    """Instructions per shuffle, of all that ran and of the innermost loop in the machine code."""
     kernel = next(each for each in kernels if each.name == "fill_directions")
     blocks = kernel.machine.blocks
     code = [[each for each, _ in block.instructions] for block in blocks]

@@ -1,4 +1,4 @@
-"""What compilers make of the CUDA kernels, without a GPU: spills, instructions per cell, and how these are counted."""
+"""The machine code of the CUDA kernels, without a GPU: spills, instructions per cell, and how these are counted."""
 
 import sys
 from importlib.util import find_spec

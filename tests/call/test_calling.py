@@ -134,7 +134,7 @@ def test_threads_and_windows_do_not_matter(made, tmp_path, options):
 
 
 def test_deep_windows_are_cut(made, tmp_path):
-    """Memory for 6,000 bases of reads is less than a window holds; windows are cut down to the smallest."""
+    """The memory holds 6,000 bases of reads, less than a window has, so windows are cut down to the smallest size."""
     run(*made, tmp_path / "a.vcf")
     run(*made, tmp_path / "b.vcf", memory=12 * 6000)
     assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf")
@@ -145,7 +145,7 @@ def test_deep_windows_are_cut(made, tmp_path):
 
 
 def test_cuda_gives_the_same_bytes(tmp_path):
-    """Pileup and PairHMM on as little as has a deletion in a region and a substitution outside."""
+    """Pileup and PairHMM on a minimal set with a deletion in a region and a substitution outside."""
     sequence = random_sequence(110, seed=5)
     variants = [(30, sequence[30:33], sequence[30]), (80, sequence[80], "ACGT"["ACGT".index(sequence[80]) - 1])]
     reads = tiled([variants], sequence, step=9, length=32)
@@ -206,7 +206,7 @@ def test_zero_coverage_is_a_header(made, tmp_path):
 
 
 def test_contigs_that_the_file_lacks(made, tmp_path):
-    """A file of fewer contigs than the reference is fine."""
+    """A file with fewer contigs than the reference is fine."""
     reads = tiled([[snv(300)]], SEQUENCE, step=4)
     bam = write_bam(tmp_path / "one.bam", {"one": len(SEQUENCE)}, [("one", r) for r in reads])
     run(made[0], bam, tmp_path / "a.vcf")
@@ -242,7 +242,7 @@ def test_contigs_that_do_not_match(made, tmp_path, contigs, reason):
 
 @pytest.mark.parametrize("kind", ["bam", "cram"])
 def test_contigs_that_the_reference_lacks(kind, made, tmp_path):
-    """They may be named; reads on them are in the way only where the whole reference is called."""
+    """They may be named. Reads on them are an error only if the whole reference is called."""
     sequences = {**CONTIGS, "two": random_sequence(500, seed=9)}
     both, lengths = write_fasta(tmp_path / "both.fa", sequences), {n: len(s) for n, s in sequences.items()}
     reads = [("one", r) for r in tiled([[snv(300)]], SEQUENCE, step=4)]

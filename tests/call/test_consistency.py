@@ -1,4 +1,4 @@
-"""Every record of what is called agrees with itself, with its header and with the reference."""
+"""Every called record agrees with itself, with its header and with the reference."""
 
 import random
 from pathlib import Path
@@ -26,7 +26,7 @@ def sequence(seed: int) -> str:
 
 
 def variants(rng: random.Random, text: str) -> list[tuple[int, str, str]]:
-    """Differences of one haplotype; those of others lie at the same places, and are different ones at some."""
+    """Differences of one haplotype. Other haplotypes differ at the same places, and at some of them in another way."""
     out = []
     for here in range(47, LENGTH - 90, 40):
         kind = rng.randrange(8)
@@ -40,7 +40,7 @@ def variants(rng: random.Random, text: str) -> list[tuple[int, str, str]]:
 
 
 def reads_of(rng: random.Random, text: str, copies: int) -> list[Read]:
-    """Reads of so many haplotypes, every third with an error, some placed unsurely."""
+    """Reads of so many haplotypes, every third with an error, some with low MAPQ."""
     made = []
     for read in tiled([variants(rng, text) for _ in range(copies)], text, step=7):
         bases = list(read.bases)
@@ -89,7 +89,7 @@ def called(folder, text: str, own: list[list[Read]], ploidy: int, name: str = "a
 
 @pytest.mark.parametrize(("ploidy", "samples"), [(1, 1), (2, 1), (4, 1), (1, 3), (2, 3), (3, 2)])
 def test_samples_and_ploidies(tmp_path, ploidy, samples):
-    """The last of several samples has reads in one half only; some alleles are forced."""
+    """The last of several samples has reads in only one half; some alleles are forced."""
     rng, text = random.Random(ploidy * 10 + samples), sequence(7)
     own = [reads_of(rng, text, ploidy) for _ in range(samples)]
     if samples > 1:

@@ -1,4 +1,4 @@
-"""Alleles that the user asks for: how a file is read, and that sites have them whatever the reads show."""
+"""Forced alleles: how a file is read, and that sites have them whatever the reads show."""
 
 import gzip
 import random
@@ -100,7 +100,7 @@ def test_indels_are_trimmed_and_moved_left(tmp_path, reference):
 @settings(max_examples=150, deadline=None)
 @given(st.text("AC", min_size=12, max_size=40), st.data())
 def test_an_allele_makes_the_same_sequence(sequence, data):
-    """Against plain Python: the same altered contig, trimmed, and no place further left, not even for one by itself."""
+    """Compared with plain Python: the same altered contig, trimmed, and no allele could be moved further left."""
     position = data.draw(st.integers(1, len(sequence) - 2))
     size = data.draw(st.integers(1, min(6, len(sequence) - position)))
     new = data.draw(st.text("AC", min_size=1, max_size=6))
@@ -316,7 +316,7 @@ def test_a_shown_allele_is_marked():
 
 
 def test_the_limit_costs_no_forced_allele():
-    """Six insertions are shown and three are asked for, one of them shown: the rarest of the rest give way."""
+    """Six insertions are shown and three forced, one of which is also shown: the rarest of the rest give way."""
     sequence = "G" * 40 + "C" * 40
     reads = []
     for n in range(1, 7):

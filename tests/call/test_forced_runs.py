@@ -1,4 +1,4 @@
-"""Whole runs with --alleles: each allele asked for comes out with a genotype, however many there are."""
+"""Whole runs with --alleles: each forced allele gets a genotype, however many there are."""
 
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def copies_of(path: Path) -> dict[Row, int | None]:
 
 @st.composite
 def records(draw) -> list[Row]:
-    """Records anywhere, ends of the contig among them, or close together."""
+    """Records anywhere, including the ends of the contig, or close together."""
     ends = [(0, 30), (LENGTH - 25, LENGTH - 1)]
     low, high = draw(st.sampled_from([(0, LENGTH - 1), (195, 240), (298, 325), (495, 525), *ends]))
     rows = []
@@ -102,7 +102,7 @@ def test_every_allele_asked_for_comes_out_with_a_genotype(made, asked, ploidy):
 
 
 def test_more_alleles_than_haplotypes_take(made):
-    """Substitutions at every base and many insertions and deletions, where four real variants of two haplotypes lie."""
+    """Substitutions at every base, and many insertions and deletions, around four real variants of two haplotypes."""
     asked = [(p, SEQUENCE[p], base) for p in range(190, 250) for base in "ACGT" if base != SEQUENCE[p]]
     asked += [(p, SEQUENCE[p], SEQUENCE[p] + "CGTA"[p % 4] * (1 + p % 3)) for p in range(190, 250, 3)]
     asked += [(p, SEQUENCE[p : p + 2 + p % 4], SEQUENCE[p]) for p in range(190, 250, 3)]

@@ -1,4 +1,4 @@
-"""Alignments as files may hold them, from BAM to VCF: what must be called, and what must not break or slow down."""
+"""Odd alignments, from BAM to VCF: what must be called, and what must not break or slow down."""
 
 import itertools
 import random
@@ -139,7 +139,7 @@ def test_skips_are_no_deletions(tmp_path):
 
 
 def test_huge_gaps_in_cigars(tmp_path):
-    """A deletion of 5 kb and an insertion of 300 bases: longer than any that are called; what is beside them is."""
+    """A deletion of 5 kb and an insertion of 300 bases are too long to be called, but variants beside them are."""
     sequence = random_sequence(9000, seed=22)
     rng = random.Random(4)
     long = "".join(rng.choices("ACGT", k=300))
@@ -170,7 +170,7 @@ def test_huge_gaps_in_cigars(tmp_path):
 
 @pytest.mark.parametrize("identical_names", [False, True])
 def test_depth_of_ten_thousand(tmp_path, identical_names):
-    """Substitution, insertion and deletion under 10,000 reads, in bounded time; regions are thinned, and say so."""
+    """A substitution, an insertion and a deletion under 10,000 reads, in bounded time; thinned regions are counted."""
     sequence = SEQUENCE[:500]
     first = sequence[:200] + NEXT[sequence[200]] + sequence[201:]
     second = sequence[:280] + sequence[283:]
@@ -227,7 +227,7 @@ def test_nothing_is_covered(tmp_path):
 
 
 def test_clips_hang_over_the_ends_of_the_contig(tmp_path):
-    """Reads of a circle: clipped at both ends of its linear reference, with a variant close to each."""
+    """Reads of a circular genome are clipped at both ends of its linear reference, with a variant close to each."""
     variants = [snv(6), snv(LENGTH - 7)]
     bases = list(SEQUENCE)
     for p, _, new in variants:
@@ -255,7 +255,7 @@ def test_missing_qualities_are_thirty(tmp_path):
 
 
 def test_reads_of_one_base(tmp_path):
-    """They count like others, though a filter says that the allele lies at ends of reads only."""
+    """They count like others, though a filter says that the allele is only at the ends of reads."""
     bases = [SEQUENCE[50]] * 12 + [NEXT[SEQUENCE[50]]] * 12
     reads = [Read(50, "1M", b, (35,), 16 * (i % 2), 60, f"r{i}") for i, b in enumerate(bases)]
     call(tmp_path, reads)
@@ -277,7 +277,7 @@ def test_reads_without_bases_or_cigar(tmp_path, missing):
 
 
 def test_gaps_at_the_ends_of_reads(tmp_path):
-    """Insertions and deletions without a base before or behind them say nothing, and break nothing."""
+    """Insertions and deletions without a base before or after them say nothing and break nothing."""
     odd = []
     for i, read in enumerate(made([[], []], step=10)[:-30]):
         size = len(read.bases)

@@ -1,4 +1,4 @@
-"""Real reads to variants by the package alone, against the truth."""
+"""Variants from real reads, made by the package alone and compared with the truth."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ TOOL = Path(__file__).resolve().parents[2] / "benchmarks" / "tools" / "call_accu
 
 @pytest.fixture(scope="module")
 def called(test_data, tmp_path_factory):
-    """Folder with the output of `readwarp run`; the reference is copied, since its index is written beside it."""
+    """The output folder of `readwarp run`. The reference is copied, because its index is written beside it."""
     folder, real = tmp_path_factory.mktemp("real"), test_data / "na12878_chr21"
     (folder / "ref.fa").write_bytes((real / "ref.fa").read_bytes())
     reads = [str(real / f"reads_{mate}.fq.gz") for mate in (1, 2)]

@@ -1,4 +1,4 @@
-"""Samples that are called together: what one has is not lost among the reads of the others."""
+"""Samples that are called together: a variant of one is not lost among the reads of the others."""
 
 import numpy as np
 import pysam
@@ -23,7 +23,7 @@ def snv(position: int) -> tuple[int, str, str]:
 
 
 def deletion(position: int, size: int) -> tuple[int, str, str]:
-    """A deletion behind `position` that cannot be written elsewhere."""
+    """A deletion after `position` that cannot be written elsewhere."""
     while SEQUENCE[position] == SEQUENCE[position + size] or SEQUENCE[position + 1] == SEQUENCE[position + size + 1]:
         position += 1
     return position, SEQUENCE[position : position + size + 1], SEQUENCE[position]
@@ -38,7 +38,7 @@ def of_group(reads: list[Read], sample: str, *, own_names: bool) -> list[Read]:
 
 
 def written(folder, *, own_names: bool = True, silent: bool = True):
-    """A BAM file of ten samples; the carrier has the private variants on one haplotype, the silent one no reads."""
+    """A BAM file of ten samples. One carries the private variants on one haplotype, another one has no reads."""
     groups = [{"ID": f"g{sample}", "SM": sample} for sample in SAMPLES if silent or sample != SILENT]
     fasta = write_fasta(folder / "ref.fa", {"c": SEQUENCE})
     path, records = folder / "ten.bam", []
@@ -99,7 +99,7 @@ def test_genotypes_are_those_of_a_sample_alone(sample, ten, together, tmp_path):
 
 
 def test_equal_read_names_of_samples(together, tmp_path):
-    """Fragments of two samples are two, whatever their names."""
+    """Fragments of two samples are two fragments, even if they share a name."""
     assert called(*written(tmp_path, own_names=False), tmp_path / "a.vcf") == together
 
 
@@ -113,7 +113,7 @@ def test_a_sample_without_reads(together, tmp_path):
 
 
 def numbered(reads: list[Read], samples: list[int]):
-    """The reads, which are sorted by position, as of these samples."""
+    """The reads, sorted by position, assigned to these samples."""
     return replace(aligned_reads(reads), sample=np.array(samples, np.uint8))
 
 
@@ -132,7 +132,7 @@ def test_reads_of_one_sample():
 
 
 def test_clips_of_one_sample_make_a_place():
-    """Two of eight reads of one sample are many, and one each of two samples none."""
+    """Two of eight reads of one sample are enough; one read of each of two samples is not."""
     clipped = Read(100, "50M10S", "A" * 60, (35,) * 60)
     whole = Read(100, "60M", "A" * 60, (35,) * 60)
     window = window_of("A" * 1000)

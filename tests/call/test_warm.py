@@ -1,4 +1,4 @@
-"""Before windows are called, every kernel of calling is on every card; then no thread has to load one."""
+"""Before windows are called, every kernel of calling is on every card, so no thread has to load one later."""
 
 from contextlib import closing
 
@@ -24,7 +24,7 @@ BOTH, PARAMETERS = Backend("cuda", (0, 1)), CallParameters()
 
 
 def test_nothing_is_left_to_be_loaded(monkeypatch):
-    """Whatever the lengths of reads are, and with events that are moved or without."""
+    """This holds for reads of any length, and with or without events that are moved."""
     with closing(job.open_memory(Resources(vram=64 << 20), BOTH, Metrics())) as cards:
         cards.warm_up(lambda backend: warm.warm_up(backend, PARAMETERS))
     loads, load = [], Context.create_module_image

@@ -30,7 +30,7 @@ def mates(tmp_path_factory) -> tuple[Path, Path]:
 
 @pytest.fixture
 def write(tmp_path) -> Callable[[str, str | bytes], str]:
-    """Write a file (gzipped when its name ends in .gz and text is given); its path."""
+    """Write a file (gzipped if its name ends in .gz and text is given) and return its path."""
 
     def write(name: str, content: str | bytes) -> str:
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""align: the same bytes whatever the resources; odd input that is fine."""
+"""align: the same bytes whatever the resources; odd input that is accepted."""
 
 import gzip
 import io
@@ -19,7 +19,7 @@ from readwarp.device.memory import SEPARATE
 
 @pytest.fixture
 def sam(reference, capfd):
-    """Run align to stdout; the SAM text."""
+    """Run align to stdout and return the SAM text."""
 
     def sam(*arguments: object, ref: object = reference, warns: str = "") -> str:
         code = run_main(["align", ref, *arguments, "-q", "--no-pg"])
@@ -132,7 +132,7 @@ def test_several_inputs_with_their_read_groups(sam, mates, write):
 
 
 def test_sorted_marked_and_indexed(mates, reference, tmp_path, write):
-    """Every pair twice: of the pairs at one place, all but one are duplicates."""
+    """Every pair is there twice; of the pairs at one place, all but one are duplicates."""
     twice = [
         write(f"d_{i}.fq", path.read_text() + path.read_text().replace("@r", "@q")) for i, path in enumerate(mates, 1)
     ]
@@ -262,7 +262,7 @@ def test_force(reference, mates, tmp_path, capsys):
     ("device", "separate"), [("cuda:0", "0"), ("cuda:1", "0"), ("cuda:0,1", "0"), ("cuda:0,1", "1")]
 )
 def test_cuda_gives_the_same_bytes(reference, mates, tmp_path, monkeypatch, device, separate):
-    """With arrays in one block, and each by itself, where an access beyond one is found."""
+    """With arrays in one block, and with each by itself, so that an access beyond one is found."""
     monkeypatch.setenv(SEPARATE, separate)
     found = []
     for number, each in enumerate(("cpu", device)):

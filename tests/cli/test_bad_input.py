@@ -1,4 +1,4 @@
-"""Bad input of align: exit code 3, a line with file, record and reason, and no output file."""
+"""Bad input to align: exit code 3, a line with file, record and reason, and no output file."""
 
 import gzip
 from pathlib import Path
@@ -13,7 +13,7 @@ ONE = record("a", CONTIGS["one"][:100])
 
 @pytest.fixture
 def refused(reference, tmp_path, capsys):
-    """Run align, expect it to refuse; what it says."""
+    """Run align, expect it to refuse, and return the message."""
 
     def refused(*files: object, ref: object = reference, code: int = 3) -> str:
         output = tmp_path / "out.bam"
@@ -100,7 +100,7 @@ def test_corrupt_gzip(refused, write):
 
 
 def test_files_of_other_projects(refused, test_data):
-    """Truncated, of unequal lengths, and gzip with a wrong CRC."""
+    """Truncated files, unequal lengths, and gzip with a wrong CRC."""
     odd = test_data / "odd"
     assert "record" in refused(odd / "test_truncated_halfway.fastq")
     assert "record" in refused(odd / "test_quality_mismatch.fastq")
@@ -134,7 +134,7 @@ def test_bam_with_a_damaged_block(refused, tmp_path):
 
 
 def test_cram_of_another_reference(refused, tmp_path, reference):
-    """The contigs have the same names and lengths, and other bases."""
+    """The contigs have the same names and lengths, but other bases."""
     other = tmp_path / "other.fa"
     other.write_text(fasta({name: letters(len(s), 77) for name, s in CONTIGS.items()}))
     pysam.faidx(str(other))

@@ -1,4 +1,4 @@
-"""Bad and odd input of call: exit code 3, a line with file, place and reason, no output file, no input changed."""
+"""Bad and odd input to call: exit code 3, a line with file, position and reason, no output, inputs unchanged."""
 
 import shutil
 import sys
@@ -20,7 +20,7 @@ def other(base: str) -> str:
 
 
 def write_bam(path: Path, *, mode: str = "wb", reference: Path | None = None, order=sorted, **header: object) -> Path:
-    """Reads of 100 bases every 10 bases of contig `one`, indexed if they can be; `header` lines replace the usual."""
+    """Reads of 100 bases, every 10 bases of contig `one`, indexed if possible; `header` replaces the usual lines."""
     lines = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": n, "LN": k} for n, k in LENGTHS.items()]}
     bases = CONTIGS["one"][:SNV] + other(CONTIGS["one"][SNV]) + CONTIGS["one"][SNV + 1 :]
     starts = list(range(0, len(bases) - 100, 10))
@@ -48,7 +48,7 @@ def plain(tmp_path_factory) -> tuple[Path, Path]:
 
 @pytest.fixture
 def refused(plain, tmp_path, capsys):
-    """Run call, expect it to refuse; what it says."""
+    """Run call, expect it to refuse, and return the message."""
 
     def refused(alignments: object, *options: object, ref: object = plain[0], code: int = 3) -> str:
         output = tmp_path / "out.vcf.gz"
@@ -66,7 +66,7 @@ def refused(plain, tmp_path, capsys):
 
 @pytest.fixture
 def called(plain, tmp_path, capsys):
-    """Run call, expect it to go well; its header's samples, its positions (0-based), and what it says on stderr."""
+    """Run call, expect success, and return the header's samples, the positions (0-based) and stderr."""
 
     def called(alignments: object, *options: object, ref: object = plain[0]) -> tuple[list[str], list[int], str]:
         output = tmp_path / "out.vcf.gz"
@@ -78,7 +78,7 @@ def called(plain, tmp_path, capsys):
 
 
 def copied(bam: Path, folder: Path, change=lambda data: data) -> Path:
-    """The file and its index under another name, the file changed."""
+    """A changed copy of the file, with its index, under another name."""
     path = folder / "x.bam"
     path.write_bytes(change(bam.read_bytes()))
     shutil.copy(f"{bam}.bai", f"{path}.bai")
@@ -308,7 +308,7 @@ def test_outputs_that_cannot_be(plain, refused, tmp_path, write):
 
 
 def refused_stream(path: object, refused, *options: object) -> str:
-    """What is said of a file that comes through stdin."""
+    """The message about a file that comes through stdin."""
     before = sys.stdin
     with open(str(path), "rb") as sys.stdin:
         said = refused("-", *options)

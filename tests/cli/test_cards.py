@@ -37,7 +37,7 @@ def align(reference, mates, tmp_path, monkeypatch):
 
 @pytest.fixture
 def most_reads(monkeypatch):
-    """A card that takes so many reads at a time, and finds what the CPU finds."""
+    """A card that takes so many reads at a time and gives what the CPU gives."""
 
     def set_to(most: int) -> None:
         whole, trained = steps.align_batch, steps.train
@@ -74,7 +74,7 @@ def test_a_full_card_halves_batches(align, most_reads):
 
 
 def test_pairs_that_fit_no_card_are_aligned_on_the_host(align, monkeypatch, capsys):
-    """The real kernels, in workspaces that have no room for a single pair."""
+    """The real kernels, in workspaces without room for a single pair."""
     _, expected, _ = align("cpu", "--device", "cpu")
     planned = job.plan_cards
     monkeypatch.setattr(job, "plan_cards", lambda *a: replace(planned(*a), capacity=256))
@@ -88,7 +88,7 @@ def test_pairs_that_fit_no_card_are_aligned_on_the_host(align, monkeypatch, caps
 
 @pytest.fixture
 def faults():
-    """The card does wrong, as the test asks, until its end."""
+    """Until the test ends, the card fails in the way the test asks for."""
     if HAS_GPU:
         pytest.skip("a real card has no faults on demand")
     yield
@@ -114,7 +114,7 @@ def test_memory_that_cannot_be_pinned_is_no_reason_for_smaller_batches(align, fa
 
 
 def free() -> list[int]:
-    """Bytes of each card."""
+    """Free bytes of each card."""
     backend = Backend("cuda", (0, 1))
     for each in backend.devices:
         freeing.free(each, ())
@@ -137,7 +137,7 @@ def test_a_run_leaves_nothing_on_the_cards(align, failing, monkeypatch):
 
 
 def failing_on_card(reads, index, *others):
-    """With arrays of the card in the frames that the error holds."""
+    """A failure whose traceback holds arrays of the card."""
     held = memory.current().upload(reads.bases), index
     raise ArithmeticError(len(held))
 

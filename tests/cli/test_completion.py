@@ -1,4 +1,4 @@
-"""The scripts that make a shell complete: each shell takes its own, and bash then knows commands, options, values."""
+"""Completion scripts: each shell accepts its own, and bash then knows commands, options and values."""
 
 import shutil
 import subprocess

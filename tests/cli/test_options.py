@@ -67,7 +67,7 @@ def parsed(command: str, known: type, *more: str) -> Any:
 
 
 def test_limits_of_filters():
-    """Of each command, and each has its field."""
+    """Each command has them, and each has its field."""
     assert FilterOptions.__annotations__.keys() == {field for field, _ in options.FILTER_LIMITS}
     given = ("--min-quality", "12.5", "--max-strand-bias", "60")
     wanted = CallParameters(min_quality=12.5, max_strand_bias=60)

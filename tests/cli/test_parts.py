@@ -1,4 +1,4 @@
-"""Parts and lanes, aligned apart and merged, are the bytes of one run; sets that are not complete are refused."""
+"""Parts and lanes, aligned separately and merged, give the bytes of one run; incomplete sets are refused."""
 
 import random
 from itertools import pairwise
@@ -20,7 +20,7 @@ def small_blocks(monkeypatch):
 
 @pytest.fixture(scope="module")
 def lanes(tmp_path_factory):
-    """Two lanes of pairs, some of which are duplicates, and a file of reads that split and singles."""
+    """Two lanes of pairs, some of them duplicates, and a file with split reads and single reads."""
     folder, chance = tmp_path_factory.mktemp("lanes"), random.Random(5)
     made = pairs(150, seed=8)
     made += [(f"d{k}", a, b) for k, (_, a, b) in enumerate(chance.sample(made, 40))]
@@ -40,7 +40,7 @@ def files(lanes, lane):
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("number", [1, 2, 3, 9])
 def test_parts_merge_to_one_run(number, lanes, reference, tmp_path):
-    """Two lanes of pairs in one run; more parts than blocks too."""
+    """Two lanes of pairs in one run, also with more parts than blocks."""
     reads, sorting = [*files(lanes, 1), *files(lanes, 2)], ("--sort", "coordinate", "--mark-duplicates")
     assert run_main(["align", reference, *reads, "-o", tmp_path / "whole.bam", *sorting, *OPTIONS]) == 0
     made = [tmp_path / f"part{i}.bam" for i in range(1, number + 1)]
@@ -90,7 +90,7 @@ def test_lanes_merge_to_one_run(lanes, reference, tmp_path):
 
 @pytest.mark.parametrize("sorting", [(), ("--sort", "coordinate")])
 def test_merged_to_sam(sorting, lanes, reference, tmp_path, capfd):
-    """A file, and stdout as `-`."""
+    """To a file, and to stdout as `-`."""
     lane, whole = tmp_path / "1.bam", tmp_path / "whole.sam"
     assert run_main(["align", reference, *files(lanes, 1), "-o", lane, *OPTIONS]) == 0
     assert run_main(["align", reference, *files(lanes, 1), "-o", whole, *sorting, *OPTIONS]) == 0
@@ -135,7 +135,7 @@ def test_what_cannot_be_merged(lanes, reference, tmp_path, capsys):
 
 
 def test_parts_of_other_runs_are_refused(lanes, reference, tmp_path, capsys):
-    """Other options, other reads; the same ones under another path are the same run."""
+    """Other options or other reads are another run; the same reads under another path are the same run."""
     copied = tmp_path / "node2"
     copied.mkdir()
     reads = files(lanes, 1)

@@ -15,7 +15,7 @@ from helpers.record_checks import FIRST, LAST, SECONDARY_OR_SUPPLEMENTARY, check
 
 @pytest.fixture
 def align(tmp_path):
-    """Run `readwarp align REF FILES -o tmp_path/NAME`; the path of the output."""
+    """Run `readwarp align REF FILES -o tmp_path/NAME` and return the path of the output."""
 
     def align(reference: object, *arguments: object, name: str = "out.bam") -> Path:
         out = tmp_path / name
@@ -27,7 +27,7 @@ def align(tmp_path):
 
 @pytest.fixture
 def copied(tmp_path, test_data):
-    """A reference of test_data in a folder of its own, since its index is written beside it."""
+    """A reference of test_data in a folder of its own, because its index is written beside it."""
 
     def copied(name: str) -> Path:
         path = tmp_path / name
@@ -43,7 +43,7 @@ def contigs_of(path: Path) -> dict[str, str]:
 
 
 def reads_of(*paths: Path) -> dict[tuple[str, int], str]:
-    """Sequences by name and segment, read without dnaio, which takes no blank lines at the end."""
+    """Sequences by name and segment, read without dnaio, which does not accept blank lines at the end."""
     out = {}
     for segment, path in zip((FIRST, LAST) if len(paths) == 2 else (0,), paths, strict=True):
         data = path.read_bytes()
@@ -74,7 +74,7 @@ def test_comments_of_phix_as_tags(align, copied, test_data):
 
 
 def test_pairs_of_36_bases_and_fewer(align, copied, test_data, tmp_path):
-    """The mates of a set of real pairs cut to 36 bases, the shorter seeds asked for."""
+    """The mates of real pairs, cut to 36 bases, with the preset for short reads."""
     reference, reads = copied("portiera_genome.fa.gz"), []
     for i in (1, 2):
         path = tmp_path / f"short_{i}.fq"
@@ -109,7 +109,7 @@ def test_interleaved_reads_and_their_unaligned_bam(align, copied, test_data):
 
 
 def test_aligned_cram_as_reads(align, reference, mates, tmp_path):
-    """Sorted CRAM is collated and aligned anew, to the same records as its reads gave."""
+    """Sorted CRAM is collated and aligned again, with the same records as its reads gave."""
     once = align(reference, *mates, "--sort", "coordinate", "--no-pg", name="once.cram")
     again = align(reference, once, "--sort", "coordinate", "--no-pg", name="again.bam")
     texts = []
@@ -121,7 +121,7 @@ def test_aligned_cram_as_reads(align, reference, mates, tmp_path):
 
 
 def test_lengths_from_30_to_500_in_one_file(align, reference, tmp_path):
-    """And a pair with an empty mate."""
+    """With a pair that has an empty mate."""
     chance, texts, starts = random.Random(7), [[], []], {}
     for number in range(300):
         start, length = chance.randrange(5300), chance.randrange(30, 501)
@@ -144,7 +144,7 @@ def test_lengths_from_30_to_500_in_one_file(align, reference, tmp_path):
 
 
 def test_reads_over_the_ends_of_a_circular_genome(align, copied, tmp_path):
-    """A read over the origin of a GenBank reference comes as two parts, at its end and at its start."""
+    """A read across the origin of a GenBank reference has two parts, at its end and at its start."""
     reference = copied("mitochondrion.gb")
     pages = reference.read_text().split("ORIGIN")[1]
     genome = re.sub("[^acgtn]", "", pages).upper()
@@ -166,7 +166,7 @@ def test_reads_over_the_ends_of_a_circular_genome(align, copied, tmp_path):
 
 
 def test_names_of_hla_alleles_among_ten_thousand_contigs(align, tmp_path):
-    """Through a sorted, indexed BAM file and on to `call -r`, where a colon of the name is none of the region's."""
+    """Through a sorted, indexed BAM file to `call -r`, where a colon in the name is not the region's."""
     allele = "HLA-A*01:01"
     contigs = {"HLA-A*01:01:02": letters(800, 51), allele: letters(1000, 52), "a,b": letters(600, 53)}
     contigs |= {f"c{i}": letters(80, 1000 + i) for i in range(9997)}

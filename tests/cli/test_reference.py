@@ -1,4 +1,4 @@
-"""docs/reference/cli.md says what the parsers say. `python tests/cli/test_reference.py` writes it anew."""
+"""docs/reference/cli.md says what the parsers say. `python tests/cli/test_reference.py` regenerates it."""
 
 import argparse
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Runs that are stopped and resumed end in the bytes of an undisturbed run; two processes never share an output."""
+"""Runs that are stopped and resumed give the bytes of an undisturbed run; two processes never share an output."""
 
 import errno
 import json
@@ -40,9 +40,9 @@ def reads(tmp_path_factory):
 
 
 def stopped(number, arguments, wait_for_segments=1, again=None):
-    """Start a slowed run, and end it with this signal when so many segments are complete; its exit code.
+    """Start a slowed run, stop it with this signal when so many segments are complete, and return its exit code.
 
-    again: another signal right behind it.
+    again: another signal right after it.
     """
     folder = Path(f"{arguments[arguments.index('-o') + 1]}.unfinished")
     command = [sys.executable, "-c", SLOWED, *map(str, arguments)]
@@ -103,7 +103,7 @@ def test_stopped_twice_with_other_batches(reads, reference, tmp_path):
 
 @pytest.mark.parametrize("again", [signal.SIGTERM, signal.SIGUSR1])
 def test_told_twice(again, reads, reference, tmp_path):
-    """As timeout(1) and SLURM do: the second signal does not disturb what the first one has begun."""
+    """As with timeout(1) and SLURM: the second signal does not disturb what the first one has started."""
     arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *OPTIONS, "--resume"]
     assert stopped(signal.SIGTERM, arguments, again=again) == 143
     assert not list((tmp_path / "out.bam.unfinished").glob("*.partial"))
@@ -137,7 +137,7 @@ def test_a_part_that_was_stopped(reads, reference, tmp_path):
 
 
 def test_a_full_disk(reads, reference, tmp_path, monkeypatch, capsys):
-    """A write fails within a segment: what was complete stays, and the next run goes on from it."""
+    """A write fails within a segment. Complete segments stay, and the next run goes on from there."""
     monkeypatch.setattr(segments, "SEGMENT_BYTES", 20_000)
     add, calls = segments.Segments.add, []
 
@@ -167,7 +167,7 @@ def test_another_job_is_refused(reads, reference, tmp_path, capsys):
 
 
 def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsys):
-    """Stopped after the alignments were complete."""
+    """It is stopped after the alignments are complete."""
     from readwarp.call import job
 
     arguments = ["run", reference, *reads, "-o", tmp_path / "out", "--resume", *OPTIONS, "-q"]
@@ -183,7 +183,7 @@ def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsy
 
 
 def test_run_calls_from_its_own_alignments_only(reads, reference, tmp_path, monkeypatch):
-    """Another run has replaced them meanwhile."""
+    """Another run has replaced the alignments in the meantime."""
     from readwarp.call import job
 
     out = tmp_path / "out"
@@ -234,7 +234,7 @@ def test_one_process_an_output(reads, reference, tmp_path, capsys):
 
 
 def test_stdout_needs_no_lock(tmp_path, monkeypatch):
-    """Nor a folder that can be written to."""
+    """It does not need a writable folder either."""
     monkeypatch.chdir(tmp_path)
     with locked(Path("-")), locked(None), locked(Path("/dev/stdout")):
         assert not list(tmp_path.iterdir())

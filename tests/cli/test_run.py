@@ -94,7 +94,7 @@ def test_unknown_region_is_refused_before_any_work(reference, sample, tmp_path, 
 
 
 def test_statistics_are_those_of_samtools(reference, sample, tmp_path):
-    """Among the reads: one without a place, one whose mate has none, mates on two contigs, a pair twice."""
+    """The reads include an unmapped one, one with an unmapped mate, mates on two contigs, and a pair twice."""
     one, two = CONTIGS["one"], CONTIGS["two"]
     strange = [
         ("nowhere", "GTCA" * 25, "AACCGTTT" * 12),
@@ -131,7 +131,7 @@ def test_nothing_of_an_earlier_run_stays_beside_new_alignments(reference, sample
 
 
 def test_targets_and_ploidy(reference, sample, tmp_path):
-    """Only the deletion lies in the targets; with four copies it is on two."""
+    """Only the deletion is in the targets; of four copies, two have it."""
     bed = tmp_path / "targets.bed"
     bed.write_text("one\t3500\t4500\n")
     options = ["-L", bed, "--ploidy", "4", "-o", tmp_path / "out", "-q"]
@@ -157,7 +157,7 @@ def test_bad_files_are_refused_before_any_work(reference, sample, tmp_path, caps
 
 
 def test_gvcf(reference, sample, tmp_path, capfd):
-    """The file is named as one, holds blocks of reference too, and they are not taken for variants."""
+    """The file has a gVCF's name and reference blocks, which are not counted as variants."""
     assert run_main(["run", reference, *sample, "--gvcf", "-o", tmp_path / "out"]) == 0
     with pysam.VariantFile(str(tmp_path / "out" / "x.g.vcf.gz")) as file:
         alleles = [call.alts for call in file]

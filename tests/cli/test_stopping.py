@@ -24,7 +24,7 @@ def folder(tmp_path) -> Path:
 
 @pytest.fixture
 def start():
-    """Start readwarp with pipes; ended, and the pipes closed, after the test."""
+    """Start readwarp with pipes. After the test it is stopped, and the pipes closed."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(*arguments: object, **pipes: int) -> "subprocess.Popen[bytes]":
@@ -43,7 +43,7 @@ def start():
 
 
 def wait_for(happened, process) -> None:
-    """Until `happened()`; fails when the process ends first or it takes too long."""
+    """Wait until `happened()`. Fails if the process ends first or it takes too long."""
     started = time.monotonic()
     while not happened():
         assert process.poll() is None, process.stderr.read()
@@ -54,7 +54,7 @@ def wait_for(happened, process) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("ending", ["bam", "sam", "cram"])
 def test_a_signal_leaves_no_file(number, code, ending, reference, folder, start):
-    """Stopped while it waits for more reads, with some of them written."""
+    """It is stopped while it waits for more reads, with some of them written."""
     process = start("align", reference, "-", "-o", folder / f"o.{ending}", "--batch-bases", "10000")
     process.stdin.write("".join(record(n, a) for n, a, _ in pairs(3000)).encode())
     process.stdin.flush()
@@ -105,7 +105,7 @@ def test_a_closed_stdin_is_an_empty_input(reference, start):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 @pytest.mark.parametrize("kind", ["bam", "sam"])
 def test_a_signal_while_a_stream_is_kept(number, code, kind, reference, folder, monkeypatch, tmp_path, start):
-    """Half of the alignments have come: not a byte of them stays on disk, even where no cleaning up is possible."""
+    """Half of the alignments have come. Not a byte of them stays on disk, even if no clean-up is possible."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
@@ -150,7 +150,7 @@ sys.exit(main())
 @pytest.mark.parametrize(("number", "code", "line"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")])
 @pytest.mark.parametrize("after", [f"time.sleep({DEADLINE})", "raise RuntimeError('no compiled object yet')"])
 def test_a_signal_in_a_callback_of_a_library(number, code, line, after):
-    """The exception is dropped there: the command is stopped all the same, and says why."""
+    """The library drops the exception. The command stops all the same, and says why."""
     script = LOST.format(number=number, after=after)
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=DEADLINE / 2)
     assert (ended.returncode, ended.stderr) == (code, f"readwarp: error: {line}\n")

@@ -1,4 +1,4 @@
-"""Ctrl-C while batches are on a card: ends at once, with its code, and no memory goes under a thread that uses it."""
+"""Ctrl-C while batches are on a card: the run ends at once, with its code, and frees no memory still in use."""
 
 import subprocess
 import sys
@@ -51,7 +51,7 @@ sys.exit(main())
 @pytest.mark.parametrize("copy_us", [0, 20_000])
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_while_workers_copy(times, copy_us):
-    """A second one does not wait for them: what they use is left to the driver."""
+    """A second Ctrl-C does not wait for them: the driver frees what they use."""
     command, cards = [sys.executable, "-c", SCRIPT, str(times)], environment(copy_us=copy_us, seed=1)
     done = subprocess.run(command, env=cards, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (130, "readwarp: error: interrupted\n")

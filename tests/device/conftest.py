@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def _frees_in_context(frees_in_context):
-    """In all of them."""
+    """Used by all tests here."""

@@ -1,4 +1,4 @@
-"""Arrays of other libraries: taken without a copy, on the host by DLPack, on a card by the CUDA Array Interface."""
+"""Arrays of other libraries, used without a copy: by DLPack on the host, by the CUDA Array Interface on a card."""
 
 import numpy as np
 import pytest

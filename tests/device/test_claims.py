@@ -1,4 +1,4 @@
-"""Cards of a shared machine: each process takes a free one, and the least used where none is."""
+"""Cards of a shared machine: each process takes a free one, or the least used if none is free."""
 
 import os
 import subprocess
@@ -69,7 +69,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 
 @pytest.fixture
 def two_cards(monkeypatch, tmp_path):
-    """A driver that shows two cards, and nobody who has claimed one."""
+    """A driver with two cards that nobody has claimed."""
     shown = tuple(Device(f"card {uuid}", (9, 0), 1 << 36, None, uuid) for uuid in TWO)
     monkeypatch.setattr(backends, "devices", lambda: shown)
     monkeypatch.setattr(backends, "_claims", {})

@@ -1,4 +1,4 @@
-"""Which kernels are being compiled is told, those for cards too. No card is needed."""
+"""The kernels being compiled are reported, those for cards too. No card is needed."""
 
 import os
 import subprocess

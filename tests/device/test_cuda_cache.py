@@ -1,4 +1,4 @@
-"""Kernels for cards are found on disk again by the next process, those made by factories too. No card is needed."""
+"""The next process finds kernels for cards on disk, also those made by factories. No card is needed."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A kernel that many threads launch first, compiled or from disk, on one card or the next: loaded once for each."""
+"""If many threads launch a new kernel together, compiled or from disk, each card loads it once."""
 
 import time
 from threading import Barrier, Thread
@@ -20,7 +20,7 @@ BOTH = Backend("cuda", (0, 1))
 
 @pytest.fixture
 def loads(monkeypatch):
-    """The devices that a kernel was loaded onto; each load takes its time, so that others come meanwhile."""
+    """The devices onto which a kernel was loaded. Each load is slow, so that other threads come in the meantime."""
     load, devices = Context.create_module_image, []
 
     def slowly(context, *arguments):
@@ -40,7 +40,7 @@ def launch(kernel, device: int) -> list[int]:
 
 
 def launched_at_once(kernel, devices: list[int]) -> list[object]:
-    """What a thread for each device finds; all begin together."""
+    """The results of one thread for each device; all start together."""
     found, together = [], Barrier(len(devices), timeout=20)
 
     def work(device):
@@ -63,7 +63,7 @@ EXPECTED = [1, 2, 3, 4, 5]
 
 @pytest.mark.parametrize("hits", [None, 1])
 def test_by_many_threads(loads, hits):
-    """Compiled, or found on disk already by an earlier test; then found on disk for sure."""
+    """First compiled, or on disk from an earlier test; then certainly on disk."""
     kernel = made()
     assert launched_at_once(kernel, [0] * THREADS) == [EXPECTED] * THREADS
     assert loads == [0]
@@ -91,7 +91,7 @@ def test_what_is_loaded_is_launched_without_a_lock(loads, monkeypatch):
 
 
 class Locked:
-    """The lock of compilation is held by another thread; a thread that asks for it waits for ever."""
+    """Another thread holds the compilation lock; a thread that asks for it waits forever."""
 
     def __enter__(self):
         from numba.core.compiler_lock import global_compiler_lock

@@ -1,4 +1,4 @@
-"""What Numba frees: in the context of its card, wherever the last that held it lets go, and never after `keep`."""
+"""Numba frees memory in the context of its card, wherever the last reference goes, and never after `keep`."""
 
 import gc
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ def test_a_card_that_refuses_does_not_hold_up_the_end(monkeypatch):
 
 
 def test_what_is_released_is_freed_though_others_hold_it(contexts):
-    """And not again when they let go: neither are views, nor the error whose frames hold them."""
+    """It is not freed again when the others let go: views, or an error whose frames hold it."""
     with TWO_CARDS.on(1):
         placed = TWO_CARDS.resident(Held(np.arange(5), 3, Inner(np.arange(7)), np.arange(0)))
         inner = TWO_CARDS.resident(placed.inner)

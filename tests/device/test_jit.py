@@ -1,4 +1,4 @@
-"""What Numba is told: options, and the types of batches."""
+"""What we tell Numba: options, and the types of batches."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ import readwarp.device.jit
 
 @pytest.mark.skipif(find_spec("numba_cuda") is None, reason="needs numba-cuda")
 def test_small_grids_are_not_warned_of():
-    """Numba warns of grids below 128 blocks, as scans and last batches are; a user could do nothing about it."""
+    """Numba warns of grids below 128 blocks, such as scans and last batches; a user could do nothing about it."""
     code = (
         "from readwarp.device.jit import cuda; from numba.cuda.core import config;"
         "print(int(config.CUDA_LOW_OCCUPANCY_WARNINGS), cuda.__name__)"
@@ -37,7 +37,7 @@ def first(batch, plain):
 
 
 def test_a_batch_of_read_only_arrays_compiles_nothing_anew():
-    """Batches from files and from mapped memory are read-only, made ones are not: one compilation serves both."""
+    """Batches from files and mapped memory are read-only, others are not. One compilation serves both."""
     assert readwarp.device.jit.numba is numba  # the rule is in force
     values, fixed = np.array([1, 2]), np.array([3, 4])
     fixed.setflags(write=False)

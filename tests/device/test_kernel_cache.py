@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: what a key depends on, what is compiled anew, what is removed."""
+"""The cache of compiled kernels: what a key depends on, what is compiled again, what is removed."""
 
 import ast
 import os
@@ -36,7 +36,7 @@ def test_commands_and_reports_are_in_no_key():
 
 
 def names_imported(path):
-    """As Python's own parser has them; `from a import b` gives a and a.b."""
+    """The imports by Python's own parser; `from a import b` gives a and a.b."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -68,7 +68,7 @@ def test_what_kernels_use_is_in_the_key(module):
 
 @pytest.fixture
 def copied(tmp_path):
-    """The package in a folder of its own, and what runs Python on it with a cache of its own."""
+    """The package copied to a folder, and a function that runs Python on it with its own cache."""
     package = tmp_path / "src" / "readwarp"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     environment = os.environ | {"PYTHONPATH": str(package.parent), "READWARP_CACHE": str(tmp_path / "cache")}
@@ -106,7 +106,7 @@ def test_a_kernel_is_compiled_anew_where_it_must_be(copied):
 
 
 def test_a_folder_of_another_user_is_passed_over(tmp_path, monkeypatch):
-    """As in a shared READWARP_CACHE: neither a stale kernel nor an error, but the next place."""
+    """As in a shared READWARP_CACHE: neither a stale kernel nor an error; the next folder is used."""
     monkeypatch.setenv("READWARP_CACHE", str(tmp_path / "shared"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     foreign, utime = tmp_path / "shared" / "a.b-0", os.utime
@@ -132,7 +132,7 @@ def test_other_vectors_have_other_keys(monkeypatch):
 
 
 def test_versions_that_nothing_uses_are_removed(tmp_path):
-    """But not the latest three, those in use, or those of a module whose name begins alike."""
+    """All but the latest three, those in use, and those of a module whose name begins in the same way."""
     days = {"a.b-0": 99, "a.b-1": 80, "a.b-2": 70, "a.b-3": 60, "a.b-4": 40, "a.b-5": 1, "a.b-new": 0, "a.b-c-1": 99}
     for name, age in days.items():
         folder = tmp_path / name

@@ -1,4 +1,4 @@
-"""Workspaces: what they hand out and take back, and that nothing is lost on the way through pinned memory."""
+"""Workspaces: what they lend and take back; and pinned memory, through which nothing is lost."""
 
 import gc
 from types import SimpleNamespace
@@ -92,7 +92,7 @@ def test_shapes_are_forgotten():
 
 
 class Given:
-    """What it hands out in place of one of the card's functions, and how often."""
+    """A stand-in for one of the card's functions: what it returns, and how often it was called."""
 
     def __init__(self, error):
         self.error, self.calls = error, 0
@@ -129,7 +129,7 @@ def test_a_workspace_that_is_stopped_gives_and_waits_for_nothing():
 
 
 def free_bytes():
-    """Of the card, when what earlier tests have left is given back."""
+    """Free bytes of the card, once what earlier tests have left is freed."""
     gc.collect()
     freeing.free(0, ())
     return cuda.current_context().get_memory_info().free
@@ -192,7 +192,7 @@ class Clock:
 
 @pytest.mark.parametrize(("waits", "worked", "busy"), [(0.25, 2.0, 0.25), (0.5, 0.125, 0.125), (0.0, 3.0, 0.0)])
 def test_a_card_is_busy_while_it_is_waited_for_and_works(monkeypatch, waits, worked, busy):
-    """Neither while the host prepares its next step, nor while a thread is not woken though the card is done."""
+    """It is not busy while the host prepares its next step, nor while a thread still sleeps though the card is done."""
     workspace = Workspace(4 * ALIGNMENT)
     clock = Clock(monkeypatch, waits)
     with workspace.frame():

@@ -23,7 +23,7 @@ def test_tiny_formats(tmp_path):
 
 
 def test_the_slowest_stage_gets_the_first_child(tmp_path, monkeypatch):
-    """With two threads one child is started; the rest is compiled here, after the block."""
+    """With two threads, one child is started; the rest is compiled here, after the block."""
     done = []
     monkeypatch.setattr(precompile, "_mark", lambda stage: tmp_path / stage)
     monkeypatch.setattr(precompile, "_started", lambda folder, stage: done.append(f"child {stage}") or [Child()])

@@ -1,4 +1,4 @@
-"""Offsets made on the card, against numpy."""
+"""Offsets summed on the card, compared with NumPy."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Vector lanes against NumPy."""
+"""Vector lanes compared with NumPy."""
 
 import numpy as np
 import pytest

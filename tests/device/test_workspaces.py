@@ -62,7 +62,7 @@ def test_an_error_gives_the_workspace_back():
 
 
 def test_closing_waits_for_those_who_have_a_workspace():
-    """They stop at their next step on the card, and before that nothing is freed."""
+    """These threads stop at their next step on the card; nothing is freed before that."""
     workspaces, entered, go_on, said = Workspaces(Backend("cuda", (0,)), 1, 4 * ALIGNMENT), *(Event(), Event()), []
 
     def work():

@@ -1,4 +1,4 @@
-"""A CUDA card that is not there: a stub of libcuda on which numba-cuda's host code runs, and kernels run as their PTX.
+"""An emulated CUDA card: a stub of libcuda below numba-cuda's host code, on which kernels run as their PTX.
 
     activate("9.0:8G,8.0:4G")               # before numba.cuda is imported; in this process
     environment("9.0:8G", seed=1)           # of a child process, in which Python does so by itself
@@ -24,12 +24,12 @@ _active: list[Options] = []
 
 
 def activate(cards: str = USUAL_CARDS, **options: Any) -> None:
-    """This process has these cards from here on. cards, options: see Options; once in a process."""
+    """Give this process these cards from here on; once in a process. cards, options: see Options."""
     use(Options(cards, **options))
 
 
 def use(options: Options) -> None:
-    """As activate. Raises RuntimeError where the process has other cards already."""
+    """Like activate. Raises RuntimeError if the process already has other cards."""
     if _active == [options]:
         return
     if _active:
@@ -40,6 +40,6 @@ def use(options: Options) -> None:
 
 
 def environment(cards: str = USUAL_CARDS, **options: Any) -> dict[str, str]:
-    """The environment of this process, and in it what gives a child process of Python's these cards."""
+    """The environment of this process, with the variables that give a Python child process these cards."""
     folders = [str(SITE), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {"PYTHONPATH": os.pathsep.join(folders), VARIABLE: str(Options(cards, **options))}

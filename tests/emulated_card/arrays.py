@@ -26,7 +26,7 @@ class ArrayParameter:
 
 
 def array_parameters(kernel: KernelText) -> list[ArrayParameter]:
-    """The arrays among a kernel's parameters, in order. Raises UnknownPtxError where the name does not tell them."""
+    """The arrays among a kernel's parameters, in order. Raises UnknownPtxError if the name does not tell them."""
     found, first = [], 0
     for kind in argument_types(kernel.name):
         first = _add(found, kind, first)
@@ -38,7 +38,7 @@ def array_parameters(kernel: KernelText) -> list[ArrayParameter]:
 
 
 def argument_types(name: str) -> list[object]:
-    """Types of the arguments by a mangled name: letters of scalars, (name, parts) of what has parts."""
+    """Types of the arguments by a mangled name: letters for scalars, (name, parts) for types with parts."""
     reader = _Reader(name)
     reader.expect("_Z")
     if reader.taken("N"):
@@ -50,7 +50,7 @@ def argument_types(name: str) -> list[object]:
 
 
 def _add(found: list[ArrayParameter], kind: object, first: int) -> int:
-    """Notes the arrays of an argument whose parameters begin there; where the next argument's begin."""
+    """Note the arrays of an argument whose parameters begin there; return where the next argument's begin."""
     if isinstance(kind, str):
         return first + 1
     name, parts = kind  # type: ignore[misc]
@@ -81,7 +81,7 @@ class _Reader:
             raise UnknownPtxError(f"{self.text}: not a mangled name at {self.place}")
 
     def identifier(self) -> str:
-        """<length><letters>, and the tags B<length><letters> behind it."""
+        """<length><letters>, and the tags B<length><letters> after it."""
         number = re.compile(r"\d+").match(self.text, self.place)
         if not number:
             raise UnknownPtxError(f"{self.text}: not a mangled name at {self.place}")
@@ -115,7 +115,7 @@ class _Reader:
 
 
 def named_tuple(name: str) -> object:
-    """The type of a named tuple by its text, `Ends(array(int32, 1d, C) x 3)`, all signs but letters in hexadecimal."""
+    """The type of a named tuple by its text, `Ends(array(int32, 1d, C) x 3)`, with all but letters in hexadecimal."""
     tokens = re.findall(r"[(),]|\w+", re.sub(r"_([0-9a-f]{2})", lambda code: chr(int(code[1], 16)), name))[::-1]
 
     def one() -> object:
@@ -133,7 +133,7 @@ def named_tuple(name: str) -> object:
 
 
 def origins(kernel: KernelText, arrays: list[ArrayParameter]) -> dict[str, Origins]:
-    """For each register that may hold an address: what it may point into."""
+    """For each register that may hold an address, the arrays it may point into."""
     by_parameter = {array.first + DATA: number for number, array in enumerate(arrays)}
     symbols = kernel.shared.keys() | kernel.local.keys()
     found: dict[str, Origins] = {}
@@ -163,7 +163,7 @@ def _origins_of(
 
 
 def parameter_of(instruction: Instruction) -> int:
-    """The number of the parameter that ld.param takes."""
+    """The number of the parameter that ld.param loads."""
     number = re.search(r"_param_(\d+)\]$", instruction.operands[1])
     if not number:
         raise UnknownPtxError(f"line {instruction.line}: {instruction.operands[1]}: not a parameter")

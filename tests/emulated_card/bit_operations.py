@@ -44,7 +44,7 @@ def within_width(s: Source, operation: str, value: str, amount: str) -> str:
 
 
 def inserted(s: Source) -> str:
-    """bfi d, a, b, place, length: bits of a into b."""
+    """bfi d, a, b, place, length: put bits of a into b."""
     w, kind = s.writer, s.kind
     place, length = (w.resized(w.two("and", "i32", s.bits(n, "i32"), splat("i32", 255)), "i32", kind) for n in (3, 4))
     mask = field_mask(s, place, length)
@@ -84,7 +84,7 @@ def dotted(s: Source) -> str:
 
 
 def logic3(s: Source) -> str:
-    """lop3: the bit of a table, by one bit of each operand."""
+    """lop3: a bit of a table, selected by one bit of each operand."""
     w, table, made = s.writer, s.constant(4), splat("i32", 0)
     if table is None:
         raise s.unknown()
@@ -98,7 +98,7 @@ def logic3(s: Source) -> str:
 
 
 def counted(name: str) -> Callable[[Source], str]:
-    """popc and clz give 32 bits; brev what it takes."""
+    """popc and clz give 32 bits, brev the bits of its operand."""
 
     def made(s: Source) -> str:
         values: tuple[tuple[str, str], ...] = ((vector(s.kind), s.bits(1)),)

@@ -1,4 +1,4 @@
-"""Compiles C with Zig's compiler, which comes from PyPI, into a folder that is kept: each library once."""
+"""Compile C with Zig's compiler, which comes from PyPI, into a cache folder: each library once."""
 
 import fcntl
 import hashlib
@@ -31,7 +31,7 @@ def build_driver() -> Path:
 
 
 def compile_library(name: str, sources: Iterable[Path], flags: Iterable[str] = ()) -> Path:
-    """The shared library of these C files. Raises RuntimeError with what the compiler says."""
+    """The shared library of these C files. Raises RuntimeError with the compiler's message."""
     sources, flags = list(sources), [*FLAGS, *flags, f"-I{HERE}"]
     library = cache_folder() / f"{name}-{_key(sources, flags)}.so"
     if library.exists():
@@ -54,7 +54,7 @@ def _compile(sources: list[Path], flags: list[str], library: Path) -> None:
 
 
 def _key(sources: list[Path], flags: list[str]) -> str:
-    """What the code depends on: sources, headers, flags, the compiler and the processor that it is made for."""
+    """What the code depends on: sources, headers, flags, the compiler, and the target processor."""
     digest = hashlib.sha256(f"{flags} {version('ziglang')} {_processor()}".encode())
     for path in [*sources, *sorted(HERE.glob("*.h")), *sorted(HERE.glob("*.map"))]:
         digest.update(path.read_bytes())
@@ -68,7 +68,7 @@ def _processor() -> str:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """One process at a time is inside."""
+    """Only one process at a time is inside."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

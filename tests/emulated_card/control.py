@@ -1,4 +1,4 @@
-"""The stub driver from Python: what it found, what it counted, and what it is to do wrong."""
+"""The stub driver from Python: what it found, what it counted, and which faults it should have."""
 
 import atexit
 import ctypes
@@ -19,7 +19,7 @@ LOADER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(ctypes.c
 
 @cache
 def driver() -> ctypes.CDLL:
-    """The library. It is loaded for all, so that whoever opens libcuda.so.1 later gets this one, by its name."""
+    """The library. It is loaded globally, so that whoever opens libcuda.so.1 later gets this one."""
     library = ctypes.CDLL(str(build_driver()), mode=ctypes.RTLD_GLOBAL)
     library.card_findings.restype = ctypes.c_size_t
     library.card_findings.argtypes = ctypes.c_char_p, ctypes.c_size_t
@@ -28,7 +28,7 @@ def driver() -> ctypes.CDLL:
 
 
 def set_up(options: Options) -> None:
-    """Adds the cards, before cuInit, and makes them behave as the options say."""
+    """Add the cards, before cuInit, and make them behave as the options say."""
     for card in options.each_card():
         _checked(driver().card_add(*card))
     driver().card_set_checks(options.check_flags(), options.seed, options.fails_on_finding)
@@ -42,7 +42,7 @@ def set_up(options: Options) -> None:
 
 
 def findings() -> list[str]:
-    """What was found wrong since `clear_findings`, "kind: text"."""
+    """The errors found since `clear_findings`, "kind: text"."""
     text = ctypes.create_string_buffer(ROOM)
     driver().card_findings(text, ROOM)
     return text.value.decode().splitlines()
@@ -53,19 +53,19 @@ def clear_findings() -> None:
 
 
 def counts() -> dict[str, int]:
-    """What the cards were asked for since the process began."""
+    """What the cards have done since the process began."""
     values = (ctypes.c_uint64 * len(COUNTS))()
     driver().card_counts(values)
     return dict(zip(COUNTS, values, strict=True))
 
 
 def set_delays(load: int = 0, launch: int = 0, copy: int = 0, seed: int = 0) -> None:
-    """Each takes up to so many microseconds longer."""
+    """Each operation takes up to so many microseconds longer."""
     driver().card_set_delays(load, launch, copy, seed)
 
 
 def set_checks(checks: int, seed: int = 0, fails_on_finding: bool = True) -> None:
-    """checks: CHECK_ of card.h. From the next launch on."""
+    """Turn on checks (CHECK_ of card.h) from the next launch on."""
     driver().card_set_checks(checks, seed, fails_on_finding)
 
 
@@ -78,18 +78,18 @@ def fail(function: str, calls: int, result: int) -> None:
 
 
 def lose(card: int, launches: int = 0, result: int = 999) -> None:
-    """The card is lost at its launches-th launch from now (0: at once): all calls on it give the result."""
+    """Lose the card at its launches-th launch from now (0: at once): all calls on it give the result."""
     _checked(driver().card_lose(card, launches, result))
 
 
 def heal() -> None:
-    """No fault is left, neither asked for nor remembered by a context."""
+    """Remove all faults, both requested ones and those that a context remembers."""
     driver().card_clear_faults()
 
 
 @LOADER
 def _load(text: bytes, kernels: Any, most: int) -> int:
-    """The driver's callback: the kernels of a PTX text. An exception cannot pass through C: it is printed."""
+    """The driver's callback: the kernels of a PTX text. Exceptions cannot pass through C, so they are printed."""
     from emulated_card.kernels import load_ptx
 
     try:

@@ -1,4 +1,4 @@
-"""What launches asked of the card, counted while the check "accesses" is on (accesses.c): executions and memory."""
+"""Executions and memory accesses of launches, counted while the check "accesses" is on (accesses.c)."""
 
 import ctypes
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class _Counted(ctypes.Structure):
 
 
 def take_launches() -> list[Launched]:
-    """The launches that have ended since this was asked last, each once, in the order of the calls."""
+    """The launches that have ended since the last call of this, each once, in the order of the calls."""
     found, some = [], (_Counted * MOST)()
     while number := driver().card_take_counted(some, ctypes.c_uint64(MOST)):
         for one in some[:number]:

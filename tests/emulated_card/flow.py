@@ -1,4 +1,4 @@
-"""Basic blocks on the threads of a mask, what they leave in the frame, and where their threads go next."""
+"""Basic blocks on the threads of a mask: what they leave in the frame, and where their threads go next."""
 
 from abc import ABC, abstractmethod
 
@@ -44,7 +44,7 @@ class Flow(ABC):
 
     @abstractmethod
     def _instruction(self, instruction: Instruction) -> None:
-        """Writes out an instruction that neither ends a block nor moves its threads."""
+        """Write an instruction that neither ends a block nor moves its threads."""
 
     # Blocks and the flow of control.
 
@@ -75,7 +75,7 @@ class Flow(ABC):
             w.put(f"store i64 {w.made(f'add i64 {before}, {added}')}, ptr {counter}")
 
     def _is_end(self, instruction: Instruction, block: Block) -> bool:
-        """Writes the end of the block where the instruction is one."""
+        """Write the end of the block, if the instruction is one."""
         following = block.number + 1
         if instruction.base == "bra":
             target = self.kernel.labels[instruction.operands[0]]
@@ -98,7 +98,7 @@ class Flow(ABC):
         return True
 
     def _flush(self) -> None:
-        """Registers that others read, back to the frame."""
+        """Write registers that others read back to the frame."""
         w = self.writer
         for register in sorted(self.changed & self.slots.keys()):
             place = w.place("%frame", self.slots[register])
@@ -114,7 +114,7 @@ class Flow(ABC):
         self.changed = set()
 
     def _go(self, target: int) -> None:
-        """All threads to one block: at once, unless others that parted wait before it, or there."""
+        """Send all threads to one block: at once, unless diverged threads wait before it, or there."""
         w, here = self.writer, self.writer.name()[1:]
         self._flush()
         nearest = w.field("%warp", layout.NEAREST, "i32")
@@ -142,7 +142,7 @@ class Flow(ABC):
         self._leave(layout.PARTED, int(target))
 
     def _leave(self, state: int, at: int) -> None:
-        """Back to the scheduler; the threads are to go on at that block."""
+        """Return to the scheduler; the threads are to go on at that block."""
         w = self.writer
         self._flush()
         w.put(f"store i32 {at}, ptr {w.place('%warp', layout.AT)}")
@@ -150,7 +150,7 @@ class Flow(ABC):
         w.put("ret void")
 
     def _wait_for_others(self, instruction: Instruction, number: int) -> None:
-        """The block goes on only when all threads of the member mask that live have come."""
+        """Go on only when all live threads of the member mask have come."""
         w, members = self.writer, self._members(instruction)
         alive = w.field("%warp", layout.ALIVE, "i32")
         missing = w.made(f"and i32 {w.made(f'and i32 {members}, {alive}')}, {w.made(f'xor i32 {self.mask}, -1')}")
@@ -161,7 +161,7 @@ class Flow(ABC):
         w.label(here)
 
     def _members(self, instruction: Instruction) -> str:
-        """The threads that an instruction of a warp names, by all that are here."""
+        """The threads that an instruction of a warp names, according to all that are here."""
         if instruction.base == "activemask":
             return self.mask
         operand = instruction.operands[-1]
@@ -226,7 +226,7 @@ class Flow(ABC):
         raise UnknownPtxError(f"the register {name} is not known to the emulated card")
 
     def _set(self, register: str, value: str, kind: str, guard: str, is_signed: bool = False) -> None:
-        """The register's new value, for all threads; those beyond the mask are left out at the end of the block."""
+        """Set the register for all threads; those outside the mask are left out at the end of the block."""
         if register == "_":
             return
         w, bits = self.writer, self.kernel.registers[register]

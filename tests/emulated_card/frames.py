@@ -1,4 +1,4 @@
-"""Where a warp's registers rest between basic blocks."""
+"""Where a warp's registers are kept between basic blocks."""
 
 from emulated_card import layout
 from emulated_card.ptx import Instruction, KernelText
@@ -6,7 +6,7 @@ from emulated_card.writer import WARP
 
 
 def slots_of(kernel: KernelText) -> tuple[dict[str, int], int]:
-    """Places in the frame of the registers that one block leaves to another, and the bytes of the frame."""
+    """Places in the frame for registers that one block passes to another, and the bytes of the frame."""
     homes: dict[str, set[int]] = {}
     needed: set[str] = set()
     for block in kernel.blocks:

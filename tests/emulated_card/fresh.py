@@ -1,4 +1,4 @@
-"""A stub driver of its own for a test: the library is loaded once more, with other cards, beside the one in use."""
+"""A separate stub driver for a test: the library is loaded once more, with other cards, beside the one in use."""
 
 import ctypes
 import shutil
@@ -35,13 +35,13 @@ class FreshDriver:
         assert result == 0, f"{function}: {result}"
 
     def made(self, function: str, *arguments: Any) -> ctypes.c_void_p:
-        """What the function writes to its first argument."""
+        """The value that the function writes to its first argument."""
         out = ctypes.c_void_p()
         self.call(function, ctypes.byref(out), *arguments)
         return out
 
     def use(self, device: int) -> None:
-        """The primary context of the device becomes the thread's current one."""
+        """Make the device's primary context the thread's current one."""
         self.call("cuCtxSetCurrent", self.made("cuDevicePrimaryCtxRetain", device))
 
     def allocated(self, nbytes: int) -> ctypes.c_uint64:
@@ -64,7 +64,7 @@ class FreshDriver:
 
     @contextmanager
     def held(self, stream: Any) -> Iterator[Event]:
-        """The stream does nothing until the event is set, at the latest at the end."""
+        """Hold the stream until the event is set, or until the end."""
         begun, gate = Event(), Event()
 
         def hold(_: int) -> None:
@@ -82,7 +82,7 @@ class FreshDriver:
             self.call("cuStreamSynchronize", stream)
 
     def kernel(self, name: bytes, *arrays: tuple[bool, bool]) -> ctypes.c_void_p:
-        """A kernel that cannot be run, of array parameters with one axis: is each read, is it written."""
+        """A kernel that cannot run, with one-axis array parameters: whether each is read, whether it is written."""
         items = (Array * len(arrays))(*(Array(7 * i, 1, *each) for i, each in enumerate(arrays)))
         sizes = (ctypes.c_uint32 * (7 * len(arrays)))(*[8] * 7 * len(arrays))
         made = Kernel(name=name, parameters=len(sizes), sizes=sizes, arrays=len(arrays), array=items, threads=1024)
@@ -98,7 +98,7 @@ class FreshDriver:
         return self.made("cuLibraryGetKernel", library, name)
 
     def launch(self, kernel: Any, *pointers: int, block: int = 32, stream: Any = None, **other: int) -> int:
-        """Of one block, on arrays of 8 items of a byte."""
+        """Launch one block, on arrays of 8 one-byte items."""
         values = [ctypes.c_uint64(v) for p in pointers for v in (0, 0, 8, 1, p, 8, 1)]
         parameters = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
         sizes = other.get("grid_x", 1), other.get("grid_y", 1), 1, block, 1, 1, other.get("shared", 0)
@@ -107,7 +107,7 @@ class FreshDriver:
 
 @contextmanager
 def fresh_driver(folder: Path, cards: str, **options: Any) -> Iterator[FreshDriver]:
-    """A driver with these cards, initialized; inside, the functions of `control` are about it."""
+    """An initialized driver with these cards; inside, the functions of `control` refer to it."""
     copy = folder / "libcuda-of-a-test.so"
     shutil.copy(build_driver(), copy)
     fresh = FreshDriver(copy)

@@ -1,4 +1,4 @@
-"""Numba hands the driver PTX instead of a linked binary, from when numba.cuda is imported, which need not be now."""
+"""Make Numba pass PTX to the driver instead of a linked binary, as soon as numba.cuda is imported."""
 
 import importlib.util
 import sys
@@ -18,7 +18,7 @@ def install() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds the one module as it is, and has it patched once it has been run."""
+    """Find the module as usual, and patch it once it has been run."""
 
     def __init__(self) -> None:
         self._is_looking = False
@@ -44,7 +44,7 @@ class _Finder(MetaPathFinder):
 
 
 def _patch(codegen: ModuleType) -> None:
-    """A kernel that is to be loaded is its PTX. Asked for a named card (SASS, linker's report), it is still linked.
+    """A kernel to be loaded is its PTX. For a named card (SASS, linker's report), it is still linked.
 
     The PTX is among what Numba keeps of a kernel on disk, so that one from there is loaded the same way.
     """

@@ -1,4 +1,4 @@
-"""PTX to kernels that run: translated, compiled by LLVM for this processor, kept on disk, loaded into this process."""
+"""PTX becomes kernels that run: translated, compiled by LLVM for this processor, cached on disk, and loaded."""
 
 import ctypes
 import hashlib
@@ -66,7 +66,7 @@ def _made_by() -> str:
 
 
 def _compiled(text: str, key: str, folder: Path) -> Iterator[tuple[dict, bytes]]:
-    """Facts and machine code of each kernel, from the folder where they are there."""
+    """Facts and machine code of each kernel, from the cache folder if they are there."""
     listing = folder / f"{key}.json"
     if not listing.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ def _compiled(text: str, key: str, folder: Path) -> Iterator[tuple[dict, bytes]]
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Whole or not at all: other processes may be at it too."""
+    """Write the file atomically: other processes may write it too."""
     unfinished = path.with_name(f"{path.name}.{os.getpid()}")
     unfinished.write_bytes(content)
     unfinished.replace(path)

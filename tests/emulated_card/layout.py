@@ -1,4 +1,4 @@
-"""Where the fields of card.h and execute.h lie that translated kernels touch. execute.c asserts the same offsets."""
+"""Offsets of the fields of card.h and execute.h that translated kernels use. execute.c asserts them."""
 
 # Warp
 MASK, AT, NEAREST, STATE, OTHER_AT, OTHER_MASK, ALIVE, BLOCK_INDEX = 0, 4, 8, 12, 16, 20, 24, 28

@@ -1,4 +1,4 @@
-"""Loads, stores and atomics: each thread's address, its bounds, and what is done when it is beyond them."""
+"""Loads, stores and atomics: each thread's address, its bounds, and what happens if it is beyond them."""
 
 from emulated_card import layout
 from emulated_card.arrays import Origins, parameter_of
@@ -45,7 +45,7 @@ class MemoryAccess(Flow):
         self._atomic(i, "_", i.operands)
 
     def _atomic(self, i: Instruction, result: str, operands: tuple[str, ...]) -> None:
-        """Done by execute.c, a thread after the other."""
+        """Atomics are done by execute.c, one thread after the other."""
         w, name, bits = self.writer, i.parts[-2], BITS[i.parts[-1]]
         mask, kind = self._access(i, operands[0], ATOMIC, 1), f"i{bits}"
         for number, operand in enumerate(operands[1:], 1):
@@ -59,7 +59,7 @@ class MemoryAccess(Flow):
         self._set(result, value, "i64", i.guard)
 
     def _access(self, i: Instruction, operand: str, kind: int, width: int) -> str:
-        """Host addresses into buffer 0; the mask of threads whose access is allowed."""
+        """Put host addresses into buffer 0; return the mask of threads whose access is allowed."""
         w, size = self.writer, BITS[i.parts[-1]] // 8
         mask, address = self.mask, self._address(operand)
         if i.guard:
@@ -75,7 +75,7 @@ class MemoryAccess(Flow):
         return self._checked(i, mask, bad, array, (kind, size * width, SPACES.index(space)))
 
     def _checked(self, i: Instruction, mask: str, bad: str, array: int, what: tuple[int, int, int]) -> str:
-        """Where something is wrong, or checks are on, checks.c says who may go on."""
+        """If something is wrong, or checks are on, checks.c says which threads may go on."""
         w, (kind, size, space) = self.writer, what
         slow, done = w.name()[1:], w.name()[1:]
         entry = w.name()[1:]
@@ -99,7 +99,7 @@ class MemoryAccess(Flow):
         return w.two("add", "i64", address, splat("i64", int(offset))) if offset else address
 
     def _bounds(self, operand: str, kind: int) -> tuple[str, str, str, int, str]:
-        """Of what an operand may point into: low, high, what makes a host address of it, array or -1, space."""
+        """What an operand may point into: low, high, offset to a host address, array or -1, space."""
         w, base = self.writer, operand.strip("[]").partition("+")[0]
         symbols = self.kernel.shared | self.kernel.local
         found: Origins = frozenset([base]) if base in symbols else self.origins.get(base, frozenset())

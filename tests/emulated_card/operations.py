@@ -34,7 +34,7 @@ def multiplied(s: Source) -> str:
 
 
 def product(s: Source) -> str:
-    """Of the first two operands: its lower half, its upper half, or all of it."""
+    """The product of the first two operands: its lower half, its upper half, or all of it."""
     w, half = s.writer, s.kind
     if s.parts[1] == "lo":
         return w.two("mul", half, s.bits(1), s.bits(2))
@@ -61,7 +61,7 @@ def fused(s: Source) -> str:
 
 
 def divided(s: Source) -> str:
-    """Integers: a division by 0 gives all bits (unspecified in PTX), and the host must not trap on it."""
+    """Integer division. By 0 it gives all bits (unspecified in PTX), and the host must not trap."""
     w, kind, is_remainder = s.writer, s.kind, s.instruction.base == "rem"
     if s.is_number:
         return w.as_bits(w.two("fdiv", kind, s.number(1), s.number(2)), kind)
@@ -79,7 +79,7 @@ def divided(s: Source) -> str:
 
 
 def extreme(s: Source) -> str:
-    """min and max; of numbers the one that is not NaN, and +0 above -0."""
+    """min and max. Of two numbers, the one that is not NaN; +0 is above -0."""
     w, is_max = s.writer, s.instruction.base == "max"
     if s.type in PAIRS:
         return packed(s, s.instruction.base)
@@ -135,7 +135,7 @@ def predicate(s: Source) -> str:
 
 
 def comparison_bits(s: Source) -> str:
-    """set: all bits where it holds."""
+    """set: all bits if the comparison holds."""
     w = s.writer
     if s.type == "f16x2":
         a, b = halves(s, 1), halves(s, 2)

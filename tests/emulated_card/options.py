@@ -1,4 +1,4 @@
-"""What cards there are and how they behave, as one line of text that travels to child processes in EMULATED_CARDS.
+"""The cards and their behaviour, as one line of text that goes to child processes in EMULATED_CARDS.
 
 9.0:8G,8.0:512M;checks=written,races;seed=1;load_us=200;fail=cuMemAlloc:3:2;lose=0:5:999
 """
@@ -36,7 +36,7 @@ class Options:
         return ";".join([self.cards, *(f"{name}={getattr(self, name)}" for name in differing)])
 
     def each_card(self) -> list[tuple[int, int, int]]:
-        """Major and minor of the compute capability, bytes."""
+        """Major and minor compute capability, and bytes, of each card."""
         return [_card(text) for text in self.cards.split(",")]
 
     def check_flags(self) -> int:

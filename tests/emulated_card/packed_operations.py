@@ -1,4 +1,4 @@
-"""Instructions on two numbers of 16 bits in a register."""
+"""Instructions on two 16-bit numbers in a register."""
 
 from emulated_card.source import Source
 from emulated_card.writer import WARP, vector

@@ -1,4 +1,4 @@
-"""PTX text to kernels of basic blocks (PTX ISA manual, NVIDIA, chapters 4, 5 and 9). Nothing is interpreted here."""
+"""Parse PTX text into kernels of basic blocks (PTX ISA manual, chapters 4, 5 and 9). Nothing is executed here."""
 
 import re
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class Instruction:
 
 @dataclass(slots=True)
 class Block:
-    """Instructions without a branch but for the last, or the last two."""
+    """Instructions of which only the last, or the last two, may branch."""
 
     number: int
     instructions: list[Instruction] = field(default_factory=list)
@@ -74,7 +74,7 @@ def _line(text: str, place: int) -> int:
 
 
 def _symbols(text: str, space: str, base: int) -> dict[str, tuple[int, int]]:
-    """Arrays declared in a state space, laid out one behind the other, with room between them."""
+    """Arrays declared in a state space, laid out one after the other, with gaps between them."""
     found, place = {}, base
     pattern = rf"\.{space}\s+\.align\s+(\d+)\s+\.([bu]\d+)\s+([\w$]+)(?:\[(\d*)\])?\s*;"
     for align, kind, name, number in re.findall(pattern, text):
@@ -109,7 +109,7 @@ def _kernel(text: str, match: re.Match[str], shared: dict[str, tuple[int, int]])
 
 
 def _renamed(statement: str, scopes: list[Scope]) -> str:
-    """With names of their own for registers that are declared in braces, as inline PTX has them."""
+    """The text with unique names for registers declared in braces, as in inline PTX."""
     declared = re.fullmatch(r"\.reg\s+\.(\w+)\s+(.*)", statement)
     if declared and scopes:
         names = [name.strip() for name in declared[2].split(",")]
@@ -161,7 +161,7 @@ def parse(statement: str, line: int) -> Instruction:
 
 
 def _operands(text: str) -> Iterator[str]:
-    """Parts between commas, those within braces and brackets kept together."""
+    """The parts between commas; braces and brackets stay together."""
     depth, part = 0, ""
     for letter in text:
         depth += (letter in "{[") - (letter in "}]")

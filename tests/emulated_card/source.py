@@ -1,4 +1,4 @@
-"""An instruction as operations see it: which are known, and its operands as values of the kinds they ask for."""
+"""An instruction as operations see it, with its operands as values of the requested kinds."""
 
 import re
 from collections.abc import Callable
@@ -47,7 +47,7 @@ FORMS = {  # the instructions that are known, by their base name
 
 
 class Source:
-    """An instruction and its operands, as values of the kinds that it asks for."""
+    """An instruction and its operands, as values of the kinds it needs."""
 
     def __init__(self, instruction: Instruction, writer: Writer, value: Callable[[str, str], str]) -> None:
         """value(operand, kind): its bits as that kind of integer, or as a predicate (i1)."""
@@ -64,7 +64,7 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """Of the instruction's last type: i8 to i64, f32, f64, or i1 of predicates."""
+        """The kind of the instruction's last type: i8 to i64, f32, f64, or i1 for predicates."""
         return kind_of(self.type)
 
     @property
@@ -76,7 +76,7 @@ class Source:
         return self.type.startswith("f")
 
     def bits(self, place: int, kind: str = "") -> str:
-        """The operand at that place, 0 being the destination, as an integer."""
+        """The operand at that place (0 is the destination) as an integer."""
         return self._value(self.instruction.operands[place], kind or f"i{bits_of(self.kind)}")
 
     def number(self, place: int, kind: str = "") -> str:
@@ -84,7 +84,7 @@ class Source:
         return self.writer.as_number(self.bits(place, f"i{bits_of(kind)}"), kind)
 
     def constant(self, place: int) -> int | None:
-        """The operand where it is a literal integer."""
+        """The operand, if it is a literal integer."""
         try:
             return int(self.instruction.operands[place].rstrip("U"), 0)
         except ValueError:

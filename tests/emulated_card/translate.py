@@ -1,4 +1,4 @@
-"""A kernel's PTX to LLVM IR that runs it a warp at a time.
+"""Translate a kernel's PTX to LLVM IR that runs it a warp at a time.
 
 Each basic block becomes straight code on vectors, one element a thread, for the threads of a mask. Registers that live
 beyond a block rest in the warp's frame; a block reads those it needs and writes back those it has set, for its own
@@ -77,7 +77,7 @@ class Translation(MemoryAccess):
             self._set(first, self._value(second, kind), kind, i.guard)
 
     def _do_cvta(self, i: Instruction) -> None:
-        """Generic addresses are those of their space: `origins` tells which that is."""
+        """Generic addresses are those of their space; `origins` tells which one."""
         self._set(i.operands[0], self._value(i.operands[1], "i64"), "i64", i.guard)
 
     # Instructions of a whole warp; all its threads are there (`_wait_for_others`).
@@ -98,7 +98,7 @@ class Translation(MemoryAccess):
             self._set(flag, w.mask_vector(is_within), "i1", i.guard)
 
     def _own_members(self, i: Instruction) -> str:
-        """For each thread the mask that it names: several groups of a warp may come to one instruction."""
+        """The mask that each thread names: several groups of a warp may reach one instruction."""
         return self._value(i.operands[-1], "i32")
 
     def _do_redux(self, i: Instruction) -> None:
@@ -125,7 +125,7 @@ class Translation(MemoryAccess):
         self._set(i.operands[0], self.writer.spread("i32", self.mask), "i32", i.guard)
 
     def _do_bar(self, i: Instruction) -> None:
-        """bar.warp.sync: what a warp wrote to shared memory before is there for all of it."""
+        """bar.warp.sync: what a warp wrote to shared memory before it is visible to the whole warp."""
         self.writer.called("card_warp_barrier", "void", ("ptr", "%warp"))
 
     def _do_membar(self, i: Instruction) -> None:

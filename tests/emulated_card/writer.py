@@ -26,14 +26,14 @@ def vector(kind: str, width: int = WARP) -> str:
 
 
 def splat(kind: str, value: int) -> str:
-    """A constant integer that all threads have; wraps to the kind."""
+    """A constant integer in all threads; it wraps to the kind."""
     wrapped = value & ((1 << bits_of(kind)) - 1)
     return f"splat ({kind} {wrapped})" if kind != "i1" else f"splat (i1 {'true' if wrapped else 'false'})"
 
 
 @dataclass(slots=True)
 class Writer:
-    """Lines of a function's body, with fresh names; and the intrinsics that they call."""
+    """The lines of a function's body, with fresh names, and the intrinsics that they call."""
 
     lines: list[str] = field(default_factory=list)
     declared: dict[str, str] = field(default_factory=dict)
@@ -92,12 +92,12 @@ class Writer:
         return self.cast("bitcast", kind, value, f"i{bits_of(kind)}") if kind in NUMBERS else value
 
     def intrinsic(self, name: str, kind: str, *values: str) -> str:
-        """An intrinsic of LLVM on vectors of one kind."""
+        """A call of an LLVM intrinsic on vectors of one kind."""
         suffix = f"v{WARP}{kind}"
         return self.called(f"llvm.{name}.{suffix}", vector(kind), *((vector(kind), value) for value in values))
 
     def spread(self, kind: str, value: str) -> str:
-        """A number that all threads have, as a vector."""
+        """A number in all threads, as a vector."""
         one = self.made(f"insertelement {vector(kind)} poison, {element(kind)} {value}, i32 0")
         return self.made(f"shufflevector {vector(kind)} {one}, {vector(kind)} poison, <{WARP} x i32> zeroinitializer")
 

@@ -1,4 +1,4 @@
-"""Checks of single accesses on the emulated card: a right kernel passes, a wrong one is told by its place."""
+"""Checks of single accesses on the emulated card: a right kernel passes, a wrong one is reported with its place."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The stub of libcuda: cards, contexts, memory, launches that are refused, errors on demand."""
+"""The stub of libcuda: cards, contexts, memory, refused launches, errors on demand."""
 
 import ctypes
 import os
@@ -135,7 +135,7 @@ def test_copies_that_leave_their_memory_are_refused(driver):
 
 @pytest.mark.parametrize("access", ["pinned[0]", "memory[4096]"])
 def test_pinned_memory_ends_where_it_ends(access):
-    """Read after it was freed, and behind its end: the process dies of it."""
+    """Reading it after it was freed, or beyond its end, kills the process."""
     script = f"""
 import ctypes, tempfile
 from pathlib import Path

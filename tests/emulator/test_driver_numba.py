@@ -43,7 +43,7 @@ def run(script: Path) -> list[str]:
 
 
 def test_numba_works_on_two_cards_and_finds_kernels_in_its_cache(tmp_path):
-    """A kernel that was kept on disk is loaded from the PTX that is kept with it."""
+    """A cached kernel is loaded from the PTX that is cached with it."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     cards = ["ComputeCapability(major=9, minor=0) True True", "ComputeCapability(major=8, minor=0) True True"]

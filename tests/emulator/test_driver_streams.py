@@ -1,4 +1,4 @@
-"""Streams of the stub driver run apart: what is not waited for is not there, and what nothing orders is told."""
+"""Streams of the stub driver run apart: without a wait, results are missing; without an order, that is reported."""
 
 import ctypes
 import time

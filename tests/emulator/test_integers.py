@@ -1,4 +1,4 @@
-"""Each instruction of PTX on integers, on the card, against plain integers of Python (PTX ISA manual, 9.7).
+"""Each PTX instruction on integers, on the card, compared with Python's integers (PTX ISA manual, 9.7).
 
 The oracle knows nothing of how the emulated card translates; on a real card these tests hold it against that.
 """
@@ -26,7 +26,7 @@ def integer(ptx: str, name: str, function, result: int = 0, operands: int = 2) -
 
 
 def truncated(a: int, b: int) -> int:
-    """The quotient, towards zero."""
+    """The quotient, rounded towards zero."""
     return abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
 
 
@@ -54,7 +54,7 @@ def products() -> list[Operation]:
 
 
 def quotients() -> list[Operation]:
-    """Of a divisor that is not 0: b | 1, which INT_MIN and -1 are left among."""
+    """Divisions by a divisor that is not 0: b | 1, which keeps INT_MIN and -1."""
     made = []
     for t in TYPES:
         setting = f"or.b{t[1:]} b, b, 1; "
@@ -100,7 +100,7 @@ def bitwise() -> list[Operation]:
 
 
 def looked_up(table: int):
-    """lop3: the table's value where a is 0xF0, b 0xCC and c 0xAA."""
+    """lop3: the table's value if a is 0xF0, b 0xCC and c 0xAA."""
 
     def made(a: int, b: int, c: int) -> int:
         return sum((table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | c >> i & 1) & 1) << i for i in range(32))
@@ -205,7 +205,7 @@ def comparisons() -> list[Operation]:
 
 
 def moves() -> list[Operation]:
-    """Between integers of all widths, and halves of registers."""
+    """Moves between integers of all widths, and halves of registers."""
     made = []
     for target, source in pairs(TYPES, [*TYPES, "u8", "s8"]):
         bits = max(16, int(source[1:]))
@@ -233,7 +233,7 @@ def test_integers(operations):
 
 @pytest.mark.parametrize("t", TYPES)
 def test_division_by_zero_harms_no_other_thread(t):
-    """It gives all bits on the cards that there are; the manual leaves it open."""
+    """It gives all bits on existing cards; the manual leaves it open."""
     divided = integer(f"div.{t}", t, lambda a, b: truncated(a, b) if b else -1)
     values = integers(3)[:, :128].copy()
     values[1, ::2] = 0

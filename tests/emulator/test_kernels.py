@@ -1,4 +1,4 @@
-"""What kernels compute on the card, against plain Python: memory, control flow, grids; and what is not known."""
+"""What kernels compute on the card, compared with plain Python: memory, control flow, grids; unknown instructions."""
 
 import re
 
@@ -109,7 +109,7 @@ def test_strides_and_axes():
 
 @cuda.jit
 def _walked(starts, limits, out):
-    """Collatz's sequences: loops of different lengths, branches in them, and three ways to leave."""
+    """Collatz sequences: loops of different lengths, branches in them, and three ways to leave."""
     i = cuda.grid(1)
     if i >= starts.size or starts[i] == 0:
         return

@@ -1,4 +1,4 @@
-"""Each instruction of PTX on numbers, on the card, against exact fractions rounded once (PTX ISA manual, 9.7)."""
+"""Each PTX instruction on numbers, on the card, compared with exact fractions rounded once (PTX ISA manual, 9.7)."""
 
 import math
 from fractions import Fraction
@@ -71,7 +71,7 @@ def test_comparisons_of_numbers(form):
 
 
 def to_integers(form: Format) -> list[Operation]:
-    """Saturating; of NaN 0, or the sign alone where 64 bits take part (PTX ISA manual, cvt)."""
+    """Saturating. NaN gives 0, or only the sign if 64 bits are involved (PTX ISA manual, cvt)."""
     made = []
     for t, rounding in pairs([*TYPES, "u8", "s8"], ("rni", "rzi", "rmi", "rpi")):
         expected = lambda a, t=t, r=rounding: saturated(form, t, r, a)  # noqa: E731

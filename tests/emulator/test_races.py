@@ -1,4 +1,4 @@
-"""What goes wrong between threads: a right kernel is clean under all seeds, a wrong one is found and told."""
+"""Errors between threads: a right kernel is clean under all seeds, a wrong one is found and reported."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ FULL = 0xFFFFFFFF
 
 
 def reversed_by(meet) -> Callable:
-    """A block turns its values around in shared memory; the threads meet as told between writing and reading."""
+    """A block reverses its values in shared memory; the threads meet as asked between writing and reading."""
 
     @cuda.jit
     def kernel(values, out):

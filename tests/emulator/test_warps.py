@@ -1,4 +1,4 @@
-"""What threads of a warp do together, and atomics, on the card, against plain Python."""
+"""What threads of a warp do together, and atomics, on the card, compared with plain Python."""
 
 from itertools import product
 

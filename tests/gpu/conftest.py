@@ -1,4 +1,4 @@
-"""What tests on a card share. Each runs on the machine's GPU, or on an emulated card of each capability in turn."""
+"""Fixtures of tests on a card. Each test runs on the machine's GPU, or on emulated cards of each capability in turn."""
 
 import random
 import subprocess
@@ -32,7 +32,7 @@ def pytest_generate_tests(metafunc):
 
 
 def pytest_collection_modifyitems(items):
-    """Commands with faults run last: by then, the kernels that they need are on the disk."""
+    """Commands with faults run last: by then, the kernels that they need are on disk."""
     items.sort(key=lambda item: item.path.name == "test_faults.py")
 
 
@@ -43,7 +43,7 @@ def is_emulated() -> bool:
 
 @pytest.fixture(scope="session")
 def scale() -> int:
-    """How much less is done on an emulated card."""
+    """How much less work is done on an emulated card."""
     return 1 if HAS_GPU else 10
 
 
@@ -55,7 +55,7 @@ def device(capability) -> str:
 
 @pytest.fixture(scope="session")
 def readwarp(capability) -> Run:
-    """Runs the command line in a process of its own, as users do; its standard output. Fails with what it said.
+    """Run the command line in a process of its own, as users do, and return its stdout. Fails with its stderr.
 
     cards, checks and so on are those of emulated_card.Options.
     """
@@ -73,7 +73,7 @@ def readwarp(capability) -> Run:
 
 @pytest.fixture(scope="session")
 def made_reads(tmp_path_factory, scale) -> Inputs:
-    """Pairs of a random genome with repeats, with errors, indels, N, short reads, and mates far from any seed."""
+    """Pairs from a random genome with repeats: errors, indels, N, short reads, and mates without seeds."""
     folder, rng = tmp_path_factory.mktemp("made"), random.Random(11)
     length, pairs = 2_000_000 // scale, 20_000 // scale
     unit = letters(rng, 400)

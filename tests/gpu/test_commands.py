@@ -1,4 +1,4 @@
-"""Whole commands on a card: the bytes that `--device cpu` gives, for every limit of memory and size of batch."""
+"""Whole commands on a card give the bytes of `--device cpu`, for every memory limit and batch size."""
 
 import json
 
@@ -22,7 +22,7 @@ LIMITS = [(), ("--vram", "1G"), ("--vram", "512M"), ("--batch-bases", "300000"),
 
 @pytest.fixture
 def aligned(readwarp, tmp_path):
-    """SAM of `readwarp align` and what it counted."""
+    """The SAM of `readwarp align`, and its counts."""
 
     def align(device, reference, reads, *options):
         counts = tmp_path / f"{device}.json"
@@ -34,7 +34,7 @@ def aligned(readwarp, tmp_path):
 
 @pytest.fixture
 def inputs(test_data, tmp_path):
-    """Reference (its index goes beside the link) and reads of a set of test_data."""
+    """Reference (a link, so that its index is written beside it) and reads of a set of test_data."""
 
     def find(name):
         reference, reads, options = SETS[name]
@@ -86,12 +86,12 @@ def test_bam_sorted_and_marked(made_reads, readwarp, tmp_path):
 
 
 def without_command(text: bytes) -> list[bytes]:
-    """Lines of a VCF but the one that says how the program was called."""
+    """The lines of a VCF without the one that has the command."""
     return [line for line in text.splitlines() if not line.startswith((b"##command", b"##readwarp"))]
 
 
 def test_call_and_run(inputs, readwarp, tmp_path):
-    """Reads to variants on either side, and variants of the same reads on either side."""
+    """Reads to variants on both sides, and the variants of the same alignments on both sides."""
     (reference, reads), _ = inputs("na12878")
     folders = {device: tmp_path / device for device in ("cpu", "cuda")}
     for device, folder in folders.items():

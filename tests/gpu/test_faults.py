@@ -48,7 +48,7 @@ def of_run(folder):
 
 @pytest.fixture(scope="module")
 def commands(tmp_path_factory):
-    """Reads of a donor with SNVs and indels, by 15x, and what three commands do with them."""
+    """Reads of a donor with SNVs and indels at 15x, and three commands that use them."""
     folder, rng = tmp_path_factory.mktemp("donor"), random.Random(5)
     genome = letters(rng, LENGTH)
     donor = list(genome)
@@ -81,7 +81,7 @@ def commands(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(commands, tmp_path_factory):
-    """What they make of them on the CPU."""
+    """The results of the commands on the CPU."""
     folder, made = tmp_path_factory.mktemp("cpu"), {}
     for name, command in commands.items():
         given = command.arguments, "-o", folder / command.out, "-q", "--device", "cpu"
@@ -104,7 +104,7 @@ class Started:
         )  # fmt: skip
 
     def wait_for_cards(self):
-        """Until the driver is loaded: from then on the command's own work goes on."""
+        """Wait until the driver is loaded: from then on the command does its own work."""
         mapped = Path(f"/proc/{self.process.pid}/maps")
         while self.process.poll() is None and "libcuda" not in mapped.read_text():
             time.sleep(0.02)
@@ -150,7 +150,7 @@ def test_the_output_of_the_cpu(command, options, behaviour, start, expected, cap
 
 
 def test_a_second_run_takes_kernels_from_the_disk(start, expected):
-    """Many threads launch first what an earlier process compiled."""
+    """Many threads launch for the first time what an earlier process compiled."""
     for _ in range(2):
         started = start("align", "--device", "cuda", "-t", "8", *MANY_BATCHES, "--force", load_us=20000)
         assert started.end() == (0, [], expected["align"])
@@ -163,7 +163,7 @@ def test_a_card_with_little_memory(command, start, expected, capability):
 
 @pytest.mark.parametrize(("command", "call"), [("align", 1), ("align", 3), ("align", 6), ("call", 1), ("run", 4)])
 def test_a_card_that_is_full(command, call, start, expected):
-    """At whichever allocation: the work is done in smaller parts or on the host, or one line says what was missing.
+    """At any allocation: the work is done in smaller parts or on the host, or one line says what was missing.
 
     Numba asks twice.
     """
@@ -200,7 +200,7 @@ def test_one_of_two_cards_is_lost(command, start, capability):
     ("command", "number"), [(command, number) for command in ("align", "call", "run") for number in range(3)]
 )
 def test_interrupted_at_any_moment(command, number, start, expected, capability):
-    """Ctrl-C or TERM while cards work: the exit code that says so, no output, no crash, and no long wait."""
+    """Ctrl-C or TERM while cards work: the right exit code, no output, no crash, and no long wait."""
     rng = random.Random(f"{capability} {command} {number}")
     which, code = ((signal.SIGINT, 130), (signal.SIGTERM, 143))[number % 2]
     slow = {"launch_us": 3000, "copy_us": 3000, "seed": number}

@@ -1,4 +1,4 @@
-"""Arrays of other libraries on a card: taken where they lie, given where they are wanted, without a copy."""
+"""Arrays of other libraries on a card: used in place, and returned where they are wanted, without a copy."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def contents(found):
 
 @pytest.fixture(autouse=True)
 def on_the_card(device):
-    """What the tests put on a card lies on that one."""
+    """What the tests put on a card goes to that one."""
     with Backend("cuda", (int(device.partition(":")[2] or 0),)).on():
         yield
 
@@ -73,7 +73,7 @@ def test_pair_hmm(device, scale):
 
 @pytest.mark.parametrize("library", ["cupy", "torch"])
 def test_libraries(library, is_emulated):
-    """What users have; neither is a dependency, so each is tried where it is."""
+    """Libraries that users have. Neither is a dependency, so each is tested if it is installed."""
     other = pytest.importorskip(library)
     if is_emulated:
         pytest.skip(f"{library} has kernels of its own, which an emulated card cannot run")

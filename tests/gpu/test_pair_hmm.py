@@ -1,4 +1,4 @@
-"""readwarp.pair_hmm on a card: the very bits of the CPU."""
+"""readwarp.pair_hmm on a card gives exactly the bits of the CPU."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.gpu
 
 
 def batch(rng, lengths, sizes):
-    """Reads of the haplotypes with errors as their qualities say; gap Phreds that differ from base to base."""
+    """Reads of the haplotypes with errors according to their qualities; gap Phreds differ from base to base."""
     home = rng.integers(0, 4, max(sizes))
     haplotypes = [np.where(rng.random(n) < 0.02, rng.integers(0, 4, n), home[:n]).astype(np.uint8) for n in sizes]
     reads, qualities, opens = [], [], []

@@ -1,4 +1,4 @@
-"""readwarp.pairwise on a card: the bytes of the CPU for every mode and kind of pair, at real sizes."""
+"""readwarp.pairwise on a card gives the bytes of the CPU for every mode and kind of pair, at real sizes."""
 
 from itertools import product
 
@@ -80,7 +80,7 @@ def test_unknown_bases_and_odd_lengths(mode, device, scale):
 @pytest.mark.parametrize("match", [1, 15, 40, 300])
 @pytest.mark.parametrize("mode", MODES)
 def test_scores_that_narrow_lanes_cannot_hold(mode, match, device, scale):
-    """Beside each other: pairs whose scores pass 2048 or 32767, and unrelated ones that stay small."""
+    """Pairs whose scores pass 2048 or 32767, together with unrelated ones that stay small."""
     rng = np.random.default_rng(3)
     length = 250
     queries, targets = related((length, length + 20, 2000), rng, scale)

@@ -29,7 +29,7 @@ readwarp.pair_hmm(reads, 30, [target for target in targets if target.size][:4], 
 
 
 def sanitizer() -> str | None:
-    """compute-sanitizer on the path, of a CUDA toolkit, or of the wheel nvidia-cuda-sanitizer-api."""
+    """compute-sanitizer from the path, a CUDA toolkit, or the wheel nvidia-cuda-sanitizer-api."""
     package = find_spec("nvidia")
     roots = [Path(root) for root in (package.submodule_search_locations or [])] if package else []
     places = [
@@ -48,7 +48,7 @@ EMULATED = {"memcheck": {"checks": "written"}, "racecheck": {"checks": "written,
 
 @pytest.fixture(params=EMULATED)
 def checked(request, is_emulated, capability):
-    """Runs Python under the tool, or on an emulated card that looks for the same; fails with what was found."""
+    """Run Python under the tool, or on an emulated card with the same checks; fails with what was found."""
 
     def run_on_card(*arguments):
         program = sanitizer()

@@ -1,4 +1,4 @@
-"""The kernels that run are the ones whose machine code is looked at: same types, nothing that the list lacks."""
+"""The kernels that run are those whose machine code is examined: same types, and none missing from the list."""
 
 import json
 import subprocess

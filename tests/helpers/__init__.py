@@ -1,1 +1,1 @@
-"""What several tests share: inputs they make, plain Python they are held against, and checks of what comes out."""
+"""What several tests share: inputs, plain Python to compare with, and checks of outputs."""

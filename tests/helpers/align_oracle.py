@@ -28,7 +28,7 @@ def operations(cigar: str) -> list[tuple[int, str]]:
 
 
 def retold(record: Record, oriented: str, contig: str, scoring: Scoring) -> tuple[int, int, str]:
-    """(score, edit distance, MD) of a record's CIGAR. oriented: the whole read on the record's strand."""
+    """(score, edit distance, MD) by a record's CIGAR. oriented: the whole read on the record's strand."""
     q, position, score, edits, md, matched = 0, record.position, 0, 0, "", 0
     for count, kind in operations(record.cigar):
         if kind in "SH":

@@ -1,4 +1,4 @@
-"""The recurrence of readwarp.pairwise in plain Python, CIGARs re-scored, and pairs to try it on."""
+"""The recurrence of readwarp.pairwise in plain Python, re-scoring of CIGARs, and pairs to test with."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Draws docs/architecture.svg: rooms and their imports, a read's way and a region's. See tests/test_architecture.py."""
+"""Draw docs/architecture.svg: rooms and imports, the path of a read and of a region (tests/test_architecture.py)."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -114,7 +114,7 @@ def draw() -> str:
 
 
 def draw_rooms(top: float) -> tuple[list[str], float]:
-    """Layers as rows, the last one as a bar; -> elements and where they end."""
+    """Draw layers as rows, the last one as a bar; return the elements and where they end."""
     edges = reduced(room_imports())
     rows, pitch, whole = ordered(edges), 104.0, WIDTH - 2 * MARGIN
     x = columns(rows)
@@ -129,13 +129,13 @@ def draw_rooms(top: float) -> tuple[list[str], float]:
 
 
 def columns(rows: Sequence[tuple[str, ...]]) -> dict[str, float]:
-    """x of each room, its row being centred."""
+    """x of each room in a centred row."""
     pitch = {len(row): min(WIDTH / 3.1, (WIDTH - 2 * MARGIN) / len(row)) for row in rows}
     return {room: WIDTH / 2 + (i - (len(row) - 1) / 2) * pitch[len(row)] for row in rows for i, room in enumerate(row)}
 
 
 def room_imports() -> set[Edge]:
-    """(importing room, imported room) of all layers but the last."""
+    """(importing room, imported room) in all layers except the last."""
     found = set()
     for path in SOURCES:
         here = room_of_file(path)
@@ -145,7 +145,7 @@ def room_imports() -> set[Edge]:
 
 
 def reduced(edges: set[Edge]) -> set[Edge]:
-    """Without edges that a longer way between the same rooms implies."""
+    """The edges without those that a longer path between the same rooms implies."""
     reach = set(edges)
     for middle, a, b in product(ROOMS, repeat=3):  # Warshall
         if (a, middle) in reach and (middle, b) in reach:
@@ -154,7 +154,7 @@ def reduced(edges: set[Edge]) -> set[Edge]:
 
 
 def ordered(edges: set[Edge]) -> list[tuple[str, ...]]:
-    """The rooms of each layer from left to right, so that arrows are short and seldom cross."""
+    """The rooms of each layer from left to right, ordered so that arrows are short and seldom cross."""
     drawn = sorted(edges)  # in one order, so that sums are rounded alike
 
     def cost(rows: Sequence[tuple[str, ...]]) -> float:

@@ -1,4 +1,4 @@
-"""Reads, records and files for the tests of formats, made and read back the slow way."""
+"""Reads, records and files for the tests of formats, written and read back the slow way."""
 
 import random
 import subprocess
@@ -133,7 +133,7 @@ def sam_lines(path) -> list[str]:
 
 
 def samtools(*arguments) -> None:
-    """A samtools command in a process of its own."""
+    """Run a samtools command in a process of its own."""
     code = "import sys, pysam.samtools; getattr(pysam.samtools, sys.argv[1])(*sys.argv[2:], catch_stdout=False)"
     subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, capture_output=True)
 
@@ -166,7 +166,7 @@ def batches(count: int = 4):
 
 
 def write_batches(path, header, finish=Finish(), **options):  # noqa: B008
-    """Those batches through an AlignmentWriter; path None is stdout."""
+    """Write the batches with an AlignmentWriter; path None is stdout."""
     with AlignmentWriter(None if path is None else str(path), header, finish, **options) as writer:
         encoder = Encoder(("phix",), ("a",), text=writer.text)
         for batch in batches():

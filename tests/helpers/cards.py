@@ -15,11 +15,11 @@ two_cards = pytest.mark.skipif(
 
 
 def take_cards() -> None:
-    """Before numba.cuda is imported."""
+    """Choose the cards, before numba.cuda is imported."""
     if not HAS_GPU:
         emulated_card.activate(",".join(f"{capability}:8G" for capability in CAPABILITIES), checks="")
 
 
 def without_cards() -> dict[str, str]:
-    """The environment of a process that shall find no card, but a real one."""
+    """The environment of a process that should find no emulated card."""
     return {name: value for name, value in os.environ.items() if name != "EMULATED_CARDS"}

@@ -1,4 +1,4 @@
-"""Launches, what they leave, and what the checks of the emulated card find in them."""
+"""Launches, their results, and what the checks of the emulated card find in them."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ def moved(values, out, by):
 
 
 def found_by(kernel, grid, block, *arrays, shared: int = 0) -> list[str]:
-    """What the checks say of this launch."""
+    """The findings of the checks in this launch."""
     there = [cuda.to_device(array) if isinstance(array, np.ndarray) else array for array in arrays]
     kernel[grid, block, 0, shared](*there)
     cuda.synchronize()
@@ -25,7 +25,7 @@ def found_by(kernel, grid, block, *arrays, shared: int = 0) -> list[str]:
 
 
 def is_clean(checked: Callable, names: tuple[str, ...], kernel, grid, block, *arrays) -> bool:
-    """Under all seeds, and with the same results."""
+    """Whether it is clean under all seeds, with the same results."""
     results = []
     for seed in SEEDS:
         checked(*names, seed=seed)

@@ -1,4 +1,4 @@
-"""Genomic VCFs written line by line, and what they are read into."""
+"""gVCFs written line by line, and what they are read into."""
 
 from collections.abc import Sequence
 from math import comb

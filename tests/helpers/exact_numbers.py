@@ -28,13 +28,13 @@ class Format:
         return struct.unpack(self.code, struct.pack(self.unsigned, bits))[0]
 
     def of_float(self, number: float) -> int:
-        """Bits of a number that the format has, or of an infinity or NaN."""
+        """The bits of a number that the format has, or of an infinity or NaN."""
         if math.isnan(number):
             return (1 << self.bits - 1) - 1
         return struct.unpack(self.unsigned, struct.pack(self.code, number))[0]
 
     def rounded(self, exact: Fraction, is_negative: bool = False) -> int:
-        """is_negative: the sign where it is 0."""
+        """The rounded number. is_negative: the sign if it is 0."""
         if exact == 0:
             return is_negative << self.bits - 1
         size = abs(exact)
@@ -49,7 +49,7 @@ F16, F32, F64 = Format(16, 10, "<e", "<H"), Format(32, 23, "<f", "<I"), Format(6
 
 
 def _exponent(size: Fraction) -> int:
-    """Of the highest bit: 2 ** it <= size."""
+    """The exponent e of the highest bit: 2 ** e <= size."""
     guess = size.numerator.bit_length() - size.denominator.bit_length()
     return guess if Fraction(2) ** guess <= size else guess - 1
 
@@ -66,7 +66,7 @@ def fused(form: Format, a: int, b: int, c: int) -> int:
 
 
 def _unbounded(x: float, y: float, z: float) -> float:
-    """Where one is infinite or NaN: the size of finite ones does not matter, but for 0."""
+    """The result if an operand is infinite or NaN: the size of finite ones does not matter, unless it is 0."""
     sized = [v if math.isinf(v) or math.isnan(v) or v == 0 else math.copysign(1, v) for v in (x, y, z)]
     return sized[0] * sized[1] + sized[2]
 
@@ -124,7 +124,7 @@ def converted(source: Format, target: Format, a: int) -> int:
 
 
 def whole(source: Format, a: int, rounding: str) -> Fraction | None:
-    """To an integer as rni, rzi, rmi or rpi say; None of what is not finite."""
+    """Rounded to an integer by rni, rzi, rmi or rpi; None if it is not finite."""
     x = source.value(a)
     if not math.isfinite(x):
         return None

@@ -37,7 +37,7 @@ def rows_of(reads) -> ReadRows:
 
 
 def random_read(rng, length, haplotype, matching=True, unknown=0.0, low=2, high=60):
-    """A read of the haplotype with errors as its qualities say and perhaps an indel, or one without any likeness."""
+    """A read of the haplotype with errors according to its qualities and perhaps an indel, or an unrelated one."""
     bases = rng.integers(0, 4, length)
     if matching and len(haplotype) >= length:
         start = rng.integers(0, len(haplotype) - length + 1)
@@ -57,7 +57,7 @@ def packed(haplotypes):
 
 
 def all_pairs(reads, haplotypes, function):
-    """log10 P of every read and haplotype, by log_likelihoods of either side."""
+    """log10 P of every read and haplotype, by log_likelihoods of the given side."""
     return all_with_status(reads, haplotypes, function)[0]
 
 

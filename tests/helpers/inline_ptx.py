@@ -80,7 +80,7 @@ def applied(operations: list[Operation], values: np.ndarray) -> np.ndarray:
 
 
 def differences(operations: list[Operation], values: np.ndarray, same: Callable[[int, int], bool]) -> list[str]:
-    """Where the card and the oracle differ, told; three for each operation at most."""
+    """Descriptions of where card and oracle differ; at most three for each operation."""
     told = []
     columns = [tuple(map(int, column)) for column in values.T]
     for each, row in zip(operations, applied(operations, values).tolist(), strict=True):

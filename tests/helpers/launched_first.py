@@ -1,10 +1,10 @@
-"""Kernels of the test of first launches; a module, so that they are kept on disk."""
+"""Kernels for the test of first launches. They are in a module, so that they are cached on disk."""
 
 from readwarp.device.jit import cuda, cuda_kernel
 
 
 def made():
-    """A kernel as a process has it that has not launched it yet: from disk, once it was compiled."""
+    """A kernel as in a process that has not launched it yet: from disk, once it was compiled."""
 
     def add_one(values):
         i = cuda.grid(1)

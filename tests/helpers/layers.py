@@ -37,7 +37,7 @@ def room_of(module: str) -> str | None:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """Full names of what a file imports, inside functions too; `from a import b` gives a.b."""
+    """Full names of what a file imports, including inside functions; `from a import b` gives a.b."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

@@ -1,4 +1,4 @@
-"""Batches whose reads are letters."""
+"""Batches in which each read is a letter."""
 
 import numpy as np
 

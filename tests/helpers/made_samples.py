@@ -1,4 +1,4 @@
-"""A folder as `readwarp run` leaves it, made by hand: every number in it is chosen here or counted in plain Python."""
+"""A folder like one of `readwarp run`, made by hand: all its numbers are chosen here or counted in plain Python."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Reads, references and BAM files made for the tests of calling."""
+"""Make reads, references and BAM files for the tests of calling."""
 
 import random
 import re
@@ -49,7 +49,7 @@ def codes(text: str) -> np.ndarray:
 
 
 def window_of(text: str, start: int = 0, stop: int | None = None, first: int = 0) -> Window:
-    """[start, stop) of a contig, without an end the rest of it, and the bases that are known, from `first` on."""
+    """[start, stop) of a contig (without a stop, the rest of it), and the known bases, from `first` on."""
     return Window(0, start, first + len(text) if stop is None else stop, codes(text), first)
 
 
@@ -81,7 +81,7 @@ def aligned_reads(reads: list[Read], start: int = 0, stop: int = 1 << 20) -> Ali
 
 @st.composite
 def reads_of(draw, length: int, most: int = 12, few_bases: str = "ACGTN"):
-    """Reads with awkward CIGARs that stay within a reference of `length` bases; some of them are pairs by name."""
+    """Reads with awkward CIGARs within a reference of `length` bases; some of them are pairs by name."""
     made = []
     for _ in range(draw(st.integers(0, most))):
         operations = draw(
@@ -118,7 +118,7 @@ def write_fasta(path: Path, contigs: dict[str, str]) -> Path:
 
 
 def write_bam(path: Path, contigs: dict[str, int], records: list[tuple[str, Read]], header: dict | None = None) -> Path:
-    """A sorted and indexed BAM file of reads and the contigs they lie on."""
+    """Write a sorted and indexed BAM file of reads, and the contigs they are on."""
     names = list(contigs)
     head = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": n, "LN": length} for n, length in contigs.items()]}
     with pysam.AlignmentFile(str(path), "wb", header={**head, **(header or {})}) as out:

@@ -1,4 +1,4 @@
-"""Sites and what reads say about them, made for the tests of genotypes."""
+"""Make sites, and what reads say about them, for the tests of genotypes."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ Allele = tuple[int, str]  # deleted reference bases, inserted ones; "*" for a de
 
 
 def made_sites(places: Sequence[tuple[int, Sequence[Allele]]], forced: Sequence[tuple[int, int]] = ()) -> Sites:
-    """Sites at ascending positions, the reference's allele first; one of (1, base) is of a substitution.
+    """Sites at ascending positions, the reference's allele first; an allele (1, base) is a substitution.
 
     `forced`: (site, allele).
     """
@@ -51,7 +51,7 @@ def made_likelihoods(
     sample: Sequence[Sequence[int]] | None = None,
     **columns: Sequence[int],
 ) -> Likelihoods:
-    """One table [reads][alleles] of log10 P per site; `columns`: other values of all pairs, one behind the other."""
+    """One table [reads][alleles] of log10 P per site; `columns`: other values of all pairs, concatenated."""
     n = sum(map(len, tables))
     given = {
         "quality": [30] * n,
@@ -75,7 +75,7 @@ def made_likelihoods(
 def from_bases(
     bases: Sequence[str], alleles: Sequence[str], sample: Sequence[Sequence[int]] | None = None, quality: int = 30
 ) -> Likelihoods:
-    """What the reads' bases say about substitutions; "." says nothing."""
+    """What the bases of reads say about substitutions; "." says nothing."""
     e = 10 ** (-quality / 10)
 
     def row(base: str, letters: str) -> list[float]:
@@ -97,7 +97,7 @@ def call_sites(
     phase: Phase | None = None,
     parameters: CallParameters | None = None,
 ) -> Calls:
-    """In a reference of As; `ploidy`: of all sites, or of each."""
+    """Call sites in a reference of As; `ploidy`: of all sites, or of each."""
     window = Window(0, 0, 99, np.zeros(99, np.uint8), 0)
     copies = np.full((samples, len(sites)), ploidy, np.int8).T.copy()
     return genotype_sites(sites, likelihoods, window, copies, parameters or CallParameters(), phase)

@@ -1,4 +1,4 @@
-"""Values to try instructions on: edges and random ones, as bits, and how results are compared."""
+"""Values to test instructions on, edge cases and random ones, as bits; and how results are compared."""
 
 import math
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def typed(name: str, value: int) -> int:
 
 
 def numbers(form: Format, seed: int) -> np.ndarray:
-    """Bits of all kinds of numbers: zeros, subnormals, ties, the largest, infinities, NaN, near ones and any."""
+    """Bits of all kinds of numbers: zeros, subnormals, ties, the largest, infinities, NaN, close and random ones."""
     rng = np.random.default_rng(seed)
     one, top = form.of_float(1.0), (1 << form.bits - 1) - 1
     infinite = form.of_float(math.inf)
@@ -87,7 +87,7 @@ def paired(seed: int) -> np.ndarray:
 
 
 def tied() -> np.ndarray:
-    """Pairs of halves: a * b lies in the middle between two halves, and c is too little for a float's bits."""
+    """Pairs of halves: a * b is midway between two halves, and c is too small for a float's bits."""
     rng = np.random.default_rng(2)
     a, b = rng.integers(1 << 10, 1 << 11, (2, 400_000))
     middle = np.where(a * b < 1 << 21, a * b % 1024 == 512, a * b % 2048 == 1024)
@@ -98,7 +98,7 @@ def tied() -> np.ndarray:
 
 
 def alike(form: Format) -> Callable[[int, int], bool]:
-    """Equal, or NaN both, whatever its bits."""
+    """Equal, or both NaN, whatever their bits."""
     return lambda a, b: a == b or (math.isnan(form.value(a)) and math.isnan(form.value(b)))
 
 

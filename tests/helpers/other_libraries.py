@@ -1,10 +1,10 @@
-"""Arrays as other libraries have them: DLPack alone on the host, the CUDA Array Interface alone on a card."""
+"""Arrays like those of other libraries: only DLPack on the host, only the CUDA Array Interface on a card."""
 
 import numpy as np
 
 
 class HostArray:
-    """What a tensor on the CPU shows of itself."""
+    """The interface of a tensor on the CPU."""
 
     def __init__(self, memory, device=1):
         self.memory, self.device, self.ndim, self.dtype = memory, device, memory.ndim, memory.dtype
@@ -17,7 +17,7 @@ class HostArray:
 
 
 class OnCard:
-    """What an array on a card shows of itself."""
+    """The interface of an array on a card."""
 
     def __init__(self, given, strides=None, shape=None):
         from readwarp.device.jit import cuda

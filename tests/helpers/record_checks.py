@@ -1,4 +1,4 @@
-"""What every alignment file must satisfy, worked out from its records, the reads and the contigs alone."""
+"""What every alignment file must satisfy, derived only from its records, the reads and the contigs."""
 
 import re
 from collections.abc import Mapping

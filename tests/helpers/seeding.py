@@ -1,4 +1,4 @@
-"""Slow plain Python for the tests of index, seed and chain: syncmers, look-ups, chains; and references and reads."""
+"""Plain Python for the tests of index, seed and chain: syncmers, look-ups, chains; references and reads."""
 
 import random
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ def read_batch(reads: list[str]) -> ReadBatch:
 
 @contextmanager
 def planned(capacity: int) -> Iterator:
-    """A workspace of so many bytes, the calling thread's meanwhile."""
+    """A workspace of so many bytes, which the calling thread has inside."""
     from readwarp.device import memory
 
     workspace = memory.Workspace(capacity)

@@ -19,7 +19,7 @@ FIXED = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT"
 
 @dataclass
 class Declared:
-    """What a header says."""
+    """What a header declares."""
 
     fields: dict[tuple[str, str], tuple[str, str]]  # (INFO or FORMAT, name) -> Number, Type
     filters: set[str]
@@ -72,7 +72,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def check_alleles(line: str, reference: pysam.FastaFile) -> None:
-    """REF is that of the reference; alleles differ, share no base at an end, and cannot be written further left."""
+    """REF agrees with the reference; alleles differ, share no base at an end, and cannot be moved further left."""
     contig, position, _, ref, alt = line.split("\t")[:5]
     start = int(position) - 1
     assert ref == reference.fetch(contig, start, start + len(ref)).upper(), line
@@ -151,7 +151,7 @@ def check_counts(line: str, information: dict[str, str], genotypes: list[list[in
 
 
 def bcftools(*arguments: str) -> tuple[str, str]:
-    """What bcftools, as it comes with pysam, writes to stdout and to stderr; in a process of its own."""
+    """stdout and stderr of pysam's bcftools, run in a process of its own."""
     code = "import sys, pysam.bcftools as b; getattr(b, sys.argv[1])(*sys.argv[2:], catch_stdout=False)"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, env={**os.environ}
@@ -161,7 +161,7 @@ def bcftools(*arguments: str) -> tuple[str, str]:
 
 
 def check_with_bcftools(path: Path, fasta: Path) -> None:
-    """`bcftools view` has nothing to say about the file, and `bcftools norm` nothing to change."""
+    """`bcftools view` does not complain about the file, and `bcftools norm` changes nothing."""
     text, said = bcftools("view", "--no-version", str(path))
     assert said == ""
     normal, _ = bcftools("norm", "--no-version", "--check-ref", "e", "-f", str(fasta), str(path))
@@ -170,7 +170,7 @@ def check_with_bcftools(path: Path, fasta: Path) -> None:
 
 
 def quiet_bcftools(*arguments: str) -> str:
-    """What bcftools writes to stdout; it says nothing on stderr but counts."""
+    """stdout of bcftools, which must write nothing but counts to stderr."""
     text, said = bcftools(*arguments)
     assert [line for line in said.splitlines() if not line.startswith(("Lines ", "Filled ", "REF/ALT"))] == []
     return text

@@ -1,4 +1,4 @@
-"""Running the workflow, and reading what came out."""
+"""Run the workflow, and read its results."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ def unit(sample: str, name: str, folder: Path, library: str = "a") -> str:
 def snakemake(
     folder: Path, *options: object, check: bool = True, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
-    """Run Snakemake there; what it says is in stdout."""
+    """Run Snakemake in that folder; its messages are in stdout."""
     workflow = "--snakefile", folder / "workflow" / "Snakefile"
     surroundings = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(

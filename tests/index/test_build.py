@@ -1,4 +1,4 @@
-"""What is in an index, against plain Python."""
+"""The contents of an index, compared with plain Python."""
 
 import random
 from hashlib import md5
@@ -61,7 +61,7 @@ def test_stretches_threads_and_pieces_change_nothing(tmp_path, monkeypatch, stre
 
 @pytest.mark.parametrize("inner_bits", [0, 3, 8])
 def test_partitions_change_nothing(tmp_path, monkeypatch, inner_bits):
-    """Large genomes have more partitions; here the bits within one are made few instead."""
+    """Large genomes have more partitions; here a partition is made to have few bits instead."""
     path = write_fasta(tmp_path / "ref.fa", REFERENCES["one"] * 3)
     whole = Index.build(path)
     monkeypatch.setattr(build, "MAX_INNER_BITS", inner_bits)

@@ -1,4 +1,4 @@
-"""The index file: what is written comes back, and what is damaged, foreign or half there is refused."""
+"""The index file: what is written comes back, and files that are damaged, foreign or incomplete are refused."""
 
 import os
 import random

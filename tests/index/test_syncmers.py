@@ -1,4 +1,4 @@
-"""Syncmers against plain Python, and what makes them fit for both strands."""
+"""Syncmers compared with plain Python, and the properties that make them work on both strands."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""readwarp.pairwise against parasail and Biopython, and its odd inputs."""
+"""readwarp.pairwise compared with parasail and Biopython, and odd inputs."""
 
 import subprocess
 import sys

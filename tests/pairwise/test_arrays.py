@@ -1,4 +1,4 @@
-"""readwarp.pairwise of arrays of other libraries: the answers of lists, and nothing goes where it need not."""
+"""readwarp.pairwise on arrays of other libraries gives the answers of lists, without needless copies."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Pairs on CUDA: the bytes of the CPU lanes."""
+"""Pairs on CUDA give the bytes of the CPU lanes."""
 
 import numpy as np
 import pytest

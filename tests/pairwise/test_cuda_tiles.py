@@ -1,4 +1,4 @@
-"""Packed lanes, each operation on the card, against NumPy; the tile kernel in each form against the CPU lanes."""
+"""Each operation of packed lanes compared with NumPy; the tile kernel in each form compared with the CPU lanes."""
 
 from functools import cache
 
@@ -63,7 +63,7 @@ def kernel_of(form, name, operands):
 
 
 def applied(form, name, *operands):
-    """What the card makes of the operands, arrays of 32-bit lanes or one value for all; as lanes (uint32)."""
+    """The card's result for operands that are arrays of 32-bit lanes or one value for all; as lanes (uint32)."""
     size = max(np.size(operand) for operand in operands)
     columns = [np.broadcast_to(np.asarray(x).astype(np.uint32), size) for x in (*operands, 0, 0)[:3]]
     workspace = current()
@@ -105,7 +105,7 @@ def test_arithmetic_of_lanes(form):
 
 
 def test_sums_off_the_alu(form):
-    """Sums of 32 bits are sums of the halves, as long as no half leaves its range."""
+    """A sum of 32 bits is the sums of its halves, as long as no half leaves its range."""
     rng = np.random.default_rng(2)
     (x, a), (y, b) = words(rng, form, 500, 1000), words(rng, form, 0, 500)
     assert (numbers_of(form, applied(form, "plus", a, b, ONE)) == x + y).all()
@@ -117,7 +117,7 @@ def test_sums_off_the_alu(form):
 
 
 def test_only_a_greater_score_replaces_the_best(form):
-    """All scores and keys that a lane holds: equal scores stay, whatever their keys."""
+    """Over all scores and keys that a lane can hold: equal scores stay, whatever their keys."""
     factor, lowest = form.factor, form.lowest
     rng = np.random.default_rng(3)
     scores = rng.integers(1, 500, (2, 3000, form.numbers))
@@ -161,7 +161,7 @@ def on_tiles(queries, targets, costs, form, constants=None):
 
 
 def check(queries, targets, costs, form, constants=None):
-    """Ends are the CPU's; only scores that a form cannot tell are left to another. Returns how many."""
+    """Ends are the CPU's; only scores that a form cannot determine are left to another. Returns how many."""
     found, expected = on_tiles(queries, targets, costs, form, constants)
     limit = (constants or constants_of(form, costs)).limit
     others = np.array([max(query) > (3 if form.numbers == 2 else 4) for query in queries])
@@ -173,7 +173,7 @@ def check(queries, targets, costs, form, constants=None):
 
 
 def some_pairs(rng, lengths, letters):
-    """Queries of these lengths, each with a target that has part of it."""
+    """Queries of these lengths, each with a target that contains part of it."""
     queries = [rng.integers(0, letters, n).tolist() for n in lengths]
     targets = [
         [*rng.integers(0, letters, rng.integers(0, 5)).tolist(), *(related(rng, query, letters) or [0])]
@@ -191,7 +191,7 @@ def test_as_the_cpu_around_the_edges_of_threads(form, costs):
 
 
 def test_odd_numbers_and_unequal_targets(form):
-    """The halves of a tile and the tiles of a launch have rows of their own; the last tile has one pair."""
+    """The halves of a tile and the tiles of a launch have different numbers of rows; the last tile has one pair."""
     rng = np.random.default_rng(5)
     queries, targets = random_pairs(rng, 1200, 20, 4)
     filled = [(query, target) for query, target in zip(queries, targets, strict=True) if query and target]
@@ -202,7 +202,7 @@ def test_odd_numbers_and_unequal_targets(form):
 
 
 def test_more_columns_than_keys(form):
-    """20 columns per thread; the same base over and over: the first of many equal scores counts."""
+    """20 columns per thread and the same base throughout: the first of many equal scores counts."""
     rng = np.random.default_rng(6)
     queries, targets = some_pairs(rng, [70], 4)
     assert int(shape_table()[70]) == 420
@@ -220,7 +220,7 @@ def test_other_codes_match_themselves_alone(form):
 
 @pytest.mark.parametrize("form", [S16X2, INT32], indirect=True, ids=["s16x2", "int32"])
 def test_nothing_beside_a_pair_wins(form):
-    """Columns behind a query and rows behind a target, where leaving one costs nothing and the bonus is high."""
+    """Columns after a query and rows after a target, with free mismatches and a high bonus."""
     costs = Costs(1, 0, 7, 1, 8)
     queries = [[0, 0, 0], [0, 0, 0, 0, 0, 0, 0], [1, 0, 1], [0]]
     targets = [[1, 0, 0], [0, 0], [0] * 9, [1, 1, 1, 0]]
@@ -299,7 +299,7 @@ def test_bytes_of_the_workspace():
 
 
 def test_whatever_tiles_leave_is_scored_all_the_same():
-    """Unknown bases, scores not above the bonus, queries too long for tiles, none at all: the ends of the CPU."""
+    """Unknown bases, scores not above the bonus, queries that are too long for tiles, or empty: the ends of the CPU."""
     rng = np.random.default_rng(9)
     queries, targets = some_pairs(rng, [5, 9, 140], 4)
     queries, targets = [*queries, [0, 4, 2, 3], [1], [2] * 520, []], [*targets, [0, 4, 2, 3], [0, 1], [2, 2, 1], [1]]

@@ -1,4 +1,4 @@
-"""Tracebacks by thread groups: the bytes of the CPU lanes; bands, shapes and bytes of the plan."""
+"""Tracebacks by thread groups give the bytes of the CPU lanes; bands, shapes and bytes of the plan."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SCHEME = Scheme(READS, LOCAL)
 
 @pytest.fixture(autouse=True)
 def only_by_groups(monkeypatch):
-    """No test may pass by the kernel of one alignment per thread."""
+    """No test may pass thanks to the kernel with one alignment per thread."""
     monkeypatch.setattr(cuda, "trace_by_threads", None)
 
 
@@ -110,7 +110,7 @@ def test_shapes_hold_their_bands(pairs):
 
 
 def test_three_kilobytes_for_a_read():
-    """Directions of 150 bases in a band of up to 32 diagonals, with all that the group needs to get going."""
+    """Directions of 150 bases in a band of up to 32 diagonals, with all that the group needs to start."""
     for pairs in (1, 10_000, 1_000_000):
         words, group = np.divmod(trace_plan.shape_table(pairs)[1:33], 100)
         stray = np.arange(32)
@@ -173,7 +173,7 @@ def test_warps_hold_their_slots():
 @given(st.integers(-60, 60), st.integers(1, 40), st.integers(1, 40), st.integers(1, 4), st.integers(0, 8),
        st.integers(1, 3), st.integers(0, 9))  # fmt: skip
 def test_the_longest_gaps(score, query, target, match, gap_open, gap_extend, bonus):
-    """They are what can be counted: the best score with so many bases in gaps is still enough, with more it is not."""
+    """By counting: the best score with so many bases in gaps is still high enough; with more it is not."""
     found = longest_gaps(score, query, target, Costs(match, 0, gap_open, gap_extend), bonus)
     for longest, own, other in ((found[0], target, query), (found[1], query, target)):
         best = [min(own - g, other) * match + bonus - gap_open - g * gap_extend for g in range(1, own + 1)]

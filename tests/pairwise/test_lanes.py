@@ -1,4 +1,4 @@
-"""Scores and traces on CPU lanes against the recurrence in plain Python."""
+"""Scores and traces on CPU lanes compared with the recurrence in plain Python."""
 
 import itertools
 import subprocess
@@ -96,7 +96,7 @@ def test_one_by_one_gives_the_same_bytes(monkeypatch, mode, room):
 
 
 def test_overflow_is_seen_and_done_again_wider():
-    """Scores of 250 to 260 lie on either side of the greatest that 8-bit lanes hold apart."""
+    """Scores of 250 to 260 are on either side of the greatest that 8-bit lanes can tell apart."""
     target = np.random.default_rng(1).integers(0, 4, 300).tolist()
     queries = [target[20 : 20 + n] for n in range(245, 262)]
     ends = cpu.score_pairs(packed(queries, [target] * 17), Scheme(Costs(1, 4, 6, 1), LOCAL))

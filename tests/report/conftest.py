@@ -12,7 +12,7 @@ def made(tmp_path_factory) -> Made:
 
 @pytest.fixture(scope="session")
 def page(made) -> str:
-    """The page of the folder; the texts it is made from lie in the folder then."""
+    """The page of the folder, in which its texts are then present."""
     from readwarp.cli import main
 
     assert main(["report", str(made.folder), "-q", "-t", "2"]) == 0

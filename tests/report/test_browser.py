@@ -79,7 +79,7 @@ def test_the_console_would_be_heard(browse, file):
 
 
 class Proxy(BaseHTTPRequestHandler):
-    """Serves the page under one address, and notes whatever else is asked for, of any host."""
+    """Serves the page under one address, and records every other request, to any host."""
 
     page, asked = b"", set[str]()
 
@@ -104,7 +104,7 @@ MAKER = r"([\w-]+\.)*(google|googleapis|gstatic|gvt1)\.com\b"  # asked by Chromi
 
 @pytest.mark.parametrize("extra", ["", '<img src="http://other.test/x.png"><link rel="stylesheet" href="other.css">'])
 def test_nothing_is_requested(browse, page, extra):
-    """All requests go through a proxy of the test, which sees those of a page that makes some; without its policy."""
+    """All requests go through the test's proxy, which does see those of a page that makes some (without its policy)."""
     Proxy.asked = set()
     Proxy.page = re.sub(r"<meta http-equiv=[^>]*>", "", page).replace("<body>", f"<body>{extra}").encode()
     with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:

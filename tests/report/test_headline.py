@@ -1,4 +1,4 @@
-"""What is called unusual, and what is not."""
+"""What the report calls unusual, and what it does not."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the report shows equals what plain Python counts in the same BAM and VCF."""
+"""The report shows what plain Python counts in the same BAM and VCF."""
 
 from collections import Counter
 
@@ -81,7 +81,7 @@ def test_mismatches_by_cycle(subject, reads, made):
 
 
 def test_gc(subject, reads):
-    """samtools' bins of a read of 80 bases lie half a base to the right of its percentage."""
+    """samtools' bins for a read of 80 bases are half a base to the right of its percentage."""
     for points, last in ((subject.alignments.gc_first, False), (subject.alignments.gc_last, True)):
         shares = [sum(b in "GC" for b in r.query_sequence) / 0.8 for r in reads if r.is_read2 == last]
         assert mean(points) == pytest.approx(sum(shares) / len(shares) + 0.625, abs=0.3)
@@ -89,7 +89,7 @@ def test_gc(subject, reads):
 
 
 def test_variants(subject):
-    """Six calls pass; the one with two other alleles has an insertion and a deletion of two bases each."""
+    """Six calls pass. The one with two other alleles has an insertion and a deletion, of two bases each."""
     v = subject.variants
     assert (v.summary["records"], v.summary["SNPs"], v.summary["indels"]) == (6, 3, 3)
     assert (v.transitions, v.transversions) == (2, 1)

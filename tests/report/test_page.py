@@ -1,4 +1,4 @@
-"""The page by itself: whole, labelled, legible in both colour schemes, of bounded size, and the same every time."""
+"""The page is complete, labelled, legible in both colour schemes, of bounded size, and the same every time."""
 
 import random
 import re
@@ -23,7 +23,7 @@ FIGURES = {
 
 
 class Tree(HTMLParser):
-    """Tags with their attributes, and whether all that open are closed in order."""
+    """Tags with their attributes, and whether all are closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ def contrast(a: str, b: str) -> float:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast(scheme):
-    """WCAG 2.2: 4.5 for text, 3 for what a figure is drawn with."""
+    """WCAG 2.2: 4.5 for text, 3 for graphics."""
     light, dark = CSS.split("prefers-color-scheme: dark", 1)
     found = colours(light) if scheme == "light" else colours(dark.split("* {")[0])
     for ground in ("paper", "card"):
@@ -132,7 +132,7 @@ def test_contrast(scheme):
 
 
 def test_colours_are_those_of_the_page(page):
-    """Nothing in a figure has a colour of its own, which one of the two schemes would hide."""
+    """Nothing in a figure has a fixed colour, which one of the two schemes would hide."""
     for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
         assert not re.findall(r"#[0-9a-f]{6}\b(?![^<]*</text>)", re.sub(r"url\([^)]*\)|href=\"[^\"]*\"", "", svg))
         assert "font-family" not in svg and "<style" not in svg

@@ -1,4 +1,4 @@
-"""The texts beside the files: made when absent or stale, complete or not there, errors with the tool's name."""
+"""The texts beside the files: made if absent or stale, complete or absent, errors with the tool's name."""
 
 import os
 from dataclasses import replace
@@ -47,7 +47,7 @@ def test_a_reference_that_was_not_known_makes_them_anew(folder):
 
 
 def test_targets(folder):
-    """Depth in the intervals alone, of which two overlap; bases without a read count."""
+    """Depth only in the intervals, of which two overlap; bases without reads count."""
     bed = folder.folder / "targets.bed"
     bed.write_text("track name=x\none\t100\t200\none\t150\t250\n\ntwo\t0\t50\textra\n")
     assert merge_intervals(bed) == [("one", 100, 250), ("two", 0, 50)]
@@ -73,7 +73,7 @@ def test_a_bad_interval_is_named(tmp_path):
 
 
 def test_gvcf(folder):
-    """Blocks of reference count for nothing; the allele that stands for all others is no variant."""
+    """Reference blocks do not count, and <NON_REF> is not a variant."""
     lines = (folder.folder / "x.vcf").read_text().splitlines()
     alt = '##ALT=<ID=NON_REF,Description="any">'
     body = [line for line in lines if line.startswith("one")]

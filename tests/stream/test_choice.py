@@ -1,4 +1,4 @@
-"""--device auto: a GPU where one works and the job is large enough."""
+"""--device auto: a GPU if one works and the job is large enough."""
 
 from pathlib import Path
 

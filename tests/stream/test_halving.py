@@ -1,4 +1,4 @@
-"""Halves keep mates together; and what is tried on a card that was too full."""
+"""Halves keep mates together; and which sizes are tried on a card that was full."""
 
 from itertools import pairwise
 
@@ -26,7 +26,7 @@ class Counted(dict):
 
 
 def halved(letters: str, most: int, halving: Halving | None = None) -> tuple[list[str], Counted, list[int]]:
-    """Names of the parts, where a card takes so many reads; counts; sizes that were tried on it."""
+    """With a card that takes so many reads: names of the parts, counts, and the sizes tried on it."""
     count, tried = Counted(), []
 
     def on_card(reads):
@@ -116,7 +116,7 @@ SPANS: Divisible[range] = Divisible(
 
 
 def test_what_is_too_large_for_the_host_is_cut_and_not_counted():
-    """Nor does it say anything about cards: the next one is tried as a whole."""
+    """It says nothing about cards either: the next item is tried as a whole."""
     tried: list[int] = []
 
     def work(span: range) -> range:

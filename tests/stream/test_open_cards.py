@@ -1,4 +1,4 @@
-"""The cards of a job: memory that is not there, and work that does not fit."""
+"""The cards of a job: missing memory, and work that does not fit."""
 
 import pytest
 
@@ -25,7 +25,7 @@ OutOfMemoryError.__module__ = "numba.cuda.cudadrv.driver"
 
 
 def test_a_card_that_has_less_gets_half(monkeypatch, caplog):
-    """Other processes took it between the plan and the first batch."""
+    """Other processes took the memory between the plan and the first batch."""
     tried, metrics = [], Metrics()
 
     def full(self, backend, planned, *others):

@@ -1,4 +1,4 @@
-"""Memory arithmetic, as a pure function."""
+"""The arithmetic of memory, as a pure function."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Items in order, bounded, and stopped at once by any error."""
+"""Items come in order, in bounded number, and any error stops them at once."""
 
 import threading
 import time
@@ -43,7 +43,7 @@ def test_works_in_parallel():
 
 
 def test_memory_is_bounded():
-    """A stuck first item holds all others back: two read ahead, one in the reader's hand, four in flight."""
+    """A stuck first item holds all others back: two read ahead, one held by the reader, four in flight."""
     go_on, produced, most = threading.Event(), [], 0
 
     def items():

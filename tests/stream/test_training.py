@@ -1,4 +1,4 @@
-"""Models come from exactly the first reads of each source."""
+"""Models are made from exactly the first reads of each source."""
 
 from itertools import pairwise
 

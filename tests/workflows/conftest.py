@@ -1,4 +1,4 @@
-"""The germline workflow in a folder of its own, on real reads, and a SLURM of two nodes to run it on."""
+"""The germline workflow in a folder of its own, on real reads, and a SLURM with two nodes to run it on."""
 
 import gzip
 import os
@@ -21,7 +21,7 @@ def tools() -> None:
 
 @pytest.fixture
 def project(tmp_path) -> Callable[..., Path]:
-    """Make a folder with the workflow, a config and tables; its path."""
+    """Make a folder with the workflow, a config and tables, and return its path."""
 
     def make(samples: str, units: str, reference: Path, **config: object) -> Path:
         folder = tmp_path / "project"
@@ -54,7 +54,7 @@ def genome(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def slurm():
-    """A SLURM of two nodes on this machine (see slurm.sh)."""
+    """A SLURM with two nodes on this machine (see slurm.sh)."""
     if shutil.which("slurmctld") is None or os.getuid() != 0:
         pytest.skip("needs root and slurmctld, slurmd, slurm-client, munge")
     script = Path(__file__).parent / "slurm.sh"

@@ -1,4 +1,4 @@
-"""The germline workflow: linted, its tables checked, and run on real reads against the commands it stands for."""
+"""The germline workflow: lint, checks of its tables, and a run on real reads compared with plain commands."""
 
 import re
 import subprocess
@@ -47,7 +47,7 @@ def test_a_config_with_a_slip(project):
 
 
 def test_on_real_reads(project, genome):
-    """Two samples, one of two lanes: the BAM of all lanes in one run, and the variants of single calls."""
+    """Two samples, one with two lanes: BAM as of one run over all lanes, variants as of single calls."""
     units = HEAD + unit("NA12878", "L1", READS) + unit("NA12878", "L2", OTHER, "b") + unit("again", "L1", READS)
     folder = project(SAMPLES, units, genome)
     snakemake(folder, "--cores", 2, "--workflow-profile", "none")
@@ -82,7 +82,7 @@ def test_a_bad_input_is_said(project, tmp_path):
 
 
 def test_forty_lanes_and_two_hundred_pieces(project):
-    """What is planned for a cohort: 20 samples of two lanes each."""
+    """The plan for a cohort of 20 samples with two lanes each."""
     names = [f"S{i:02d}" for i in range(20)]
     units = "".join(unit(name, f"L{lane}", READS) for name in names for lane in (1, 2))
     folder = project("sample\n" + "\n".join(names) + "\n", HEAD + units, READS / "ref.fa", call={"scatter": 200})

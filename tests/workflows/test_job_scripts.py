@@ -1,4 +1,4 @@
-"""The job scripts for SLURM, with `readwarp` and `scontrol` that only say how they were called: no SLURM is needed."""
+"""The job scripts for SLURM, with a `readwarp` and `scontrol` that only report their arguments. No SLURM is needed."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ def test_a_whole_array(job, tmp_path):
 
 @pytest.mark.parametrize(("first", "last", "count"), [(2, 3, 2), (0, 7, 8), (1, 7, 4), (3, 3, 1)])
 def test_an_array_with_gaps(first, last, count, job, tmp_path):
-    """Its size is not the number of parts."""
+    """The size of the array is not the number of parts."""
     assert job(**array(3, first, last, count)).wait(20) == 2
     assert "set PARTS" in (tmp_path / "said").read_text() and not calls(tmp_path)
     assert job(**array(3, first, last, count), PARTS=8).wait(20) == 0
@@ -62,7 +62,7 @@ def test_an_array_with_gaps(first, last, count, job, tmp_path):
 @pytest.mark.parametrize("second", [None, signal.SIGTERM])
 @pytest.mark.parametrize(("first", "queued"), [(signal.SIGUSR1, True), (signal.SIGTERM, False)])
 def test_a_job_that_is_told_to_stop(first, queued, second, job, tmp_path):
-    """Warned of the time limit it is queued again, when readwarp has ended; cancelled it is not."""
+    """After a warning of the time limit, it requeues when readwarp has ended; after a cancellation it does not."""
     task = job(readwarp=WAITS, **array(1, 1, 2, 2))
     while "readwarp align" not in calls(tmp_path):
         time.sleep(0.05)

@@ -1,4 +1,4 @@
-"""On a real SLURM of two nodes: the workflow, jobs killed for time and memory, and arrays without Snakemake."""
+"""On a real SLURM with two nodes: the workflow, jobs killed for time and memory, and arrays without Snakemake."""
 
 import os
 import subprocess
@@ -23,7 +23,7 @@ MEMORY = {f"{rule}:mem_mb": "2500" for rule in RULES}  # what a node of the sand
 
 
 def resources(**changed: str) -> tuple[str, ...]:
-    """--set-resources; of `changed` rule__resource=value."""
+    """The --set-resources options of `changed`, rule__resource=value."""
     values = MEMORY | {name.replace("__", ":"): value for name, value in changed.items()}
     return "--set-resources", *(f"{name}={value}" for name, value in values.items())
 
@@ -58,7 +58,7 @@ def small(tmp_path) -> Path:
 
 @pytest.mark.usefixtures("slurm")
 def test_the_workflow_on_two_nodes(project):
-    """One GPU is asked for by the jobs that would use it, though the CPU does the work."""
+    """Jobs that would use a GPU ask for one, though the CPU does the work."""
     folder = project("sample\nA\n", HEAD + unit("A", "L1", READS), READS / "ref.fa", joint=False)
     snakemake(folder, *OPTIONS, *QUICK, *THREADS, *resources(align__gpu="1", call__gpu="1"))
     with pysam.VariantFile(folder / "results" / "gvcf" / "A.g.vcf.gz") as file:
@@ -67,7 +67,7 @@ def test_the_workflow_on_two_nodes(project):
 
 @pytest.fixture
 def pauses(tmp_path, monkeypatch) -> None:
-    """Aligning waits after each batch when the environment says so: a job that is long enough to be killed."""
+    """If the environment says so, aligning waits after each batch, so that a job lasts long enough to be killed."""
     (tmp_path / "pause").mkdir()
     (tmp_path / "pause" / "sitecustomize.py").write_text(SLOWED)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "pause"))
@@ -107,7 +107,7 @@ def test_a_bad_input_reaches_the_user(project, tmp_path):
 
 @pytest.mark.usefixtures("slurm", "pauses")
 def test_arrays_without_snakemake(small, tmp_path, monkeypatch):
-    """Parts on both nodes, one of them warned and queued again, then joined: the bytes of one run."""
+    """Parts on both nodes, one of them warned and requeued, then joined: the bytes of one run."""
     scripts, out = ROOT / "workflows" / "slurm", tmp_path / "out"
     reads = f"{small}/reads_1.fq {small}/reads_2.fq"
     reference = tmp_path / "ref.fa"

@@ -1,4 +1,4 @@
-"""Chains against plain Python, geometry by hand, and CPU against CUDA."""
+"""Chains compared with plain Python and with geometry worked out by hand, and CPU with CUDA."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -25,7 +25,7 @@ def hits_of(reads: list[list[Anchor]]) -> SeedHits:
 
 
 def chained(anchors: list[Anchor], length: int = LENGTH, **parameters) -> list[tuple[int, ...]]:
-    """(score, strand, reference span, query span, anchors) of the chains of one read."""
+    """The chains of one read: (score, strand, reference span, query span, anchors)."""
     chains = chain_hits(
         read_batch(["A" * length]), hits_of([anchors]), CONTIGS, SeedParameters(), ChainParameters(**parameters)
     )
@@ -39,7 +39,7 @@ def rows_of(chains: Chains, read: int) -> list[tuple[int, ...]]:
 
 
 def place(reference: int, queries, strand: int = 0) -> list[Anchor]:
-    """Anchors on one diagonal: the read starts at `reference`."""
+    """Anchors on one diagonal of a read that starts at `reference`."""
     return [(strand, reference + q, q) for q in queries]
 
 

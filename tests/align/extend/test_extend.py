@@ -1,4 +1,4 @@
-"""The extend step: scores and alignments of reads in windows, against the recurrence in plain Python."""
+"""The extend step: scores and alignments of reads in windows, compared with the recurrence in plain Python."""
 
 import numpy as np
 import pytest
@@ -47,7 +47,7 @@ def contents(value):
 
 
 def score(side, reads, *rest):
-    """What a side says of reads and reference that are on the host."""
+    """The scores that a side computes for reads and reference on the host."""
     backend = Backend(side.__name__.split(".")[-1], (0,))
     with backend.frame():
         there = backend.to_device(reads, "bases", "read_offsets")
@@ -141,7 +141,7 @@ def test_one_mismatch_is_answered_without_dynamic_programming():
 
 
 def test_a_better_diagonal_in_the_window_is_found():
-    """In a tandem repeat the read lies exactly two units further on."""
+    """In a tandem repeat, the read matches exactly two units further on."""
     unit = [0, 1, 2, 3, 3, 1, 0]
     reference = np.array([3, 3] + unit * 30, np.uint8)
     read = unit * 5
@@ -199,7 +199,7 @@ def test_cuda_gives_the_same_bytes(scoring):
 
 
 def test_cuda_takes_the_bytes_it_says():
-    """All that it does itself: reads without gaps leave nothing to the engine."""
+    """Only the step's own bytes: reads without gaps leave nothing to the engine."""
     rng = np.random.default_rng(7)
     reference = rng.integers(0, 4, 400).astype(np.uint8)
     reads = batch([reference[100:150].tolist(), reference[200:220].tolist()])

@@ -1,4 +1,4 @@
-"""Insert-size model, candidates and rescue windows against plain Python."""
+"""Insert-size model, candidates and rescue windows compared with plain Python."""
 
 import numpy as np
 import pytest
@@ -185,7 +185,7 @@ def test_rescue_finds_a_mate(turned, changes):
 
 
 def planned(reads: ReadBatch, chains: Chains, genome: np.ndarray):
-    """Candidates and their scores, all perfect."""
+    """Candidates with perfect scores."""
     found = pair.plan_candidates(reads, chains, np.array([0, genome.size], np.int64), SIZES, PairParameters())
     n = len(found)
     stop = np.full(n, LENGTH, np.int32)
@@ -209,7 +209,7 @@ def test_nothing_is_rescued_where_nothing_is_missing_or_found():
 
 
 def test_rescue_of_homopolymers_is_bounded():
-    """Every word matches everywhere; the copies looked at are capped and the answer is a window all the same."""
+    """Every word matches everywhere. The copies looked at are capped, and there is a window all the same."""
     genome = np.zeros(3000, np.int64)
     reads = batch([np.zeros(LENGTH, np.int64), np.full(LENGTH, 3)])
     found, scores = planned(reads, chains_of([[(1000, 0, 60)], []]), genome)

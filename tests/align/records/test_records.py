@@ -1,4 +1,4 @@
-"""Rules of scores and mapping quality, and what a batch of scored candidates becomes."""
+"""Rules of scores and mapping quality, and the records made from a batch of scored candidates."""
 
 import math
 
@@ -137,7 +137,7 @@ def test_too_many_places_are_not_named():
 
 
 def test_parts_of_a_read_are_supplementary_not_rivals():
-    """70 bases here, the last 50 elsewhere: both are sure, in spite of the overlap."""
+    """70 bases map here and the last 50 elsewhere. Both are sure, in spite of the overlap."""
     choices = chosen([[(500, 0, 75, 0, 70), (7000, 0, 55, 50, 100)]])
     assert choices.role.tolist() == [PRIMARY, SUPPLEMENTARY]
     assert choices.mapping_quality.min() >= 30 and choices.second_score.tolist() == [0, 0]
@@ -155,7 +155,7 @@ def test_pairs_must_agree(other, proper):
 
 
 def test_a_worse_place_beside_the_mate_wins_up_to_the_penalty():
-    """The second mate has a better place far away: 10 more do not pay for parting the mates, 30 more do."""
+    """The second mate has a better place far away. 10 more points do not pay for separating the mates, 30 more do."""
     for better, proper in ((10, True), (30, False)):
         here, far = (1200, 1, PERFECT - better), (50_000, 1, PERFECT)
         choices = chosen([[(1000, 0, PERFECT)], [here, far]], paired=True)
@@ -173,7 +173,7 @@ def test_a_unique_mate_makes_a_repeat_sure():
 
 
 def test_of_equal_places_the_one_at_the_usual_distance_wins():
-    """30 bases apart: less than one unit of score between them, still no matter of chance; but not sure either."""
+    """The places are 30 bases apart: less than one unit of score, so the choice is not random, but not sure either."""
     names = [name for number in range(30) for name in [f"n{number}"] * 2]
     choices = chosen([[(1000, 0, PERFECT)], [(1170, 1, PERFECT), (1200, 1, PERFECT)]] * 30, True, names)
     mates = choices.choice_offsets[1:-1:2]
@@ -204,7 +204,7 @@ def test_candidates_that_failed_or_score_too_little_are_no_places():
     [((1200, 1, 25), True), ((1200, 1, 18), False), ((1200, 0, 25), False), ((50_000, 1, 25), False)],
 )
 def test_a_weak_place_counts_beside_the_mate_alone(weak, placed):
-    """Of 19 matches on, as a proper pair, and never surely; the mate is as sure as ever."""
+    """It counts from 19 matches on, as a proper pair, and with low MAPQ; that of the mate does not change."""
     choices = chosen([[(1000, 0, PERFECT)], [weak]], paired=True)
     assert choices.candidate.tolist() == ([0, 1] if placed else [0])
     assert choices.proper.tolist() == [placed] * 2

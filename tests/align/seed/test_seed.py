@@ -1,4 +1,4 @@
-"""Seeds of reads, against plain Python on small references, and CPU against CUDA."""
+"""Seeds of reads compared with plain Python on small references, and CPU with CUDA."""
 
 import random
 from collections import Counter, defaultdict
@@ -53,7 +53,7 @@ def places_of(p: SeedParameters, bits: int) -> dict[int, list[tuple[int, int]]]:
 
 
 def expected(read: str, index: Index, p: SeedParameters) -> tuple[list[tuple[int, int, int]], int]:
-    """Anchors and left-out seeds by the rules of the step, before weak places are left out."""
+    """Anchors and omitted seeds by the rules of the step, before weak places are left out."""
     bits = (index.bucket_starts.size - 1).bit_length() - 1
     places = places_of(index.parameters, bits)
     seeds = [(i, strand, places.get(h >> (64 - bits - 15), [])) for i, h, strand in syncmers(read, index.parameters)]
@@ -83,7 +83,7 @@ def expected(read: str, index: Index, p: SeedParameters) -> tuple[list[tuple[int
 
 
 def strong(anchors: list[tuple[int, int, int]]) -> set[tuple[int, int, int]]:
-    """Anchors with a quarter of the best place's, places being 64 bases of the diagonal: these are never left out."""
+    """Anchors of places (64 bases of the diagonal) with a quarter of the best place's: these are never left out."""
     if len(anchors) <= 32:
         return set(anchors)
     halves = [Counter((s, (r - q + h * 64) >> 7) for s, r, q in anchors) for h in (0, 1)]
@@ -174,7 +174,7 @@ def test_batches_change_nothing(indexes):
 
 
 def on_card(reads: ReadBatch, index: Index, p: SeedParameters) -> SeedHits:
-    """What the CUDA side finds, on the host."""
+    """What the CUDA side finds, copied to the host."""
     from readwarp.align.seed import cuda
     from readwarp.device.memory import current
 
@@ -204,7 +204,7 @@ def test_cuda_odd_reads(indexes):
 
 
 def test_cuda_many_anchors(indexes):
-    """Weak places left out; anchors sorted in shared memory and, where it has no room for so many, elsewhere."""
+    """Weak places are left out. Anchors are sorted in shared memory, or elsewhere if there are too many for it."""
     from readwarp.align.seed import cuda
 
     spread = "".join(UNIT + "N" * (5 + 3 * i) for i in range(8))  # no two on one diagonal

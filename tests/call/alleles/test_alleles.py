@@ -1,4 +1,4 @@
-"""Haplotypes to alleles: against the rules of the contract, spelled out in plain Python."""
+"""From haplotypes to alleles, compared with the rules of the contract in plain Python."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ DELETION, INSERTION = (34, 4, b""), (40, 0, b"\x01\x01")
 
 
 def haplotypes_of(variants: list[list[tuple[int, int, bytes]]]) -> Haplotypes:
-    """One region's haplotypes; bases are not looked at by this step."""
+    """One region's haplotypes. This step does not look at their bases."""
     flat = [v for own in variants for v in own]
     return Haplotypes(
         haplotype_offsets=offsets([len(variants)]),
@@ -53,7 +53,7 @@ def region_of(reads: int, start: int = 20, stop: int = 60) -> Regions:
 
 
 def weighed_of(regions: Regions, haplotypes: Haplotypes, table: np.ndarray) -> Weighed:
-    """One region's table; the rows' bases are not looked at by what is tested with it."""
+    """One region's table. The code under test does not look at the bases of its rows."""
     empty = np.empty(0, np.uint8)
     rows = ReadRows(empty, empty, empty, empty, np.zeros(len(table) + 1, np.int64))
     return Weighed(regions, haplotypes, rows, offsets([table.size]), table.ravel(), np.zeros(table.size, np.uint8))
@@ -115,7 +115,7 @@ def test_forced_alleles_are_sites_whatever_the_reads_say():
 
 
 def test_the_limit_of_alleles_costs_no_forced_one():
-    """Five insertions are asked for where a deletion that stays takes their place: with it, seven alleles."""
+    """Five insertions are forced where a deletion that stays removes the base: with it, seven alleles."""
     asked = [(36, 0, bytes([n, n])) for n in range(4)] + [(36, 0, b"\x00\x01\x02")]
     table = [[-9.0, 0.0, *[-9.0] * 6]] * 6 + [[0.0, -9.0, *[-9.0] * 6]] * 6
     unasked = (36, 0, b"\x03\x02\x01")
@@ -251,7 +251,7 @@ def test_batches_of_regions_do_not_matter(monkeypatch):
 
 
 def test_a_longer_haplotype_is_none_the_less_likely():
-    """Reads that end before the insertion tell nothing, whatever its length."""
+    """Reads that end before the insertion say nothing, whatever its length."""
     regions, haplotypes, batch = some_regions()
     table = compare(regions, haplotypes, batch, find_no_sites(), Backend("cpu")).values.reshape(-1, 2)
     before = table[batch.position % 100 == 2]

@@ -1,4 +1,4 @@
-"""Confidence in the reference against plain Python; blocks; the allele <NON_REF> of variant records."""
+"""Confidence in the reference compared with plain Python; blocks; the allele <NON_REF> of variant records."""
 
 import math
 
@@ -268,7 +268,7 @@ def test_non_ref_of_no_site_and_of_sites_without_reads():
 @settings(max_examples=80, deadline=None)
 @given(st.text("ACGT", max_size=25), st.integers(1, 3), st.booleans())
 def test_records_are_those_of_a_vcf_with_one_more_allele(bases, ploidy, is_forced):
-    """Alleles, genotype, QUAL and filters stay; PL of listed genotypes too; the others are no better than the call."""
+    """Alleles, genotype, QUAL, filters and the PLs of listed genotypes stay. The others are no better than the call."""
     match, miss = log_match(30), log_mismatch(30)
     table = [[match if base == allele else miss for allele in "ACG"] for base in bases]
     shown = ["ACG".index(base) if base != "T" else SEVERAL for base in bases]

@@ -1,4 +1,4 @@
-"""INFO of calls against plain Python and tables made by hand; what several samples, ploidies and forced alleles do."""
+"""INFO of calls compared with plain Python and tables made by hand; several samples, ploidies, forced alleles."""
 
 import math
 from itertools import product
@@ -39,7 +39,7 @@ def test_rank_sums(first, second):
 
 
 def test_rank_sums_by_hand():
-    """Ranks 1 to 6: the others have 4, 5 and 6, U = 9 of 9; mean 4.5, variance 9 * 7 / 12."""
+    """Of ranks 1 to 6, the others have 4, 5 and 6: U = 9 of 9, mean 4.5, variance 9 * 7 / 12."""
     assert rank_sum(histogram([1, 2, 3]), histogram([7, 8, 9])) == pytest.approx(4.5 / math.sqrt(5.25))
     assert rank_sum(histogram([5, 5]), histogram([5])) == 0
 
@@ -58,7 +58,7 @@ def test_symmetric_odds_ratio(table, expected):
 
 
 def test_columns_of_a_call():
-    """Three reads of the reference, four of the other allele, one that shows neither, one that says nothing."""
+    """Three reads show the reference, four the other allele, one shows neither, and one says nothing."""
     calls = call_sites(
         substitutions((3, "AG")),
         made_likelihoods(
@@ -101,7 +101,7 @@ def test_place_of_a_genotype(alleles, ploidy):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ACG."), st.integers(0, 2)), min_size=1, max_size=40), st.integers(1, 3))
 def test_each_sample_as_if_alone(reads, ploidy):
-    """PL, AD, DP of a sample are those of its own reads; QUAL is the sum; alleles are those of any genotype."""
+    """PL, AD and DP of a sample come from its own reads. QUAL is the sum. Alleles are those of any genotype."""
     bases, samples = "".join(base for base, _ in reads), [sample for _, sample in reads]
     forced = [(0, 1), (0, 2)]  # so that every call has the same alleles
     sites = substitutions((3, "ACG"), forced=forced)
@@ -136,7 +136,7 @@ def test_more_samples_than_were_said():
 
 
 def test_the_fraction_is_that_of_the_sample_that_has_the_allele():
-    """Three reads of 30 are enough where they are those of one sample of five."""
+    """Three reads of 30 are enough if they belong to one of five samples."""
     calls = call_sites(
         substitutions((3, "AG")), from_bases(["A" * 27 + "GGG"], ["AG"], [[0] * 25 + [1] * 5]), samples=2
     )
@@ -244,6 +244,6 @@ def test_filters_of_strands_and_ends():
     ],
 )
 def test_limits_of_filters(limits, failed):
-    """20 reads of A and 14 of G; the strands are a little apart."""
+    """20 reads of A and 14 of G, with a slight strand bias."""
     strand = [0, 1] * 10 + [0] * 11 + [1] * 3
     assert filters_of("A" * 20 + "G" * 14, 60, limits, strand=strand) == failed

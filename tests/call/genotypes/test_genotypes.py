@@ -1,4 +1,4 @@
-"""Genotype likelihoods, priors and Phred numbers against plain Python, and how the fields of a call agree."""
+"""Genotype likelihoods, priors and Phreds compared with plain Python, and whether the fields of a call agree."""
 
 import math
 from fractions import Fraction

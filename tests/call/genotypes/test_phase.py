@@ -12,7 +12,7 @@ HALF = "A" * 10 + "G" * 10
 def call(
     bases: list[str], shown: list, *, region=None, alleles="AG", ploidy: int = 2, samples: int = 1, sample=None
 ) -> Calls:
-    """Calls at 10, 20, ...; `shown`: alleles of each site on the haplotypes of each sample."""
+    """Calls at 10, 20, ... `shown`: the alleles of each site on the haplotypes of each sample."""
     n = len(bases)
     letters = [alleles] * n
     phase = Phase(np.array(region or [7] * n), np.array(shown, np.int8).reshape(n, samples, -1))

@@ -1,4 +1,4 @@
-"""The graph, its ways and the ways through alleles against plain Python."""
+"""The graph, its ways, and the ways through alleles, compared with plain Python."""
 
 from itertools import pairwise, product
 
@@ -44,7 +44,7 @@ def kmers(text: str, k: int) -> list[str]:
 
 
 def expected(reference: str, reads: list[tuple[int, str]], k: int) -> list[tuple[str, int]]:
-    """The same by dictionaries of strings and recursion; [] where k is refused."""
+    """The same with dictionaries of strings and recursion; [] if k is refused."""
     own = kmers(reference, k)
     if len(set(own)) < len(own) or len(reference) < k + 2:
         return []
@@ -143,7 +143,7 @@ def test_ways_are_those_of_plain_python(region):
 
 
 def test_k_mers_of_two_words():
-    """All sizes up to 63 give the same haplotypes where nothing repeats."""
+    """If nothing repeats, all sizes up to 63 give the same haplotypes."""
     random = np.random.default_rng(1)
     reference = "".join(random.choice(list("ACGT"), 300))
     changed = reference[:140] + "GATTACA" + reference[140:]

@@ -20,7 +20,7 @@ START = 1000  # where the reference of the tests begins in its contig
 
 
 def regions_of(reads: AlignedReads, spans: list[tuple[int, int, int, int]]) -> Regions:
-    """Regions (start, stop, low, high) with all reads whose aligned bases lie in them, whole."""
+    """Regions (start, stop, low, high) with all reads whose aligned bases are within them, uncut."""
     chosen = [np.flatnonzero((reads.position < b) & (reads.reference_stop > a)) for a, b, _, _ in spans]
     read = np.concatenate([*chosen, np.empty(0, np.int64)]).astype(np.int32)
     columns = np.array(spans, np.int64).reshape(-1, 4)
@@ -39,7 +39,7 @@ def regions_of(reads: AlignedReads, spans: list[tuple[int, int, int, int]]) -> R
 
 
 def sites_of(reference: str, variants: list[Variant], forced: list[Variant] = ()) -> Sites:  # type: ignore[assignment]
-    """One site with one other allele for each variant; `stop` as far as the variant could be moved right."""
+    """A site with one other allele for each variant; `stop` is as far as the variant could be moved right."""
     rows = sorted({*variants, *forced}, key=lambda v: (v[0] - (v[1] != len(v[2])), v))
     alleles = [a for begin, gone, new in rows for a in ((gone, reference[begin - START :][:gone]), (gone, new))]
     return Sites(
@@ -67,7 +67,7 @@ def movable(reference: str, variant: Variant) -> int:
 
 
 def applied(reference: str, variants: list[Variant]) -> str:
-    """The reference (from START on) with the variants in it, which are ascending and do not overlap."""
+    """The reference (from START on) with the variants applied, which are ascending and do not overlap."""
     parts, p = [], 0
     for begin, gone, new in variants:
         assert begin - START >= p
@@ -116,7 +116,7 @@ def unfolded(haplotypes: Haplotypes, region: int) -> list[tuple[str, list[Varian
 
 
 def check(reference: str, haplotypes: Haplotypes, spans, asked: int = 0) -> list[list[tuple[str, list[Variant], int]]]:
-    """What holds for haplotypes of any reads, and of so many alleles asked for; returns them by region."""
+    """Check what holds for haplotypes of any reads, with so many forced alleles; returns them by region."""
     assert haplotypes.haplotype_offsets.size == len(spans) + 1
     regions = [unfolded(haplotypes, g) for g in range(len(spans))]
     for (start, stop, low, high), region in zip(spans, regions, strict=True):
@@ -155,7 +155,7 @@ def spelled(reference: str, variants: list[tuple[int, str, str]]) -> str:
 
 
 def clipped(read: Read) -> Read:
-    """As an aligner may show it that finds no gaps: clipped from its first insertion or deletion on."""
+    """The read as an aligner may show it that finds no gaps: clipped from its first insertion or deletion on."""
     operations, bases = read.operations, 0
     for i, (n, o) in enumerate(operations):
         if o in "ID":
@@ -209,7 +209,7 @@ def test_both_haplotypes_are_assembled(made, has_clips, has_sites):
 @settings(deadline=None, max_examples=40)
 @given(two_haplotypes(), st.integers(0, 10**6), st.integers(3, 25))
 def test_any_reads_make_haplotypes_that_their_variants_spell(made, seed, step):
-    """Errors, N, low qualities, few reads: what is built is well formed, and depends on its own reads alone."""
+    """With errors, N, low qualities and few reads, haplotypes are well formed and depend on their own reads alone."""
     reference, first, second = made
     random = np.random.default_rng(seed)
     reads = []
@@ -241,7 +241,7 @@ def test_alleles_in_a_long_repeat_where_assembly_fails():
 
 
 def test_tandem_duplication_shown_by_clips_alone():
-    """Assembly's smaller k have a cycle there, a larger one does not."""
+    """The smaller k of assembly have a cycle there, a larger one does not."""
     reference = random_sequence(420, 8)
     copy = reference[180:220]
     reads = [
@@ -277,7 +277,7 @@ def test_alleles_that_no_read_links_are_combined_in_every_way():
 
 
 def test_mates_count_once():
-    """Both mates of one fragment show a base: that is one fragment, which is too few for the graph."""
+    """If both mates of a fragment show a base, it is still one fragment, which is too few for the graph."""
     reference = random_sequence(300, 6)
     changed = reference[:150] + ("A" if reference[150] != "A" else "C") + reference[151:]
     own = [Read(p, "100M", changed[p : p + 100], (35,) * 100, 0, 60, name) for p, name in ((80, "x"), (90, "x"))]
@@ -315,7 +315,7 @@ def test_forced_alleles_have_a_haplotype_whatever_the_reads_say():
 
 
 def test_a_forced_allele_is_spelled_as_asked():
-    """Whatever its alignment: so are the same bases from assembly and CIGARs, though their gap lies further left."""
+    """The same bases from assembly and CIGARs are spelled in the same way, though their gap lies further left."""
     reference = random_sequence(150, 7) + "CACACACA" + "G" + random_sequence(150, 8)[1:]
     asked = (START + 156, 2, "")
     reads = diploid(reference, [], [(149, reference[149:152], reference[149])], step=5, length=100)
@@ -336,7 +336,7 @@ def test_a_deletion_to_the_end_of_the_contig_may_be_asked_for():
 
 
 def test_the_cap_costs_no_forced_allele_and_no_other_haplotype():
-    """Far more forced alleles than haplotypes remain, each with its own; the reads' haplotypes are there as without."""
+    """There are far more forced alleles than the cap; each has a haplotype, and the reads' haplotypes stay as well."""
     reference = random_sequence(420, 5)
     variants = [(p, reference[p], other_base(reference[p])) for p in (150, 190, 230)]
     reads = diploid(reference, variants[:2], variants[2:], step=5, length=150)
@@ -355,7 +355,7 @@ def test_the_cap_costs_no_forced_allele_and_no_other_haplotype():
 
 
 def test_choices_are_the_forced_alleles_that_reads_show():
-    """A repeat that no k-mer spans: CIGARs show three substitutions together, behind 200 alleles that no read shows."""
+    """In a repeat that no k-mer spans, CIGARs show three substitutions together, and 200 alleles are unseen."""
     reference = random_sequence(150, 3)[:-1] + "C" + "A" * 70 + "G" + random_sequence(150, 4)[1:]
     variants = [(p, reference[p], other_base(reference[p])) for p in (235, 240, 245)]
     reads = diploid(reference, variants, [], step=8, length=140)
@@ -368,7 +368,7 @@ def test_choices_are_the_forced_alleles_that_reads_show():
 
 
 def test_too_many_haplotypes_are_cut_by_the_rule():
-    """Unlinked substitutions, 2 ** 7 combinations: the best supported ones remain, and all forced alleles besides."""
+    """Of 2 ** 7 combinations of unlinked substitutions, the best supported ones remain, and also all forced alleles."""
     reference = random_sequence(900, 9)
     places = range(100, 800, 100)
     variants = [(p, reference[p], "ACGT"[("ACGT".index(reference[p]) + 1) % 4]) for p in places]

@@ -1,4 +1,4 @@
-"""Joint genotyping against a plain oracle: alleles put together, PLs carried over, frequencies, genotypes and QUAL."""
+"""Joint genotyping compared with a plain oracle: united alleles, PLs carried over, frequencies, genotypes and QUAL."""
 
 from itertools import combinations, product
 from math import comb, factorial, log10, prod
@@ -24,7 +24,7 @@ PLOIDIES = tuple(range(1, 9))
 
 @st.composite
 def cohorts(draw, most_samples=4):
-    """Alleles of a site, and for each sample ploidy and PLs."""
+    """The alleles of a site, and the ploidy and PLs of each sample."""
     alleles, out = draw(st.integers(2, 3)), []
     for _ in range(draw(st.integers(1, most_samples))):
         ploidy = draw(st.integers(1, 3))
@@ -36,7 +36,7 @@ def cohorts(draw, most_samples=4):
 
 
 def genotyped(alleles: int, samples, theta: float = 1e-3, star: int = -1) -> Genotyped:
-    """As the kernels have it, of one site."""
+    """The genotypes of one site by the kernels."""
     site = SiteAlleles(np.array([alleles]), np.array([star]), np.array([False]))
     ploidy = np.array([[p for p, _ in samples]], np.int8)
     phred = np.array([x for _, own in samples for x in own], np.int32)
@@ -59,7 +59,7 @@ def genotyped(alleles: int, samples, theta: float = 1e-3, star: int = -1) -> Gen
 
 
 def prior(genotype, others) -> float:
-    """Polya's urn: alleles drawn one after the other, each put back with another one; times the orders."""
+    """Polya's urn: alleles are drawn one by one, and each is put back with another one; times the orders."""
     urn, p = [1.0 + n for n in others], 1.0
     for allele in genotype:
         p *= urn[allele] / sum(urn)
@@ -178,7 +178,7 @@ def test_quality(cohort, theta, has_star):
 
 
 def test_quality_of_a_thousand_samples():
-    """The one carrier of a thousand has 2 of the 2,000 copies that might be the other one: 30 less than alone."""
+    """The only carrier in a thousand has 2 of the 2,000 copies that might carry it: its QUAL is 30 less than alone."""
     carrier, reference = (2, [300, 0, 300]), (2, [0, 60, 600])
     of = lambda samples: genotyped(2, samples).quality[0]  # noqa: E731
     alone, among, none = of([carrier]), of([reference] * 500 + [carrier] + [reference] * 499), of([reference] * 1000)
@@ -209,7 +209,7 @@ REFERENCE = "GATTTACACACAGGCTAAAAC"
 
 @st.composite
 def indels(draw):
-    """A deletion and an insertion, or either, behind the base at 2."""
+    """A deletion and an insertion, or either, after the base at 2."""
     gone = draw(st.integers(0, 8))
     ref = REFERENCE[2 : 3 + gone]
     alts = draw(
@@ -271,7 +271,7 @@ def cohort_of(tmp_path, *files):
 @settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_an_allele_that_a_line_lacks_is_its_non_ref(tmp_path_factory, data):
-    """Each file lists some of C, G and T; what is looked up by hand is what the kernel finds."""
+    """Each file lists some of C, G and T. The kernel finds what a look-up by hand finds."""
     tmp_path, listed, tables = tmp_path_factory.mktemp("lines"), [], []
     for _ in range(data.draw(st.integers(1, 3))):
         own = data.draw(st.lists(st.sampled_from("CGT"), min_size=1, max_size=3, unique=True))

@@ -1,4 +1,4 @@
-"""Whole runs of genotype: reads of a trio to gVCFs to one VCF, and what must not change it."""
+"""Whole runs of genotype, from a trio's reads through gVCFs to one VCF, and what must not change it."""
 
 import random
 
@@ -39,7 +39,7 @@ SAMPLES = {"father": FATHER, "mother": MOTHER, "child": CHILD}
 
 @pytest.fixture(scope="module")
 def trio(tmp_path_factory):
-    """Reference, and for each of the trio alignments, gVCF and VCF."""
+    """The reference, and alignments, gVCF and VCF of each sample of the trio."""
     folder = tmp_path_factory.mktemp("trio")
     write_fasta(folder / "ref.fa", CONTIGS)
     reference, made = folder / "ref.fa", {}
@@ -77,7 +77,7 @@ def body(path) -> list[str]:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_sample_alone_has_the_calls_of_its_vcf(trio, tmp_path, name):
-    """But for a substitution beside a deletion on the other haplotype: what the VCF calls REF there is `*`."""
+    """The exception is a substitution opposite a deletion: what the VCF calls REF there is `*`."""
     output, _ = genotype(trio, tmp_path / "out.vcf", name)
     assert check_vcf(output, trio[0] / "ref.fa") == len(body(output))
     starred = [(902, SEQUENCE[902], (other(SEQUENCE[902]), "*"), (2, 1), True, ("PASS",))] * (name == "child")
@@ -123,7 +123,7 @@ def spelled(record, sample: str) -> list[str]:
 
 
 def carried(sample: str, position: int, record) -> list[str]:
-    """What the sample was made with, in the record's spelling."""
+    """The alleles that the sample was made with, in the record's spelling."""
     out = []
     for haplotype in SAMPLES[sample]:
         allele = record.ref

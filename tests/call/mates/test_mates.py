@@ -1,4 +1,4 @@
-"""Overlapping mates against a plain-Python oracle."""
+"""Overlapping mates compared with a plain-Python oracle."""
 
 import time
 
@@ -15,7 +15,7 @@ LENGTH = 40
 
 
 def oracle(reads: list[Read]) -> list[int]:
-    """At each position the reads of a name in file order: the one that is kept so far against the next."""
+    """At each position, go through the reads of a name in file order, and compare the one kept so far with the next."""
     reads = sorted(reads, key=lambda read: read.position)
     qualities = [list(read.qualities) for read in reads]
     kept: dict[tuple[str, int], tuple[int, int]] = {}  # (name, position) -> read, base

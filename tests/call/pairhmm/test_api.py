@@ -1,4 +1,4 @@
-"""readwarp.pair_hmm: what it takes, what it gives, what it refuses."""
+"""readwarp.pair_hmm: what it accepts, returns and refuses."""
 
 import subprocess
 import sys

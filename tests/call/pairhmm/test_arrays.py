@@ -1,4 +1,4 @@
-"""readwarp.pair_hmm of arrays of other libraries: the values of lists, and nothing goes where it need not."""
+"""readwarp.pair_hmm on arrays of other libraries gives the values of lists, without needless copies."""
 
 import numpy as np
 import pytest

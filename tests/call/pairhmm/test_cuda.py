@@ -1,4 +1,4 @@
-"""PairHMM on CUDA: the bytes of the CPU, and what is launched for which pairs."""
+"""PairHMM on CUDA gives the bytes of the CPU; and which pairs cause which launches."""
 
 import numpy as np
 import pytest
@@ -32,12 +32,12 @@ def test_the_python_interface():
 
 
 def unlike(length):
-    """A read that has nothing of a haplotype of 2s, and costs 6 in log10 for each of its bases."""
+    """A read unlike a haplotype of 2s: each of its bases costs 6 in log10."""
     return np.zeros(length, int), np.full(length, 60), np.full(length, 60), np.full(length, 60)
 
 
 def test_pairs_of_a_warp_may_differ_in_size():
-    """Neighbours in a warp run as long as the longest of them; the last haplotype ends with the array."""
+    """Pairs in a warp run as long as the longest of them; the last haplotype ends where the array ends."""
     from readwarp.call.pairhmm import cuda
 
     rng = np.random.default_rng(4)
@@ -48,7 +48,7 @@ def test_pairs_of_a_warp_may_differ_in_size():
 
 
 def test_small_sums_again_on_the_card(monkeypatch):
-    """Without a look from the host: the launches of float64 are in line before the sums of float32 are known."""
+    """The host does not look at them: float64 is queued before the sums of float32 are known."""
     from readwarp.call.pairhmm import cuda
 
     runs, run = [], cuda.run
@@ -100,7 +100,7 @@ def test_shapes_hold_their_reads(length):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_every_pair_has_its_place(data):
-    """In one segment to begin with, and room in the segment of its float64 shape; and a warp comes to each."""
+    """Each pair starts in one segment, has room in the segment of its float64 shape, and gets a warp there."""
     from readwarp.call.pairhmm import cuda_pairs
 
     lengths = np.array(data.draw(st.lists(st.integers(1, 700), min_size=1, max_size=30)))

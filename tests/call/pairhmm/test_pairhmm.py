@@ -1,4 +1,4 @@
-"""PairHMM against a float64 oracle in plain Python, and what must not matter: neighbours, order, threads, lanes."""
+"""PairHMM compared with a float64 oracle in plain Python; neighbours, order, threads and lanes must not matter."""
 
 import subprocess
 import sys
@@ -44,7 +44,7 @@ def test_reads_without_likeness():
 
 
 def test_nothing_matches():
-    """Probabilities far below what float64 holds."""
+    """Probabilities far below the range of float64."""
     reads = [(np.zeros(n, int), np.full(n, 60), np.full(n, 60), np.full(n, 60)) for n in (3, 50, 130, 500)]
     haplotypes = [np.full(size, 2) for size in (1, 30, 400)]
     assert_equals_oracle(reads, haplotypes)

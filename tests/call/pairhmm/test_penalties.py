@@ -1,4 +1,4 @@
-"""Gap penalties against a brute-force search of tracts, and what they cost in the recurrence."""
+"""Gap penalties compared with a brute-force search of tracts, and what they cost in the recurrence."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_only_the_chosen_reads():
 
 
 def log_of_slip(flank: str, unit: str, repeats: int, difference: int) -> float:
-    """Phred by which a read is less likely from a haplotype whose tract has another number of repeats than it has."""
+    """The Phred that a read loses on a haplotype whose tract has another number of repeats."""
     read = codes(flank + unit * repeats + flank[::-1])
     opening, extension = gap_penalties(read, np.array([0, read.size]))
     rows = ReadRows(read, np.full(read.size, 40, np.uint8), opening, extension, np.array([0, read.size]))

@@ -1,4 +1,4 @@
-"""Pileup against a plain-Python oracle, CPU against CUDA, and what windows and caps must not change."""
+"""Pileup compared with a plain-Python oracle, CPU with CUDA, and what windows and caps must not change."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def left_aligned(reference: str, anchor: int, old: str, new: str, start: int) ->
 
 
 def oracle(reads: list[Read], reference: str, start: int, stop: int, p: CallParameters):
-    """counts, quality sums and {(anchor, deleted, inserted): counts by strand} by one look at each base."""
+    """Counts, quality sums and {(anchor, deleted, inserted): counts by strand}, one base at a time."""
     counts, sums = np.zeros((2, stop - start, 5, 2), int)
     events: dict[tuple[int, str, str], list[int]] = {}
     for read in sorted(reads, key=lambda read: read.position):
@@ -121,7 +121,7 @@ def test_cuda_moves_events_through_repeats():
 @settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_windows_do_not_matter(data):
-    """Any window with room to spare sees the same counts; events that lie inside have the same alleles."""
+    """Any window with a margin has the same counts, and events inside it have the same alleles."""
     reference, reads = random_sequence(LENGTH), data.draw(reads_of(LENGTH))
     p = CallParameters(max_depth=4)
     whole, part = window(reads, reference, 0, LENGTH, p), window(reads, reference, 10, 50, p)

@@ -20,7 +20,7 @@ NEXT = dict(zip("ACGT", "CGTA", strict=True))
 
 
 def clipped(place: int, deleted: int, inserted: str, length: int = 150) -> list[Read]:
-    """Reads of a haplotype, each aligned as far as it is the reference's and clipped behind."""
+    """Reads of a haplotype, each aligned as far as it matches the reference and clipped from there on."""
     haplotype = SEQUENCE[:place] + inserted + SEQUENCE[place + deleted :]
     behind = len(inserted) - deleted
     made = []
@@ -46,7 +46,7 @@ def alleles_of(reads: list[Read], low: int = 0, high: int = len(SEQUENCE), start
 
 
 def leftmost(place: int, deleted: int, inserted: str) -> tuple[int, int, str]:
-    """By comparing whole haplotypes: the first place where an allele of that size gives the same."""
+    """The first place at which an allele of that size gives the same haplotype, found by comparing whole haplotypes."""
     haplotype = SEQUENCE[:place] + inserted + SEQUENCE[place + deleted :]
     for begin in range(place + 1):
         bases = haplotype[begin : begin + len(inserted)]
@@ -91,7 +91,7 @@ def test_what_is_no_gap_spells_nothing():
 
 
 def test_sites_are_extended():
-    """The new site lies in its place among the others; what CIGARs show already is not added again."""
+    """The new site is in order among the others; what CIGARs show already is not added again."""
     reads = [Read(p, "150M", SEQUENCE[p : p + 150], (35,) * 150, name=f"s{p}") for p in range(600, 1200, 10)] + clipped(
         900, 80, ""
     )

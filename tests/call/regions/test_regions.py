@@ -1,4 +1,4 @@
-"""Regions against plain Python, and what windows and depth must not change."""
+"""Regions compared with plain Python, and what windows and depth must not change."""
 
 from itertools import pairwise
 
@@ -47,7 +47,7 @@ def snv(begin: int) -> Place:
 
 
 def clip_places(reads: list[Read], low: int, high: int) -> dict[str, list[int]]:
-    """Places where enough of the reads that cover the base on the aligned side begin or end in a good clip."""
+    """Places where a good clip begins or ends in enough of the reads that cover the base on the aligned side."""
     shown: dict[str, list[int]] = {"ending": [], "beginning": []}
     for read in reads:
         own = [(n, o) for n, o in read.operations if o != "H"]
@@ -106,7 +106,7 @@ def expected_spans(marks: list[Mark]) -> list[tuple[int, int, list[Mark], Status
 
 
 def pieces(read: Read):
-    """Runs of (reference position or None, index) of the read's bases between what splits it."""
+    """Runs of (reference position or None, index) of the read's bases between the operations that split it."""
     runs, run, p, q = [], [], read.position, 0
     for size, operation in read.operations:
         is_split = operation == "N" or (operation in "ID" and size > MAX_INDEL)
@@ -135,7 +135,7 @@ def expected_bases(read: Read, start: int, stop: int, low: int, high: int) -> tu
 
 
 def listed(regions: Regions, reads: AlignedReads):
-    """Each region as (start, stop, low, high, status, [(read, from, to)]), bases counted within the read."""
+    """Each region as (start, stop, low, high, status, [(read, from, to)]); bases count within the read."""
     rows = []
     for g in range(len(regions)):
         span = range(regions.read_offsets[g], regions.read_offsets[g + 1])
@@ -174,7 +174,7 @@ def expected(reads: list[Read], places: list[Place], start: int, stop: int, low:
 
 @st.composite
 def long_reads(draw):
-    """Reads of a few long operations, among them what splits a read, that pile up at few places."""
+    """Reads with a few long operations, some of which split a read, that pile up at few places."""
     made = []
     for _ in range(draw(st.integers(0, 14))):
         middle = draw(st.lists(st.tuples(st.integers(1, 40), st.sampled_from("MMM=XIDDNP")), max_size=4))
@@ -219,7 +219,7 @@ def test_equals_plain_python(reads, places, start, stop):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(300, 1900), st.integers(0, 60)), max_size=120), st.booleans())
 def test_crowded_places_are_cut(drawn, crowded):
-    """Regions never overlap nor grow too long, and each indel, and each substitution near another, lies in one."""
+    """Regions never overlap or grow too long. Each indel is in one, and so is each substitution near another."""
     places = [(b, b + n, True, (n,)) if n > 40 else snv(b) for b, n in sorted(dict(drawn).items())]
     if crowded:
         places = [snv(b) for b in range(400, 1500, 3)] + [p for p in places if p[0] >= 1500]
@@ -234,7 +234,7 @@ def test_crowded_places_are_cut(drawn, crowded):
 
 
 def shaken(reference: str, seed: int, number: int = 1500) -> list[Read]:
-    """Pairs of error-prone reads of 80 bases; some places attract gaps, clips and substitutions, some all of them."""
+    """Pairs of error-prone reads of 80 bases; some places attract gaps, clips or substitutions, some all of them."""
     rng = np.random.default_rng(seed)
     hot = {int(x): "SID"[i % 3] for i, x in enumerate(rng.integers(0, len(reference), 60))}
     wild = int(rng.integers(1200, len(reference) - 2500))
@@ -265,7 +265,7 @@ def shaken(reference: str, seed: int, number: int = 1500) -> list[Read]:
 
 
 def regions_between(reads: list[Read], reference: str, low: int, high: int, max_reads: int):
-    """What a window finds, reads named by their place in `reads`."""
+    """The regions of a window, with reads named by their index in `reads`."""
     chosen = [i for i, read in enumerate(reads) if read.position < high and read.stop > low]
     batch = merge_mates(aligned_reads([reads[i] for i in chosen]))
     window, p = window_of(reference, low, high), CallParameters()
@@ -333,7 +333,7 @@ def test_deep_regions_are_thinned_by_name():
 
 
 def test_samples_are_thinned_apart():
-    """The few reads of one sample stay beside the many of another."""
+    """The few reads of one sample stay, though another one has many."""
     reads = aligned_reads([Read(100, "80M", "A" * 80, (30,) * 80, name=f"r{i}") for i in range(60)])
     reads = replace(reads, sample=np.array([i % 6 == 0 for i in range(60)], np.uint8))
     sites, window = sites_of([(140, 142, True, (1,))]), window_of("A" * LENGTH)

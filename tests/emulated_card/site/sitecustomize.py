@@ -1,4 +1,4 @@
-"""Python imports this when it starts: it gives the process the cards of EMULATED_CARDS."""
+"""Python imports this at its start. It gives the process the cards of EMULATED_CARDS."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def run_next() -> None:
-    """The sitecustomize that this one hides."""
+    """Run the sitecustomize that this one hides."""
     others = [folder for folder in sys.path if Path(folder).resolve() != HERE]
     spec = PathFinder.find_spec("sitecustomize", others)
     if spec is not None and spec.loader is not None:

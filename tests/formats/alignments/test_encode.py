@@ -1,4 +1,4 @@
-"""Records out: SAM text and BAM records say the same, and what a plain Python writer says."""
+"""Records out: SAM text and BAM records agree with each other and with a plain Python writer."""
 
 import math
 import random
@@ -120,7 +120,7 @@ def test_bam_records_read_back_as_the_same_text(tmp_path_factory, data):
 
 
 def expected_bin(start, stop):
-    """The binning of the SAM specification, literally."""
+    """The binning code of the SAM specification, literally."""
     stop -= 1
     for shift, offset in ((14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)):
         if start >> shift == stop >> shift:

@@ -1,4 +1,4 @@
-"""Files out: whole under their name or not there, readable by htslib, the same for every cut and thread count."""
+"""Files out: complete or absent, readable by htslib, the same for every cut and number of threads."""
 
 import gzip
 import io

@@ -124,7 +124,7 @@ def test_cram_equals_bam(tmp_path):
 
 @pytest.fixture
 def grouped(tmp_path):
-    """Twelve reads of the groups a, b, c and d, of none, and of one that the header lacks; c and a are one sample."""
+    """Twelve reads with group a, b, c or d, none, or one that the header lacks; c and a are one sample."""
     path = tmp_path / "groups.bam"
     groups = [{"ID": "a", "SM": "x"}, {"ID": "b", "SM": "y"}, {"ID": "c", "SM": "x"}, {"ID": "d"}]
     contigs = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": 100}]}
@@ -177,7 +177,7 @@ def test_samples_that_are_not_there(grouped):
 
 
 def test_one_sample_has_every_read(tmp_path):
-    """Whatever their read groups say; so does a file whose header names no sample."""
+    """It has them whatever their read groups say, and also if the header names no sample."""
     reads = [("c", Read(i, "4M", "ACGT", (30,) * 4, name=f"r{i}")) for i in range(3)]
     for name, groups in (
         ("s", [{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "s"}]),
@@ -262,7 +262,7 @@ MISFITS = [
 
 @pytest.mark.parametrize(("cigar", "reason"), MISFITS)
 def test_reads_that_their_cigars_do_not_fit(tmp_path, cigar, reason):
-    """What kernels index by it would lie out of bounds."""
+    """Kernels that index by such a CIGAR would go out of bounds."""
     rows = [(3, [(0, 10)], "ACGTACGTAC"), (41, cigar, "ACGTACGTAC")]
     reader = alignments(tmp_path / "x.bam", rows)
     with pytest.raises(InputError, match=rf"x\.bam: .*{reason}.*c:42|x\.bam: .*c:42.*{reason}"):
@@ -278,7 +278,7 @@ def test_the_last_base_of_a_contig_can_be_aligned(tmp_path):
 
 
 def test_alignments_without_bases_are_left_out(tmp_path):
-    """Between mates of their name that have some: no step sees them."""
+    """They are between mates of their name that have bases, and no step sees them."""
     rows = [(3, [(0, 10)], "ACGTACGTAC"), (4, [(4, 5), (0, 90)], None), (5, [(0, 9)], None), (6, [], "ACGT")]
     reader = alignments(tmp_path / "x.bam", [*rows, (7, [(0, 10)], "ACGTACGTAC")])
     reads = reader.read(0, 0, 100, ReadFilter())
@@ -360,7 +360,7 @@ def test_header_says_not_sorted(tmp_path, order):
 @pytest.mark.parametrize("option", ["-b", "-c"])
 @pytest.mark.parametrize("kind", ["longer", "shorter", "contigs", "empty", "without reads"])
 def test_index_of_another_file(kind, option, bam, tmp_path):
-    """As long as reads could be missed, or places are read that are none."""
+    """It is refused if reads could be missed, or wrong places read."""
     reads = [("one", r) for r in made_reads(9000, 90_000, 1)]
     records = {"longer": reads * 2, "shorter": reads[:4000], "contigs": reads, "empty": []}.get(kind, reads)
     contigs = {**CONTIGS, "more": 10} if kind == "contigs" else CONTIGS
@@ -379,7 +379,7 @@ def test_index_of_another_file(kind, option, bam, tmp_path):
 
 
 def test_index_without_counts(bam, tmp_path):
-    """As old tools wrote them: nothing says where the last read ends."""
+    """Old tools wrote such indexes: nothing says where the last read ends."""
     index = load_index(bam)
     index.stop = None
     reader = AlignedReader(bam)

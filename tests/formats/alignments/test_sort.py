@@ -1,4 +1,4 @@
-"""Sorting and duplicate marking against samtools, with buffers so small that runs are spilled and merged."""
+"""Sorting and duplicate marking compared with samtools, with buffers so small that runs are spilled and merged."""
 
 import random
 import subprocess
@@ -17,7 +17,7 @@ GROUPS = ["@RG\tID:a\tSM:s\tLB:x", "@RG\tID:b\tSM:s\tLB:y", "@RG\tID:c\tSM:s\tLB
 
 
 def mates(rng, number, group, places):
-    """The two reads of a template and their rows: placed, single-ended, half-placed or unplaced, clipped at random."""
+    """The reads of a template and their rows: mapped, single-end, half-mapped or unmapped, clipped at random."""
     name = f"{rng.choice('qt')}{number:0{rng.randint(1, 6)}}:{rng.randrange(12)}"
     kind = rng.choices(("pair", "single", "half", "none"), (8, 2, 1, 1))[0]
     size = rng.choice((30, 40))
@@ -52,7 +52,7 @@ def linked(row, mate):
 
 
 def with_supplementary(rng, rows, places):
-    """Some first rows get a second, hard-clipped place."""
+    """Some first rows get a second, hard-clipped alignment."""
     out = []
     for row in rows:
         out.append(row)
@@ -71,7 +71,7 @@ def lengths(cigar, letters):
 
 
 def templates(seed, count=1500, spread=12, groups=(0,)):
-    """Encoded batches of templates on few places, so that many are duplicates."""
+    """Encoded batches of templates at few positions, so that many are duplicates."""
     rng = random.Random(seed)
     places = [(rng.randrange(2), rng.randrange(100, 2000)) for _ in range(spread)]
     encoder = Encoder(("one", "two"), ("a", "b", "c"))
@@ -149,7 +149,7 @@ def markdup(tmp_path, plain, *options):
 
 
 def marks(lines):
-    """What identifies each record, and its flag but for the proper pair, which fixmate decides anew."""
+    """What identifies each record, and its flag without the proper pair, which fixmate decides again."""
     out = set()
     for line in lines:
         name, flag, contig, place, _, cigar, *_, bases, qualities = line.split("\t")[:11]
@@ -183,7 +183,7 @@ def test_libraries_are_marked_apart(tmp_path):
 
 
 def test_real_reads_with_injected_duplicates(tmp_path, test_data):
-    """As bwa mem aligns them, where it is installed; the same bytes as samtools' from the fixmate step on."""
+    """Aligned by bwa mem, if it is installed; the bytes are those of samtools from the fixmate step on."""
     import shutil
 
     if not shutil.which("bwa"):

@@ -1,4 +1,4 @@
-"""A stream of alignments is read like the file it comes from, from any kind of pipe; nothing of it stays on disk."""
+"""A stream of alignments, from any kind of pipe, is read like the file it comes from; nothing stays on disk."""
 
 import io
 import os
@@ -23,7 +23,7 @@ SPANS = [(0, 0, 60_000), (0, 16_380, 16_390), (0, 59_000, 60_000), (1, 0, 50_000
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Reference and BAM: 9,000 reads, some of them across several windows of the index, and two without a place."""
+    """Reference and BAM: 9,000 reads, some of them across several windows of the index, and two unmapped ones."""
     folder, chance, reads = tmp_path_factory.mktemp("spool"), random.Random(5), []
     for i in range(9000):
         contig = chance.choice(["one", "HLA-A*01:01"])
@@ -36,7 +36,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def piped(tmp_path, monkeypatch):
-    """A reader of bytes that come through a named pipe, in small pieces; the temporary folder is `scratch`."""
+    """A reader of bytes that come through a named pipe in small pieces; the temporary folder is `scratch`."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))

@@ -1,4 +1,4 @@
-"""BAM, uBAM and CRAM in: the reads that samtools would give back as FASTQ, with their tags and groups."""
+"""BAM, uBAM and CRAM in: the reads that samtools would write as FASTQ, with their tags and groups."""
 
 import random
 
@@ -64,7 +64,7 @@ def template(rng, sequence, number, header):
 
 @pytest.fixture(scope="module")
 def expected(folder):
-    """The primary records of the grouped file, by plain pysam."""
+    """The primary records of the grouped file, read by pysam."""
     names: dict[str, list] = {}
     with pysam.AlignmentFile(str(folder / "grouped.bam")) as file:
         for record in file:
@@ -104,7 +104,7 @@ def test_ungrouped_without_a_word_in_the_header_is_collated(folder, expected, tm
 
 
 def rewritten(source, path, records, old, new):
-    """The BAM file with other words in its header and these records."""
+    """The BAM file with another header text and these records."""
     header = read_header(str(source))
     assert old in header
     with path.open("wb") as file:
@@ -116,7 +116,7 @@ def rewritten(source, path, records, old, new):
 
 
 def test_mates_apart_later_in_the_file(folder, tmp_path):
-    """Single reads at the beginning do not give away that mates are apart behind them."""
+    """Single reads at the beginning do not reveal that mates are apart later."""
     records, apart = bam_records(folder / "grouped.bam"), bam_records(folder / "sorted.bam")
     starts = records.offsets[:-1]
     single = [i for i, at in enumerate(starts) if not records.data[at + 18] & 1]

@@ -44,7 +44,7 @@ def records(draw, name=None):
 
 @st.composite
 def titled(draw, record):
-    """The record with a comment or mate number behind its name."""
+    """The record with a comment or mate number after its name."""
     name, bases, quality = record
     comment = draw(comments)
     return (name if len(name) < 2 and comment.startswith("/") else name + comment), bases, quality

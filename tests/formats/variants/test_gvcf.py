@@ -24,7 +24,7 @@ SEQUENCE = random_sequence(60, seed=3)
 
 
 def bands_from(quality, start=0, stop=None, wanted=None, ploidy=2, contig=0) -> Bands:
-    """Blocks of [start, stop) where the GQ at each position is given (-1: nothing is known)."""
+    """Blocks of [start, stop) from the GQ of each position (-1: nothing is known)."""
     here = slice(start, stop)
     quality = np.array(quality, np.int32)
     likelihoods = np.zeros((quality.size, ploidy + 1), np.int32)

@@ -109,7 +109,7 @@ def test_containers(tmp_path, capfd, name, index):
 
 
 def test_every_name_in_a_line_is_declared(tmp_path):
-    """htslib warns, and adds it itself, when one is not."""
+    """If one is not, htslib warns and adds it."""
     path = tmp_path / "a.vcf"
     write(path)
     text = path.read_text()
@@ -154,7 +154,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, name):
 
 @pytest.mark.parametrize("name", ["a.vcf.gz", "a.bcf"])
 def test_what_fails_at_the_end_leaves_nothing(tmp_path, name):
-    """A line that htslib cannot take: neither the index nor BCF can be made."""
+    """htslib cannot parse a line, so neither the index nor BCF can be made."""
     verbosity = pysam.get_verbosity()
     writer = VariantWriter(str(tmp_path / name), header(), 1000)
     writer.write(b"c1\tnowhere\n")
