@@ -1,10 +1,10 @@
-"""Accuracy beside other tools, as a gate: acceptance.py FOLDER
+"""Accuracy compared with other tools, as a gate: acceptance.py FOLDER
 
 Real reads: bcftools and freebayes find no fewer true variants on readwarp's BAM of NA12878 chr21 than on bwa mem's;
-`readwarp run` misses at most 2 of its 423 confident variants and adds at most 1; on NA12878 chr20 `readwarp call` is
-not below freebayes and bcftools in recall, and has no more false places; it calls nothing in a SARS-CoV-2 control, and
+`readwarp run` misses at most 2 of its 423 confident variants and adds at most 1; on NA12878 chr20 `readwarp call` has
+a recall no lower than freebayes and bcftools, and no more false places; it calls nothing in a SARS-CoV-2 control, and
 in a mitochondrion the 35 SNVs and no other. Simulated reads (chrX of prepare.py): correct, wrong at MAPQ >= 20 and
-proper pairs not worse than minimap2 -ax sr. Exits with 1 where a condition does not hold. Needs readwarp, bwa,
+proper pairs are no worse than with minimap2 -ax sr. Exits with 1 if a condition does not hold. Needs readwarp, bwa,
 minimap2, samtools, bcftools, freebayes and what prepare.py needs.
 """
 
@@ -47,7 +47,7 @@ def tool(script: str, *arguments: object) -> dict:
 
 
 class Gate:
-    """Conditions that were checked, and whether all held."""
+    """The conditions that were checked, and whether all held."""
 
     def __init__(self) -> None:
         self.passed = True
@@ -58,7 +58,7 @@ class Gate:
 
 
 def found(calls: Path, reference: Path) -> tuple[int, int]:
-    """Variants of the truth that were found, and false calls, in the confident regions (call_sets.known)."""
+    """True variants that were found, and false calls, in the confident regions (call_sets.known)."""
     bed = known(REAL / "confident.bed", REAL / "truth.vcf", calls.with_suffix(".bed"))
     score = tool("call_accuracy.py", REAL / "truth.vcf", calls, reference, "--bed", bed)
     kinds = [score[k] for k in ("snv", "indel")]
@@ -96,7 +96,7 @@ def real_reads(folder: Path, gate: Gate) -> None:
 
 
 def real_variants(folder: Path, gate: Gate) -> None:
-    """Where `readwarp call` itself is the measure."""
+    """Real reads that measure `readwarp call` itself."""
     given = SETS["na12878_chr20"](folder)
     ours, *peers = (recall_and_false_places(given, tool, folder) for tool in ("readwarp", "freebayes", "bcftools"))
     for name, theirs in zip(("freebayes", "bcftools"), peers, strict=True):
@@ -111,7 +111,7 @@ def real_variants(folder: Path, gate: Gate) -> None:
 
 
 def taken(given: CallSet, tool: str, folder: Path) -> Path:
-    """The tool's calls as they are usually taken."""
+    """The tool's calls, as they are usually filtered."""
     calls = folder / f"{given.name}.{tool}.vcf"
     shell(call.command(tool, given, int(THREADS), calls))
     return call.usual(tool, calls)
@@ -122,7 +122,7 @@ def scored(given: CallSet, tool: str, folder: Path) -> dict[str, dict[str, float
 
 
 def recall_and_false_places(given: CallSet, tool: str, folder: Path) -> tuple[float, int]:
-    """Of SNVs and indels together."""
+    """Recall and false places of SNVs and indels together."""
     calls = taken(given, tool, folder)
     kinds = call.accuracy(given, calls).values()
     truth, missed = (sum(kind[key] for kind in kinds) for key in ("truth", "fn"))
@@ -130,7 +130,7 @@ def recall_and_false_places(given: CallSet, tool: str, folder: Path) -> tuple[fl
 
 
 def false_places(given: CallSet, calls: Path) -> int:
-    """False calls, those within NEAR bases as one: callers cut neighbouring variants into records in different ways."""
+    """False calls; those within NEAR bases count once, because callers split neighbouring variants differently."""
     contig, start, stop = given.bed.read_text().split()[:3]
 
     def is_counted(name: str, first: int, last: int) -> bool:

@@ -1,9 +1,9 @@
-"""Reads to SAM beside minimap2 and bwa mem in one run: wall time, memory and, on simulated reads, accuracy.
+"""Reads to SAM with readwarp, minimap2 and bwa mem in one run: wall time, memory and, on simulated reads, accuracy.
 
     align.py REF.fa READS_1.fq READS_2.fq [-t THREADS] [--pairs N] [--peers minimap2,bwa] [--repeats N]
 
-Every tool maps plain FASTQ to SAM with an index made beforehand (minimap2 for short reads: `-x sr` with a `.mmi`). The
-kernels are compiled before, by a run on the first pairs. The best of `--repeats` runs counts. Reads named by
+Every tool maps plain FASTQ to SAM with an index built beforehand (minimap2 for short reads: `-x sr` with a `.mmi`). A
+run on the first pairs compiles the kernels beforehand. The best of `--repeats` runs counts. Reads named by
 tools/simulate_diploid.py are scored by tools/map_accuracy.py. Appends to results/align.csv and prints a table.
 """
 
@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def measured(command: list[str], output: Path) -> tuple[float, float, float]:
-    """(wall seconds, CPU seconds, peak MB) of a command whose stdout goes to a file."""
+    """Run a command with stdout to a file; return (wall seconds, CPU seconds, peak MB)."""
     with output.open("wb") as out:
         started = time.perf_counter()
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
@@ -41,7 +41,7 @@ def measured(command: list[str], output: Path) -> tuple[float, float, float]:
 
 
 def first_pairs(path: Path, pairs: int, folder: Path) -> Path:
-    """A copy of the first records of a FASTQ file."""
+    """Copy the first records of a FASTQ file."""
     copy = folder / f"{pairs}.{path.name}"
     with path.open("rb") as reads, copy.open("wb") as out:
         out.writelines(itertools.islice(reads, 4 * pairs))
@@ -49,7 +49,7 @@ def first_pairs(path: Path, pairs: int, folder: Path) -> Path:
 
 
 def prepared(reference: Path, threads: str, peers: list[str], folder: Path) -> dict[str, list[str]]:
-    """Command of each tool up to its reads; builds the indexes that are missing, the peers' in the folder."""
+    """The command of each tool, up to its reads. Builds missing indexes, the peers' in the folder."""
     readwarp = str(Path(sys.executable).with_name("readwarp"))
     if not Path(f"{reference}.rwx").exists():
         subprocess.run([readwarp, "index", "-t", threads, reference], check=True, stderr=subprocess.DEVNULL)
@@ -66,7 +66,7 @@ def prepared(reference: Path, threads: str, peers: list[str], folder: Path) -> d
 
 
 def accuracy(sam: Path) -> dict[str, float]:
-    """Of reads that were named by the simulator; nothing for others."""
+    """The accuracy of reads named by the simulator; nothing for others."""
     told = subprocess.run([sys.executable, HERE / "tools" / "map_accuracy.py", sam], capture_output=True, text=True)
     return json.loads(told.stdout) if told.returncode == 0 else {}
 

@@ -1,11 +1,11 @@
-"""Whether two commits make the same outputs: baseline.py BEFORE [AFTER] [--only TEXT] [--data FOLDER] [--folder FOLDER]
+"""Compare the outputs of two commits: baseline.py BEFORE [AFTER] [--only TEXT] [--data FOLDER] [--folder FOLDER]
 
-Each commit (AFTER is the working tree, unless it is named) is checked out beside this one and run by this Python on the
-CPU. Alignments, variants, gVCF, joint genotypes, pairs, counts of metrics.json and lines on standard error become
-checksums, kept in --folder by commit. Outputs that differ are listed, and the exit code is 1.
+Each commit (by default AFTER is the working tree) is checked out beside this one and run by this Python on the CPU.
+Alignments, variants, gVCF, joint genotypes, pairs, counts of metrics.json and lines on standard error become
+checksums, kept in --folder by commit. If outputs differ, they are listed, and the exit code is 1.
 
-Sets are those of test_data/ and benchmarks/data/, and the folders of --data that have ref.fa or ref.fa.gz and
-reads_1.fq.gz, reads_2.fq.gz (those of prepare.py, with all their reads, are made by it).
+The sets are those of test_data/ and benchmarks/data/, and the folders of --data that have ref.fa or ref.fa.gz, and
+reads_1.fq.gz and reads_2.fq.gz (prepare.py makes its own sets with all their reads).
 """
 
 import argparse
@@ -33,7 +33,7 @@ OF_TIME = re.compile(r"[\d.,]+ ?(s|/s)\b|0x[0-9a-f]+")
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Reads and their reference; options of align and of call."""
+    """Reads with their reference, and options of align and call."""
 
     name: str
     reference: Path
@@ -43,7 +43,7 @@ class Set:
 
 
 def sets(more: Path | None) -> Iterator[Set]:
-    """All sets that are there."""
+    """All sets that exist."""
     odd, data = ROOT / "test_data" / "odd", ROOT / "benchmarks" / "data"
     yield of_folder(ROOT / "test_data" / "na12878_chr21")
     yield Set("unaligned BAM", odd / "sarscov2_genome.fa.gz", (odd / "sarscov2_unaligned.bam",), call="--ploidy 1")
@@ -90,7 +90,7 @@ def digest(content: bytes | str) -> str:
 
 
 def text_of(path: Path) -> str:
-    """Lines of SAM, BAM or VCF but those that say how the file was made."""
+    """Lines of SAM, BAM or VCF, except those that say how the file was made."""
     if not path.exists():
         return "none"
     if path.suffix == ".bam":
@@ -102,7 +102,7 @@ def text_of(path: Path) -> str:
 
 
 def outputs_of(some: Set, program: Program, folder: Path) -> dict[str, str]:
-    """Checksum of each output of the set."""
+    """The checksum of each output of the set."""
     folder.mkdir()
     reference = folder / some.reference.name
     reference.symlink_to(some.reference)
@@ -137,7 +137,7 @@ def outputs_of(some: Set, program: Program, folder: Path) -> dict[str, str]:
 
 
 def pairs(program: Program, folder: Path) -> dict[str, str]:
-    """Of `readwarp pairwise`, in each mode."""
+    """Outputs of `readwarp pairwise` in each mode."""
     folder.mkdir()
     bases, made = pysam.FastaFile(str(ROOT / "test_data" / "na12878_chr21" / "ref.fa")).fetch("chr21part"), {}
     queries, targets = folder / "queries.fa", folder / "targets.fa"
@@ -166,7 +166,7 @@ def outputs(source: Path, only: str, more: Path | None, cache: Path) -> dict[str
 
 
 def of_commit(commit: str, folder: Path, only: str, more: Path | None) -> dict[str, str]:
-    """Of the working tree, or of a commit, whose checksums are kept."""
+    """Checksums of the working tree, or of a commit, for which they are kept."""
     cache = folder / "cache"
     if commit == TREE:
         return outputs(ROOT, only, more, cache)

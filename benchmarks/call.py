@@ -1,12 +1,12 @@
-"""Variant callers on the same alignments, in the same run.
+"""Compare variant callers on the same alignments, in the same run.
 
-    call.py sets FOLDER [SET ...]                     the sets of call_sets.py, made in FOLDER where they are not there
+    call.py sets FOLDER [SET ...]                     the sets of call_sets.py, made in FOLDER if they are missing
     call.py file NAME REF.fa ALIGNMENTS.bam TRUTH.vcf --bed CONFIDENT.bed [--ploidy N]
 
 readwarp call with one and with two threads, then freebayes and bcftools, which use one: wall time, peak memory of all
-processes and accuracy (tools/call_accuracy.py), printed and added to results/call.csv. Ours are the calls that pass the
-default filters, the peers' those of QUAL >= 20, without which they would be worse; best_f1 is over all cut-offs of
-QUAL. readwarp runs once before it is timed, so that compiling is not counted.
+processes and accuracy (tools/call_accuracy.py), printed and added to results/call.csv. For readwarp, the calls that
+pass the default filters count; for the peers, those of QUAL >= 20, without which they would be worse. best_f1 is over
+all cut-offs of QUAL. readwarp runs once before it is timed, so that compiling is not counted.
 """
 
 import argparse
@@ -32,7 +32,7 @@ COLUMNS = (
 
 
 def command(tool: str, given: CallSet, threads: int, output: Path) -> str:
-    """Alignments to VCF."""
+    """The command from alignments to VCF."""
     reference, alignments, ploidy = given.reference, given.alignments, given.ploidy
     if tool == "readwarp":
         program = Path(sys.executable).with_name("readwarp")
@@ -51,7 +51,7 @@ def accuracy(given: CallSet, calls: Path) -> dict[str, dict[str, float]]:
 
 
 def usual(tool: str, calls: Path) -> Path:
-    """The calls as they are usually taken: ours by their filters, others from QUAL 20 on."""
+    """The calls as they are usually taken: readwarp's by their filters, others from QUAL 20 on."""
     if tool == "readwarp":
         return calls
     good = calls.with_suffix(".good.vcf")
@@ -60,7 +60,7 @@ def usual(tool: str, calls: Path) -> Path:
 
 
 def scores(tool: str, given: CallSet, calls: Path) -> dict[str, float]:
-    """As called by default, and the best F1 of all cut-offs; no shares where the truth has no variant of a kind."""
+    """Scores by default, and the best F1 of all cut-offs; no shares if the truth has no variant of a kind."""
     everything, taken = accuracy(given, calls), accuracy(given, usual(tool, calls))
     out = {}
     for kind in ("snv", "indel"):

@@ -1,6 +1,6 @@
-"""Sets on which callers are compared: a reference, our alignments, the truth, and where it is the truth.
+"""Sets on which callers are compared: a reference, our alignments, the truth, and its confident regions.
 
-Each function makes one in a folder, or takes what is there already: reads are aligned, sorted and marked by readwarp.
+Each function makes one in a folder, or takes it if it exists. readwarp aligns, sorts and marks the reads.
 """
 
 import shutil
@@ -53,7 +53,7 @@ def na12878_chr21(folder: Path) -> CallSet:
 
 
 def known(bed: Path, truth: Path, target: Path) -> Path:
-    """The confident regions without the places where the truth names a variant and no genotype (./.)."""
+    """The confident regions without the places where the truth has a variant but no genotype (./.)."""
     with pysam.VariantFile(str(truth)) as file:
         unknown = [(r.chrom, r.start, r.stop) for r in file if None in r.samples[0]["GT"]]
     with target.open("w") as out:
@@ -76,7 +76,7 @@ def na12878_chr20(folder: Path) -> CallSet:
 
 
 def sarscov2(folder: Path) -> CallSet:
-    """A control: no variant at all is true."""
+    """A control without any true variant."""
     source, name = DATA / "sarscov2", "sarscov2"
     reference = Path(shutil.copy(source / "ref.fa", folder / f"{name}.fa"))
     contig, letters = only_contig(reference)
@@ -88,7 +88,7 @@ def sarscov2(folder: Path) -> CallSet:
 
 
 def mito(folder: Path) -> CallSet:
-    """The SNVs in which the expected mitochondrion differs from the reference, without positions 300-316."""
+    """The SNVs between the expected mitochondrion and the reference, without positions 300-316."""
     source, name = TEST_DATA / "mito", "mito"
     reference = Path(shutil.copy(source / "ref.fa", folder / f"{name}.fa"))
     contig, letters = only_contig(reference)
@@ -121,13 +121,13 @@ def mates(folder: Path) -> list[Path]:
 
 
 def only_contig(reference: Path) -> tuple[str, str]:
-    """Its name and its letters."""
+    """The name and the letters of the only contig."""
     with pysam.FastaFile(str(reference)) as file:
         return file.references[0], file.fetch(file.references[0]).upper()
 
 
 def aligned(folder: Path, name: str, reference: Path, reads: list[Path], mark: bool = True) -> Path:
-    """FOLDER/NAME.bam with its index: sorted, duplicates marked unless `mark` is false."""
+    """FOLDER/NAME.bam with its index, sorted, and duplicates marked unless `mark` is false."""
     bam = folder / f"{name}.bam"
     if not bam.exists():
         command = [Path(sys.executable).with_name("readwarp"), "align", reference, *reads, "-o", bam, "-q"]

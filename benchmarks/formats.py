@@ -1,8 +1,8 @@
-"""Bytes in and out on one core: FASTQ, BAM records, SAM text, BGZF and sorting, beside dnaio and pysam in the same run.
+"""Input and output on one core: FASTQ, BAM records, SAM text, BGZF and sorting, with dnaio and pysam in the same run.
 
     formats.py READS_1.fq READS_2.fq [-n PAIRS]        appends to results/formats.csv
 
-Plain FASTQ. Seconds are CPU seconds of the process, the least of three runs, so that a busy machine matters less.
+Input is plain FASTQ. Seconds are CPU seconds of the process, the best of three runs, so that other load matters less.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def sample(path: Path, pairs: int, out: Path) -> Path:
 
 
 def made_up(reads: ReadBatch) -> Alignments:
-    """One record a read, at random places, as wide as real ones."""
+    """One record per read, at random places, as wide as real ones."""
     rng, n = np.random.default_rng(reads.number), len(reads)
     strand, position = rng.integers(0, 2, n), rng.integers(0, CONTIG - 1000, n)
     mate = np.arange(n) ^ 1
@@ -97,7 +97,7 @@ def dnaio_reads(paths: list[Path]) -> None:
 
 
 def pysam_written(header_text: str, reads: ReadBatch, rows: Alignments, mode: str) -> None:
-    """The same records, one AlignedSegment each."""
+    """Write the same records, one AlignedSegment each."""
     header = pysam.AlignmentHeader.from_text(header_text)
     letters = np.frombuffer(b"ACGTN", np.uint8)[reads.bases].tobytes().decode()
     qualities = (reads.qualities + 33).tobytes().decode()

@@ -2,10 +2,10 @@
 
     genotype.py NAME REF.fa ALIGNMENTS.bam TRUTH.vcf --bed CONFIDENT.bed [--samples 10] [--fraction 0.2] [--copies 3]
 
-Each sample is another random part of the reads; its gVCF and VCF are made once in --folder. `readwarp genotype` takes
-the gVCFs, which also compiles what is not compiled yet: mean F1 over samples of the calls that pass
-(tools/call_accuracy.py), beside that of the samples' own VCFs. Then readwarp with one and two threads and
-`bcftools merge --gvcf` take each gVCF `--copies` times, under other names, so that there is something to measure: wall
+Each sample is another random part of the reads; its gVCF and VCF are made once in --folder. `readwarp genotype` on
+these gVCFs also compiles what is not compiled yet, and gives the mean F1 over samples of the calls that pass
+(tools/call_accuracy.py), to compare with the samples' own VCFs. Then readwarp with one and two threads and
+`bcftools merge --gvcf` take each gVCF `--copies` times, under other names, so that there is enough to measure: wall
 time, processor time and peak memory. Rows go to results/genotype.csv.
 """
 
@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 def sampled(options: argparse.Namespace, number: int) -> tuple[Path, Path]:
-    """gVCF and VCF of a part of the reads; the number is the seed."""
+    """The gVCF and VCF of a part of the reads; the number is the seed."""
     base = options.folder / f"{options.name}.{options.fraction}.{number}"
     bam, gvcf, vcf = (base.with_name(f"{base.name}.{ending}") for ending in ("bam", "g.vcf.gz", "vcf.gz"))
     if not vcf.exists():
@@ -42,7 +42,7 @@ def sampled(options: argparse.Namespace, number: int) -> tuple[Path, Path]:
 
 
 def copied(gvcfs: Sequence[Path], copies: int, folder: Path) -> list[Path]:
-    """Each file so many times, under other names of its sample."""
+    """Copies of each file, under other names of its sample."""
     out = list(gvcfs)
     for copy in range(1, copies):
         for number, gvcf in enumerate(gvcfs):

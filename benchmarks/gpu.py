@@ -1,10 +1,10 @@
-"""What a card does: its ceilings, the kernels, whole runs, and the CPU of the same machine. Under 8 minutes.
+"""Measure a card: its ceilings, the kernels, whole runs, and the CPU of the same machine. Takes under 8 minutes.
 
     python benchmarks/gpu.py [--only ceilings kernels commands cpu] [--pairs N] [--no-save]
 
 Prints rows (subject, value, unit) as they are measured and adds them to benchmarks/results/gpu.csv with the card, its
-driver, versions, commit and date. Without a card it says so and ends with exit code 4. What the rows mean:
-docs/how-to/gpu-proof.md. --tiny exercises all of it on next to nothing, and saves nothing: for the emulated card.
+driver, versions, commit and date. Without a card it says so and ends with exit code 4. docs/how-to/gpu-proof.md
+explains the rows. --tiny runs everything on a tiny amount of work and saves nothing: it is for the emulated card.
 """
 
 import argparse
@@ -50,12 +50,12 @@ def main() -> int:
 
 
 def unmeasurable() -> str | None:
-    """Why times of this card are not a card's, or None."""
+    """Why times on this card mean nothing, or None."""
     return "the cards are emulated" if os.environ.get("EMULATED_CARDS") else None
 
 
 def facts() -> Row:
-    """Where and with what it is measured."""
+    """Where and with what the measurement is made."""
     today, commit, machine = circumstances()
     driver = read_driver()
     if isinstance(driver, str):

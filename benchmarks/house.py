@@ -1,7 +1,7 @@
-"""How a commit's src is built: lines by room, parameters, lengths, duplicates: house.py COMMIT [COMMIT ...]
+"""Describe a commit's src by lines per room, parameters, lengths and duplicates: house.py COMMIT [COMMIT ...]
 
-A row per figure, a column per commit. Compiled functions are those under `kernel`, `scalar`, `cuda_kernel` or
-`cuda.jit`. Duplicates are runs of six lines that stand elsewhere too. Errors are those of `mypy --strict`.
+Each figure has a row, each commit a column. Compiled functions are those under `kernel`, `scalar`, `cuda_kernel` or
+`cuda.jit`. Duplicates are runs of six lines that also occur elsewhere. Errors are those of `mypy --strict`.
 """
 
 import ast
@@ -20,7 +20,7 @@ Figures = dict[str, int]
 
 
 def functions(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef, int, bool]]:
-    """Each function, its parameters (self not among them), and whether it is compiled."""
+    """Each function, its parameters (without self), and whether it is compiled."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
@@ -29,7 +29,7 @@ def functions(tree: ast.AST) -> Iterator[tuple[ast.FunctionDef, int, bool]]:
 
 
 def runs_of(path: Path) -> list[tuple[int, tuple[str, ...]]]:
-    """Where each run of RUN lines of code begins: blank lines, imports and comments do not count."""
+    """Where each run of RUN lines of code begins. Blank lines, imports and comments do not count."""
     lines = [(number, line.strip()) for number, line in enumerate(path.read_text().splitlines())]
     code = [(n, line) for n, line in lines if line and not line.startswith(("#", "import ", "from ", '"""'))]
     return [(code[i][0], tuple(line for _, line in code[i : i + RUN])) for i in range(len(code) - RUN + 1)]
@@ -71,13 +71,13 @@ def figures_of(source: Path) -> Figures:
 
 
 def places_of_runs(path: Path, runs: Counter[tuple[str, ...]]) -> int:
-    """Stretches of the file that stand elsewhere too."""
+    """Stretches of the file that also occur elsewhere."""
     starts = [number for number, run in runs_of(path) if runs[run] > 1]
     return bool(starts) + sum(after - before > RUN for before, after in pairwise(starts))
 
 
 def strict_errors(source: Path) -> int:
-    """All of them: kernels have no annotations."""
+    """The number of all strict errors; kernels have no annotations."""
     command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=source.parent)
     return sum(": error: " in line for line in done.stdout.splitlines())

@@ -1,9 +1,9 @@
-"""Time, memory and size of building an index, beside minimap2 -d and bwa index.
+"""Time, memory and size of building an index, compared with minimap2 -d and bwa index.
 
     index.py REF.fa [-t THREADS]        appends to results/index.csv
 
 Each tool runs in its own process, on a copy of the reference in a temporary folder; wall seconds and peak resident
-memory are those of the process. Kernels are compiled before.
+memory are those of the process. Kernels are compiled beforehand.
 """
 
 import argparse
@@ -26,7 +26,7 @@ SMALL = ">warm\n" + "ACGGTCATTGCAGGACTTAC" * 50 + "\n"
 
 
 def measured(command: list[str]) -> tuple[float, float]:
-    """(wall seconds, peak MB) of a command."""
+    """Run a command and return (wall seconds, peak MB)."""
     started = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -23,7 +23,7 @@ class Usage:
 
 
 def measured(command: str) -> Usage:
-    """Run a bash command line; ends the program when it fails.
+    """Run a bash command line; ends the program if it fails.
 
     Memory is the largest sum of the resident sets of the command's processes that was seen, and at least the peak of
     the largest one, which the kernel keeps.
@@ -49,14 +49,14 @@ Row = dict[str, object]
 
 
 def circumstances() -> tuple[object, str, str]:
-    """What the columns CIRCUMSTANCES hold now."""
+    """The values of the columns CIRCUMSTANCES now."""
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True, errors="replace").stdout.strip()
     return date.today(), commit, f"{platform.machine()} {os.cpu_count()} cpus"
 
 
 def version(tool: str) -> str:
-    """What `tool --version` says; of readwarp, the one beside this Python."""
+    """The output of `tool --version`; for readwarp, of the one beside this Python."""
     beside = Path(sys.executable).with_name(tool)
     said = subprocess.run(
         [beside if beside.exists() else tool, "--version"], capture_output=True, text=True, errors="replace"
@@ -85,7 +85,7 @@ def _watch(root: int, seen: list[int], done: threading.Event) -> None:
 
 
 def _family(root: int) -> list[int]:
-    """The process and all that descend from it."""
+    """The process and all its descendants."""
     found = [root]
     for pid in found:
         try:

@@ -1,5 +1,5 @@
-"""A model of the time that CUDA kernels take on named cards, without one: counts of an emulated card, held against
-what compilers, pipes and memory of the card allow. docs/notes/model.md says how, and how a card refutes it.
+"""Model the time that CUDA kernels take on named cards, without a card: from counts of an emulated card, and from what
+compilers, pipes and memory of the card allow. docs/notes/model.md says how, and how a card refutes the model.
 
     python benchmarks/model.py [--workload NAME ...] [--capability 90 ...] [--only KERNEL] [--save]
 
@@ -87,14 +87,14 @@ def row(done: Counted, card: Card, kernel: Kernel, made: Times) -> Row:
 
 
 def active_threads(kernel: Kernel) -> float:
-    """Mean of an instruction of a warp."""
+    """Mean number of active threads in a warp's instruction."""
     by_block = kernel.instructions().sum(1)
     warps = kernel.counts[:, 0] @ by_block
     return float(kernel.counts[:, 1] @ by_block / max(warps, 1))
 
 
 def table(done: Counted, card: Card, timed: list[tuple[Kernel, Times]]) -> Table:
-    """Kernels, the costliest first."""
+    """A table of kernels, the costliest first."""
     title = f"The model's figures: {done.name}, {done.items:,} {done.unit}, {card.name}"
     shown = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
     shown.add_column("kernel")

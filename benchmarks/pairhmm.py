@@ -1,11 +1,11 @@
-"""PairHMM on one core: cells per second of readwarp, beside the same recurrence in plain C, compiled in the same run.
+"""PairHMM on one core: cells per second of readwarp, and of the same recurrence in plain C, compiled in the same run.
 
     python benchmarks/pairhmm.py [--save]
 
 Prints 10^9 cells (read bases x haplotype bases) per second of processor time (GCUPS, best of several rounds that
 alternate) and with --save adds its rows to benchmarks/results/pairhmm.csv. "Kernel" is the vector recurrence alone
 (`lanes.py`); "pairs" is `cpu.log_likelihoods`: equal pairs, order, row constants, lanes, logarithms, and float64 where
-float32 is too small. "Regions" are sets as a caller meets them: 40 reads of 60-150 bases, 2-10 haplotypes of 150-300.
+float32 is too small. "Regions" are sets as in variant calling: 40 reads of 60-150 bases, 2-10 haplotypes of 150-300.
 "Plain C": one pair after another, row by row, `cc -O3 -march=native` (gcc vectorises M and X, not Y).
 """
 
@@ -95,7 +95,7 @@ def batch_of(reads: list[np.ndarray], haplotypes: list[np.ndarray], pairs: list[
 
 
 def simulated(length: int, size: int) -> tuple:
-    """1024 reads, each with 4 of 64 haplotypes that have a substitution or two between them."""
+    """1024 reads, each with 4 of 64 haplotypes that differ by a substitution or two."""
     rng = np.random.default_rng(1)
     haplotypes = [rng.integers(0, 4, size) for _ in range(16)]
     haplotypes = [np.where(rng.random(size) < 0.01, rng.integers(0, 4, size), h) for h in haplotypes for _ in range(4)]
@@ -152,7 +152,7 @@ def kernel(length: int, size: int, real: type) -> Contest:
 
 
 def plain(batch: tuple, folder: Path) -> dict[str, Contest]:
-    """The first pairs of a set in plain C, float and double; empty where there is no compiler."""
+    """The first pairs of a set in plain C, float and double; empty if there is no compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         return {}

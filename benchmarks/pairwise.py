@@ -1,4 +1,4 @@
-"""Smith-Waterman on one core: pairs of 150 x 230 bases, readwarp against parasail in the same run.
+"""Smith-Waterman on one core: pairs of 150 x 230 bases, readwarp and parasail in the same run.
 
     python benchmarks/pairwise.py [--pairs N] [--save]
 
@@ -73,7 +73,7 @@ def kernels() -> dict[str, Contest]:
 
 
 def vectors(values: np.ndarray, dtype: type) -> np.ndarray:
-    """The values where vectors may begin, as the engine has them."""
+    """The values at an address where vectors may begin, as in the engine."""
     out = empty_vectors(values.size, np.dtype(dtype))
     out[:] = values
     return out
@@ -81,7 +81,7 @@ def vectors(values: np.ndarray, dtype: type) -> np.ndarray:
 
 @numba.njit
 def score_often(group, remaining, found):
-    """40 times, so that what a call from Python costs does not count."""
+    """Score 40 times, so that the cost of a call from Python does not count."""
     for _ in range(40):
         score_group(group, 0, remaining, SCHEME, found)
 

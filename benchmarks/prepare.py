@@ -1,7 +1,7 @@
 """Make the benchmarks' read sets: prepare.py FOLDER [SET ...]   (sets: chrX chr20 chr20x15 chr20x60; default all)
 
-Needs Debian's packages apt, dpkg and art-nextgen-simulation-tools. Reads carry their true place in their names
-(tools/simulate_diploid.py), so that tools/map_accuracy.py and tools/call_accuracy.py can score what is made of them.
+Needs Debian's packages apt, dpkg and art-nextgen-simulation-tools. The names of reads contain their true place
+(tools/simulate_diploid.py), so that tools/map_accuracy.py and tools/call_accuracy.py can score the results.
 
     chrX    70 Mb of human chromosome X (smalt-examples), variants at 0.1 %, 662k pairs 2x150, 3x, insert 400 +- 90
     chr20   10 Mb of human chromosome 20, the variants of HG002, 30x 2x150, insert 350 +- 50
@@ -65,7 +65,7 @@ def random_variants(reference: Path, contig: str, target: Path, seed: int = 7) -
 
 
 def random_alleles(bases: str, position: int, rng: random.Random) -> tuple[str, str] | None:
-    """Reference and alternative allele at a position, or None where the reference has other letters than ACGT."""
+    """Reference and alternate allele at a position, or None if the reference has letters other than ACGT."""
     here = bases[position]
     if here not in "ACGT":
         return None

@@ -1,4 +1,4 @@
-"""Cells per second of calls that compete in one run, and the rows of results that are made of them."""
+"""Cells per second of calls that compete in one run, and the rows of results made from them."""
 
 import csv
 import platform

@@ -1,10 +1,10 @@
-"""Reads to variants beside the usual tools: run.py FOLDER [--set chr20] [--repeats N]
+"""Reads to variants, compared with the usual tools: run.py FOLDER [--set chr20] [--repeats N]
 
     readwarp run -t 2, and with the same two cores
 
     bwa mem -t 2 | samtools fixmate -m | samtools sort -@ 2 ; samtools markdup ; samtools index ; freebayes
 
-on the same FASTQ files (of prepare.py, made where they are not there), both with indexes of the reference made before.
+on the same FASTQ files (of prepare.py, made if missing), both with indexes of the reference built beforehand.
 Wall time, processor time, peak memory of all processes and the accuracy of the variants (as in call.py), printed and
 added to results/run.csv; the best of `--repeats` runs counts. readwarp runs once on few reads before it is timed, so
 that compiling is not counted.
@@ -33,7 +33,7 @@ READ_GROUP = r"@RG\tID:1\tSM:sample"
 
 
 def ours(given: CallSet, reads: list[Path], folder: Path) -> tuple[Usage, Path]:
-    """`readwarp run`: what it used, and its VCF."""
+    """Run `readwarp run`; what it used, and its VCF."""
     program, out = Path(sys.executable).with_name("readwarp"), folder / "run"
     few = [first_records(path, folder) for path in reads]
     options = f"-R '{READ_GROUP}' -t {THREADS} --device cpu -q -f -o {out}"
@@ -43,7 +43,7 @@ def ours(given: CallSet, reads: list[Path], folder: Path) -> tuple[Usage, Path]:
 
 
 def peers(given: CallSet, reads: list[Path], folder: Path) -> tuple[Usage, Path]:
-    """bwa mem, samtools and freebayes, as they are usually joined: what all of it used, and the VCF."""
+    """Run bwa mem, samtools and freebayes, combined as usual; what all of it used, and the VCF."""
     reference, bam, vcf = given.reference, folder / "peers.bam", folder / "peers.vcf"
     if not Path(f"{reference}.bwt").exists():
         subprocess.run(["bwa", "index", reference], check=True, stderr=subprocess.DEVNULL)

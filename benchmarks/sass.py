@@ -1,10 +1,10 @@
-"""What the CUDA kernels become on each kind of card, found without one: registers, memory, instructions per cell.
+"""What the CUDA kernels become on each kind of card, without a card: registers, memory, instructions per cell.
 
     python benchmarks/sass.py [--capability 90 ...] [--kernel NAME] [--save]
 
-Compiles every kernel by Numba, libNVVM and ptxas (`pip install 'readwarp[test]'` brings them) and counts the
-instructions of hot loops by the pipe that they take. "Bounds" is what the pipes alone would allow named cards; no card
-does better, and latency, memory and launches take their share of it. --save adds rows to benchmarks/results/sass.csv.
+Compiles every kernel by Numba, libNVVM and ptxas (`pip install 'readwarp[test]'` installs them) and counts the
+instructions of hot loops by pipe. "Bounds" are what the pipes alone would allow named cards. No card can do better, and
+latency, memory and launches cost extra. --save adds rows to benchmarks/results/sass.csv.
 """
 
 import argparse
@@ -66,7 +66,7 @@ def row(code: Code) -> Row:
 
 
 def loop_of(code: Code) -> dict[str, object]:
-    """Instructions per cell, or per pair of cells when two are packed; empty for a kernel without a hot loop."""
+    """Instructions per cell, or per pair of cells if two are packed; empty for a kernel without a hot loop."""
     if code.kernel.loop is None:
         return {}
     pipes = code.per_cell()
@@ -88,7 +88,7 @@ def table(capability: int, codes: list[Code]) -> Table:
 
 
 def bounds(codes: list[Code]) -> Table:
-    """10^9 cells per second that the pipes of named cards allow the hot loops, and the pipe that limits."""
+    """10^9 cells per second that the pipes of named cards allow the hot loops, and the limiting pipe."""
     looped = [code for code in codes if code.kernel.loop]
     shown = Table(title="Bounds, 10^9 cells per second", title_justify="left", box=None, header_style="bold")
     known = [card for card in cards() if any(code.capability == card.capability for code in looped)]

@@ -3,8 +3,8 @@
     seed.py REF.fa READS.fq [-n READS] [--preset NAME]       appends to results/seed.csv
     seed.py REF.fa --simulate 36 50 75 --errors 0.01
 
-READS.fq: named by tools/simulate_diploid.py (first of each pair). A chain is right when its strand is and it starts or
-ends within 20 bases of the true place.
+READS.fq: named by tools/simulate_diploid.py (first read of each pair). A chain is right if its strand is right and it
+starts or ends within 20 bases of the true place.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def batch_of(reads: list[str]) -> ReadBatch:
 
 
 def shares(chains: Chains, truth: Truth) -> list[float]:
-    """Per cent of reads whose best chain is right, whose true place is among 24, among all; that have no chain."""
+    """Per cent of reads whose best chain is right; whose true place is among 24, among all; without a chain."""
     position, reverse = (np.array(column) for column in zip(*truth, strict=True))
     sizes = np.diff(chains.chain_offsets)
     read, rank = (

@@ -7,8 +7,8 @@ of the FMA pipe; half_is_fma: whether half2 takes the FMA pipe too (Nsight Compu
 own up to 8.0). Memory is shuffles and shared memory; issue is four schedulers with 32 lanes. latencies.csv: clocks
 until a result can be used, of shared memory, and of global memory by the level that has it.
 
-Each row names its source. None of these documents could be opened where the rows were written, so a figure that
-matters is to be looked up; what they do not say is called assumed.
+Each row names its source. None of these documents could be opened when the rows were written, so look up any figure
+that matters; what they do not say is called assumed.
 """
 
 import csv
@@ -48,12 +48,12 @@ def lanes(capability: int) -> dict[str, int]:
 
 
 def latencies(capability: int) -> dict[str, int]:
-    """Clocks until what an instruction gives can be used, by its kind; `wide` is FP64."""
+    """Clocks until an instruction's result can be used, by its kind; `wide` is FP64."""
     return _numbers("latencies.csv", capability)
 
 
 def clocks(counts: dict[str, float], capability: int) -> tuple[float, str]:
-    """Clocks of a multiprocessor that a thread's instructions take at least, and the pipe that says so."""
+    """The minimum of a multiprocessor's clocks that a thread's instructions take, and the pipe that sets it."""
     rates = lanes(capability)
     needs = {pipe: counts[pipe] / rates[pipe] for pipe in ALONE}
     shared = counts["half"] if rates["half_is_fma"] else 0.0

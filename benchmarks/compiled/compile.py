@@ -2,7 +2,7 @@
 
     python -m compiled.compile CAPABILITY FOLDER NAME ...      writes the PTX of the kernels into the folder
 
-runs in a process of its own for each capability: a rule that kernels share is compiled once in a process.
+runs in a separate process for each capability, because a rule that kernels share is compiled once per process.
 """
 
 import fcntl
@@ -66,7 +66,7 @@ def tool(name: str) -> str | None:
 
 
 def compiled(capability: int, kernels: Sequence[Kernel] = KERNELS) -> dict[str, Code]:
-    """Code of those of the kernels that are made for a capability, by name. Ends the program when one fails.
+    """The code of the kernels that exist for a capability, by name. Ends the program if one fails.
 
     What was compiled of the same sources before is taken from the folder.
     """
@@ -81,7 +81,7 @@ def compiled(capability: int, kernels: Sequence[Kernel] = KERNELS) -> dict[str, 
 
 
 def kept(capability: int) -> Path:
-    """Where PTX, cubins, listings and what ptxas said are kept: beside the package's other compiled kernels."""
+    """The folder of PTX, cubins, listings and ptxas' messages, beside the package's other compiled kernels."""
     from readwarp.device.kernel_cache import package_folder
 
     made_by = [version(name) for name in ("numba-cuda", "nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")]
@@ -192,7 +192,7 @@ def _type(dtype: str, axes: int) -> Any:
 
 
 def run_tool(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """ptxas or nvdisasm. Ends the program when it fails."""
+    """Run ptxas or nvdisasm. Ends the program if it fails."""
     return _run([_tool(name), *arguments])
 
 

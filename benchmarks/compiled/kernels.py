@@ -1,4 +1,4 @@
-"""All CUDA kernels of the package with the types they are launched with; what their hot loops compute.
+"""All CUDA kernels of the package, with the types of their launches, and what their hot loops compute.
 
 Types are NumPy's codes, `u1[]` an array of one axis, `f4[,]` of two, `(u1[] f4)` a tuple; integers of Python are i8,
 floats f8. `batches.SeedHits` is a batch with the arrays that it declares, `pairwise.pairs.Costs(i4 i4)` one with these.
@@ -92,7 +92,7 @@ PAIRWISE = [
 
 
 def score_tiles(form: Form, columns: int) -> Kernel:
-    """A row takes what the thread before hands on, two numbers."""
+    """In each row, a thread takes two numbers from the thread before it."""
     loop = Loop(r"SHFL\.UP", r"SHFL\.UP", 2, columns, form.numbers)
     return Kernel(
         f"pairwise score {form.name} x {columns}", "pairwise.cuda_tiles", "score_kernel",
@@ -142,7 +142,7 @@ PHREDS = "(u1[] u1[] u1[] u1[] f8[])"
 
 
 def pair_hmm(rows: int, precision: Precision) -> Kernel:
-    """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
+    """A step passes on two numbers, in as many shuffles of 32 bits as their width takes."""
     is_narrow, name = precision is FLOAT32, f"pairhmm float{8 * precision.bytes_each} x {rows}"
     arguments = f"{'(u1[] f4[,])' if is_narrow else PHREDS} u1[] i4[,] {PLACES}"
     loop = Loop("FFMA" if is_narrow else "DFMA", "SHFL", precision.bytes_each // 2, rows)

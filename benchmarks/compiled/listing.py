@@ -1,4 +1,4 @@
-"""Listings of machine code (SASS, as nvdisasm prints it): loops, and the pipe that each instruction takes.
+"""Listings of machine code (SASS, as nvdisasm prints it): loops, and the pipe of each instruction.
 
 Which pipe: "Pipelines" in the metrics guide of NVIDIA's Nsight Compute documentation. Moves are counted where the
 compiler put them: it spreads them over MOV (ALU), IMAD.MOV (FMA) and HFMA2 (half).
@@ -68,7 +68,7 @@ def read(text: str) -> Listing:
 
 
 def _is_loop(body: list[Instruction]) -> bool:
-    """Not the jump to itself behind a kernel's end, nor the way back from rare code that was put there."""
+    """Exclude the jump to itself after a kernel's end, and the way back from rare code that was put there."""
     return bool(body) and not any(each.opcode in ("EXIT", "RET") and not each.predicate for each in body)
 
 
@@ -82,7 +82,7 @@ def hot_loop(listing: Listing, marker: str) -> tuple[Instruction, ...]:
 
 
 def count(body: Iterable[Instruction], pattern: str) -> int:
-    """Instructions whose name with modifiers matches the pattern from its beginning."""
+    """Count instructions whose name with modifiers matches the pattern from its start."""
     wanted = re.compile(pattern)
     return sum(wanted.match(each.opcode + each.modifiers) is not None for each in body)
 

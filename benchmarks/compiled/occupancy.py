@@ -1,4 +1,4 @@
-"""How many warps of a kernel a multiprocessor holds.
+"""How many warps of a kernel a multiprocessor can hold.
 
 Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; rounding as in the occupancy
 calculator of CUDA (cuda_occupancy.h): registers by 256 a warp, warps by 4, shared memory by 128 bytes (256 before 8.0),
@@ -12,7 +12,7 @@ REGISTERS, REGISTER_UNIT, WARP_UNIT, WARP = 65536, 256, 4, 32
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Of one multiprocessor."""
+    """The resources of one multiprocessor."""
 
     warps: int
     blocks: int
@@ -32,7 +32,7 @@ ROOMS = {
 
 
 def warps_held(capability: int, registers: int, shared: int, threads: int) -> int:
-    """Warps at once, of blocks of `threads` with so many registers a thread and bytes of shared memory a block."""
+    """Warps at once, for blocks of `threads` with so many registers a thread and bytes of shared memory a block."""
     room, warps = ROOMS[capability], _up(threads, WARP) // WARP
     by_registers = REGISTERS // _up(registers * WARP, REGISTER_UNIT) // WARP_UNIT * WARP_UNIT
     blocks = min(room.blocks, room.warps // warps, by_registers // warps)
@@ -43,7 +43,7 @@ def warps_held(capability: int, registers: int, shared: int, threads: int) -> in
 
 
 def occupancy(capability: int, registers: int, shared: int, threads: int) -> float:
-    """Share of the warps that could be held."""
+    """Share of a multiprocessor's warps that the kernel can use."""
     return warps_held(capability, registers, shared, threads) / ROOMS[capability].warps
 
 

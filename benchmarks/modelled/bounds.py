@@ -18,7 +18,7 @@ BOUNDS = (*FLOWING, "latency", "longest")
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Of all launches of a kernel, microseconds; `launching` is in neither of the others."""
+    """Microseconds of all launches of a kernel; the others do not include `launching`."""
 
     by: dict[str, float]  # by BOUNDS: if nothing else limited
     alone: float  # one launch after the other: the largest bound of each
@@ -48,7 +48,7 @@ def times(kernel: Kernel, card: Card) -> Times:
 
 
 def _deep(launch: Launched, card: Card) -> float:
-    """Share of the launch that the fullest multiprocessor has: blocks of threads are dealt out evenly."""
+    """Share of the launch on the fullest multiprocessor, with blocks of threads spread evenly."""
     grid = int(np.prod(launch.grid))
     return -(-grid // card.multiprocessors) / grid
 
@@ -78,7 +78,7 @@ def _of(
 
 
 def pipe_clocks(warps: dict[str, float], capability: int) -> dict[str, float]:
-    """Clocks of one multiprocessor that would execute all these instructions of warps, by pipe."""
+    """Clocks that one multiprocessor would need for all these warp instructions, by pipe."""
     rates = lanes(capability)
     found = {pipe: warps[pipe] * WARP / rates[pipe] for pipe in ALONE if pipe != "memory"}
     shared = warps["half"] if rates["half_is_fma"] else 0.0
@@ -87,7 +87,7 @@ def pipe_clocks(warps: dict[str, float], capability: int) -> dict[str, float]:
 
 
 def latency_of(kernel: Kernel, capability: int) -> dict[str, float]:
-    """Clocks by kind. Global memory: each sector that a block, a launch touches first is had from the L2, from DRAM."""
+    """Clocks by kind. A sector comes from the L2 if a block touches it first, from DRAM if the launch does."""
     known = latencies(capability)
     reads = [launch.traffic["read"] for launch in kernel.launches]
     sectors = max(1, sum(each.sectors for each in reads))

@@ -21,7 +21,7 @@ OF_FLOW, OF_ANCHOR, OF_LINE, OF_GUESS = 1e2, 1.0, 0.05, 1e-5  # weights of equat
 
 
 def threads_of(blocks: list[Block], ran: Mapping[int, float], launched: float) -> np.ndarray:
-    """Threads that ran each block, float64 [blocks].
+    """The number of threads that ran each block, float64 [blocks].
 
     ran: threads that ran a line of PTX. launched: threads of all launches.
     """
@@ -55,7 +55,7 @@ def threads_of(blocks: list[Block], ran: Mapping[int, float], launched: float) -
 
 
 def _least(matrix: np.ndarray, wanted: np.ndarray, strength: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """The x >= 0 that makes the sum of `strength` times the absolute errors of matrix @ x = wanted small.
+    """The x >= 0 that minimises the sum of `strength` times the absolute errors of matrix @ x = wanted.
 
     Newton's steps with each error's square weighted by what it was before, and a barrier at zero that comes down.
     """
@@ -71,7 +71,7 @@ def _least(matrix: np.ndarray, wanted: np.ndarray, strength: np.ndarray, start: 
 
 
 def _guessed(blocks: list[Block], ran: Mapping[int, float]) -> tuple[np.ndarray, np.ndarray]:
-    """If each copy of a line ran as often as the others: the middle of what a block's lines say, and the most."""
+    """If each copy of a line ran equally often: the middle and the maximum of what a block's lines say."""
     copies: Counter[tuple[int, str]] = Counter()
     for block in blocks:
         for instruction, line in block.instructions:
@@ -89,7 +89,7 @@ def _guessed(blocks: list[Block], ran: Mapping[int, float]) -> tuple[np.ndarray,
 
 
 def _equations(blocks: list[Block], ran: Mapping[int, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per kind of instruction of a line: its copies in each block, how often they ran together, how much it counts."""
+    """For each kind of instruction of a line: its copies in each block, how often they ran together, and its weight."""
     found: dict[tuple[int, str], Counter[int]] = {}
     predicated = set()
     for number, block in enumerate(blocks):

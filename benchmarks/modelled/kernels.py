@@ -1,4 +1,4 @@
-"""What a kernel costs each time that a basic block of its PTX runs: instructions by pipe, and clocks of a lone warp."""
+"""The cost of each run of a basic block of a kernel's PTX: instructions by pipe, and clocks of a lone warp."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Kernel:
     warps: np.ndarray  # float64 [blocks of machine code]: how often warps ran each
 
     def instructions(self) -> np.ndarray:
-        """By pipe for each run of a PTX block by a warp, float64 [PTX blocks, PIPES]."""
+        """Instructions by pipe for each run of a PTX block by a warp, float64 [PTX blocks, PIPES]."""
         of = np.zeros((len(self.machine.blocks), len(PIPES)))
         for number, block in enumerate(self.machine.blocks):
             for instruction, _ in block.instructions:
@@ -41,7 +41,7 @@ class Kernel:
         return self._per_run(np.array(of, float)[:, None])[:, 0]
 
     def clocks(self, latency: dict[str, float]) -> np.ndarray:
-        """Of a warp alone for each run of a PTX block, float64 [PTX blocks]."""
+        """Clocks of a lone warp for each run of a PTX block, float64 [PTX blocks]."""
         of = [clocks_of(block, number, latency) for number, block in enumerate(self.machine.blocks)]
         return self._per_run(np.array(of)[:, None])[:, 0]
 
@@ -52,7 +52,7 @@ class Kernel:
 
 
 def kernels_of(launches: list[Launched], folder: Path) -> list[Kernel]:
-    """One for each kernel that was launched, in the order of their first launches."""
+    """A Kernel for each kernel that was launched, in the order of first launches."""
     by_text: dict[tuple[str, str], list[Launched]] = {}
     for launch in launches:
         by_text.setdefault((launch.kernel, launch.text), []).append(launch)
@@ -71,7 +71,7 @@ def _kernel(name: str, text: str, launches: list[Launched], folder: Path) -> Ker
 
 
 def homes_of(machine: Machine, block_of: dict[int, int], counts: np.ndarray) -> np.ndarray:
-    """For each block of machine code the PTX block that most of its instructions come from, of those that ran."""
+    """For each block of machine code, the PTX block that ran and that most of its instructions come from."""
     homes, usual = [], int(np.argmax(counts[:, 0]))
     for block in machine.blocks:
         lines = [line for each, line in block.instructions if line in block_of and not each.predicate]
@@ -82,7 +82,7 @@ def homes_of(machine: Machine, block_of: dict[int, int], counts: np.ndarray) -> 
 
 
 def short(name: str) -> str:
-    """The Python function's name of a mangled one: the last part of the path before the first tag."""
+    """The Python name of a mangled function: the last part of the path before the first tag."""
     place, last = re.match(r"_ZN?", name).end(), ""  # type: ignore[union-attr]
     while length := re.compile(r"\d+").match(name, place):
         place = length.end() + int(length[0])

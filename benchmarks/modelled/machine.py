@@ -1,6 +1,6 @@
-"""Machine code of a PTX text whose instructions know their line of PTX, as blocks without jumps.
+"""The machine code of a PTX text, as blocks without jumps, whose instructions know their line of PTX.
 
-ptxas keeps the lines that `.loc` names (-lineinfo) and makes the same code with them as without (a test holds it to
+ptxas keeps the lines that `.loc` names (-lineinfo) and generates the same code with them as without (a test checks
 that); nvdisasm -g prints them between the instructions.
 """
 
@@ -23,7 +23,7 @@ UNKNOWN = ("JMX", "JMP")
 
 @dataclass(slots=True)
 class Block:
-    """Instructions of which all run when the first does."""
+    """Instructions that all run if the first one does."""
 
     instructions: list[tuple[Instruction, int]] = field(default_factory=list)  # and its line of the PTX, 0: none
     following: list[int] = field(default_factory=list)  # blocks
@@ -39,7 +39,7 @@ class Machine:
 
 
 def assembled(ptx: str, folder: Path) -> Machine:
-    """The machine code of a PTX text with one kernel, for the card that it names; kept in the folder."""
+    """The machine code of a PTX text with one kernel, for the card that it names; cached in the folder."""
     key = hashlib.sha256(ptx.encode()).hexdigest()[:24]
     listing, said = folder / f"{key}.sass", folder / f"{key}.txt"
     if not listing.exists():
@@ -55,7 +55,7 @@ def assembled(ptx: str, folder: Path) -> Machine:
 
 
 def disassembled(ptx: str, *options: str) -> tuple[str, str]:
-    """The listing, and what ptxas says of registers and memory."""
+    """The listing, and ptxas' report on registers and memory."""
     target = re.search(r"^\.target\s+(sm_\w+)", ptx, re.MULTILINE)
     if not target:
         raise LookupError("PTX without a target")
@@ -67,7 +67,7 @@ def disassembled(ptx: str, *options: str) -> tuple[str, str]:
 
 
 def with_lines(ptx: str) -> str:
-    """The text with a `.loc` before each instruction of its kernel, which names the line that it had."""
+    """The text with a `.loc` before each instruction of its kernel, which names the instruction's line."""
     made, is_body, has_begun = [], False, False
     for number, line in enumerate(ptx.split("\n"), 1):
         text = line.strip()
@@ -84,7 +84,7 @@ def with_lines(ptx: str) -> str:
 
 
 def read(text: str) -> list[Block]:
-    """Blocks of a listing with lines. Raises LookupError for jumps whose aim it does not show."""
+    """The blocks of a listing with lines. Raises LookupError for jumps whose target it does not show."""
     blocks, begins, jumps, line, called = [Block()], {}, [], 0, set(CALLED.findall(text))
     for row in text.splitlines():
         if label := LABEL.match(row):
@@ -114,12 +114,12 @@ def _begin(blocks: list[Block], follows: bool = True) -> None:
 
 
 def _is_rare(instruction: Instruction) -> bool:
-    """Out of the way to shuffles for threads that have parted: these have not, or the result would be undefined."""
+    """Whether the block is for threads that diverged before a shuffle: these have not, or results are undefined."""
     return instruction.opcode == "BRA" and instruction.modifiers.startswith((".DIV", ".CONV"))
 
 
 def _may_pass(instruction: Instruction) -> bool:
-    """Some thread may go on behind it."""
+    """Whether some thread may go on after it."""
     is_conditional = bool(instruction.predicate) or (
         instruction.opcode == "BRA" and not instruction.operands.startswith("`")
     )
@@ -142,7 +142,7 @@ def _add_jump(blocks: list[Block], number: int, instruction: Instruction, begins
 
 
 def _reached(blocks: list[Block]) -> list[Block]:
-    """Those that the first leads to, with their numbers made anew."""
+    """The blocks that the first one leads to, renumbered."""
     found, new = [0], {0: 0}
     for number in found:
         block = blocks[number]

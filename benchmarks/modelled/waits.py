@@ -1,8 +1,8 @@
-"""Clocks that a warp needs for a block of machine code when it runs alone: instructions go in order, one a clock, and
-each waits until the registers that it reads (or writes anew) are there.
+"""The clocks that a warp needs for a block of machine code when it runs alone. Instructions go in order, one a clock,
+and each waits for the registers that it reads (or overwrites).
 
-What is still under way at the end of a block is waited for there, as if the next block began with its use; a block that
-jumps back to itself is gone through twice, and the second time counts. Branches cost a clock like all others.
+What is still under way at the end of a block is waited for there, as if the next block began with its use. A block that
+jumps back to itself runs twice, and the second time counts. Branches cost one clock like other instructions.
 """
 
 import re
@@ -62,14 +62,14 @@ def clocks_of(block: Block, number: int, latency: Mapping[str, float]) -> float:
 
 
 def kind_of(instruction: Instruction) -> str:
-    """The name of its latency."""
+    """The name of the instruction's latency."""
     if instruction.opcode in LOADS:
         return LOADS[instruction.opcode]
     return {"fp64": "wide", "special": "special"}.get(pipe_of(instruction.opcode), "arithmetic")
 
 
 def registers_of(instruction: Instruction) -> tuple[set[str], set[str]]:
-    """(written, read). Predicates that lead the operands, or follow the result, are written."""
+    """Registers (written, read). Predicates before the operands, or after the result, are written."""
     operands = [each.strip() for each in instruction.operands.split(",")]
     first = 0
     if instruction.opcode not in NOTHING:

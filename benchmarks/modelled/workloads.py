@@ -1,4 +1,4 @@
-"""Commands on an emulated card, with what their launches asked of it.
+"""Commands on an emulated card, with the counts of their launches.
 
     python -m modelled.workloads CAPABILITY NAME FOLDER      runs one and writes FOLDER/NAME.CAPABILITY.launches
 
@@ -26,7 +26,7 @@ MEMORY = "16G"  # of the emulated card
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a workload asked of the card."""
+    """The counts of a workload."""
 
     name: str
     capability: int
@@ -36,7 +36,7 @@ class Counted:
 
 
 def counted(name: str, capability: int, folder: Path) -> Counted:
-    """Runs the workload, unless the folder has what it asked of the card. Ends the program when it fails."""
+    """Run the workload, unless the folder has its counts. Ends the program if it fails."""
     path = folder / f"{name}.{capability}.launches"
     if not path.exists():
         folders = (str(BENCHMARKS), str(BENCHMARKS.parent / "tests"), os.environ.get("PYTHONPATH"))
@@ -48,7 +48,7 @@ def counted(name: str, capability: int, folder: Path) -> Counted:
 
 
 def align_real(folder: Path) -> tuple[int, str]:
-    """A batch of real reads, against the region that they come from."""
+    """Align a batch of real reads to the region that they come from."""
     reference = linked(TEST_DATA / "ref.fa", folder)
     reads = [some_of(TEST_DATA / f"reads_{mate}.fq.gz", folder / f"reads_{mate}.fq", PAIRS) for mate in (1, 2)]
     aligned(reference, reads, folder / "out.bam")
@@ -56,7 +56,7 @@ def align_real(folder: Path) -> tuple[int, str]:
 
 
 def align_simulated(folder: Path) -> tuple[int, str]:
-    """A batch of simulated reads, against 10 Mb of chromosome 20."""
+    """Align a batch of simulated reads to 10 Mb of chromosome 20."""
     from oncard.reads import write_reads
 
     reference = linked(CHR20, folder)
@@ -65,12 +65,12 @@ def align_simulated(folder: Path) -> tuple[int, str]:
 
 
 def call_real(folder: Path) -> tuple[int, str]:
-    """All windows of 200 kb at 36x, reads of 150 bases."""
+    """Call all windows of 200 kb at 36x, reads of 150 bases."""
     return called(TEST_DATA / "ref.fa", TEST_DATA, folder)
 
 
 def call_other(folder: Path) -> tuple[int, str]:
-    """The window of another 100 kb at 52x, reads of 101 bases: to see whether what helps there helps here."""
+    """Call the window of another 100 kb at 52x, reads of 101 bases, to see whether the same changes help."""
     return called(CHR20_READS / "ref.fa.gz", CHR20_READS, folder)
 
 
@@ -96,7 +96,7 @@ WORKLOADS = {
 
 
 def aligned(reference: Path, reads: list[Path], out: Path, *options: str) -> None:
-    """Counted are the batches alone: neither what warms up nor what trains the insert sizes."""
+    """Only batches are counted, not the warm-up or the training of insert sizes."""
     from readwarp.align import steps
 
     steps.warm_up, steps.train = not_counted(steps.warm_up), not_counted(steps.train)
@@ -104,7 +104,7 @@ def aligned(reference: Path, reads: list[Path], out: Path, *options: str) -> Non
 
 
 def not_counted(work: Callable) -> Callable:
-    """What it launches is not counted; it waits for its results, so that all has ended when it has."""
+    """Do not count the launches inside; wait for their results, so that all have ended at its end."""
 
     def done(*arguments):
         from emulated_card.counted import take_launches
@@ -124,7 +124,7 @@ def completed(*arguments: object) -> None:
 
 
 def linked(path: Path, folder: Path) -> Path:
-    """The file in the folder, so that what is made beside it is made there."""
+    """A link to the file in the folder, so that files made beside it go there."""
     there = folder / path.name
     there.symlink_to(path)
     return there

@@ -1,4 +1,4 @@
-"""What benchmarks/gpu.py measures on a card: `ceilings` of the card itself, `engines` (kernels on made-up pairs) and
+"""What benchmarks/gpu.py measures on a card: `ceilings` of the card itself, `engines` (kernels on simulated pairs) and
 `commands` (whole runs). `timing` holds the clocks: CUDA events around launches, and how busy NVML says the card is.
 """
 

@@ -1,4 +1,4 @@
-"""What the card can do at best: bytes per second of copies, instructions per second of the pipes that kernels use."""
+"""The best that the card can do: bytes per second of copies, and instructions per second of the kernels' pipes."""
 
 from dataclasses import dataclass
 from functools import cache, partial
@@ -16,7 +16,7 @@ BLOCK = 256
 
 
 def copies(sizes: Sizes) -> Figures:
-    """Between pinned host memory and the card, and on the card (counted once read, once written)."""
+    """Copies between pinned host memory and the card, and on the card (read and written bytes both count)."""
     host = cuda.pinned_array(sizes.copied, np.uint8)
     host[:] = 1
     there, other = (cuda.device_array(sizes.copied, np.uint8) for _ in range(2))
@@ -45,7 +45,7 @@ def issue_rates(sizes: Sizes) -> Figures:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What a chain's step is: an operation of `device.lanes`, or of float32; and the cards that have it."""
+    """The step of a chain: an operation of `device.lanes`, or of float32, and the cards that have it."""
 
     form: Form | None  # None: float32
     operation: str

@@ -1,4 +1,4 @@
-"""Whole runs in this process, so that kernels are compiled once: reads per second, stages, how busy the card was."""
+"""Whole runs in this process, so that kernels are compiled once: reads per second, stages, how busy the card is."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def prepared(folder: Path, sizes: Sizes) -> tuple[Path, list[str]]:
 
 
 def completed(arguments: list[str]) -> int:
-    """The exit code: 0, or that of a budget that is too small; ends the program with others."""
+    """The exit code: 0, or that of a budget that is too small. Ends the program with any other."""
     code = main(arguments)
     if code not in (0, TOO_SMALL):
         raise SystemExit(code)
@@ -38,7 +38,7 @@ def completed(arguments: list[str]) -> int:
 
 
 def run(name: str, folder: Path, arguments: list[str]) -> dict | None:
-    """metrics.json of a command, None where the budget was too small."""
+    """metrics.json of a command, or None if the budget was too small."""
     counts = folder / "metrics.json"
     code = completed([*arguments, "-q", "--force", "--metrics", str(counts)])
     if code:
@@ -48,7 +48,7 @@ def run(name: str, folder: Path, arguments: list[str]) -> dict | None:
 
 
 def whole(folder: Path, sizes: Sizes) -> Figures:
-    """align and run on the card and on the CPU, then align within limits of VRAM."""
+    """Run align and run on the card and on the CPU, then align within limits of VRAM."""
     reference, reads = prepared(folder, sizes)
     align = ["align", str(reference), *reads, "-o", str(folder / "out.bam")]
     calls = ["run", str(reference), *reads, "-o", str(folder / "run")]
@@ -85,7 +85,7 @@ def figures(name: str, metrics: dict) -> Figures:
 
 
 def busy(name: str, watch: Watch, kernels: dict[str, float], metrics: dict) -> Figures:
-    """Of the card: how often kernels ran, what the run says of it, time of each kernel per second of the run."""
+    """The card's share of time in kernels, what the run reports on it, and each kernel's time per second of the run."""
     if watch.busy:
         yield f"{name}, card busy", fmean(watch.busy), "%"
     for card in metrics.get("gpu", []):

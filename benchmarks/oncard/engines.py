@@ -1,7 +1,7 @@
-"""Kernels on made-up pairs: cells per second between the events around their launches, and of the whole engine.
+"""Kernels on simulated pairs: cells per second between the events around their launches, and of the whole engine.
 
-A cell is one of query length times target length, or of read length times haplotype length; all are counted, also for
-the traceback, which computes those near the diagonal alone.
+The number of cells is query length times target length, or read length times haplotype length; all count, also for
+the traceback, which only computes those near the diagonal.
 """
 
 import time
@@ -59,14 +59,14 @@ def pair_hmm_batch(number: int, length: int, size: int) -> tuple:
 
 
 def forms() -> list[Form]:
-    """The forms of lanes that the card can run, fastest expected first."""
+    """The forms of lanes that the card can run, the one expected to be fastest first."""
     capability = tuple(cuda.get_current_device().compute_capability)
     return [form for form in FORMS if capability >= form.since]
 
 
 @contextmanager
 def forced(form: Form) -> Iterator[None]:
-    """The engine takes this form, whatever the card."""
+    """Make the engine use this form, whatever the card."""
     from readwarp.pairwise import cuda_local
 
     forms_of = cuda_local.forms_of
@@ -78,7 +78,7 @@ def forced(form: Form) -> Iterator[None]:
 
 
 def measured(work: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """(seconds in kernels, wall seconds), medians; once before, to compile."""
+    """Medians of (seconds in kernels, wall seconds), after one run to compile."""
     work()
     kernels, walls = [], []
     for _ in range(repeats):
@@ -92,7 +92,7 @@ def measured(work: Callable[[], object], repeats: int) -> tuple[float, float]:
 
 
 def alignments(sizes: Sizes) -> Figures:
-    """Scores in each form that the card can run, then tracebacks in the form it gets."""
+    """Scores in each form that the card can run, then tracebacks in the default form."""
     from readwarp.pairwise import cuda as engine
 
     for length, room in SHAPES:

@@ -1,4 +1,4 @@
-"""Pairs of reads from a reference, made on the spot from a fixed seed, as FASTQ."""
+"""Simulate pairs of reads from a reference, from a fixed seed, as FASTQ."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ BATCH = 100_000  # pairs made at once
 
 
 def write_reference(path: Path, length: int) -> Path:
-    """Random, where no real one is at hand."""
+    """Write a random reference, if there is no real one."""
     bases = LETTERS[np.random.default_rng(5).integers(0, 4, length)].tobytes().decode()
     path.write_text(">random\n" + "\n".join(bases[i : i + 80] for i in range(0, length, 80)) + "\n")
     return path
@@ -46,7 +46,7 @@ def first_contig(reference: Path) -> list[str]:
 
 
 def changed(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Some rows lose up to 8 bases in the middle; then substitutions."""
+    """Remove up to 8 bases from the middle of some rows, then add substitutions."""
     rows = rows.copy()
     cut = LENGTH // 2
     for size in range(1, 9):
@@ -59,7 +59,7 @@ def changed(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def fastq(rows: np.ndarray, begin: int) -> bytes:
-    """Records of one size, so that all of them are one array."""
+    """FASTQ records of one size, so that all of them are one array."""
     names = np.array([f"@{number:09d}\n" for number in range(begin, begin + len(rows))], "S11")
     tail = np.frombuffer(b"\n+\n" + b"I" * LENGTH + b"\n", np.uint8)
     table = np.empty((len(rows), 11 + LENGTH + tail.size), np.uint8)

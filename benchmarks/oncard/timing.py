@@ -14,7 +14,7 @@ SAMPLE = 0.02  # seconds between two looks at the card
 
 
 def seconds(work: Callable[[], object], repeats: int) -> float:
-    """Median time of `work`'s launches and copies on the default stream; once before, to compile and to warm up."""
+    """Median time of `work`'s launches and copies on the default stream, after one run to compile and warm up."""
     work()
     cuda.synchronize()
     spans = []
@@ -49,7 +49,7 @@ class Launches:
 
 @contextmanager
 def launches() -> Iterator[Launches]:
-    """While the block runs, every kernel that any thread launches is timed on its stream."""
+    """While the block runs, time every kernel that any thread launches on its stream."""
     found = Launches()
     from numba.cuda.dispatcher import _LaunchConfiguration
 
@@ -72,7 +72,7 @@ def launches() -> Iterator[Launches]:
 
 
 class Watch:
-    """Samples a card while a block runs: in which share of the time before did kernels run?"""
+    """Samples a card while a block runs: in what share of the time before each sample did kernels run?"""
 
     def __init__(self, ordinal: int = 0) -> None:
         self.busy: list[int] = []  # percent

@@ -355,7 +355,7 @@ def test_the_cap_costs_no_forced_allele_and_no_other_haplotype():
 
 
 def test_choices_are_the_forced_alleles_that_reads_show():
-    """In a repeat that no k-mer spans, CIGARs show three substitutions together, and 200 alleles are unseen."""
+    """A repeat that no k-mer spans: CIGARs show three substitutions together, and none of 200 forced alleles."""
     reference = random_sequence(150, 3)[:-1] + "C" + "A" * 70 + "G" + random_sequence(150, 4)[1:]
     variants = [(p, reference[p], other_base(reference[p])) for p in (235, 240, 245)]
     reads = diploid(reference, variants, [], step=8, length=140)
