@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("reference", type=Path)
     parser.add_argument("reads", type=Path, nargs=2)
     parser.add_argument("-t", "--threads", default="2")
-    parser.add_argument("--pairs", type=int, help="only the first N")
+    parser.add_argument("--pairs", type=int, help="only the first N pairs")
     parser.add_argument("--peers", default="minimap2")
     parser.add_argument("--repeats", type=int, default=1)
     options = parser.parse_args()

@@ -80,7 +80,7 @@ class Program:
             [sys.executable, "-m", "readwarp", *given], capture_output=True, env=self.environment, cwd=self.scratch
         )
         said = done.stderr.decode().replace(str(self.scratch), "")
-        by_chance = re.compile(" kernels |% of the input")  # what the cache has, and how far a slow run is
+        by_chance = re.compile(" kernels |% of the input")  # they depend on the cache and on the speed of the run
         lines = [line for line in said.splitlines() if not by_chance.search(line)]
         return done.returncode, done.stdout, OF_TIME.sub("", "\n".join(lines))
 
@@ -193,7 +193,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before")
     parser.add_argument("after", nargs="?", default=TREE)
-    parser.add_argument("--only", default="", help="sets whose name has this in it")
+    parser.add_argument("--only", default="", help="only sets whose name contains this")
     parser.add_argument("--data", type=Path, help="a folder with more sets")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()) / "readwarp-baseline")
     options = parser.parse_args()

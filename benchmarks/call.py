@@ -94,7 +94,7 @@ def main() -> None:
     sets.add_argument("folder", type=Path)
     sets.add_argument("names", nargs="*", metavar="SET", default=list(SETS), help=" ".join(SETS))
     file = ways.add_parser("file")
-    file.add_argument("name", help="of the set, for the table")
+    file.add_argument("name", help="name of the set, for the table")
     for path in ("reference", "alignments", "truth"):
         file.add_argument(path, type=Path)
     file.add_argument("--bed", type=Path, required=True)

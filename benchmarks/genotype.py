@@ -112,13 +112,13 @@ def shell(command: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", help="of the set, for the table")
+    parser.add_argument("name", help="name of the set, for the table")
     for path in ("reference", "alignments", "truth"):
         parser.add_argument(path, type=Path)
     parser.add_argument("--bed", type=Path, required=True)
     parser.add_argument("--samples", type=int, default=10)
-    parser.add_argument("--fraction", type=float, default=0.2, help="of the reads in each sample [%(default)s]")
-    parser.add_argument("--copies", type=int, default=3, help="of each gVCF [%(default)s]")
+    parser.add_argument("--fraction", type=float, default=0.2, help="share of the reads in each sample [%(default)s]")
+    parser.add_argument("--copies", type=int, default=3, help="copies of each gVCF [%(default)s]")
     parser.add_argument("--folder", type=Path, default=Path("cohort"), help="[%(default)s]")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)

@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--pairs", type=int, default=Sizes.read_pairs, help="of reads for the whole runs [1000000]")
     parser.add_argument("--no-save", action="store_true", help="leave benchmarks/results/gpu.csv as it is")
-    parser.add_argument("--tiny", action="store_true", help="for tests: on next to nothing, nothing saved")
+    parser.add_argument("--tiny", action="store_true", help="for tests: a tiny amount of work, nothing saved")
     options = parser.parse_args()
     reason = backend.unusable() or (None if options.tiny else unmeasurable())
     if reason:

@@ -83,7 +83,7 @@ def inputs(folder: Path, name: str) -> tuple[CallSet, list[Path]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--set", default="chr20", help="of prepare.py [%(default)s]")
+    parser.add_argument("--set", default="chr20", help="set of prepare.py [%(default)s]")
     parser.add_argument("--tools", default=",".join(TOOLS), help="[%(default)s]")
     parser.add_argument("--repeats", type=int, default=1)
     options = parser.parse_args()

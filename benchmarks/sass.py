@@ -37,7 +37,7 @@ COLUMNS = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--capability", type=int, nargs="+", choices=CAPABILITIES, default=CAPABILITIES)
-    parser.add_argument("--kernel", default="", help="only those whose name has this in it")
+    parser.add_argument("--kernel", default="", help="only kernels whose name contains this")
     parser.add_argument("--save", action="store_true", help="add rows to benchmarks/results/sass.csv")
     options = parser.parse_args()
     kernels = [kernel for kernel in KERNELS if options.kernel in kernel.name]

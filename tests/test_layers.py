@@ -57,7 +57,7 @@ def test_no_circle_of_imports():
         for module, path in modules.items()
     }
     ends: set[str] | None = None
-    while ends is None or ends:  # what imports nothing of the rest, or is imported by none of it, is in no circle
+    while ends is None or ends:  # modules that import none of the rest, or that none of it imports, are in no circle
         imported = set().union(*below.values())
         ends = {module for module, needed in below.items() if not needed or module not in imported}
         below = {module: needed - ends for module, needed in below.items() if module not in ends}
@@ -99,7 +99,7 @@ def test_a_step_has_a_cpu_side_where_it_has_a_cuda_side_and_only_there():
     assert not alone, alone
 
 
-# Folders of tests beside those of the rooms: whole programs, what tests share, and the card they run on.
+# Folders of tests besides those of the rooms: whole programs, shared helpers, and the card that tests run on.
 BESIDE_ROOMS = {"benchmarks", "emulated_card", "emulator", "gpu", "helpers", "workflows"}
 
 

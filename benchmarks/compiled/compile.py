@@ -51,7 +51,7 @@ class Code:
         """Instructions of the hot loop by pipe, per cell (per pair of cells when packed); raises LookupError."""
         loop = self.kernel.loop
         if loop is None:
-            raise LookupError(f"{self.kernel.name}: no hot loop is named")
+            raise LookupError(f"{self.kernel.name}: it names no hot loop")
         body = listing.hot_loop(self.listing, loop.marker)
         cells = listing.count(body, loop.step) / loop.per_step * loop.cells
         return {pipe: number / cells for pipe, number in listing.by_pipe(body).items()}
@@ -109,8 +109,8 @@ def _code(kernel: Kernel, capability: int, folder: Path) -> Code:
     sizes = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said)
     registers, shared = re.search(r"Used (\d+) registers", said), re.search(r"(\d+) bytes smem", said)
     if not sizes or registers is None:
-        sys.exit(f"{kernel.name}: ptxas says neither registers nor spills: {said}")
-    memory = (max(int(each[i]) for each in sizes) for i in range(3))  # of the kernel and of what it calls
+        sys.exit(f"{kernel.name}: ptxas reports neither registers nor spills: {said}")
+    memory = (max(int(each[i]) for each in sizes) for i in range(3))  # of the kernel and the functions it calls
     text = _file(folder, kernel, "sass").read_text()
     return Code(kernel, capability, int(registers[1]), *memory, int(shared[1]) if shared else 0, listing.read(text))
 

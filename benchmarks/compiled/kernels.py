@@ -28,7 +28,7 @@ class Loop:
 class Kernel:
     name: str
     module: str
-    attribute: str  # of the module: the kernel, or what makes it of `options`
+    attribute: str  # of the module: the kernel, or the factory that makes it from `options`
     arguments: str
     threads: int  # per block
     options: tuple[Any, ...] = ()

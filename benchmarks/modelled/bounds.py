@@ -23,7 +23,7 @@ class Times:
     by: dict[str, float]  # by BOUNDS: if nothing else limited
     alone: float  # one launch after the other: the largest bound of each
     bound: str  # which of them makes most of that
-    shared: float  # if other work filled what a launch leaves idle: the largest bound without those of waiting
+    shared: float  # the largest bound except waiting, if other work filled what a launch leaves idle
     pipe: str  # the fullest
     launching: float
 
@@ -36,7 +36,7 @@ def times(kernel: Kernel, card: Card) -> Times:
         ran = launch.counts[:, 0] @ instructions
         pipes += ran
         rows.append(_of(launch, kernel, card, ran, float(launch.counts[:, 0] @ shuffles), clocks))
-        even = card.multiprocessors * _deep(launch, card)  # 1 where all multiprocessors have as much to do
+        even = card.multiprocessors * _deep(launch, card)  # 1 if all multiprocessors have equally much to do
         shared += max(*(each / even for each in rows[-1][:3]), *rows[-1][3:5])
     table = np.array(rows)  # [launches, BOUNDS]
     largest = np.bincount(table.argmax(1), table.max(1), minlength=len(BOUNDS))

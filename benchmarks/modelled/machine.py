@@ -27,7 +27,7 @@ class Block:
 
     instructions: list[tuple[Instruction, int]] = field(default_factory=list)  # and its line of the PTX, 0: none
     following: list[int] = field(default_factory=list)  # blocks
-    ends: bool = False  # threads may end here, or return from what was called
+    ends: bool = False  # threads may end here, or return from a call
     calls: int = -1  # block that is called, and returns
 
 
@@ -50,7 +50,7 @@ def assembled(ptx: str, folder: Path) -> Machine:
     facts = said.read_text()
     registers, shared = re.search(r"Used (\d+) registers", facts), re.search(r"(\d+) bytes smem", facts)
     if not registers:
-        raise LookupError(f"ptxas says no registers: {facts}")
+        raise LookupError(f"ptxas reports no registers: {facts}")
     return Machine(int(registers[1]), int(shared[1]) if shared else 0, read(listing.read_text()))
 
 
@@ -98,7 +98,7 @@ def read(text: str) -> list[Block]:
             instruction = Instruction(*(part or "" for part in code.groups()))
             blocks[-1].instructions.append((instruction, line))
             if instruction.opcode in UNKNOWN:
-                raise LookupError(f"a jump that is not known: {row.strip()}")
+                raise LookupError(f"unknown jump: {row.strip()}")
             if instruction.opcode in ENDS and not _is_rare(instruction):
                 jumps.append((len(blocks) - 1, instruction))
                 _begin(blocks, follows=_may_pass(instruction))
@@ -130,8 +130,8 @@ def _add_jump(blocks: list[Block], number: int, instruction: Instruction, begins
     block, aim = blocks[number], JUMP.search(instruction.operands)
     if instruction.opcode in ("EXIT", "RET"):
         block.ends = True
-    elif aim is None or aim[1] not in begins:  # of BRX too, where nvdisasm does not list what it may lead to
-        raise LookupError(f"a jump that is not known: {instruction}")
+    elif aim is None or aim[1] not in begins:  # also of a BRX whose targets nvdisasm does not list
+        raise LookupError(f"unknown jump: {instruction}")
     elif instruction.opcode in ("BRA", "BRX"):
         block.following += [begins[each] for each in JUMP.findall(instruction.operands)]
     elif not instruction.predicate:

@@ -17,7 +17,7 @@ class Sizes:
     threads: int = 1 << 20  # of the issue kernels
     rounds: int = 4096
     cells: int = 40_000_000_000  # of a batch of pairs, about
-    reference: int = 0  # bases of a random one; 0: chromosome 20 where it is at hand, else 10 million
+    reference: int = 0  # bases of a random one; 0: chromosome 20 if it is available, else 10 million
     read_pairs: int = 1_000_000
     limits: tuple[str, ...] = ("256M", "512M", "1G", "2G", "4G", "8G")  # of VRAM
     repeats: int = 5

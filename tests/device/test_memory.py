@@ -35,7 +35,7 @@ def test_a_planned_workspace_says_when_it_is_full():
         workspace.empty(ALIGNMENT, np.uint8)
         with pytest.raises(WorkspaceFullError, match=f"{rounded(ALIGNMENT + 1)} bytes asked for, {ALIGNMENT} of"):
             workspace.empty(ALIGNMENT + 1, np.uint8)
-        workspace.empty(ALIGNMENT, np.uint8)  # what was refused took nothing
+        workspace.empty(ALIGNMENT, np.uint8)  # a refused request takes nothing
 
 
 def test_one_without_a_plan_grows_and_frees(monkeypatch):

@@ -8,7 +8,7 @@ from emulated_card.frames import slots_of
 from emulated_card.ptx import CONVERGENT, Block, Instruction, KernelText, UnknownPtxError
 from emulated_card.writer import FULL, INDEX, WARP, Writer, splat, vector
 
-BUFFERS = 4  # vectors of 64 bits that are handed to execute.c
+BUFFERS = 4  # vectors of 64 bits that are passed to execute.c
 
 
 class Flow(ABC):

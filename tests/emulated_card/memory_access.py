@@ -136,7 +136,7 @@ class MemoryAccess(Flow):
     def _gathered(self, i: Instruction, mask: str, kind: str, number: int) -> str:
         w = self.writer
         arguments = (f"<{WARP} x ptr>", self._pointers(number, kind)), ("i32", "1"), (vector("i1"), w.mask_vector(mask))
-        left = (vector(kind), splat(kind, 0x5A5A5A5A5A5A5A5A))  # what threads get that may not read
+        left = (vector(kind), splat(kind, 0x5A5A5A5A5A5A5A5A))  # the values for threads that may not read
         return w.called(f"llvm.masked.gather.v{WARP}{kind}.v{WARP}p0", vector(kind), *arguments, left)
 
     def _scattered(self, mask: str, value: str, kind: str, number: int) -> None:

@@ -7,7 +7,7 @@ from itertools import count
 
 CONVERGENT = ("shfl", "redux", "vote", "match", "activemask")  # threads of a warp meet there: a block begins with each
 SHARED_BASE = 256  # address of the first shared byte: an address of 0 stays a mistake
-Scope = tuple[str, set[str]]  # what stands before the names of its registers, and these
+Scope = tuple[str, set[str]]  # the prefix of its registers' names, and these
 BITS = {f"{kind}{bits}": bits for kind in "busf" for bits in (8, 16, 32, 64)} | {"pred": 1}
 
 

@@ -72,7 +72,7 @@ def test_bounds_of_two_axes_and_of_slices_with_gaps(checked):
             assert told(part, row, column) == []
     assert told(whole, 7, 9) == []
     assert "at byte 640 of array 0, which has 640" in told(whole, 7, 10)[0]
-    assert "bounds" in told(part, 3, 0)[0]  # behind the last row
+    assert "bounds" in told(part, 3, 0)[0]  # after the last row
     assert "bounds" in told(part, 0, 3)[0]  # of the whole array's row 2, or of the gap in row 1
     assert "bounds" in told(part, 2, 3)[0]
 

@@ -12,7 +12,7 @@ from emulated_card.fresh import HOST_FUNCTION, fresh_driver
 INVALID_HANDLE, NOT_READY, LAUNCH_FAILED = 400, 600, 719
 BLOCKING, NON_BLOCKING, DISABLE_TIMING = 0, 1, 2
 LEGACY, PER_THREAD = ctypes.c_void_p(1), ctypes.c_void_p(2)
-SECONDS = 0.05  # that a thread is given to do what it must not do
+SECONDS = 0.05  # for a thread to do what it must not do
 
 
 @pytest.fixture

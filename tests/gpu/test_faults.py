@@ -211,5 +211,5 @@ def test_interrupted_at_any_moment(command, number, start, expected, capability)
     started.process.send_signal(which)
     ended, _, out = started.end()
     assert time.monotonic() - sent < 60
-    # A signal that comes behind the command's own work ends Python as it ends any program.
+    # A signal after the command's own work ends Python like any program.
     assert (ended == code and out is None) or (ended in (0, -which) and out == expected[command])

@@ -9,7 +9,7 @@ from fractions import Fraction
 @dataclass(frozen=True)
 class Format:
     bits: int
-    fraction: int  # bits behind the point
+    fraction: int  # bits after the point
     code: str  # of struct, for floats and for unsigned integers
     unsigned: str
 

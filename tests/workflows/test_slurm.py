@@ -19,7 +19,7 @@ QUICK = (
 )
 THREADS = ("--set-threads", *(f"{rule}=1" for rule in ("index", "align", "merge", "call", "statistics", "page")))
 RULES = ("reference", "index", "align", "merge", "regions", "call", "gather", "statistics", "page", "multiqc")
-MEMORY = {f"{rule}:mem_mb": "2500" for rule in RULES}  # what a node of the sandbox has several times
+MEMORY = {f"{rule}:mem_mb": "2500" for rule in RULES}  # a node of the sandbox has several times as much
 
 
 def resources(**changed: str) -> tuple[str, ...]:

@@ -298,7 +298,7 @@ def test_blocks_other_lines_and_nothing(tmp_path):
     (site, other), _, found = found_in(cohort_of(tmp_path, own, reference, beside, []), CONTIGS)
     assert (site.alleles, other.alleles) == (("A", "C"), ("A", "AGG"))
     assert likelihoods(found, 1) == [0, 60, 700]
-    assert likelihoods(found, 2) == [0, 120, 400]  # what is inserted behind it leaves the base as it is
+    assert likelihoods(found, 2) == [0, 120, 400]  # an insertion after it leaves the base as it is
     assert likelihoods(found, 0, 1) == [0, 260, 500]
     assert likelihoods(found, 3) == [0, 0, 0] and found.best[0, 3].tolist() == [-1, -1]
 
