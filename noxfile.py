@@ -1,7 +1,7 @@
-"""The checks by name: `nox -l` lists them, `nox -s lint types` runs two, `nox` those of a change.
+"""The checks by name: `nox -l` lists them, `nox -s lint types` runs two, and `nox` those that a change needs.
 
-They run in the environment that nox itself is in, as `pip install -e '.[dev]'` makes it. What follows `--` goes to the
-last command of a session: `nox -s tests -- tests/call -k ploidy`.
+They run in nox's own environment, as made by `pip install -e '.[dev]'`. Arguments after `--` go to the last command of
+a session: `nox -s tests -- tests/call -k ploidy`.
 """
 
 import shutil
