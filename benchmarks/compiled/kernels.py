@@ -142,7 +142,7 @@ PHREDS = "(u1[] u1[] u1[] u1[] f8[])"
 
 
 def pair_hmm(rows: int, precision: Precision) -> Kernel:
-    """A step passes on two numbers, in as many shuffles of 32 bits as their width takes."""
+    """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
     is_narrow, name = precision is FLOAT32, f"pairhmm float{8 * precision.bytes_each} x {rows}"
     arguments = f"{'(u1[] f4[,])' if is_narrow else PHREDS} u1[] i4[,] {PLACES}"
     loop = Loop("FFMA" if is_narrow else "DFMA", "SHFL", precision.bytes_each // 2, rows)

@@ -25,7 +25,7 @@ def hits_of(reads: list[list[Anchor]]) -> SeedHits:
 
 
 def chained(anchors: list[Anchor], length: int = LENGTH, **parameters) -> list[tuple[int, ...]]:
-    """The chains of one read: (score, strand, reference span, query span, anchors)."""
+    """(score, strand, reference span, query span, anchors) of the chains of one read."""
     chains = chain_hits(
         read_batch(["A" * length]), hits_of([anchors]), CONTIGS, SeedParameters(), ChainParameters(**parameters)
     )

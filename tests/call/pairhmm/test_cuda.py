@@ -48,7 +48,7 @@ def test_pairs_of_a_warp_may_differ_in_size():
 
 
 def test_small_sums_again_on_the_card(monkeypatch):
-    """The host does not look at them: float64 is queued before the sums of float32 are known."""
+    """Without a look from the host: the launches of float64 are in line before the sums of float32 are known."""
     from readwarp.call.pairhmm import cuda
 
     runs, run = [], cuda.run
@@ -100,7 +100,7 @@ def test_shapes_hold_their_reads(length):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_every_pair_has_its_place(data):
-    """Each pair starts in one segment, has room in the segment of its float64 shape, and gets a warp there."""
+    """In one segment to begin with, and room in the segment of its float64 shape; and a warp comes to each."""
     from readwarp.call.pairhmm import cuda_pairs
 
     lengths = np.array(data.draw(st.lists(st.integers(1, 700), min_size=1, max_size=30)))

@@ -360,7 +360,7 @@ def test_header_says_not_sorted(tmp_path, order):
 @pytest.mark.parametrize("option", ["-b", "-c"])
 @pytest.mark.parametrize("kind", ["longer", "shorter", "contigs", "empty", "without reads"])
 def test_index_of_another_file(kind, option, bam, tmp_path):
-    """It is refused if reads could be missed, or wrong places read."""
+    """As long as reads could be missed, or places are read that are none."""
     reads = [("one", r) for r in made_reads(9000, 90_000, 1)]
     records = {"longer": reads * 2, "shorter": reads[:4000], "contigs": reads, "empty": []}.get(kind, reads)
     contigs = {**CONTIGS, "more": 10} if kind == "contigs" else CONTIGS
@@ -379,7 +379,7 @@ def test_index_of_another_file(kind, option, bam, tmp_path):
 
 
 def test_index_without_counts(bam, tmp_path):
-    """Old tools wrote such indexes: nothing says where the last read ends."""
+    """As old tools wrote them: nothing says where the last read ends."""
     index = load_index(bam)
     index.stop = None
     reader = AlignedReader(bam)
