@@ -1,6 +1,7 @@
 """report: one page of HTML on one sample or several."""
 
 import argparse
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,16 +55,18 @@ def run(options: argparse.Namespace) -> int:
 
     output = output_of(options)
     samples = samples_of(options)
-    inputs = [file for s in samples for file in (s.alignments, s.calls, s.metrics, s.reference, s.targets) if file]
+    inputs = [file for s in samples for file in (*s.files, s.reference, s.targets) if file]
     check_output(output, options.force, inputs)
     check_inputs(inputs)
     report.check()
+    from readwarp.report import page
+
     with CommandReporter(options) as reporter:
         with reporter.progress("statistics", "tools") as progress:
             texts = statistics.make(samples, options.statistics, options.threads or usable_threads(), progress.reach)
         names = [sample.name for sample in samples]
         title = options.title or (names[0] if len(names) == 1 else f"{len(names)} samples")
-        report.write(samples, texts, output, title, options.statistics)
+        page.write(samples, texts, output, title, options.statistics)
     if not options.quiet:
         print(output)
     return 0
@@ -77,17 +80,15 @@ def output_of(options: argparse.Namespace) -> Path:
 
 def samples_of(options: argparse.Namespace) -> "list[Sample]":
     """The samples of the folders, then those of --bam, --vcf and --metrics. Raises UsageError."""
-    from readwarp.report.inputs import Sample, add_files, complete, samples_in, stem, tell_apart
+    from readwarp.report.inputs import Sample, complete, samples_in, stem, tell_apart
 
-    samples = [sample for folder in options.folders for sample in samples_in(folder)]
+    made_with = options.reference, options.targets
+    samples = [sample for folder in options.folders for sample in samples_in(folder, *made_with)]
     given = (options.bam_files, options.vcf_files, options.metrics_files)
-    named = [files for files in given if files]
-    if len({len(files) for files in named}) > 1:
+    if len({len(files) for files in given if files}) > 1:
         raise UsageError("--bam, --vcf and --metrics are to be given as often as each other, or not at all")
-    for number in range(len(named[0]) if named else 0):
-        files = [files[number] if files else None for files in given]
-        first = next(file for file in files if file)
-        samples.append(complete(Sample(stem(first), *files)))
+    for bam, vcf, metrics in zip_longest(*given):
+        samples.append(complete(Sample(stem(bam or vcf or metrics), bam, vcf, metrics, *made_with)))
     if not samples:
         raise UsageError("nothing to report: name output folders of readwarp run, or --bam, --vcf, --metrics")
-    return tell_apart([add_files(sample, options.reference, options.targets) for sample in samples])
+    return tell_apart(samples)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readwarp.report.plots import NAMED, Axis, Line, draw_bars, draw_lines, draw_rows, number_text
+from readwarp.report.drawing import MAX_COLOURS, Axis, Line, draw_bars, draw_lines
+from readwarp.report.numbers import number_text
 
-TABLE_ROWS = 24
+MAX_TABLE_ROWS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,11 @@ class Plotter:
         y: Axis,
         texts: Mapping[int, str],
         fill: bool = False,
-    ) -> Plot:
-        """`lines` may be of some samples only; `texts`: what each sample's show, in words."""
+    ) -> Plot | None:
+        """None without any points; `lines` may be of some samples only. `texts`: what each sample's show, in words."""
         lines = [line for line in lines if line.points]
+        if not lines:
+            return None
         svg = draw_lines(caption.id, lines, len(self.names), x, y, fill)
         titles = [self._title(line) for line in lines]
         xs = np.unique([x for line in lines for x, _ in line.points])
@@ -50,7 +53,7 @@ class Plotter:
             limit if limit is not None else bound for limit, bound in zip(x.limits, (xs[0], xs[-1]), strict=True)
         )
         xs = xs[(xs >= low) & (xs <= high)]
-        xs = xs[np.unique(np.linspace(0, xs.size - 1, TABLE_ROWS).astype(int))]
+        xs = xs[np.unique(np.linspace(0, xs.size - 1, MAX_TABLE_ROWS).astype(int))]
         columns = [dict(line.points) for line in lines]
         values = [[column.get(float(place)) for column in columns] for place in xs]
         head, rows = self._table(x.label, [x.ticks.get(v) or number_text(v) for v in xs], titles, values, y.percent)
@@ -64,9 +67,11 @@ class Plotter:
         axis: Axis,
         texts: Mapping[int, str],
         horizontal: bool = False,
-    ) -> Plot:
-        """values[number of the sample][category]; `texts`: what each sample's show, in words."""
-        svg = (draw_rows if horizontal else draw_bars)(caption.id, categories, values, len(self.names), axis)
+    ) -> Plot | None:
+        """None without samples; values[number of the sample][category]. `texts`: what each sample's show, in words."""
+        if not values:
+            return None
+        svg = draw_bars(caption.id, categories, values, len(self.names), axis, horizontal)
         titles = [self.names[sample] for sample in values]
         table = [list(row) for row in zip(*values.values(), strict=True)]
         flat = [category.replace("\n", " ") for category in categories]
@@ -86,7 +91,7 @@ class Plotter:
         percent: bool,
     ) -> tuple[list[str], list[list[str]]]:
         """A column for each sample; for many samples, their median, minimum and maximum."""
-        if len(self.names) > NAMED:
+        if len(self.names) > MAX_COLOURS:
             titles = ["median", "minimum", "maximum"]
             known = [[v for v in row if v is not None] or [0.0] for row in values]
             values = [[float(np.median(row)), min(row), max(row)] for row in known]
@@ -100,6 +105,6 @@ class Plotter:
         """One sentence for all samples: `NA12878 441; HG002 350`; for many, only what the plot shows of them."""
         if len(self.names) == 1:
             return next(iter(texts.values()), "")
-        if len(self.names) > NAMED:
+        if len(self.names) > MAX_COLOURS:
             return f"{len(texts)} samples: their median, the range of half of them, and that of all"
         return "; ".join(f"{self.names[sample]} {text}" for sample, text in texts.items())

@@ -1,12 +1,12 @@
 """Lines and bars as SVG for a page: drawn by matplotlib, coloured by the page's CSS variables.
 
-Up to NAMED samples have a colour each; of more, the page shows the median and the spread, so that it does not grow with
-them.
+Up to MAX_COLOURS samples have a colour each. Of more samples the page shows the median and the spread, so that its size
+does not grow with their number.
 """
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,15 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from readwarp.report.numbers import number_text, tick_text
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-NAMED = 8  # samples with a colour of their own
+MAX_COLOURS = 8  # samples with a colour of their own
 SIZE = (5.3, 3.3)  # inches; SVG counts 72 points in one
 INK, SOFT, GRID = "#010101", "#020202", "#030303"  # stand for the CSS variables of VARIABLES
-COLOURS = [f"#0401{number:02x}" for number in range(NAMED)]
+COLOURS = [f"#0401{number:02x}" for number in range(MAX_COLOURS)]
 VARIABLES = {INK: "ink", SOFT: "soft", GRID: "grid", **{c: f"series-{n + 1}" for n, c in enumerate(COLOURS)}}
 DASHES = {"": "solid", "dashed": (0, (4, 2.2))}
 STYLE: dict[Any, Any] = {
@@ -69,9 +71,9 @@ class Axis:
 def draw_lines(name: str, lines: Sequence[Line], samples: int, x: Axis, y: Axis, fill: bool = False) -> str:
     """SVG of lines; `fill` shades below a single line. `name` keeps identifiers of the SVG apart from others."""
     with rc_context({**STYLE, "svg.hashsalt": name}):
-        figure, axes = _figure(x, y)
-        if samples > NAMED:
-            _spread(axes, lines)
+        figure, axes = _figure(x)
+        if samples > MAX_COLOURS:
+            _draw_spread(axes, lines)
         else:
             several = samples > 1
             for number, line in enumerate(lines):
@@ -82,69 +84,54 @@ def draw_lines(name: str, lines: Sequence[Line], samples: int, x: Axis, y: Axis,
                 if fill and len(lines) == 1:
                     axes.fill_between(xs, ys, color=colour, alpha=0.15, linewidth=0)
             if any(line.name for line in lines):
-                _legend(axes, neutral=several)
+                legend = axes.legend(fontsize=9.5, handlelength=2.2)
+                for handle in legend.get_lines() if several else ():
+                    handle.set_color(INK)
         _finish(axes, x, y)
         return _svg(figure)
 
 
 def draw_bars(
-    name: str, categories: Sequence[str], values: Mapping[int, Sequence[float]], samples: int, y: Axis
+    name: str,
+    categories: Sequence[str],
+    values: Mapping[int, Sequence[float]],
+    samples: int,
+    axis: Axis,
+    horizontal: bool = False,
 ) -> str:
-    """SVG of bars; values[sample][category]. Of more than NAMED samples: a box plot of each category."""
-    with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "y"}):
-        figure, axes = _figure(Axis(""), y)
-        places = np.arange(len(categories))
-        if samples > NAMED:
-            _boxes(axes, np.array(list(values.values()), dtype=np.float64))
+    """SVG of bars, the first category on the left or on top; values[sample][category].
+
+    Of more than MAX_COLOURS samples: a box plot of each category.
+    """
+    bars = 1 if samples > MAX_COLOURS else len(values)  # of one category
+    places, width = np.arange(len(categories)), 0.8 / bars
+    none = Axis("")
+    x, y = (axis, none) if horizontal else (none, axis)
+    draw: Callable[..., Any]
+    with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "x" if horizontal else "y"}):
+        if horizontal:
+            height = 0.9 + len(categories) * (0.21 if bars == 1 else 0.09 + 0.15 * bars)
+            figure, axes = _figure(x, (SIZE[0], height), left=0.2 + 0.078 * max(map(len, categories)))
+            draw, set_ticks, padding, has_labels = axes.barh, axes.set_yticks, 3, bars <= 3
         else:
-            width = 0.8 / len(values)
+            figure, axes = _figure(x)
+            draw, set_ticks, padding, has_labels = axes.bar, axes.set_xticks, 2, bars * len(categories) <= 8
+        if samples > MAX_COLOURS:
+            _draw_boxes(axes, np.array(list(values.values()), dtype=np.float64), horizontal)
+        else:
             for number, (sample, row) in enumerate(values.items()):
-                left = places - 0.4 + width * (number + 0.5)
-                bars = axes.bar(left, row, width * 0.92, color=COLOURS[sample])
-                if len(values) * len(categories) <= 8:
-                    axes.bar_label(bars, [number_text(v, y.percent) for v in row], padding=2, fontsize=9)
-        axes.set_xticks(places, categories)
-        axes.tick_params(axis="x", length=0)
-        _finish(axes, Axis(""), y)
+                drawn = draw(places - 0.4 + width * (number + 0.5), row, width * 0.92, color=COLOURS[sample])
+                if has_labels:
+                    axes.bar_label(drawn, [number_text(v, axis.percent) for v in row], padding=padding, fontsize=9)
+        set_ticks(places, categories)
+        axes.tick_params(axis="y" if horizontal else "x", length=0)
+        _finish(axes, x, y)
+        if horizontal:
+            axes.set_ylim(len(categories) - 0.4, -0.6)
         return _svg(figure)
 
 
-def draw_rows(
-    name: str, categories: Sequence[str], values: Mapping[int, Sequence[float]], samples: int, x: Axis
-) -> str:
-    """As draw_bars, horizontal; the first category on top."""
-    together = 1 if samples > NAMED else len(values)
-    height = 0.9 + len(categories) * (0.21 if together == 1 else 0.09 + 0.15 * together)
-    with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "x"}):
-        figure, axes = _figure(x, Axis(""), (SIZE[0], height), left=0.2 + 0.078 * max(map(len, categories)))
-        places = np.arange(len(categories))
-        if samples > NAMED:
-            _boxes(axes, np.array(list(values.values()), dtype=np.float64), horizontal=True)
-        else:
-            width = 0.8 / len(values)
-            for number, (sample, row) in enumerate(values.items()):
-                bars = axes.barh(places - 0.4 + width * (number + 0.5), row, width * 0.92, color=COLOURS[sample])
-                if len(values) <= 3:
-                    axes.bar_label(bars, [number_text(v, x.percent) for v in row], padding=3, fontsize=9)
-        axes.set_yticks(places, categories)
-        axes.tick_params(axis="y", length=0)
-        axes.invert_yaxis()
-        _finish(axes, x, Axis(""))
-        axes.set_ylim(len(categories) - 0.4, -0.6)
-        return _svg(figure)
-
-
-def number_text(value: float, percent: bool = False) -> str:
-    """Short: 12,345, 0.0123, 98.76 %."""
-    if percent:
-        digits = 0 if value in (0, 1) else 2 if value < 0.1 or 0.9 < value < 1 else 1
-        return f"{100 * value:.{digits}f}\N{NO-BREAK SPACE}%"
-    if value == round(value) or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
-
-
-def _figure(x: Axis, y: Axis, size: tuple[float, float] = SIZE, left: float = 0.62) -> tuple[Figure, "Axes"]:
+def _figure(x: Axis, size: tuple[float, float] = SIZE, left: float = 0.62) -> tuple[Figure, "Axes"]:
     """An empty figure; `left`: inches for the labels of the y axis."""
     figure = Figure(figsize=size)
     FigureCanvasSVG(figure)
@@ -152,8 +139,6 @@ def _figure(x: Axis, y: Axis, size: tuple[float, float] = SIZE, left: float = 0.
     axes = figure.add_axes((left / width, 0.54 / height, (width - left - 0.24) / width, (height - 0.84) / height))
     if x.log:
         axes.set_xscale("log")
-    if y.log:
-        axes.set_yscale("log")
     return figure, axes
 
 
@@ -173,25 +158,12 @@ def _finish(axes: "Axes", x: Axis, y: Axis) -> None:
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
         elif wanted.label and not wanted.log:
             axis.set_major_locator(MaxNLocator("auto", integer=axis.get_data_interval()[1] > 5, steps=[1, 2, 5, 10]))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
         elif wanted.log:
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
 
 
-def _short(value: float) -> str:
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= max(size, 1e5):
-            return f"{value / size:g} {letter}"
-    return f"{value:,g}"
-
-
-def _legend(axes: "Axes", neutral: bool) -> None:
-    legend = axes.legend(fontsize=9.5, handlelength=2.2)
-    for handle in legend.get_lines() if neutral else ():
-        handle.set_color(INK)
-
-
-def _spread(axes: "Axes", lines: Sequence[Line]) -> None:
+def _draw_spread(axes: "Axes", lines: Sequence[Line]) -> None:
     """The median of all samples, the range of half of them, and that of all."""
     xs = np.unique(np.concatenate([np.array(line.points).reshape(-1, 2)[:, 0] for line in lines]))
     xs = xs[np.unique(np.linspace(0, xs.size - 1, 160).astype(int))] if xs.size > 160 else xs
@@ -204,7 +176,7 @@ def _spread(axes: "Axes", lines: Sequence[Line]) -> None:
     axes.legend(fontsize=9.5)
 
 
-def _boxes(axes: "Axes", values: Any, horizontal: bool = False) -> None:
+def _draw_boxes(axes: "Axes", values: Any, horizontal: bool = False) -> None:
     line = {"color": INK, "linewidth": 1}
     axes.boxplot(
         values,
