@@ -25,7 +25,7 @@ def test_install_line_fits_the_driver(cuda, extra):
     lines = doctor.advice(Driver(cuda, "580.1", (CARD,)), "No module named 'numba_cuda'")
     assert lines == [
         "readwarp runs on the CPU: No module named 'numba_cuda'.",
-        "For the GPU install:",
+        "To use the GPU, install:",
         f"  python -m pip install 'readwarp[{extra}]'",
     ]
 

@@ -66,7 +66,7 @@ def test_lowest_score_is_a_natural_number(value, reference, mates, refused):
 
 
 def test_no_seed_of_no_bases(reference, refused):
-    assert "at least 1" in refused(2, "index", reference, "-f", "-k", "0")
+    assert "1 or more" in refused(2, "index", reference, "-f", "-k", "0")
 
 
 def test_call_says_what_it_is_not(reference, mates, refused):

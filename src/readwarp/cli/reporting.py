@@ -15,6 +15,7 @@ from readwarp.formats.common.files import check_output
 from readwarp.stream.reporter import Meter, Reporter
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
+COMPILING = "compiling kernels for this machine (once, about a minute)"
 logger = logging.getLogger("readwarp")
 
 
@@ -31,7 +32,7 @@ def show(*lines: Any) -> None:
 
 
 class CommandReporter(Reporter):
-    """Sets up logging for a command, and shows how its job comes along; writes the metrics when it succeeds."""
+    """Sets up logging for a command, shows the progress of its job, and writes the metrics when it succeeds."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options.command_line)
@@ -60,7 +61,7 @@ class CommandReporter(Reporter):
         if error is None and self.metrics_file:
             self.write_metrics(self.metrics_file)
         if error is not None:
-            self._handlers[0].setLevel(logging.CRITICAL)  # on stderr the command line says it
+            self._handlers[0].setLevel(logging.CRITICAL)  # `readwarp.cli.explain` prints the error on stderr
             logger.error("%s", error or type(error).__name__)
         for handler in self._handlers:
             logger.removeHandler(handler)
@@ -74,7 +75,7 @@ class CommandReporter(Reporter):
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
-        """A bar on a terminal, else a log line every half minute; kernels that are compiled meanwhile show there."""
+        """A bar on a terminal, else a log line every half minute; either also shows kernels that are being compiled."""
         from readwarp.device.compilation import watched
 
         with _bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watched(meter.kernel):
@@ -82,26 +83,19 @@ class CommandReporter(Reporter):
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
-        """On a terminal the name of the kernel at hand, else one log line."""
-        shown = _Status() if self.bars else _LogLines("compiling", "kernels")
-        try:
-            yield shown
-        finally:
-            if isinstance(shown, _Status):
-                shown.stop()
+        """On a terminal the name of the kernel that is being compiled, else one log line."""
+        with _status() if self.bars else nullcontext(_LogLines("compiling", "kernels")) as meter:
+            yield meter
 
 
 class _Stderr(logging.Handler):
-    """Log lines on what stderr is at the time: a progress bar puts them above itself."""
+    """Writes log lines to the stderr of the moment: a progress bar replaces it, to print them above itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             print(self.format(record), file=sys.stderr, flush=True)
-        except OSError:  # nobody reads it any more
+        except OSError:  # the reader of stderr has gone
             self.handleError(record)
-
-
-COMPILING = "compiling kernels for this machine (once, about a minute)"
 
 
 @cache
@@ -131,8 +125,7 @@ class _LogLines(Meter):
 @contextmanager
 def _bar(what: str, unit: str) -> Iterator[Meter]:
     from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
         SpinnerColumn(),
@@ -143,7 +136,7 @@ def _bar(what: str, unit: str) -> Iterator[Meter]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5) as bar:
         yield _Bar(bar, what, unit)
 
 
@@ -162,22 +155,23 @@ class _Bar(Meter):
         self.bar.update(self.task, description=f"{self.what} (compiling {name})")
 
 
-class _Status(Meter):
-    """On a terminal the name of the kernel at hand; nothing while none is compiled."""
+@contextmanager
+def _status() -> Iterator[Meter]:
+    """A line that names the kernel that is being compiled; nothing is shown before the first one."""
+    from rich.console import Console
 
-    def __init__(self) -> None:
+    status = Console(stderr=True).status(COMPILING)
+    try:
+        yield _Status(status)
+    finally:
+        status.stop()
+
+
+class _Status(Meter):
+    def __init__(self, status: Any) -> None:
         super().__init__("compiling", "kernels")
-        self.status: Any = None
+        self.status = status
 
     def kernel(self, name: str, number: int) -> None:
-        text = f"{COMPILING}: {number} {name}"
-        if self.status is None:
-            from rich.console import Console
-
-            self.status = Console(stderr=True).status(text)
-            self.status.start()
-        self.status.update(text)
-
-    def stop(self) -> None:
-        if self.status is not None:
-            self.status.stop()
+        self.status.update(f"{COMPILING}: {number} {name}")
+        self.status.start()  # does nothing once it has started
