@@ -7,8 +7,7 @@ does not grow with their number.
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context
@@ -49,8 +48,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line of a sample, in its colour. `name` tells lines of one sample apart (first reads, last reads)."""
 
     sample: int
@@ -59,13 +57,12 @@ class Line:
     dash: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     label: str
     limits: tuple[float | None, float | None] = (None, None)
     log: bool = False
     percent: bool = False  # values are shares, shown as percent
-    ticks: dict[float, str] = field(default_factory=dict)
+    ticks: Mapping[float, str] = {}
 
 
 def draw_lines(name: str, lines: Sequence[Line], samples: int, x: Axis, y: Axis, fill: bool = False) -> str:

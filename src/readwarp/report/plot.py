@@ -1,7 +1,10 @@
 """A plot of the page, of one sample or many: SVG, what it shows in words, and its numbers as a table."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,20 +14,29 @@ from readwarp.report.numbers import number_text
 MAX_TABLE_ROWS = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Caption:
+class Caption(NamedTuple):
     id: str  # of the figure on the page
     title: str
     note: str  # how to read it
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+class Plot(NamedTuple):
     caption: Caption
     summary: str  # stands for the picture where it cannot be seen
     svg: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+
+
+def caption(name: str, **words: object) -> Caption:
+    """A caption of captions.toml, with these words filled in."""
+    texts = _captions()[name]
+    return Caption(name, texts["title"], texts["note"].format_map(words))
+
+
+@cache
+def _captions() -> dict[str, dict[str, str]]:
+    return tomllib.loads(resources.files("readwarp.report").joinpath("captions.toml").read_text())
 
 
 class Plotter:

@@ -5,7 +5,7 @@ from typing import Any
 
 from readwarp.report.drawing import Axis
 from readwarp.report.numbers import bytes_text, duration_text, large_text
-from readwarp.report.plot import Caption, Plot, Plotter
+from readwarp.report.plot import Plot, Plotter, caption
 
 Runs = Mapping[int, Mapping[str, Any]]  # facts by the sample's number
 Rows = list[tuple[str, str]]  # name, text
@@ -22,12 +22,8 @@ def phases(plotter: Plotter, samples: Runs) -> Plot | None:
     names = sorted(dict.fromkeys(names), key=lambda name: PHASES.index(name) if name in PHASES else len(PHASES))
     values = {number: [float(phases.get(name, 0)) for name in names] for number, phases in times.items()}
     texts = {number: f"{duration_text(sum(row))} in all" for number, row in values.items()}
-    note = (
-        "From beginning to end. The first run of a version on a machine compiles its kernels, which counts as start; "
-        "later runs find them in the cache."
-    )
     x = Axis("seconds", (0, None))
-    return plotter.bars(Caption("phases", "Time by phase", note), names, values, x, texts, horizontal=True)
+    return plotter.bars(caption("phases"), names, values, x, texts, horizontal=True)
 
 
 def stages(plotter: Plotter, samples: Runs) -> Plot | None:
@@ -37,9 +33,8 @@ def stages(plotter: Plotter, samples: Runs) -> Plot | None:
     names = sorted(known, key=lambda name: -sum(stages.get(name, 0) for stages in times.values()))[:MAX_STAGES]
     values = {number: [float(stages.get(name, 0)) for name in names] for number, stages in times.items()}
     texts = {number: f"most in {names[row.index(max(row))]}" for number, row in values.items() if row}
-    note = "Seconds of each step, summed over threads, so they may exceed the time that passed."
     names, x = [name.replace("_", " ") for name in names], Axis("seconds, all threads", (0, None))
-    return plotter.bars(Caption("stages", "Time by step", note), names, values, x, texts, horizontal=True)
+    return plotter.bars(caption("stages"), names, values, x, texts, horizontal=True)
 
 
 def throughput(facts: Mapping[str, Any]) -> Rows:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from readwarp.report.drawing import Axis, Line
 from readwarp.report.numbers import number_text, ratio
-from readwarp.report.plot import Caption, Plot, Plotter
+from readwarp.report.plot import Plot, Plotter, caption
 from readwarp.report.points import end_of, mean, shares
 from readwarp.report.variants import QUALITY_BINS, VariantStatistics, balance_points
 
@@ -24,11 +24,7 @@ def types(plotter: Plotter, samples: Samples) -> Plot | None:
             for number, v in samples.items():
                 values[number].append(v.summary.get(name, 0))
     texts = {n: f"{row[0]:,} SNVs, {row[1]:,} insertions, {row[2]:,} deletions" for n, row in values.items()}
-    note = (
-        "Calls that pass all filters. A human genome has about 4 million SNVs and 0.8 million short indels, with as "
-        "many insertions as deletions or slightly fewer."
-    )
-    return plotter.bars(Caption("types", "Variants by type", note), names, values, Axis("calls", (0, None)), texts)
+    return plotter.bars(caption("types"), names, values, Axis("calls", (0, None)), texts)
 
 
 def substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -40,12 +36,8 @@ def substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
         whole = max(1, folded.total())
         values[number] = [folded[change] / whole for change in CHANGES]
     texts = {n: f"Ts/Tv {ratio(v.transitions, v.transversions)}" for n, v in samples.items()}
-    note = (
-        "Both strands together; ts marks transitions. The ratio of transitions to transversions (Ts/Tv) is about 2.0 "
-        "to 2.1 in a whole human genome and near 3 in exons; errors pull it towards 0.5."
-    )
-    caption, axis = Caption("substitutions", "Substitutions", note), Axis("SNVs", (0, None), percent=True)
-    return plotter.bars(caption, list(CHANGES.values()), values, axis, texts)
+    axis = Axis("SNVs", (0, None), percent=True)
+    return plotter.bars(caption("substitutions"), list(CHANGES.values()), values, axis, texts)
 
 
 def indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -59,13 +51,9 @@ def indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
         whole = max(1, counts.total())
         lines.append(Line(number, [(float(length), n / whole) for length, n in sorted(counts.items())]))
     texts = {n: f"{v.insertions:,} insertions, {v.deletions:,} deletions" for n, v in samples.items()}
-    note = (
-        f"Deletions left, insertions right; {MAX_LENGTH} stands for {MAX_LENGTH} and more. Most are short; in coding "
-        "regions, multiples of three stand out."
-    )
     ticks = {-20.0: "≤ -20", -10.0: "-10", 0.0: "0", 10.0: "10", 20.0: "≥ 20"}
     x, y = Axis("length, bases", ticks=ticks), Axis("insertions and deletions", (0, None), percent=True)
-    return plotter.lines(Caption("indels", "Indel lengths", note), lines, x, y, texts, fill=True)
+    return plotter.lines(caption("indels", longest=MAX_LENGTH), lines, x, y, texts, fill=True)
 
 
 def balance(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -76,13 +64,10 @@ def balance(plotter: Plotter, samples: Samples) -> Plot | None:
         if is_alone:
             lines.append(Line(number, indels, "indels", "dashed"))
     texts = {number: f"mean {number_text(v.genotypes.mean_balance, True)}" for number, v in samples.items()}
-    note = (
-        "Share of the reads that show the other allele, at heterozygous calls"
-        f"{'' if is_alone else ' of SNVs'}. A peak at one half is usual; one at a third or less means "
-        "contamination, duplicated sequence or false calls."
-    )
     x, y = Axis("reads with the other allele", (0, 1), percent=True), Axis("calls", (0, None), percent=True)
-    return plotter.lines(Caption("balance", "Allele balance", note), lines, x, y, texts, fill=True)
+    return plotter.lines(
+        caption("balance", calls="calls" if is_alone else "calls of SNVs"), lines, x, y, texts, fill=True
+    )
 
 
 def quality(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -97,12 +82,8 @@ def quality(plotter: Plotter, samples: Samples) -> Plot | None:
             ]
             lines.append(Line(number, points if counts else [], name if is_alone else "", dash))
     texts = {n: f"{v.genotypes.passed:,} calls passed, {v.genotypes.failed:,} did not" for n, v in samples.items()}
-    note = (
-        "QUAL of the calls, on a logarithmic scale: at 20, 1 call in 100 is wrong. At usual depth it is a few hundred, "
-        "and higher for homozygous calls than for heterozygous ones."
-    )
     x, y = Axis("QUAL", log=True), Axis("calls", (0, None), percent=True)
-    return plotter.lines(Caption("qual", "Call quality", note), lines, x, y, texts)
+    return plotter.lines(caption("qual"), lines, x, y, texts)
 
 
 def depth(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -110,12 +91,8 @@ def depth(plotter: Plotter, samples: Samples) -> Plot | None:
     lines = [Line(n, shares([(float(d), c[d]) for d in range(max(c, default=0) + 1)])) for n, c in counts.items()]
     end = max(1.1, *(end_of(sorted(c.items()), 0.995) for c in counts.values()))
     texts = {number: f"mean {number_text(mean(c.items()))}" for number, c in counts.items()}
-    note = (
-        "Informative reads at each call that passes. They follow the depth of the sample; calls far above it are in "
-        "sequence that the genome has more copies of than the reference."
-    )
     x, y = Axis("depth at calls", (0, end)), Axis("calls", (0, None), percent=True)
-    return plotter.lines(Caption("call-depth", "Depth at calls", note), lines, x, y, texts, fill=True)
+    return plotter.lines(caption("call-depth"), lines, x, y, texts, fill=True)
 
 
 def filters(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -125,6 +102,5 @@ def filters(plotter: Plotter, samples: Samples) -> Plot | None:
     names = ["PASS", *sorted((name for name in order if name != "PASS"), key=lambda name: -order[name])][:12]
     values = {n: [float(v.genotypes.filters[name]) for name in names] for n, v in samples.items()}
     texts = {n: f"{v.genotypes.passed:,} pass, {v.genotypes.failed:,} fail" for n, v in samples.items()}
-    note = "Calls by filter; a call may fail several. The header of the VCF describes them."
     x = Axis("calls", (0, None))
-    return plotter.bars(Caption("filters", "Filters", note), names, values, x, texts, horizontal=True)
+    return plotter.bars(caption("filters"), names, values, x, texts, horizontal=True)
