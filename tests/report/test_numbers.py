@@ -5,7 +5,7 @@ from collections import Counter
 import pysam
 import pytest
 
-from readwarp.report.headline import headline, read_subject
+from readwarp.report.headline import find_figures, read_subject
 from readwarp.report.inputs import Sample, samples_in
 from readwarp.report.points import mean, median, share_from
 from readwarp.report.statistics import make
@@ -106,7 +106,7 @@ def test_genotypes(subject):
 
 
 def test_headline(subject, reads):
-    shown = headline(subject)
+    shown = find_figures(subject)
     mapped = 100 * sum(not r.is_unmapped for r in reads) / len(reads)
     assert (
         shown["reads"] == "1,200"

@@ -11,12 +11,12 @@ NEEDS = ("matplotlib", "jinja2")
 REMEDY = "pip install 'readwarp[report]'"
 
 
-def missing() -> list[str]:
+def find_missing() -> list[str]:
     """The libraries of the extra `report` that are not installed."""
     return [name for name in NEEDS if find_spec(name) is None]
 
 
 def check() -> None:
     """Raises ReadwarpError where a library is missing."""
-    if lacking := missing():
+    if lacking := find_missing():
         raise ReadwarpError(f"a report needs {' and '.join(lacking)}: {REMEDY}")

@@ -13,7 +13,7 @@ MAX_CONTIGS = 26  # shown
 MAPQ_BINS = ((0, 0), (1, 9), (10, 29), (30, 59), (60, 255))
 
 
-def reads(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_reads(plotter: Plotter, samples: Samples) -> Plot | None:
     names = {"mapped": "mapped", "proper": "properly\npaired", "duplicates": "duplicates"}
     if not any(a.flagstat["paired"] for a in samples.values()):
         del names["proper"]
@@ -26,7 +26,7 @@ def reads(plotter: Plotter, samples: Samples) -> Plot | None:
     return plotter.bars(caption("reads"), list(names.values()), values, axis, texts)
 
 
-def insert_sizes(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_insert_sizes(plotter: Plotter, samples: Samples) -> Plot | None:
     end = max(1.0, *(end_of(a.insert_sizes, 0.997) for a in samples.values()))
     width = max(1, round(end / 100))
     lines = [Line(number, bin_points(shares(a.insert_sizes), width, end)) for number, a in samples.items()]
@@ -35,7 +35,7 @@ def insert_sizes(plotter: Plotter, samples: Samples) -> Plot | None:
     return plotter.lines(caption("insert-size"), lines, x, y, texts, fill=True)
 
 
-def mapping_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_mapping_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
     names = ["0", *(f"{low}-{high}" for low, high in MAPQ_BINS[1:-1]), "60 and up"]
     values = {}
     for number, a in samples.items():
@@ -46,31 +46,31 @@ def mapping_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
     return plotter.bars(caption("mapq"), names, values, axis, texts)
 
 
-def depth(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_depth(plotter: Plotter, samples: Samples) -> Plot | None:
     lines = [Line(number, shares(a.depth)) for number, a in samples.items()]
     texts = {number: f"mean {number_text(mean(a.depth))}" for number, a in samples.items()}
     x, y = depth_axis(samples), Axis("bases", (0, None), percent=True)
-    return plotter.lines(caption("depth", where=covered_place(samples)), lines, x, y, texts, fill=True)
+    return plotter.lines(caption("depth", where=describe_place(samples)), lines, x, y, texts, fill=True)
 
 
-def cumulative_depth(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_cumulative_depth(plotter: Plotter, samples: Samples) -> Plot | None:
     lines = [Line(number, cumulative(a.depth)) for number, a in samples.items()]
     texts = {n: f"{number_text(share_from(a.depth, 20), True)} at depth 20 or more" for n, a in samples.items()}
     x, y = depth_axis(samples), Axis("bases", (0, 1.02), percent=True)
-    return plotter.lines(caption("cumulative", where=covered_place(samples)), lines, x, y, texts, fill=True)
+    return plotter.lines(caption("cumulative", where=describe_place(samples)), lines, x, y, texts, fill=True)
 
 
 def depth_axis(samples: Samples) -> Axis:
     return Axis("depth", (0, max(4.0, *(end_of(a.depth, 0.995) for a in samples.values()))))
 
 
-def covered_place(samples: Samples) -> str:
+def describe_place(samples: Samples) -> str:
     """What the depth is of: `the reference`, or `the intervals of FILE`."""
     titles = {a.depth_title.partition(": ")[0].removeprefix("Depth of ") for a in samples.values()}
     return titles.pop() if len(titles) == 1 else "the reference or the targets"
 
 
-def contigs(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_contigs(plotter: Plotter, samples: Samples) -> Plot | None:
     """Reads per base of the longest contigs; those no longer than a hundredth of the longest are left out."""
     if all(len(a.contigs) < 2 for a in samples.values()):
         return None
@@ -87,21 +87,21 @@ def contigs(plotter: Plotter, samples: Samples) -> Plot | None:
     return plotter.bars(caption("contigs"), names, values, x, texts, horizontal=True)
 
 
-def qualities(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
     lines = first_and_last(plotter, {n: (a.quality_first, a.quality_last) for n, a in samples.items()})
     texts = {number: f"mean {a.summary.get('average quality', 0):.1f}" for number, a in samples.items()}
     y = Axis("mean quality", (0, None))
     return plotter.lines(caption("quality"), lines, Axis("cycle", (0, None)), y, texts)
 
 
-def mismatches(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_mismatches(plotter: Plotter, samples: Samples) -> Plot | None:
     lines = [Line(number, a.mismatches) for number, a in samples.items()]
     texts = {n: f"{number_text(a.summary.get('error rate', 0), True)} of aligned bases" for n, a in samples.items()}
     x, y = Axis("cycle", (0, None)), Axis("mismatches", (0, None), percent=True)
     return plotter.lines(caption("mismatches"), lines, x, y, texts, fill=True)
 
 
-def gc_contents(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_gc_contents(plotter: Plotter, samples: Samples) -> Plot | None:
     lines = first_and_last(plotter, {n: (shares(a.gc_first), shares(a.gc_last)) for n, a in samples.items()})
     texts = {number: f"median {number_text(median(a.gc_first) or 0)} %" for number, a in samples.items()}
     x, y = Axis("G and C, percent", (0, 100)), Axis("reads", (0, None), percent=True)

@@ -39,7 +39,7 @@ class AlignmentStatistics:
     depth_title: str
 
 
-def alignment_statistics(texts: Mapping[str, Path]) -> AlignmentStatistics:
+def read_alignment_statistics(texts: Mapping[str, Path]) -> AlignmentStatistics:
     """Read the texts of one BAM. Raises InputError."""
     sections = read_sections(texts["stats"])
     title, depth = read_depth(texts["depth"])

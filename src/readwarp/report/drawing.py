@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib import rc_context
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from readwarp.report.numbers import number_text, tick_text
 
@@ -68,14 +67,14 @@ class Axis(NamedTuple):
 def draw_lines(name: str, lines: Sequence[Line], samples: int, x: Axis, y: Axis, fill: bool = False) -> str:
     """SVG of lines; `fill` shades below a single line. `name` keeps identifiers of the SVG apart from others."""
     with rc_context({**STYLE, "svg.hashsalt": name}):
-        figure, axes = _figure(x)
+        figure, axes = _figure()
         if samples > MAX_COLOURS:
             _draw_spread(axes, lines)
         else:
             several = samples > 1
             for number, line in enumerate(lines):
                 colour = COLOURS[line.sample if several else number]
-                xs, ys = np.array(line.points, dtype=np.float64).reshape(-1, 2).T
+                xs, ys = np.array(line.points, dtype=np.float64).T
                 label = line.name if line.sample == lines[0].sample else None
                 axes.plot(xs, ys, color=colour, linewidth=1.7, linestyle=DASHES[line.dash], label=label or None)
                 if fill and len(lines) == 1:
@@ -108,10 +107,10 @@ def draw_bars(
     with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "x" if horizontal else "y"}):
         if horizontal:
             height = 0.9 + len(categories) * (0.21 if bars == 1 else 0.09 + 0.15 * bars)
-            figure, axes = _figure(x, (SIZE[0], height), left=0.2 + 0.078 * max(map(len, categories)))
+            figure, axes = _figure((SIZE[0], height), left=0.2 + 0.078 * max(map(len, categories)))
             draw, set_ticks, padding, has_labels = axes.barh, axes.set_yticks, 3, bars <= 3
         else:
-            figure, axes = _figure(x)
+            figure, axes = _figure()
             draw, set_ticks, padding, has_labels = axes.bar, axes.set_xticks, 2, bars * len(categories) <= 8
         if samples > MAX_COLOURS:
             _draw_boxes(axes, np.array(list(values.values()), dtype=np.float64), horizontal)
@@ -128,19 +127,24 @@ def draw_bars(
         return _svg(figure)
 
 
-def _figure(x: Axis, size: tuple[float, float] = SIZE, left: float = 0.62) -> tuple[Figure, "Axes"]:
+def thin_out(values: np.ndarray, limit: int) -> np.ndarray:
+    """At most so many of them, evenly spread, the first and the last among them."""
+    return np.take(values, np.unique(np.linspace(0, values.size - 1, limit).astype(int)))
+
+
+def _figure(size: tuple[float, float] = SIZE, left: float = 0.62) -> tuple[Figure, "Axes"]:
     """An empty figure; `left`: inches for the labels of the y axis."""
     figure = Figure(figsize=size)
-    FigureCanvasSVG(figure)
     width, height = size
-    axes = figure.add_axes((left / width, 0.54 / height, (width - left - 0.24) / width, (height - 0.84) / height))
-    if x.log:
-        axes.set_xscale("log")
-    return figure, axes
+    return figure, figure.add_axes(
+        (left / width, 0.54 / height, (width - left - 0.24) / width, (height - 0.84) / height)
+    )
 
 
 def _finish(axes: "Axes", x: Axis, y: Axis) -> None:
     """Labels, limits and ticks. The label of the y axis is above it, where it need not be turned."""
+    if x.log:
+        axes.set_xscale("log")
     axes.set_xlabel(x.label)
     axes.set_title(y.label, loc="left", fontsize=10, color=SOFT, pad=7)
     for axis, wanted, limits in ((axes.xaxis, x, axes.set_xlim), (axes.yaxis, y, axes.set_ylim)):
@@ -152,24 +156,23 @@ def _finish(axes: "Axes", x: Axis, y: Axis) -> None:
             axis.set_ticks(list(wanted.ticks), list(wanted.ticks.values()))
             axis.set_ticks([], minor=True)
         elif wanted.percent:
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
+            axis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
         elif wanted.label and not wanted.log:
             axis.set_major_locator(MaxNLocator("auto", integer=axis.get_data_interval()[1] > 5, steps=[1, 2, 5, 10]))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
+            axis.set_major_formatter(lambda value, _: tick_text(value))
         elif wanted.log:
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+            axis.set_major_formatter(lambda value, _: f"{value:,g}")
 
 
 def _draw_spread(axes: "Axes", lines: Sequence[Line]) -> None:
     """The median of all samples, the range of half of them, and that of all."""
-    xs = np.unique(np.concatenate([np.array(line.points).reshape(-1, 2)[:, 0] for line in lines]))
-    xs = xs[np.unique(np.linspace(0, xs.size - 1, 160).astype(int))] if xs.size > 160 else xs
-    columns = [np.array(line.points).reshape(-1, 2).T for line in lines if line.points]
-    rows = [np.interp(xs, column[0], column[1], left=0, right=0) for column in columns]
+    columns = [np.array(line.points).T for line in lines]
+    places = thin_out(np.unique(np.concatenate([xs for xs, _ in columns])), 160)
+    rows = [np.interp(places, xs, ys, left=0, right=0) for xs, ys in columns]
     bottom, low, middle, high, top = np.percentile(rows, (0, 25, 50, 75, 100), axis=0)
-    axes.fill_between(xs, bottom, top, color=COLOURS[0], alpha=0.14, linewidth=0, label="all samples")
-    axes.fill_between(xs, low, high, color=COLOURS[0], alpha=0.32, linewidth=0, label="half of them")
-    axes.plot(xs, middle, color=COLOURS[0], linewidth=1.7, label="median")
+    axes.fill_between(places, bottom, top, color=COLOURS[0], alpha=0.14, linewidth=0, label="all samples")
+    axes.fill_between(places, low, high, color=COLOURS[0], alpha=0.32, linewidth=0, label="half of them")
+    axes.plot(places, middle, color=COLOURS[0], linewidth=1.7, label="median")
     axes.legend(fontsize=9.5)
 
 

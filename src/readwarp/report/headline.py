@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from readwarp.report.alignments import AlignmentStatistics, alignment_statistics
+from readwarp.report.alignments import AlignmentStatistics, read_alignment_statistics
 from readwarp.report.inputs import Sample, read_metrics
 from readwarp.report.numbers import number_text, ratio
 from readwarp.report.points import mean, median, share_from
 from readwarp.report.statistics import Statistics
-from readwarp.report.variants import VariantStatistics, variant_statistics
+from readwarp.report.variants import VariantStatistics, read_variant_statistics
 
 MIN_SNVS, MIN_READS = 1000, 1000  # fewer are not judged
 ALIGNMENT_FIGURES: dict[str, tuple[str, Callable[[AlignmentStatistics], str]]] = {  # name: meaning, text
@@ -45,12 +45,12 @@ class Subject(NamedTuple):
 
 def read_subject(sample: Sample, made: Statistics) -> Subject:
     """Raises InputError for a text that cannot be read."""
-    alignments = alignment_statistics(made.texts) if sample.alignments else None
-    variants = variant_statistics(made.texts["calls"], made.genotypes) if made.genotypes else None
+    alignments = read_alignment_statistics(made.texts) if sample.alignments else None
+    variants = read_variant_statistics(made.texts["calls"], made.genotypes) if made.genotypes else None
     return Subject(sample.name, alignments, variants, read_metrics(sample.metrics))
 
 
-def headline(subject: Subject) -> dict[str, str]:
+def find_figures(subject: Subject) -> dict[str, str]:
     """Name of the figure -> text; only what the sample has."""
     a, v, facts = subject.alignments, subject.variants, subject.run
     return {
@@ -65,12 +65,12 @@ def share_of_reads(a: AlignmentStatistics, name: str) -> str:
     return number_text(a.flagstat[name] / reads, True) if reads else "-"
 
 
-def unusual(subject: Subject) -> Iterator[str]:
+def find_unusual(subject: Subject) -> Iterator[str]:
     """One sentence for each figure that a good whole genome would not show."""
     if subject.alignments:
-        yield from _unusual_alignments(subject.alignments)
+        yield from _judge_alignments(subject.alignments)
     if subject.variants:
-        yield from _unusual_variants(subject.variants)
+        yield from _judge_variants(subject.variants)
     counts = subject.run.get("counts", {})
     for name, text in (
         ("reads_too_long", "reads were too long to align and were left unmapped"),
@@ -81,7 +81,7 @@ def unusual(subject: Subject) -> Iterator[str]:
             yield f"{number:,} {text}."
 
 
-def _unusual_alignments(a: AlignmentStatistics) -> Iterator[str]:
+def _judge_alignments(a: AlignmentStatistics) -> Iterator[str]:
     reads, paired = a.flagstat["primary"], a.flagstat["paired"]
     if not reads:
         yield "There are no reads."
@@ -99,14 +99,12 @@ def _unusual_alignments(a: AlignmentStatistics) -> Iterator[str]:
         yield f"The mean depth is {depth:.1f}: heterozygous variants will be missed."
     if (share := share_from(a.depth, 1)) < 0.9:
         yield f"Only {number_text(share, True)} of the bases are covered at all."
-    first, last = (
-        fmean(quality for _, quality in points) if points else 0.0 for points in (a.quality_first, a.quality_last)
-    )
+    first, last = (fmean([mean for _, mean in cycles] or [0.0]) for cycles in (a.quality_first, a.quality_last))
     if a.quality_last and first - last > 3:
         yield f"Last reads have a mean quality of {last:.1f}, first reads of {first:.1f}."
 
 
-def _unusual_variants(v: VariantStatistics) -> Iterator[str]:
+def _judge_variants(v: VariantStatistics) -> Iterator[str]:
     if v.summary.get("SNPs", 0) >= MIN_SNVS and not 1.7 <= v.transitions / max(1, v.transversions) <= 3.5:
         found = ratio(v.transitions, v.transversions)
         yield f"Ts/Tv is {found}: about 2.1 is usual in a human genome, near 3 in exons."

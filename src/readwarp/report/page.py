@@ -13,25 +13,25 @@ from readwarp.report import alignment_plots as alignments
 from readwarp.report import multiqc, runs
 from readwarp.report import variant_plots as variants
 from readwarp.report.drawing import MAX_COLOURS
-from readwarp.report.headline import MEANINGS, Subject, headline, read_subject, unusual
+from readwarp.report.headline import MEANINGS, Subject, find_figures, find_unusual, read_subject
 from readwarp.report.inputs import Sample
 from readwarp.report.plot import Plot, Plotter
 from readwarp.report.statistics import Statistics
 from readwarp.version import __version__
 
 MAX_RUNS = 100  # shown with device, versions and command
-READS = (alignments.reads, alignments.insert_sizes, alignments.mapping_qualities)
-COVERAGE = (alignments.depth, alignments.cumulative_depth, alignments.contigs)
-CYCLES = (alignments.qualities, alignments.mismatches, alignments.gc_contents)
-CALLS = (variants.types, variants.substitutions, variants.indel_lengths)
-EVIDENCE = (variants.balance, variants.quality, variants.depth, variants.filters)
+READS = (alignments.plot_reads, alignments.plot_insert_sizes, alignments.plot_mapping_qualities)
+COVERAGE = (alignments.plot_depth, alignments.plot_cumulative_depth, alignments.plot_contigs)
+CYCLES = (alignments.plot_qualities, alignments.plot_mismatches, alignments.plot_gc_contents)
+CALLS = (variants.plot_types, variants.plot_substitutions, variants.plot_indel_lengths)
+EVIDENCE = (variants.plot_balance, variants.plot_quality, variants.plot_depth, variants.plot_filters)
 SECTIONS = (  # id, title, part of a subject, functions that plot it
     ("alignment", "Alignment", "alignments", READS),
     ("coverage", "Coverage", "alignments", COVERAGE),
     ("cycles", "Along the read", "alignments", CYCLES),
     ("variants", "Variants", "variants", CALLS),
     ("evidence", "How sure the calls are", "variants", EVIDENCE),
-    ("times", "Time", "run", (runs.phases, runs.stages)),
+    ("times", "Time", "run", (runs.plot_phases, runs.plot_stages)),
 )
 
 
@@ -60,7 +60,7 @@ def render(subjects: Sequence[Subject], title: str) -> str:
     """The whole page as HTML, without scripts or anything to be fetched."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["svg"] = Markup  # made by matplotlib from numbers and escaped text
-    figures = [headline(subject) for subject in subjects]
+    figures = [find_figures(subject) for subject in subjects]
     with_runs = [subject for subject in subjects if subject.run]
     return environment.from_string(_read("page.html")).render(
         title=title,
@@ -69,15 +69,17 @@ def render(subjects: Sequence[Subject], title: str) -> str:
         subjects=subjects,
         figures=figures,
         headings=[(name, meaning) for name, meaning in MEANINGS.items() if any(name in row for row in figures)],
-        unusual=[(subject.name, sentence) for subject in subjects for sentence in unusual(subject)],
-        sections=sections(subjects),
-        runs=[(subject.name, subject.run.get("command", ""), tables(subject.run)) for subject in with_runs[:MAX_RUNS]],
+        unusual=[(subject.name, sentence) for subject in subjects for sentence in find_unusual(subject)],
+        sections=make_sections(subjects),
+        runs=[
+            (subject.name, subject.run.get("command", ""), list_tables(subject.run)) for subject in with_runs[:MAX_RUNS]
+        ],
         more_runs=max(0, len(with_runs) - MAX_RUNS),
         legend=[subject.name for subject in subjects] if 1 < len(subjects) <= MAX_COLOURS else [],
     )
 
 
-def sections(subjects: Sequence[Subject]) -> list[Section]:
+def make_sections(subjects: Sequence[Subject]) -> list[Section]:
     """Those for which at least one sample has data."""
     plotter = Plotter([subject.name for subject in subjects])
     parts: dict[str, dict[int, Any]] = {
@@ -95,10 +97,10 @@ def sections(subjects: Sequence[Subject]) -> list[Section]:
     return found
 
 
-def tables(facts: Mapping[str, Any]) -> list[tuple[str, Sequence[tuple[str, str]]]]:
+def list_tables(facts: Mapping[str, Any]) -> list[tuple[str, Sequence[tuple[str, str]]]]:
     """(caption, rows) of one run."""
-    machine = ("Throughput and device", runs.throughput(facts) + runs.resources(facts))
-    return [table for table in (machine, *runs.cards(facts), ("Versions", runs.versions(facts))) if table[1]]
+    machine = ("Throughput and device", runs.list_throughput(facts) + runs.list_resources(facts))
+    return [table for table in (machine, *runs.list_cards(facts), ("Versions", runs.list_versions(facts))) if table[1]]
 
 
 def _read(name: str) -> str:

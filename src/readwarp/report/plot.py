@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.report.drawing import MAX_COLOURS, Axis, Line, draw_bars, draw_lines
+from readwarp.report.drawing import MAX_COLOURS, Axis, Line, draw_bars, draw_lines, thin_out
 from readwarp.report.numbers import number_text
 
 MAX_TABLE_ROWS = 24
@@ -64,8 +64,7 @@ class Plotter:
         low, high = (
             limit if limit is not None else bound for limit, bound in zip(x.limits, (xs[0], xs[-1]), strict=True)
         )
-        xs = xs[(xs >= low) & (xs <= high)]
-        xs = xs[np.unique(np.linspace(0, xs.size - 1, MAX_TABLE_ROWS).astype(int))]
+        xs = thin_out(xs[(xs >= low) & (xs <= high)], MAX_TABLE_ROWS)
         columns = [dict(line.points) for line in lines]
         values = [[column.get(float(place)) for column in columns] for place in xs]
         head, rows = self._table(x.label, [x.ticks.get(v) or number_text(v) for v in xs], titles, values, y.percent)

@@ -16,7 +16,7 @@ IN_CAPTION = ("device", "name", "command")  # facts of a GPU that are not in its
 RESOURCES = ("device", "devices", "threads", "batch_bases", "batches_in_flight", "peak_memory_bytes")
 
 
-def phases(plotter: Plotter, samples: Runs) -> Plot | None:
+def plot_phases(plotter: Plotter, samples: Runs) -> Plot | None:
     times = {number: facts["phase_seconds"] for number, facts in samples.items() if facts.get("phase_seconds")}
     names = [name for phases in times.values() for name in phases]
     names = sorted(dict.fromkeys(names), key=lambda name: PHASES.index(name) if name in PHASES else len(PHASES))
@@ -26,7 +26,7 @@ def phases(plotter: Plotter, samples: Runs) -> Plot | None:
     return plotter.bars(caption("phases"), names, values, x, texts, horizontal=True)
 
 
-def stages(plotter: Plotter, samples: Runs) -> Plot | None:
+def plot_stages(plotter: Plotter, samples: Runs) -> Plot | None:
     """The steps that took longest; `call` is left out, as it includes others."""
     times = {number: facts["stage_seconds"] for number, facts in samples.items() if facts.get("stage_seconds")}
     known = dict.fromkeys(name for stages in times.values() for name in stages if name != "call")
@@ -37,7 +37,7 @@ def stages(plotter: Plotter, samples: Runs) -> Plot | None:
     return plotter.bars(caption("stages"), names, values, x, texts, horizontal=True)
 
 
-def throughput(facts: Mapping[str, Any]) -> Rows:
+def list_throughput(facts: Mapping[str, Any]) -> Rows:
     """What was done per second of wall time, as far as the metrics show."""
     counts, phase = facts.get("counts", {}), facts.get("phase_seconds", {})
     rows = []
@@ -53,28 +53,28 @@ def throughput(facts: Mapping[str, Any]) -> Rows:
     return rows
 
 
-def resources(facts: Mapping[str, Any]) -> Rows:
+def list_resources(facts: Mapping[str, Any]) -> Rows:
     """The device, threads and memory."""
-    return [row for name in RESOURCES if facts.get(name) not in (None, [], {}) for row in flat(name, facts[name])]
+    return [row for name in RESOURCES if facts.get(name) not in (None, [], {}) for row in flatten(name, facts[name])]
 
 
-def cards(facts: Mapping[str, Any]) -> list[tuple[str, Rows]]:
+def list_cards(facts: Mapping[str, Any]) -> list[tuple[str, Rows]]:
     """Each GPU's name and all that was measured of its use: batches, bytes, busy time, memory, energy."""
     found = facts.get("gpu") or []
     out = []
     for number, card in enumerate([found] if isinstance(found, dict) else found):
-        rows = [row for name, value in card.items() if name not in IN_CAPTION for row in flat(name, value)]
+        rows = [row for name, value in card.items() if name not in IN_CAPTION for row in flatten(name, value)]
         caption = f"GPU {card.get('device', number)}: {card.get('name', 'unknown')}"
         out.append((f"{caption}, {card['command']}" if "command" in card else caption, rows))
     return out
 
 
-def flat(name: str, value: Any) -> Rows:
+def flatten(name: str, value: Any) -> Rows:
     """(name, text) of a value, with its unit; of a mapping, a row per entry; of None, no row."""
     if value is None:
         return []
     if isinstance(value, dict):
-        return [row for key, inner in value.items() for row in flat(f"{name} {key}", inner)]
+        return [row for key, inner in value.items() for row in flatten(f"{name} {key}", inner)]
     if isinstance(value, list):
         value = ", ".join(map(str, value))
     words = name.split("_")
@@ -96,6 +96,6 @@ def _text(value: Any, unit: str) -> str:
     return f"{text} {unit}".strip()
 
 
-def versions(facts: Mapping[str, Any]) -> Rows:
-    own = [("readwarp", str(facts["readwarp"]))] if "readwarp" in facts else []
-    return [*own, *((name, str(version)) for name, version in facts.get("versions", {}).items())]
+def list_versions(facts: Mapping[str, Any]) -> Rows:
+    known = {"readwarp": facts.get("readwarp"), **facts.get("versions", {})}
+    return [(name, str(version)) for name, version in known.items() if version]

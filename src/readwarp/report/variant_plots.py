@@ -15,7 +15,7 @@ CHANGES = {"C>T": "C>T\nts", "A>G": "A>G\nts", "C>A": "C>A", "C>G": "C>G", "A>C"
 MAX_LENGTH = 20  # indel lengths shown one by one
 
 
-def types(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_types(plotter: Plotter, samples: Samples) -> Plot | None:
     values = {n: [v.summary.get("SNPs", 0), v.insertions, v.deletions] for n, v in samples.items()}
     names = ["SNVs", "insertions", "deletions"]
     for name, text in (("MNPs", "MNVs"), ("others", "other")):
@@ -27,7 +27,7 @@ def types(plotter: Plotter, samples: Samples) -> Plot | None:
     return plotter.bars(caption("types"), names, values, Axis("calls", (0, None)), texts)
 
 
-def substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
     values = {}
     for number, v in samples.items():
         folded: Counter[str] = Counter()
@@ -40,7 +40,7 @@ def substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
     return plotter.bars(caption("substitutions"), list(CHANGES.values()), values, axis, texts)
 
 
-def indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
     if not any(v.indel_lengths for v in samples.values()):
         return None
     lines = []
@@ -56,7 +56,7 @@ def indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
     return plotter.lines(caption("indels", longest=MAX_LENGTH), lines, x, y, texts, fill=True)
 
 
-def balance(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_balance(plotter: Plotter, samples: Samples) -> Plot | None:
     is_alone, lines = len(plotter.names) == 1, []
     for number, v in samples.items():
         snvs, indels = (shares(balance_points(c)) for c in (v.genotypes.balance_snvs, v.genotypes.balance_indels))
@@ -64,13 +64,13 @@ def balance(plotter: Plotter, samples: Samples) -> Plot | None:
         if is_alone:
             lines.append(Line(number, indels, "indels", "dashed"))
     texts = {number: f"mean {number_text(v.genotypes.mean_balance, True)}" for number, v in samples.items()}
-    x, y = Axis("reads with the other allele", (0, 1), percent=True), Axis("calls", (0, None), percent=True)
+    x, y = Axis("reads with the ALT allele", (0, 1), percent=True), Axis("calls", (0, None), percent=True)
     return plotter.lines(
         caption("balance", calls="calls" if is_alone else "calls of SNVs"), lines, x, y, texts, fill=True
     )
 
 
-def quality(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_quality(plotter: Plotter, samples: Samples) -> Plot | None:
     is_alone, lines = len(plotter.names) == 1, []
     bins = [b for v in samples.values() for b in (*v.genotypes.quality_passed, *v.genotypes.quality_failed)] or [0]
     for number, v in samples.items():
@@ -86,7 +86,7 @@ def quality(plotter: Plotter, samples: Samples) -> Plot | None:
     return plotter.lines(caption("qual"), lines, x, y, texts)
 
 
-def depth(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_depth(plotter: Plotter, samples: Samples) -> Plot | None:
     counts = {number: v.genotypes.depth for number, v in samples.items()}
     lines = [Line(n, shares([(float(d), c[d]) for d in range(max(c, default=0) + 1)])) for n, c in counts.items()]
     end = max(1.1, *(end_of(sorted(c.items()), 0.995) for c in counts.values()))
@@ -95,7 +95,7 @@ def depth(plotter: Plotter, samples: Samples) -> Plot | None:
     return plotter.lines(caption("call-depth"), lines, x, y, texts, fill=True)
 
 
-def filters(plotter: Plotter, samples: Samples) -> Plot | None:
+def plot_filters(plotter: Plotter, samples: Samples) -> Plot | None:
     order = Counter[str]()
     for v in samples.values():
         order.update(v.genotypes.filters)

@@ -101,7 +101,7 @@ def quality_bin(quality: float) -> int:
     return math.floor(QUALITY_BINS * math.log10(max(quality, 0.1)))
 
 
-def variant_statistics(stats: Path, genotypes: Genotypes) -> VariantStatistics:
+def read_variant_statistics(stats: Path, genotypes: Genotypes) -> VariantStatistics:
     """Read the output of `bcftools stats`. Raises InputError."""
     sections = read_sections(stats)
     _, transitions, transversions, *_ = next(iter(sections["TSTV"]), ["0", "0", "0"])

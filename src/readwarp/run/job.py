@@ -122,7 +122,7 @@ def wants_report(job: RunJob) -> bool:
     """Whether there will be a page; where its libraries are missing that is said at once."""
     if not job.report:
         return False
-    if lacking := report.missing():
+    if lacking := report.find_missing():
         said = f"there will be no report.html: it needs {' and '.join(lacking)} ({report.REMEDY}, or say --no-report)"
         logger.warning("%s", said)
     return not lacking
