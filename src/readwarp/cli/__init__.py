@@ -31,6 +31,11 @@ COMMANDS = {
     "doctor": "show what this machine has and what is missing",
     "completion": "print a script that completes commands and options in a shell",
 }
+ANSWERS: dict[type[BaseException], tuple[int, str]] = {  # exit code, message
+    KeyboardInterrupt: (130, "interrupted"),
+    Terminated: (143, "terminated"),
+    MemoryError: (5, "out of memory: try a smaller --memory or fewer --threads"),
+}
 EPILOG = """\
 example:
   readwarp run ref.fa reads_1.fq.gz reads_2.fq.gz -o results
@@ -135,12 +140,9 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
     text = " ".join(str(error).split())
     if isinstance(error, ReadwarpError):
         return error.exit_code, text
-    if isinstance(error, KeyboardInterrupt):
-        return 130, "interrupted"
-    if isinstance(error, Terminated):
-        return 143, "terminated"
-    if isinstance(error, MemoryError):
-        return 5, "out of memory: try a smaller --memory or fewer --threads"
+    for kind, answer in ANSWERS.items():
+        if isinstance(error, kind):
+            return answer
     if isinstance(error, OSError) and error.errno:
         return 1, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
     return 1, f"internal error: {type(error).__name__}: {text} (please report this; -v shows the traceback)"

@@ -67,8 +67,6 @@ def insert_size(text: str) -> tuple[float | int, ...]:
 def run(options: argparse.Namespace) -> None:
     from readwarp.align.api import AlignOptions, make_job
     from readwarp.align.job import run_align
-    from readwarp.cli.reporting import CommandReporter
+    from readwarp.cli.reporting import run_job
 
-    with CommandReporter(options) as reporter:
-        given = shared.keywords(options, AlignOptions)
-        run_align(make_job(options.reference, options.reads, options.output, given, options.command_line), reporter)
+    run_job(options, options.reads, AlignOptions, make_job, run_align)

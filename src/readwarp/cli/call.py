@@ -29,8 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     from readwarp.call.api import CallOptions, make_job
     from readwarp.call.job import run_call
-    from readwarp.cli.reporting import CommandReporter
+    from readwarp.cli.reporting import run_job
 
-    with CommandReporter(options) as reporter:
-        given = shared.keywords(options, CallOptions)
-        run_call(make_job(options.reference, options.alignments, options.output, given, options.command_line), reporter)
+    run_job(options, options.alignments, CallOptions, make_job, run_call)

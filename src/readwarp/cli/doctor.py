@@ -39,13 +39,13 @@ def run(options: argparse.Namespace) -> None:
     table = Table(title="readwarp doctor", title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in [*machine_rows(), *gpu_rows(driver), *software_rows()]:
+    for name, value in [*describe_machine(), *describe_gpus(driver), *describe_software()]:
         table.add_row(name, value)
-    planned = plan_lines(options, driver) if options.vram or options.index else []
-    show(table, "", *advice(driver, unusable()), *planned)
+    planned = describe_plan(options, driver) if options.vram or options.index else []
+    show(table, "", *advise(driver, unusable()), *planned)
 
 
-def plan_lines(options: argparse.Namespace, driver: Driver | str) -> list[str]:
+def describe_plan(options: argparse.Namespace, driver: Driver | str) -> list[str]:
     """How `align` would use a card of --vram bytes, or each card that is there. Raises MemoryBudgetError."""
     from readwarp.align.budget import CONTEXT_BYTES, card_for, card_of
     from readwarp.index import Index
@@ -68,7 +68,7 @@ def plan_lines(options: argparse.Namespace, driver: Driver | str) -> list[str]:
     return [*lines, f"at least --vram {readable(least_bytes(card))}; {context}"]
 
 
-def machine_rows() -> list[tuple[str, str]]:
+def describe_machine() -> list[tuple[str, str]]:
     cores, usable = os.cpu_count() or 1, machine.usable_threads()
     return [
         ("processor", machine.processor()),
@@ -78,7 +78,7 @@ def machine_rows() -> list[tuple[str, str]]:
     ]
 
 
-def gpu_rows(driver: Driver | str) -> list[tuple[str, str]]:
+def describe_gpus(driver: Driver | str) -> list[tuple[str, str]]:
     if isinstance(driver, str):
         return [("GPU", driver)]
     from readwarp.device.lanes import form_of
@@ -96,7 +96,7 @@ def gpu_rows(driver: Driver | str) -> list[tuple[str, str]]:
     return rows
 
 
-def software_rows() -> list[tuple[str, str]]:
+def describe_software() -> list[tuple[str, str]]:
     from readwarp.device.kernel_cache import count_kernels, package_folder
 
     versions, kernels = machine.library_versions(), count_kernels()
@@ -108,7 +108,7 @@ def software_rows() -> list[tuple[str, str]]:
     ]
 
 
-def advice(driver: Driver | str, problem: str | None) -> list[str]:
+def advise(driver: Driver | str, problem: str | None) -> list[str]:
     """Whether the CPU or a GPU would be used, and what to do to use the GPU."""
     if isinstance(driver, str):
         missing = "Install NVIDIA's driver, then run `readwarp doctor` again." if has_card() else "Nothing is missing."

@@ -33,8 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     from readwarp.call.joint.api import GenotypeOptions, make_job
     from readwarp.call.joint.job import run_genotype
-    from readwarp.cli.reporting import CommandReporter
+    from readwarp.cli.reporting import run_job
 
-    with CommandReporter(options) as reporter:
-        given = shared.keywords(options, GenotypeOptions)
-        run_genotype(make_job(options.reference, options.inputs, options.output, given, options.command_line), reporter)
+    run_job(options, options.inputs, GenotypeOptions, make_job, run_genotype)

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reporting(parser)
 
 
-def seed_parameters(options: argparse.Namespace) -> SeedParameters:
+def choose_seeds(options: argparse.Namespace) -> SeedParameters:
     preset = PRESETS[options.preset].parameters.seed
     k, s = options.k or preset.k, options.s or preset.s
     if (k - s) % 2:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     from readwarp.index import Index, index_path
 
     started = time.perf_counter()
-    parameters = seed_parameters(options)
+    parameters = choose_seeds(options)
     output = options.output or index_path(options.reference)
     check_inputs([options.reference])
     check_output(output, options.force, [options.reference])

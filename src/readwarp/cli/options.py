@@ -40,7 +40,7 @@ MEMORY = "memory budget, such as 8G [what is free, less a margin]"
 UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
-def keywords(options: argparse.Namespace, known: type) -> Any:
+def pick_keywords(options: argparse.Namespace, known: type) -> Any:
     """The options that are keywords of a job (`known`, a TypedDict), by their long names."""
     return {name: getattr(options, name) for name in known.__annotations__ if hasattr(options, name)}
 

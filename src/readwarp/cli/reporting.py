@@ -4,15 +4,15 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
-from types import TracebackType
 from typing import Any
 
+from readwarp.cli.options import pick_keywords
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_output
-from readwarp.stream.reporter import Meter, Reporter
+from readwarp.stream.reporter import Meter, Reporter, Result
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
 COMPILING = "compiling kernels for this machine (once, about a minute)"
@@ -36,30 +36,28 @@ class CommandReporter(Reporter):
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options.command_line)
-        self.metrics_file = options.metrics
+        self.options = options
         self.bars = sys.stderr.isatty() and not options.no_progress and not options.quiet
-        self._level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
-        self._log_file = options.log
         self._handlers: list[logging.Handler] = []
 
     def __enter__(self) -> "CommandReporter":
-        for path in (self._log_file, self.metrics_file):
+        options = self.options
+        for path in (options.log, options.metrics):
             check_output(path, force=True)
-        logger.setLevel(min(self._level, logging.INFO))
+        level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
+        logger.setLevel(min(level, logging.INFO))
         logger.propagate = False
-        self._add(_Stderr(), "readwarp: %(message)s").setLevel(self._level)
-        if self._log_file:
+        self._add(_Stderr(), "readwarp: %(message)s").setLevel(level)
+        if options.log:
             try:
-                self._add(logging.FileHandler(self._log_file), "%(asctime)s %(levelname)s %(message)s")
+                self._add(logging.FileHandler(options.log), "%(asctime)s %(levelname)s %(message)s")
             except OSError as error:
-                raise UsageError(f"--log {self._log_file}: {error.strerror}") from None
+                raise UsageError(f"--log {options.log}: {error.strerror}") from None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None and self.metrics_file:
-            self.write_metrics(self.metrics_file)
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None and self.options.metrics:
+            self.write_metrics(self.options.metrics)
         if error is not None:
             self._handlers[0].setLevel(logging.CRITICAL)  # `readwarp.cli.explain` prints the error on stderr
             logger.error("%s", error or type(error).__name__)
@@ -78,14 +76,27 @@ class CommandReporter(Reporter):
         """A bar on a terminal, else a log line every half minute; either also shows kernels that are being compiled."""
         from readwarp.device.compilation import watched
 
-        with _bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watched(meter.kernel):
+        with _show_bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watched(meter.kernel):
             yield meter
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
         """On a terminal the name of the kernel that is being compiled, else one log line."""
-        with _status() if self.bars else nullcontext(_LogLines("compiling", "kernels")) as meter:
+        with _show_status() if self.bars else nullcontext(_LogLines("compiling", "kernels")) as meter:
             yield meter
+
+
+def run_job(
+    options: argparse.Namespace,
+    inputs: Any,
+    known: type,
+    make_job: Callable[..., Any],
+    run: Callable[[Any, Reporter], Result],
+) -> Result:
+    """Make and run the job of a command; `known`: the TypedDict of its keywords."""
+    with CommandReporter(options) as reporter:
+        given = pick_keywords(options, known)
+        return run(make_job(options.reference, inputs, options.output, given, options.command_line), reporter)
 
 
 class _Stderr(logging.Handler):
@@ -123,7 +134,7 @@ class _LogLines(Meter):
 
 
 @contextmanager
-def _bar(what: str, unit: str) -> Iterator[Meter]:
+def _show_bar(what: str, unit: str) -> Iterator[Meter]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -156,7 +167,7 @@ class _Bar(Meter):
 
 
 @contextmanager
-def _status() -> Iterator[Meter]:
+def _show_status() -> Iterator[Meter]:
     """A line that names the kernel that is being compiled; nothing is shown before the first one."""
     from rich.console import Console
 

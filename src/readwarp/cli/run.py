@@ -33,14 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from readwarp.cli.reporting import CommandReporter
+    from readwarp.cli.reporting import run_job
     from readwarp.cli.summary import show_summary
     from readwarp.run.api import RunOptions, make_job
     from readwarp.run.job import run_sample
 
-    with CommandReporter(options) as reporter:
-        given = shared.keywords(options, RunOptions)
-        job = make_job(options.reference, options.reads, options.output, given, options.command_line)
-        result = run_sample(job, reporter)
+    result = run_job(options, options.reads, RunOptions, make_job, run_sample)
     if not options.quiet:
         show_summary(result)

@@ -5,7 +5,6 @@ import signal
 import sys
 import threading
 import time
-from types import FrameType
 from typing import Any
 
 PATIENCE = 10.0  # seconds during which a second SIGTERM or SIGUSR1 is ignored
@@ -32,7 +31,7 @@ def cause_of(error: BaseException) -> BaseException:
     return _lost or error
 
 
-def _terminate(signum: int, frame: FrameType | None) -> None:
+def _terminate(signum: int, frame: object) -> None:
     """Raise Terminated, but not again while the process unwinds: timeout(1) and batch systems send two in a row."""
     global _last_stop
     now = time.monotonic()

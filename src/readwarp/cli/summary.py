@@ -1,12 +1,16 @@
 """What `run` shows at its end: reads, alignments, variants, files and the first calls."""
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
+import pysam
 from rich.markup import escape
 from rich.table import Table
 
 from readwarp.cli.reporting import show
 from readwarp.metrics import Metrics
+from readwarp.report.numbers import ratio
 from readwarp.stream.reporter import Result
 
 MAX_CALLS = 5
@@ -24,7 +28,7 @@ def show_summary(result: Result) -> None:
     calls = Table(title="first variants", title_justify="left", box=None, pad_edge=False, title_style="bold")
     for name in ("place", "alleles", "genotype", "depth", "quality"):
         calls.add_column(name, justify="right" if name in ("depth", "quality") else "left")
-    for call in first_calls(result.paths["variants"]):
+    for call in islice(read_calls(result.paths["variants"]), MAX_CALLS):
         calls.add_row(*call)
     files = [str(path) for name, path in result.paths.items() if not name.endswith("_index")]
     show(table, "", *((calls, "") if calls.rows else ()), *files)
@@ -33,18 +37,15 @@ def show_summary(result: Result) -> None:
 def summarise(metrics: Metrics) -> list[tuple[str, str, str]]:
     """(what, figure, explanation)."""
     count = metrics.counts.get
-    reads, depth, passed = count("reads", 0), metrics.facts.get("mean_depth"), count("variants_pass", 0)
+    reads, passed = count("reads", 0), count("variants_pass", 0)
+    depth = f"{metrics.facts['mean_depth']:.1f}" if "mean_depth" in metrics.facts else ""
     rows = [
         ("reads", f"{reads:,}", ""),
         ("mapped", percent(count("mapped", 0), reads), ""),
         ("properly paired", percent(count("proper", 0), reads), ""),
         ("duplicates", percent(count("duplicates", 0), reads), ""),
-        ("insert size", insert_size(metrics), "bases, mean ± deviation"),
-        (
-            "mean depth",
-            f"{depth:.1f}" if isinstance(depth, float) else "",
-            "bases used for calling per base of the reference",
-        ),
+        ("insert size", describe_insert_size(metrics), "bases, mean ± deviation"),
+        ("mean depth", depth, "bases used for calling per base of the reference"),
         ("variants", f"{passed:,}", f"pass all filters, of {count('variants', 0):,}"),
         ("SNVs", f"{count('snvs', 0):,}", f"Ts/Tv {ratio(count('transitions', 0), count('transversions', 0))}"),
         ("indels", f"{count('indels', 0):,}", ""),
@@ -53,7 +54,7 @@ def summarise(metrics: Metrics) -> list[tuple[str, str, str]]:
     return [row for row in rows if row[1]]
 
 
-def insert_size(metrics: Metrics) -> str:
+def describe_insert_size(metrics: Metrics) -> str:
     """Of each input; the range of more than two. Empty where none is known."""
     models = metrics.facts.get("insert_sizes")
     known = [m for m in models if m["pairs"]] if isinstance(models, list) else []
@@ -67,25 +68,14 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f} %" if whole else "-"
 
 
-def ratio(a: int, b: int) -> str:
-    return f"{a / b:.2f}" if b else "-"
-
-
-def first_calls(vcf: Path) -> list[tuple[str, ...]]:
-    """Place, alleles, genotype, depth and quality of the first variants that pass."""
-    import pysam
-
-    out: list[tuple[str, ...]] = []
+def read_calls(vcf: Path) -> Iterator[tuple[str, ...]]:
+    """Place, alleles, genotype, depth and quality of each variant that passes."""
     with pysam.VariantFile(str(vcf)) as file:
         for record in file:
-            if len(out) == MAX_CALLS:
-                break
             others = [allele for allele in record.alts or () if allele != "<NON_REF>"]
-            if not others or list(record.filter) not in ([], ["PASS"]):
-                continue
-            sample = record.samples[0]
-            genotype = "/".join("." if allele is None else str(allele) for allele in sample["GT"])
-            place = f"{record.chrom}:{record.pos:,}"
-            alleles = f"{record.ref} → {','.join(others)}"
-            out.append((place, alleles, genotype, str(sample.get("DP", "")), f"{record.qual or 0:.0f}"))
-    return out
+            if others and list(record.filter) in ([], ["PASS"]):
+                sample = record.samples[0]
+                genotype = "/".join("." if allele is None else str(allele) for allele in sample["GT"])
+                alleles = f"{record.ref} → {','.join(others)}"
+                depth, quality = str(sample.get("DP", "")), f"{record.qual or 0:.0f}"
+                yield f"{record.chrom}:{record.pos:,}", alleles, genotype, depth, quality
