@@ -1,5 +1,5 @@
 rule indexes:
-    """What the tools look up, made before anything is timed; readwarp's kernels are compiled here too."""
+    """Indexes of the tools, built before anything is timed; readwarp's kernels are compiled here too."""
     input:
         "results/reference/ref.fa",
     output:

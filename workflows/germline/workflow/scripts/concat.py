@@ -1,4 +1,4 @@
-"""VCF files of neighbouring pieces, in their order, as one with its index."""
+"""Concatenates VCF files of neighbouring pieces, in order, and indexes the result."""
 
 import sys
 from contextlib import redirect_stderr
