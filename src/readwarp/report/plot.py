@@ -59,15 +59,11 @@ class Plotter:
         if not lines:
             return None
         svg = draw_lines(caption.id, lines, len(self.names), x, y, fill)
-        titles = [self._title(line) for line in lines]
-        xs = np.unique([x for line in lines for x, _ in line.points])
-        low, high = (
-            limit if limit is not None else bound for limit, bound in zip(x.limits, (xs[0], xs[-1]), strict=True)
-        )
+        xs = np.unique([place for line in lines for place, _ in line.points])
+        low, high = (edge if limit is None else limit for limit, edge in zip(x.limits, xs[[0, -1]], strict=True))
         xs = thin_out(xs[(xs >= low) & (xs <= high)], MAX_TABLE_ROWS)
-        columns = [dict(line.points) for line in lines]
-        values = [[column.get(float(place)) for column in columns] for place in xs]
-        head, rows = self._table(x.label, [x.ticks.get(v) or number_text(v) for v in xs], titles, values, y.percent)
+        columns = {self._title(line): list(map(dict(line.points).get, xs.tolist())) for line in lines}
+        head, rows = self._table(x.label, [x.ticks.get(v) or number_text(v) for v in xs], columns, y.percent)
         return Plot(caption, self._summarise(texts), svg, head, rows)
 
     def bars(
@@ -83,10 +79,9 @@ class Plotter:
         if not values:
             return None
         svg = draw_bars(caption.id, categories, values, len(self.names), axis, horizontal)
-        titles = [self.names[sample] for sample in values]
-        table = [list(row) for row in zip(*values.values(), strict=True)]
+        columns = {self.names[sample]: row for sample, row in values.items()}
         flat = [category.replace("\n", " ") for category in categories]
-        head, rows = self._table("", flat, titles, table, axis.percent)
+        head, rows = self._table("", flat, columns, axis.percent)
         return Plot(caption, self._summarise(texts), svg, head, rows)
 
     def _title(self, line: Line) -> str:
@@ -94,23 +89,18 @@ class Plotter:
         return ", ".join(filter(None, (own, line.name)))
 
     def _table(
-        self,
-        label: str,
-        places: Sequence[str],
-        titles: Sequence[str],
-        values: Sequence[Sequence[float | None]],
-        percent: bool,
+        self, label: str, places: Sequence[str], columns: Mapping[str, Sequence[float | None]], percent: bool
     ) -> tuple[list[str], list[list[str]]]:
         """A column for each sample; for many samples, their median, minimum and maximum."""
         if len(self.names) > MAX_COLOURS:
-            titles = ["median", "minimum", "maximum"]
-            known = [[v for v in row if v is not None] or [0.0] for row in values]
-            values = [[float(np.median(row)), min(row), max(row)] for row in known]
+            known = [[v for v in row if v is not None] or [0.0] for row in zip(*columns.values(), strict=True)]
+            columns = {"median": [float(np.median(row)) for row in known]}
+            columns |= {"minimum": [min(row) for row in known], "maximum": [max(row) for row in known]}
         rows = [
             [place, *("" if v is None else number_text(v, percent) for v in row)]
-            for place, row in zip(places, values, strict=True)
+            for place, *row in zip(places, *columns.values(), strict=True)
         ]
-        return [label, *titles], rows
+        return [label, *columns], rows
 
     def _summarise(self, texts: Mapping[int, str]) -> str:
         """One sentence for all samples: `NA12878 441; HG002 350`; for many, only what the plot shows of them."""

@@ -1,7 +1,7 @@
 """The genome cut into pieces with about as many covered bases each, in the order of its contigs.
 
-Covered bases of a contig: its reads, counted by the BAM indexes and spread evenly over the contig (or over its targets).
-Piece i + 1 begins where piece i ends, so that concatenated results are in order.
+Covered bases of a contig: its reads, counted by the BAM indexes, and spread evenly over it (or over its targets). Piece
+i + 1 begins where piece i ends, so that concatenated results are in order.
 """
 
 from collections import defaultdict
