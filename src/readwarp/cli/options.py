@@ -207,7 +207,7 @@ def add_reporting(parser: argparse.ArgumentParser, metrics: bool = True) -> None
     group.add_argument("--no-progress", action="store_true", help="log lines instead of a progress bar")
     group.add_argument("-q", "--quiet", action="store_true", help="warnings and errors only")
     group.add_argument("-v", "--verbose", action="store_true", help="more log lines, and the traceback of an error")
-    group.add_argument("--log", type=Path, metavar="FILE", help="write log lines to FILE too")
+    group.add_argument("--log", type=Path, metavar="FILE", help="also write log lines to FILE")
     if metrics:
         group.add_argument("--metrics", type=Path, metavar="FILE", help="write counts and times as JSON to FILE")
     else:

@@ -100,7 +100,7 @@ def run_job(
 
 
 class _Stderr(logging.Handler):
-    """Writes log lines to the stderr of the moment: a progress bar replaces it, to print them above itself."""
+    """Writes log lines to sys.stderr as it is at the time: a progress bar replaces it, to print them above itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:

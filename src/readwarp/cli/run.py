@@ -12,7 +12,7 @@ example:
 
 makes results/sample.bam and .bai, results/sample.vcf.gz and .tbi (sample.g.vcf.gz with --gvcf), results/metrics.json,
 and results/report.html with the texts of samtools and bcftools that it is made from; `sample` is the SM of the read
-group, by default from the file's name. The index REF.rwx is built if it does not exist.
+group, by default taken from the file name. The index REF.rwx is built if it does not exist.
 """
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a BAM: what samtools stats, flagstat and idxstats say, and the distribution of depth."""
+"""Numbers of a BAM: what samtools stats, flagstat and idxstats print, and the distribution of depth."""
 
 import re
 from collections import Counter
@@ -71,7 +71,7 @@ def read_flagstat(path: Path) -> dict[str, int]:
         found[re.sub(r" \([^()]* : [^()]*\)$", "", what)] = int(passed) + int(failed)
     missing = [text for text in FLAGSTAT_LINES.values() if text not in found]
     if missing:
-        raise InputError(path, f"has no line of samtools flagstat on {missing[0]!r}")
+        raise InputError(path, f"is not the output of samtools flagstat: no line {missing[0]!r} (remove the file)")
     return {name: found[text] for name, text in FLAGSTAT_LINES.items()}
 
 

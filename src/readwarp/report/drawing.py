@@ -67,7 +67,7 @@ class Axis(NamedTuple):
 def draw_lines(name: str, lines: Sequence[Line], samples: int, x: Axis, y: Axis, fill: bool = False) -> str:
     """SVG of lines; `fill` shades below a single line. `name` keeps identifiers of the SVG apart from others."""
     with rc_context({**STYLE, "svg.hashsalt": name}):
-        figure, axes = _figure()
+        figure, axes = _make_figure()
         if samples > MAX_COLOURS:
             _draw_spread(axes, lines)
         else:
@@ -84,7 +84,7 @@ def draw_lines(name: str, lines: Sequence[Line], samples: int, x: Axis, y: Axis,
                 for handle in legend.get_lines() if several else ():
                     handle.set_color(INK)
         _finish(axes, x, y)
-        return _svg(figure)
+        return _to_svg(figure)
 
 
 def draw_bars(
@@ -107,10 +107,10 @@ def draw_bars(
     with rc_context({**STYLE, "svg.hashsalt": name, "axes.grid.axis": "x" if horizontal else "y"}):
         if horizontal:
             height = 0.9 + len(categories) * (0.21 if bars == 1 else 0.09 + 0.15 * bars)
-            figure, axes = _figure((SIZE[0], height), left=0.2 + 0.078 * max(map(len, categories)))
+            figure, axes = _make_figure((SIZE[0], height), left=0.2 + 0.078 * max(map(len, categories)))
             draw, set_ticks, padding, has_labels = axes.barh, axes.set_yticks, 3, bars <= 3
         else:
-            figure, axes = _figure()
+            figure, axes = _make_figure()
             draw, set_ticks, padding, has_labels = axes.bar, axes.set_xticks, 2, bars * len(categories) <= 8
         if samples > MAX_COLOURS:
             _draw_boxes(axes, np.array(list(values.values()), dtype=np.float64), horizontal)
@@ -124,15 +124,15 @@ def draw_bars(
         _finish(axes, x, y)
         if horizontal:
             axes.set_ylim(len(categories) - 0.4, -0.6)
-        return _svg(figure)
+        return _to_svg(figure)
 
 
 def thin_out(values: np.ndarray, limit: int) -> np.ndarray:
-    """At most so many of them, evenly spread, the first and the last among them."""
+    """At most `limit` of the values, evenly spread, with the first and the last."""
     return np.take(values, np.unique(np.linspace(0, values.size - 1, limit).astype(int)))
 
 
-def _figure(size: tuple[float, float] = SIZE, left: float = 0.62) -> tuple[Figure, "Axes"]:
+def _make_figure(size: tuple[float, float] = SIZE, left: float = 0.62) -> tuple[Figure, "Axes"]:
     """An empty figure; `left`: inches for the labels of the y axis."""
     figure = Figure(figsize=size)
     width, height = size
@@ -142,7 +142,7 @@ def _figure(size: tuple[float, float] = SIZE, left: float = 0.62) -> tuple[Figur
 
 
 def _finish(axes: "Axes", x: Axis, y: Axis) -> None:
-    """Labels, limits and ticks. The label of the y axis is above it, where it need not be turned."""
+    """Labels, limits and ticks. The label of the y axis is above it, where it need not be rotated."""
     if x.log:
         axes.set_xscale("log")
     axes.set_xlabel(x.label)
@@ -192,7 +192,7 @@ def _draw_boxes(axes: "Axes", values: Any, horizontal: bool = False) -> None:
     )
 
 
-def _svg(figure: Figure) -> str:
+def _to_svg(figure: Figure) -> str:
     """The <svg> element: no size, the page's fonts, coordinates with one decimal, identifiers only where used."""
     out = io.StringIO()
     figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
@@ -202,14 +202,14 @@ def _svg(figure: Figure) -> str:
         r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>|<!--.*?-->", "", text, flags=re.DOTALL
     )
     text = re.sub(r'<g id="[^"]*"', "<g", text)
-    text = re.sub(r"<[^>]*>", _lean, text)
+    text = re.sub(r"<[^>]*>", _slim, text)
     for colour, variable in VARIABLES.items():
         text = text.replace(colour, f"var(--{variable})")
     return re.sub(r"\s*\n\s*", "\n", text).strip()
 
 
-def _lean(tag: "re.Match[str]") -> str:
-    """A tag without fonts, the size of the whole, further decimals and rotations by 0, which the page does better."""
+def _slim(tag: "re.Match[str]") -> str:
+    """The tag without fonts and sizes, which the page sets, and without further decimals and rotations by 0."""
     text = re.sub(r"(\d\.\d)\d+", r"\1", tag[0])
     text = re.sub(r"font: ?([\d.]+px) [^;\"]*", r"font-size: \1", text)
     text = re.sub(r" ?font-family: ?[^;\"]*;?| transform=\"rotate\(-0 [^)]*\)\"", "", text)

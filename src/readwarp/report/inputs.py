@@ -25,7 +25,7 @@ class Sample:
 
     @property
     def file_name(self) -> str:
-        """The name, fit for a file."""
+        """The name as part of a file name."""
         return self.name.replace("/", "_")
 
     @property

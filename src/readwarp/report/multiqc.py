@@ -49,5 +49,5 @@ def write(facts: Mapping[str, Any], sample: Sample, folder: Path | None = None) 
 
 
 def _name(sample: Sample, folder: Path | None) -> str:
-    """What MultiQC calls the sample: as the texts beside its files do."""
+    """The sample's name for MultiQC, as in the names of its texts."""
     return sample.file_name if folder else stem(sample.files[0])

@@ -22,7 +22,7 @@ class Caption(NamedTuple):
 
 class Plot(NamedTuple):
     caption: Caption
-    summary: str  # stands for the picture where it cannot be seen
+    summary: str  # what the picture shows, in words
     svg: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -40,7 +40,7 @@ def _captions() -> dict[str, dict[str, str]]:
 
 
 class Plotter:
-    """Makes the plots of one report, throughout which samples keep their order and colours."""
+    """Makes the plots of one report; samples have the same order and colours in all of them."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -54,7 +54,7 @@ class Plotter:
         texts: Mapping[int, str],
         fill: bool = False,
     ) -> Plot | None:
-        """None without any points; `lines` may be of some samples only. `texts`: what each sample's show, in words."""
+        """None without points. `lines` may leave out samples. `texts`: what the lines of each sample show, in words."""
         lines = [line for line in lines if line.points]
         if not lines:
             return None
@@ -75,7 +75,7 @@ class Plotter:
         texts: Mapping[int, str],
         horizontal: bool = False,
     ) -> Plot | None:
-        """None without samples; values[number of the sample][category]. `texts`: what each sample's show, in words."""
+        """None without samples. values[number of the sample][category]. `texts`: what its bars show, in words."""
         if not values:
             return None
         svg = draw_bars(caption.id, categories, values, len(self.names), axis, horizontal)

@@ -83,7 +83,7 @@ class Maker:
     genotypes: Genotypes | None = None  # once the jobs are done
 
     def jobs(self) -> list[Callable[[], None]]:
-        """Functions to be called in any order and at the same time; the longest first."""
+        """Functions that may run at the same time, in any order; the longest first."""
         self.scratch.mkdir()
         jobs = [self.stats, self.depth, self.flagstat] if self.sample.alignments else []
         return [*jobs, self.calls] if self.sample.calls else jobs
@@ -141,7 +141,7 @@ class Maker:
         return source
 
     def _is_stale(self, text: str, wanted: str = "") -> bool:
-        """Whether the text is older than its file, or has not what is wanted in its first lines."""
+        """Whether the text is missing, older than its file, or lacks what is wanted in its first lines."""
         path = self.texts[text]
         if not path.is_file() or path.stat().st_mtime_ns < self._source(text).stat().st_mtime_ns:
             return True
@@ -149,7 +149,7 @@ class Maker:
             return wanted not in "".join(file.readline() for _ in range(5))
 
     def _samtools(self, command: str, *options: str) -> None:
-        """Make the text that has the command's name."""
+        """Make the text that is named after the command."""
         self._write(self.texts[command], self._source(command), "samtools", command, *options)
 
     def _write(self, target: Path, source: Path, *command: str) -> None:

@@ -1,4 +1,4 @@
-"""The samtools and bcftools of pysam, each call in a process of its own, and how to read what `stats` of both writes.
+"""The samtools and bcftools of pysam, each call in a process of its own, and a reader of the output of `stats`.
 
 In our process they would hold the GIL and redirect stdout, and a second call may end it (pysam 0.24).
 """
@@ -22,7 +22,7 @@ def read_sections(path: Path) -> Sections:
     """The output of `samtools stats` or `bcftools stats`. Raises InputError for any other text."""
     text = path.read_text()
     if "This file was produced by" not in text[:200]:
-        raise InputError(path, "was not made by samtools stats or bcftools stats")
+        raise InputError(path, "was not made by samtools stats or bcftools stats (remove the file)")
     found: Sections = defaultdict(list)
     for line in text.splitlines():
         if not line.startswith("#"):

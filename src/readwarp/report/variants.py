@@ -1,4 +1,4 @@
-"""Numbers of a VCF: what `bcftools stats` says, and what one pass over the genotypes adds."""
+"""Numbers of a VCF: what `bcftools stats` prints, and what one pass over the genotypes adds."""
 
 import math
 from collections import Counter
