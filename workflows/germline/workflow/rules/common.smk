@@ -1,4 +1,4 @@
-# Reads and checks the tables and the config, and answers the rules.
+# Tables and config: reading, checks, and look-ups for the rules.
 
 from pathlib import Path
 from shlex import quote
@@ -11,7 +11,7 @@ validate(config, schema="../schemas/config.schema.yaml")
 
 
 def table(path, schema):
-    """A tab-separated table; every row is checked."""
+    """Read a tab-separated table and check every line."""
     if not Path(path).is_file():
         raise WorkflowError(f"{path}: no such table (see config/README.md)")
     rows = pd.read_csv(
@@ -39,7 +39,7 @@ SCATTER = config["call"]["scatter"]
 
 
 def check_tables():
-    """Refuse names that are listed twice or in one table only, before any job starts."""
+    """Report names that occur twice, or in only one table, before any job starts."""
     twice = samples.index[samples.index.duplicated()].tolist()
     if twice:
         raise WorkflowError(f"{config['samples']}: sample {twice[0]} is listed twice")
@@ -100,7 +100,7 @@ def ploidy_of(wildcards):
 
 
 def growing(megabytes):
-    """Memory that doubles with each attempt, so that `retries` helps a job that was killed for lack of it."""
+    """Memory that doubles with each attempt, so that `retries` helps a job that ran out of it."""
 
     def memory(wildcards, attempt):
         return megabytes * 2 ** (attempt - 1)
@@ -116,7 +116,7 @@ def longer(minutes):
 
 
 def planned(wildcards, resources):
-    """The memory that readwarp may plan with: a little less than the job requests, as Python itself needs some."""
+    """The memory for readwarp's plan: a little less than the job's, because the interpreter takes some of it."""
     return f"{resources.mem_mb * 9 // 10}M"
 
 

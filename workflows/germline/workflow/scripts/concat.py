@@ -1,4 +1,4 @@
-"""Concatenates VCF files of neighbouring pieces, in order, and indexes the result."""
+"""Join the VCF files of neighbouring pieces, in order, and index the result."""
 
 import sys
 from contextlib import redirect_stderr
