@@ -1,5 +1,6 @@
 """The texts beside the files: made when absent or stale, complete or not there, errors with the tool's name."""
 
+import gzip
 import os
 from dataclasses import replace
 
@@ -52,7 +53,9 @@ def test_targets(folder):
     """Depth in the intervals alone, of which two overlap; bases without a read count."""
     bed = folder.folder / "targets.bed"
     bed.write_text("track name=x\none\t100\t200\none\t150\t250\n\ntwo\t0\t50\textra\n")
-    assert merge_intervals(bed) == [("one", 100, 250), ("two", 0, 50)]
+    packed = folder.folder / "targets.bed.gz"
+    packed.write_bytes(gzip.compress(bed.read_bytes()))
+    assert merge_intervals(bed) == merge_intervals(packed) == [("one", 100, 250), ("two", 0, 50)]
     samples = [replace(sample, targets=bed) for sample in samples_in(folder.folder)]
     title, depth = read_depth(make(samples, None, 2)[0].texts["depth"])
     assert title.startswith("Depth of the intervals of targets.bed: ")

@@ -12,7 +12,8 @@ from readwarp.report.statistics import Statistics
 from readwarp.report.variants import VariantStatistics, read_variant_statistics
 
 MIN_SNVS, MIN_READS = 1000, 1000  # fewer are not judged
-ALIGNMENT_FIGURES: dict[str, tuple[str, Callable[[AlignmentStatistics], str]]] = {  # name: meaning, text
+Figures = dict[str, tuple[str, Callable[[Any], str]]]  # name: meaning, text
+ALIGNMENT_FIGURES: Figures = {
     "reads": ("primary records: each read once", lambda a: f"{a.flagstat['primary']:,}"),
     "mapped": ("of the reads", lambda a: share_of_reads(a, "mapped")),
     "properly paired": ("of the reads", lambda a: share_of_reads(a, "proper")),
@@ -22,15 +23,13 @@ ALIGNMENT_FIGURES: dict[str, tuple[str, Callable[[AlignmentStatistics], str]]] =
     "depth ≥ 20": ("of the bases", lambda a: number_text(share_from(a.depth, 20), True)),
     "mismatches": ("of aligned bases", lambda a: number_text(a.summary.get("error rate", 0.0), True)),
 }
-VARIANT_FIGURES: dict[str, tuple[str, Callable[[VariantStatistics], str]]] = {
+VARIANT_FIGURES: Figures = {
     "SNVs": ("that pass all filters", lambda v: f"{v.summary.get('SNPs', 0):,}"),
     "indels": ("that pass all filters", lambda v: f"{v.summary.get('indels', 0):,}"),
     "Ts/Tv": ("transitions to transversions", lambda v: ratio(v.transitions, v.transversions)),
     "het/hom": ("genotypes", lambda v: ratio(v.genotypes.heterozygous, v.genotypes.homozygous)),
 }
-RUN_FIGURES: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
-    "reads/s": ("aligned, sorted, written", lambda facts: f"{facts['reads_per_second']:,}"),
-}
+RUN_FIGURES: Figures = {"reads/s": ("aligned, sorted, written", lambda rate: f"{rate:,}")}
 MEANINGS = {name: meaning for name, (meaning, _) in {**ALIGNMENT_FIGURES, **VARIANT_FIGURES, **RUN_FIGURES}.items()}
 
 
@@ -52,12 +51,12 @@ def read_subject(sample: Sample, made: Statistics) -> Subject:
 
 def find_figures(subject: Subject) -> dict[str, str]:
     """Name of the figure -> text; only what the sample has."""
-    a, v, facts = subject.alignments, subject.variants, subject.run
-    return {
-        **({name: text(a) for name, (_, text) in ALIGNMENT_FIGURES.items()} if a else {}),
-        **({name: text(v) for name, (_, text) in VARIANT_FIGURES.items()} if v else {}),
-        **({name: text(facts) for name, (_, text) in RUN_FIGURES.items()} if facts.get("reads_per_second") else {}),
-    }
+    parts = (
+        (ALIGNMENT_FIGURES, subject.alignments),
+        (VARIANT_FIGURES, subject.variants),
+        (RUN_FIGURES, subject.run.get("reads_per_second")),
+    )
+    return {name: text(part) for figures, part in parts if part for name, (_, text) in figures.items()}
 
 
 def share_of_reads(a: AlignmentStatistics, name: str) -> str:

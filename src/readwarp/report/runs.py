@@ -1,6 +1,6 @@
 """metrics.json as plots and tables: where the time went, on which machine, with which versions and command."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from readwarp.report.drawing import Axis
@@ -12,6 +12,11 @@ Rows = list[tuple[str, str]]  # name, text
 PHASES = ("start", "align", "sort", "call", "statistics")
 MAX_STAGES = 14  # shown
 UNITS = ("bytes", "seconds", "share", "joules", "watts")  # words of names in metrics.json
+TEXTS: dict[str, Callable[[float], str]] = {
+    "bytes": bytes_text,
+    "seconds": duration_text,
+    "share": lambda value: f"{100 * value:.1f}\N{NO-BREAK SPACE}%",
+}
 IN_CAPTION = ("device", "name", "command")  # facts of a GPU that are not in its table
 RESOURCES = ("device", "devices", "threads", "batch_bases", "batches_in_flight", "peak_memory_bytes")
 
@@ -60,9 +65,8 @@ def list_resources(facts: Mapping[str, Any]) -> Rows:
 
 def list_cards(facts: Mapping[str, Any]) -> list[tuple[str, Rows]]:
     """Each GPU's name and all that was measured of its use: batches, bytes, busy time, memory, energy."""
-    found = facts.get("gpu") or []
     out = []
-    for number, card in enumerate([found] if isinstance(found, dict) else found):
+    for number, card in enumerate(facts.get("gpu") or []):
         rows = [row for name, value in card.items() if name not in IN_CAPTION for row in flatten(name, value)]
         caption = f"GPU {card.get('device', number)}: {card.get('name', 'unknown')}"
         out.append((f"{caption}, {card['command']}" if "command" in card else caption, rows))
@@ -86,12 +90,8 @@ def flatten(name: str, value: Any) -> Rows:
 def _text(value: Any, unit: str) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    if unit == "bytes":
-        return bytes_text(value)
-    if unit == "seconds":
-        return duration_text(value)
-    if unit == "share":
-        return f"{100 * value:.1f}\N{NO-BREAK SPACE}%"
+    if unit in TEXTS:
+        return TEXTS[unit](value)
     text = f"{value:,}" if isinstance(value, int) else f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     return f"{text} {unit}".strip()
 
