@@ -48,8 +48,8 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     text = f"lowest score to report [{default.min_score}]"
     group.add_argument("--min-score", type=shared.natural, metavar="N", help=text)
     text = "soft-clip supplementary alignments instead of hard-clipping them"
-    group.add_argument("-Y", "--soft-clip", action="store_true", help=text)
-    group.add_argument("--eqx", action="store_true", help="= and X in CIGARs instead of M")
+    group.add_argument("-Y", "--soft-clip", action="store_true", default=None, help=text)  # None: as the preset has it
+    group.add_argument("--eqx", action="store_true", default=None, help="= and X in CIGARs instead of M")
 
 
 def insert_size(text: str) -> tuple[float | int, ...]:
