@@ -24,7 +24,7 @@ from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import FRAME, records_in
 from readwarp.formats.alignments.sort_kernels import gather
 from readwarp.formats.common.text import Names, pack_names
-from readwarp.ragged import take
+from readwarp.ragged import empty, take
 
 SKIP = kernels.SKIP
 
@@ -90,7 +90,7 @@ class DuplicateMarker:
         self._hold(records.data[records.offsets[done] :].copy(), state[done:].copy())
         decided = take(records, "records", slice(0, done))
         self.marked += kernels.set_flags(decided, state)
-        out = Encoded(np.empty(decided.data.size - SKIP * done, np.uint8), np.empty(done + 1, np.int64))
+        out = empty(Encoded, {"records": done, "bytes": decided.data.size - SKIP * done})
         gather(decided, np.arange(done), SKIP, out)
         return out.data
 

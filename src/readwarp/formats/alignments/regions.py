@@ -28,7 +28,7 @@ from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, spool
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
-from readwarp.ragged import concatenate, replace, take
+from readwarp.ragged import concatenate, empty, replace, take
 from readwarp.rules.hashes import hash_of
 
 CHUNK = 1 << 18  # compressed bytes read at a time
@@ -176,8 +176,7 @@ class AlignedReader:
         parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
         for chunk in self._bytes(contig, start, stop):
             data = np.frombuffer(carry + chunk, np.uint8)
-            room = data.size // records.NAME + 1
-            found = Found(np.empty(room, np.int64), np.empty(room, np.int16))
+            found = empty(Found, {"reads": data.size // records.NAME + 1})
             count, rest, last, state = records.scan(data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
@@ -263,21 +262,14 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
     left_out = data[found.places[~known, None] + np.arange(POSITION, POSITION + 4)].view("<i4").ravel()
     cigar_offsets, read_offsets = np.empty((2, places.size + 1), np.int64)
     records.measure(data, places, cigar_offsets, read_offsets)
-    bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
-    reads = AlignedReads(
+    reads = empty(
+        AlignedReads,
+        {},
         contig=-1,
         start=0,
         stop=0,
-        position=np.empty(places.size, np.int64),
-        reference_stop=np.empty(places.size, np.int64),
-        flag=np.empty(places.size, np.uint16),
-        mapping_quality=np.empty(places.size, np.uint8),
-        name_hash=np.empty(places.size, np.uint64),
         sample=found.samples[known].astype(np.uint8),
-        cigar=np.empty(cigar_offsets[-1], np.uint32),
         cigar_offsets=cigar_offsets,
-        bases=bases,
-        qualities=qualities,
         read_offsets=read_offsets,
         unassigned=left_out.astype(np.int64),
     )
@@ -287,6 +279,6 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
 
 def _join(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
     """The parts of a region as one."""
-    parts = parts or [_decode(np.empty(0, np.uint8), Found(np.empty(0, np.int64), np.empty(0, np.int16)))]
+    parts = parts or [_decode(np.empty(0, np.uint8), empty(Found, {"reads": 0}))]
     unassigned = np.concatenate([part.unassigned for part in parts])
     return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)

@@ -18,6 +18,7 @@ from numpy import ndarray
 from readwarp.formats.alignments import sort_kernels as kernels
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.ragged import empty
 
 MAX_RUNS = 64  # merged at once; more become one run of the next level
 FRAME = 1 << 20  # bytes of a run in memory during a merge, and of a piece of output
@@ -165,7 +166,7 @@ def gather(records: Encoded, order: ndarray, size: int) -> Iterator[Encoded]:
     while first < order.size:
         before = int(ends[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(ends, before + size, side="right")))
-        piece = Encoded(np.empty(int(ends[last - 1]) - before, np.uint8), np.empty(last - first + 1, np.int64))
+        piece = empty(Encoded, {"records": last - first, "bytes": int(ends[last - 1]) - before})
         kernels.gather(records, order[first:last], 0, piece)
         yield piece
         first = last

@@ -26,7 +26,7 @@ from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.alignments.index import BamIndex, fill_in
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
-from readwarp.ragged import concatenate, offsets_of
+from readwarp.ragged import concatenate, empty, offsets_of
 
 CHUNK = 1 << 20  # compressed bytes read at a time
 MAX_BLOCK = 1 << 16  # bytes, compressed
@@ -122,7 +122,7 @@ class _Spool:
         self._name, self._file = name, file
         self._size = 0  # of the blocks that were looked into
         self._raw = np.empty(0, np.uint8)  # decompressed, from the first record that was not whole
-        self._blocks = Blocks(*np.empty((2, 0), np.int64))  # of these bytes
+        self._blocks = empty(Blocks, {"blocks": 0})  # of these bytes
         self._index: _Index | None = None  # once the header has been read
 
     def take(self, chunks: Iterable[bytes]) -> BamIndex:

@@ -26,7 +26,7 @@ from readwarp.formats.common.text import pack_names
 from readwarp.formats.reads import bam_kernels as kernels
 from readwarp.formats.reads.bam_kernels import Templates
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
-from readwarp.ragged import offsets_of, replace, take
+from readwarp.ragged import empty, offsets_of, replace, take
 
 MAX_BYTES = 1 << 30  # of one record
 
@@ -144,8 +144,7 @@ def _chunks(records: _Records, limit: int, strict: bool) -> Iterator[Chunk]:
         data[: rest.size] = rest
         got = rest.size + records.read_into(data[rest.size :])
         ended, data = got < data.size, data[:got]
-        room = got // kernels.NAME + 1
-        found = Templates(data, np.empty(room, np.int64), np.empty(room, np.uint8))
+        found = empty(Templates, {"reads": got // kernels.NAME + 1}, data=data)
         reads, seen, end, orphans, damaged = kernels.pair_up(found, ended)
         if damaged or (ended and end < got):
             raise InputError(records.path, "damaged, or truncated within the record", first + seen)
@@ -173,16 +172,13 @@ def parse(raw: RawBatch) -> ReadBatch:
         name = data[at + kernels.NAME : at + kernels.NAME + int(data[at + kernels.NAME_LENGTH]) - 1]
         raise InputError(raw.input.paths[0], "its tags are damaged", name.tobytes().decode("latin-1"))
     read_offsets, name_offsets, tag_offsets = map(offsets_of, sizes)
-    bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
-    reads = ReadBatch(
+    reads = empty(
+        ReadBatch,
+        {},
         number=raw.number,
         source=raw.source,
-        bases=bases,
-        qualities=qualities,
         read_offsets=read_offsets,
-        names=np.empty(name_offsets[-1], np.uint8),
         name_offsets=name_offsets,
-        tags=np.empty(tag_offsets[-1], np.uint8),
         tag_offsets=tag_offsets,
         segment=templates.segments,
         read_group=groups,

@@ -15,7 +15,7 @@ from readwarp.formats.reads import fastx_kernels as kernels
 from readwarp.formats.reads.fastx_kernels import Records, Text
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.formats.reads.tags import encode_comments
-from readwarp.ragged import offsets_of
+from readwarp.ragged import empty, offsets_of
 
 MAX_BYTES = 1 << 31  # of one record
 
@@ -151,20 +151,16 @@ def parse(raw: RawBatch) -> ReadBatch:
         offsets_of(np.stack(lengths, axis=1).ravel())  # mates are neighbours
         for lengths in ([each.length for each in records], [each.name_length for each in records])
     )
-    bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
-    count = read_offsets.size - 1
-    reads = ReadBatch(
+    reads = empty(
+        ReadBatch,
+        {},
         number=raw.number,
         source=raw.source,
-        bases=bases,
-        qualities=qualities,
         read_offsets=read_offsets,
-        names=np.empty(name_offsets[-1], np.uint8),
         name_offsets=name_offsets,
-        tags=np.empty(0, np.uint8),
-        tag_offsets=np.zeros(count + 1, np.int64),
-        segment=np.zeros(count, np.uint8),
-        read_group=np.full(count, given.read_group, np.int32),
+        tag_offsets=np.zeros_like(read_offsets),
+        segment=np.zeros(read_offsets.size - 1, np.uint8),
+        read_group=np.full(read_offsets.size - 1, given.read_group, np.int32),
     )
     for file, text in enumerate(texts):
         record, reason = kernels.fill(text, records[file], file, len(texts), reads)
@@ -182,7 +178,7 @@ def _measure(raw: RawBatch, file: int) -> Records:
     letters, start, stop = text
     is_fasta = chunk.kind == "fasta"
     lines = int(np.count_nonzero(letters[start:stop] == kernels.NEWLINE)) if is_fasta else 4 * chunk.records
-    ends, records = np.empty(lines, np.int64), Records.empty(chunk.records)
+    ends, records = np.empty(lines, np.int64), empty(Records, {"records": chunk.records})
     kernels.line_ends(letters.view(np.uint64), start, stop, ends)
     record, reason, found = (kernels.measure_fasta if is_fasta else kernels.measure_fastq)(text, ends, records)
     if record >= 0:

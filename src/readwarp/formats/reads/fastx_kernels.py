@@ -53,10 +53,6 @@ class Records(NamedTuple):
     length: Annotated[ndarray, "int64 [records]"]  # of the sequence, without line ends
     quality: Annotated[ndarray, "int64 [records]"]  # -1 none
 
-    @classmethod
-    def empty(cls, records: int) -> "Records":
-        return cls(*np.empty((len(cls._fields), records), np.int64))
-
     def __len__(self) -> int:
         return self.name.size
 

@@ -24,7 +24,7 @@ from readwarp.formats.variants import genomic_kernels as kernels
 from readwarp.formats.variants.genomic_kernels import Cells, Form, Lines, Scan
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.formats.variants.tabix import load_tabix_index
-from readwarp.ragged import concatenate, replace, take
+from readwarp.ragged import concatenate, empty, replace, take
 
 CHUNK = 1 << 17  # bytes of text read at a time
 BCF_LINES = 1 << 10  # records read at a time
@@ -189,7 +189,7 @@ class GenomicFile:
             self._read()
             self._forget(contig, low)
         parts = [_between(lines, low, high) for number, lines in self._pieces if number == contig]
-        return concatenate(parts, "lines") if parts else allocate_lines(np.empty(0, np.uint8), 0)
+        return concatenate(parts, "lines") if parts else empty(Lines, {}, offsets=np.zeros(1, np.int64))
 
     def _has_passed(self, contig: int, high: int) -> bool:
         if not self._pieces:
@@ -235,8 +235,7 @@ class GenomicFile:
             self._is_over = True
             return
         letters, n = np.frombuffer(text, np.uint8), text.count(b"\n")
-        lines = allocate_lines(letters, n)
-        scan = Scan(np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.uint8))
+        lines, scan = empty(Lines, {"lines": n}, text=letters), empty(Scan, {"lines": n})
         kernels.scan_lines(Form(self._columns, LETTERS_OF_NON_REF), lines, scan)
         for line in np.flatnonzero(scan.status).tolist():
             raise self.bad(lines, line, int(scan.status[line]))
@@ -264,19 +263,7 @@ class GenomicFile:
     def cells(self, lines: Lines, rows: np.ndarray, column: int) -> Cells:
         """The values of a sample, by its number in the file, on some of the lines. Raises InputError."""
         n, size = rows.size, int(np.diff(lines.offsets)[rows].sum()) // 2 + 1
-        cells = Cells(
-            genotype=np.empty((n, kernels.MAX_COPIES), np.int8),
-            is_phased=np.empty(n, np.bool_),
-            depth=np.empty(n, np.int32),
-            quality=np.empty(n, np.int32),
-            phase_set=np.empty(n, np.int64),
-            strands=np.empty((n, 4), np.int32),
-            depth_offsets=np.empty(n + 1, np.int64),
-            depths=np.empty(size, np.int32),
-            likelihood_offsets=np.empty(n + 1, np.int64),
-            likelihoods=np.empty(size, np.int32),
-            status=np.empty(n, np.uint8),
-        )
+        cells = empty(Cells, {"cells": n, "depths": size, "likelihoods": size})
         kernels.read_cells(lines, rows, column, cells)
         for k in np.flatnonzero(cells.status).tolist():
             raise self.bad(lines, int(rows[k]), int(cells.status[k]))
@@ -285,17 +272,6 @@ class GenomicFile:
             depths=cells.depths[: cells.depth_offsets[-1]],
             likelihoods=cells.likelihoods[: cells.likelihood_offsets[-1]],
         )
-
-
-def allocate_lines(text: np.ndarray, number: int) -> Lines:
-    """Room for what is known of so many lines."""
-    return Lines(
-        text=text,
-        offsets=np.zeros(number + 1, np.int64),
-        begin=np.empty(number, np.int64),
-        end=np.empty(number, np.int64),
-        kind=np.empty(number, np.uint8),
-    )
 
 
 def _between(lines: Lines, low: int, high: int) -> Lines:
