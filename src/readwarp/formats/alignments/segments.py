@@ -16,19 +16,19 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from isal import igzip
-from numpy import ndarray
 
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
-from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.common.output_file import ByteWriter, Writer
+from readwarp.formats.common.source import fill
 
 SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: what can be lost
 
@@ -112,7 +112,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-class ResumableWriter:
+class ResumableWriter(Writer):
     """In place of an AlignmentWriter: keeps what is written in segments, and makes the output of them at the end.
 
     What was written since the last `reached` waits in memory, so that a segment never holds part of a batch. `abort`
@@ -125,7 +125,7 @@ class ResumableWriter:
         self.index: Path | None = None
         self._segments, self._writer, self._threads = segments, writer, threads
         self._waiting: list[Encoded] = []
-        self._open: tuple[Path, BinaryIO, BgzfWriter] | None = None
+        self._open: tuple[Path, ByteWriter] | None = None
         self._written, self._reached, self._counts = 0, segments.done, segments.counts
         self._is_whole = True  # the open segment ends at `_reached`, and can be added to
 
@@ -137,10 +137,9 @@ class ResumableWriter:
         self._is_whole = False
         if self._open is None:
             place = self._segments.next_partial()
-            file = place.open("wb", buffering=1 << 20)
-            self._open = place, file, BgzfWriter(file, self._threads)
+            self._open = place, ByteWriter(place.open("wb", buffering=1 << 20), self._threads)
         for encoded in self._waiting:
-            self._open[2].write(encoded.data)
+            self._open[1].write(encoded.data)
             self._written += encoded.data.size
         self._waiting, self._reached, self._counts, self._is_whole = [], template, counts, True
         if self._written >= SEGMENT_BYTES:
@@ -149,14 +148,13 @@ class ResumableWriter:
     def _finish_segment(self) -> None:
         if self._open is None:
             return
-        place, file, bgzf = self._open
+        place, file = self._open
         self._is_whole = False  # a signal may come meanwhile
-        bgzf.close()
         file.close()
         self._segments.add(place, self._reached, self._counts)
         self._open, self._written = None, 0
 
-    def close(self) -> None:
+    def complete(self) -> None:
         self._finish_segment()
         with self._writer() as writer:
             for path in self._segments.paths:
@@ -170,33 +168,16 @@ class ResumableWriter:
             if self._is_whole:
                 self._finish_segment()
         if self._open is not None:
-            place, file, bgzf = self._open
-            bgzf.abort()
+            place, file = self._open
             with suppress(OSError):
-                file.close()
+                file.abort()
             place.unlink(missing_ok=True)
-
-    def __enter__(self) -> "ResumableWriter":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
 
 
 def _records(path: Path) -> Iterator[Encoded]:
     """BAM records of a segment."""
     with igzip.open(path, "rb") as file:
-
-        def read_into(buffer: ndarray) -> int:
-            filled = 0
-            while filled < buffer.size and (got := file.readinto(memoryview(buffer)[filled:])):
-                filled += got
-            return filled
-
-        yield from read_templates(str(path), read_into)
+        yield from read_templates(str(path), partial(fill, file))
 
 
 def _text(path: Path) -> Iterator[Encoded]:

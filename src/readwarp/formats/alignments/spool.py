@@ -90,27 +90,20 @@ def _to_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: i
 
 
 def _convert(chunks: Iterable[bytes], name: str, *options: str) -> Iterator[bytes]:
-    command = ["view", "--no-PG", "-b", "-1", *options, "-"]
-    with tempfile.TemporaryFile() as said:
-        child = samtools.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
+    command = ("view", "--no-PG", "-b", "-1", *options, "-")
+    with closing(samtools.Child(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as child:
         assert child.stdin is not None and child.stdout is not None
         feeder = threading.Thread(target=_feed, args=(chunks, child.stdin), name="readwarp feeder", daemon=True)
         feeder.start()
-        try:
-            while chunk := child.stdout.read(CHUNK):
-                yield chunk
-            if child.wait():
-                said.seek(0)
-                raise InputError(name, f"cannot be read as BAM, CRAM or SAM ({samtools.reason(said.read())})")
-            feeder.join()
-        finally:
-            child.kill()
-            child.wait()
-            child.stdout.close()
+        while chunk := child.stdout.read(CHUNK):
+            yield chunk
+        if child.wait():
+            raise InputError(name, f"cannot be read as BAM, CRAM or SAM ({child.error()})")
+        feeder.join()
 
 
 def _feed(chunks: Iterable[bytes], pipe: IO[bytes]) -> None:
-    with suppress(OSError), pipe:  # the child has ended, or nobody reads any more
+    with suppress(OSError, ValueError), pipe:  # samtools has ended, and the pipe may be closed
         for chunk in chunks:
             pipe.write(chunk)
 

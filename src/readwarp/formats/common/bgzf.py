@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import BinaryIO
 
 from isal import igzip_lib, isal_zlib
+from numpy import ndarray
 
 BLOCK = 65280  # bytes of data, as in htslib
 GROUP = 32 * BLOCK  # bytes compressed by one task
@@ -28,6 +29,12 @@ def blocks_of(data: bytes) -> tuple[list[int], list[int]]:
         places.append(stop)
         place = stop
     return places, sizes
+
+
+def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:
+    """The last bytes of a file. Without the EOF_BLOCK, a BGZF file was cut off."""
+    file.seek(max(0, file.seek(0, 2) - size))
+    return file.read()
 
 
 def compress_block(data: memoryview | bytes) -> bytes:
@@ -51,9 +58,9 @@ class BgzfWriter:
         self._ahead: deque[Future[bytes]] = deque()
         self._max_ahead = threads + 2
 
-    def write(self, data: object) -> None:
+    def write(self, data: bytes | memoryview | ndarray) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""
-        view = memoryview(data).cast("B") if len(data) else memoryview(b"")  # type: ignore[arg-type]
+        view = memoryview(data).cast("B") if len(data) else memoryview(b"")
         taken = 0
         if self._pending:
             taken = GROUP - len(self._pending)

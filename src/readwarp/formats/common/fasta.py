@@ -2,21 +2,19 @@
 
 import io
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from isal import igzip, isal_zlib
+from isal import igzip
 
 from readwarp.errors import InputError
+from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
+from readwarp.formats.common.source import BROKEN, GZIP_MAGIC, broken
 
 BLOCK = 1 << 24  # bytes read at a time
 IUPAC = b"ACGTUNRYSWKMBDHV"
 UPPER = bytes(range(256)).upper()
-GZIP_ERRORS: Any = (EOFError, zlib.error, igzip.BadGzipFile, isal_zlib.error)
-GZIP_MAGIC = b"\x1f\x8b"
-BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
 class Contig(NamedTuple):
@@ -38,31 +36,23 @@ def read_contigs(path: str | Path) -> Iterator[Contig]:
             for contig in _parse(stream, path):
                 _check(contig, path, seen)
                 yield contig
-    except GZIP_ERRORS as error:
-        raise InputError(path, f"truncated or corrupt gzip ({error})") from error
-    except OSError as error:
-        raise InputError(path, error.strerror or str(error)) from error
+    except BROKEN as error:
+        raise broken(path, error) from error
     if not seen:
         raise InputError(path, "holds no sequence")
 
 
 def _open(path: Path) -> BinaryIO:
     raw = path.open("rb")
-    if raw.read(2) != GZIP_MAGIC:
+    head = raw.read(16)
+    if head[:2] != GZIP_MAGIC:
         raw.seek(0)
         return raw
-    is_bgzip = raw.read(14)[10:12] == b"BC"
-    if is_bgzip and _tail(raw, len(BGZF_END)) != BGZF_END:
-        raw.close()
-        raise InputError(path, "truncated bgzip: its last block is missing")
+    is_whole = head[12:14] != b"BC" or tail_of(raw) == EOF_BLOCK
     raw.close()
+    if not is_whole:
+        raise InputError(path, "truncated bgzip: its last block is missing")
     return igzip.open(path, "rb")
-
-
-def _tail(raw: BinaryIO, size: int) -> bytes:
-    end = raw.seek(0, io.SEEK_END)
-    raw.seek(max(0, end - size))
-    return raw.read()
 
 
 def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:

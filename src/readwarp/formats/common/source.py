@@ -3,6 +3,7 @@
 import io
 import sys
 import zlib
+from gzip import BadGzipFile
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -27,16 +28,10 @@ class Source:
 
     def read_into(self, buffer: np.ndarray) -> int:
         """Fill `buffer` (uint8) as far as the file goes -> bytes filled. Raises InputError if the file is damaged."""
-        view, filled = memoryview(buffer), 0
         try:
-            while filled < len(view):
-                got = self._stream.readinto(view[filled:])  # type: ignore[attr-defined]
-                if not got:
-                    break
-                filled += got
+            return fill(self._stream, buffer)
         except BROKEN as error:
             raise broken(self.path, error) from error
-        return filled
 
     def close(self) -> None:
         if self._stream is not self.raw:
@@ -45,12 +40,20 @@ class Source:
             self.raw.close()
 
 
-def broken(path: str, error: Exception) -> InputError:
+def fill(stream: Any, buffer: np.ndarray) -> int:
+    """Fill `buffer` (uint8) as far as the stream goes -> bytes filled."""
+    view, filled = memoryview(buffer), 0
+    while filled < len(view) and (got := stream.readinto(view[filled:])):
+        filled += got
+    return filled
+
+
+def broken(path: object, error: Exception) -> InputError:
     """The error of a decompressor or of the system as a reason that a user can act on."""
     if isinstance(error, EOFError):
         return InputError(path, "truncated: the compressed data end before their end marker")
-    if isinstance(error, OSError) and error.errno is not None:
-        return InputError(path, f"cannot be read ({error.strerror})")
+    if isinstance(error, OSError) and not isinstance(error, BadGzipFile):
+        return InputError(path, f"cannot be read ({error.strerror or error})")
     return InputError(path, f"corrupt compressed data ({error})")
 
 

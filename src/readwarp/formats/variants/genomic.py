@@ -18,7 +18,7 @@ from isal import igzip
 
 from readwarp.errors import InputError
 from readwarp.formats.alignments.index import BamIndex
-from readwarp.formats.common.bgzf import EOF_BLOCK
+from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC, broken
 from readwarp.formats.variants import genomic_kernels as kernels
 from readwarp.formats.variants.genomic_kernels import Cells, Form, Lines, Scan
@@ -84,12 +84,9 @@ class GenomicFile:
     def _check_end(self, head: bytes) -> None:
         """The empty block that ends a bgzip file is missing where it was cut off between blocks."""
         assert self._raw is not None
-        if head[12:14] == b"BC":
-            self._raw.seek(-min(len(EOF_BLOCK), self.path.stat().st_size), 2)
-            is_whole = self._raw.read() == EOF_BLOCK
-            self._raw.seek(0)
-            if not is_whole:
-                raise InputError(self.path, "truncated: the compressed data end before their end marker")
+        if head[12:14] == b"BC" and tail_of(self._raw) != EOF_BLOCK:
+            raise InputError(self.path, "truncated: the compressed data end before their end marker")
+        self._raw.seek(0)
 
     def _open_bcf(self, with_index: bool) -> None:
         verbosity = pysam.set_verbosity(0)

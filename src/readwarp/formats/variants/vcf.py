@@ -14,10 +14,9 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Calls
-from readwarp.errors import UsageError
 from readwarp.formats.alignments.index import CSI_LENGTH
-from readwarp.formats.common.bgzf import BgzfWriter
-from readwarp.formats.common.output_file import OutputFile
+from readwarp.formats.common.files import ending_of
+from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.version import __version__
 
 FORMAT = "GT:GQ:DP:AD:PL"
@@ -192,44 +191,24 @@ def number_text(value: float) -> str:
 
 def kind_of(path: str | None) -> str:
     """vcf, vcf.gz or bcf, by the ending; stdout (None or "-"), pipes and devices are vcf. Raises UsageError."""
-    if path in (None, "-"):
-        return "vcf"
-    for kind in ("vcf.gz", "vcf", "bcf"):
-        if str(path).lower().endswith("." + kind):
-            return kind
-    if Path(str(path)).exists() and not Path(str(path)).is_file():
-        return "vcf"
-    raise UsageError(f"{path}: the output's name must end in .vcf, .vcf.gz or .bcf")
+    return ending_of(path, "vcf", "vcf.gz", "bcf")
 
 
-class VariantWriter:
-    """Takes lines in order. `close` completes the file and its index; `abort`, and a `close` that fails, leave none."""
+class VariantWriter(Writer):
+    """Takes lines in order. The index of a compressed file is completed with it."""
 
     def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
         self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
         self.index: Path | None = None  # made by `close`
         self._file = OutputFile(path)
-        self._stream = self._file.open()
-        self._bgzf = None if self._kind == "vcf" else BgzfWriter(self._stream, threads)
+        self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads)
         self.write(header.encode())
 
     def write(self, lines: bytes) -> None:
-        (self._bgzf or self._stream).write(lines)
+        self._lines.write(lines)
 
-    def close(self) -> None:
-        try:
-            self._complete()
-        except BaseException:
-            self.abort()
-            raise
-
-    def _complete(self) -> None:
-        if self._bgzf:
-            self._bgzf.close()
-        self._stream.flush()
-        if self._file.name == "stdout":
-            return
-        self._stream.close()
+    def complete(self) -> None:
+        self._lines.close()
         if self._kind == "bcf":
             _to_bcf(self._file.place)
         if self._kind != "vcf":
@@ -248,11 +227,8 @@ class VariantWriter:
             raise
 
     def abort(self) -> None:
-        if self._bgzf:
-            self._bgzf.abort()
-        if self._file.name != "stdout":
-            with suppress(OSError):  # what could not be written before cannot be now
-                self._stream.close()
+        with suppress(OSError):  # what could not be written before cannot be now
+            self._lines.abort()
         self._file.remove()
 
 
