@@ -146,7 +146,7 @@ def test_no_index(plain, refused, tmp_path):
 def test_broken_index(plain, refused, tmp_path):
     path = copied(plain[1], tmp_path)
     Path(f"{path}.bai").write_bytes(Path(f"{path}.bai").read_bytes()[:50])
-    assert refused(path).startswith(f"{path}.bai: not a whole BAM index")
+    assert refused(path).startswith(f"{path}.bai: not a whole index")
 
 
 def test_index_of_another_file(refused, tmp_path):

@@ -17,10 +17,10 @@ from readwarp.errors import ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.duplicates import SKIP, DuplicateMarker, Libraries, add_signatures
 from readwarp.formats.alignments.header import binary_header, field, lines_of
-from readwarp.formats.alignments.index import CSI_LENGTH
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import Sorter
 from readwarp.formats.common.files import ending_of
+from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 
 

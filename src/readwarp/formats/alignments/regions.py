@@ -22,11 +22,11 @@ from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
-from readwarp.formats.alignments.index import BamIndex, contigs_of_cram, load_index
 from readwarp.formats.alignments.layout import POSITION
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, spool
 from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, load_bam_index
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 from readwarp.ragged import concatenate, empty, replace, take
 from readwarp.rules.hashes import hash_of
@@ -73,7 +73,7 @@ class AlignedReader:
             raise
 
     def _open(self, path: Path, reference: Path | None, threads: int) -> None:
-        self._index: BamIndex | None = None
+        self._index: BgzfIndex | None = None
         self._fasta: str | None = None
         if is_stream(path):
             self._file, self._index = spool(path, str(self.path), lambda: self._prepare_fasta(reference), threads)
@@ -83,7 +83,7 @@ class AlignedReader:
         if self.is_cram:
             self._cram_contigs = contigs_of_cram(path)
         elif self._index is None:
-            self._index, self._file = load_index(path), path.open("rb")
+            self._index, self._file = load_bam_index(path), path.open("rb")
             self._check_index(self._index, first)
 
     def _prepare_fasta(self, reference: Path | None) -> str | None:
@@ -105,13 +105,13 @@ class AlignedReader:
                 raise InputError(self.path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
             return 0 if self.is_cram or self._file else int(file.tell())
 
-    def _check_index(self, index: BamIndex, first: int) -> None:
+    def _check_index(self, index: BgzfIndex, first: int) -> None:
         """The index of another file, or an older one, would hide reads: after the last one it knows, none is placed."""
-        if index.stop is None and any(map(index.has_reads, range(index.contigs))):
+        if index.stop is None and any(map(index.has_records, range(len(index.starts)))):
             return  # an index of an old kind, which does not tell
         stop = first if index.stop is None else index.stop
         assert self._file is not None
-        is_other = index.contigs > len(self.names) or os.pread(self._file.fileno(), 2, stop >> 16) != GZIP_MAGIC
+        is_other = len(index.starts) > len(self.names) or os.pread(self._file.fileno(), 2, stop >> 16) != GZIP_MAGIC
         data = b""
         for piece in () if is_other else self._bam_bytes(stop):
             data += piece
@@ -143,7 +143,7 @@ class AlignedReader:
 
     def has_reads(self, contig: int) -> bool:
         """Whether any read lies on a contig (its number in this file's header)."""
-        return contig in self._cram_contigs if self._index is None else self._index.has_reads(contig)
+        return contig in self._cram_contigs if self._index is None else self._index.has_records(contig)
 
     def samples(self) -> dict[str, tuple[str, ...]]:
         """Sample name -> its read groups, from the header."""

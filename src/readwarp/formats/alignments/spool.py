@@ -23,8 +23,8 @@ from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.decode_kernels import Blocks, Windows
 from readwarp.formats.alignments.header import parse_header
-from readwarp.formats.alignments.index import BamIndex, fill_in
 from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.index import BgzfIndex, fill_in
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 from readwarp.ragged import concatenate, empty, offsets_of
 
@@ -40,7 +40,7 @@ def is_stream(path: Path) -> bool:
     return str(path) == "-" or path.is_fifo()
 
 
-def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[BinaryIO, BamIndex]:
+def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[BinaryIO, BgzfIndex]:
     """Read stdin ("-") or a pipe to its end -> an unnamed BAM file in the temporary folder, and its index.
 
     `name`: of the stream, for errors; `reference` gives an indexed FASTA file, and is called for CRAM only. Raises
@@ -118,7 +118,7 @@ class _Spool:
         self._blocks = empty(Blocks, {"blocks": 0})  # of these bytes
         self._index: _Index | None = None  # once the header has been read
 
-    def take(self, chunks: Iterable[bytes]) -> BamIndex:
+    def take(self, chunks: Iterable[bytes]) -> BgzfIndex:
         rest, last = b"", -1
         for chunk in chunks:
             self._write(chunk)
@@ -186,6 +186,6 @@ class _Index:
         self._last = last[0], last[1]
         return int(place)
 
-    def done(self) -> BamIndex:
+    def done(self) -> BgzfIndex:
         first, offset = self._windows
-        return BamIndex(WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])
+        return BgzfIndex(WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])

@@ -17,13 +17,12 @@ import pysam
 from isal import igzip
 
 from readwarp.errors import InputError
-from readwarp.formats.alignments.index import BamIndex
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
+from readwarp.formats.common.index import BgzfIndex, load_vcf_index
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC, broken
 from readwarp.formats.variants import genomic_kernels as kernels
 from readwarp.formats.variants.genomic_kernels import Cells, Form, Lines, Scan
 from readwarp.formats.variants.gvcf import NON_REF
-from readwarp.formats.variants.tabix import load_tabix_index
 from readwarp.ragged import concatenate, empty, replace, take
 
 CHUNK = 1 << 17  # bytes of text read at a time
@@ -48,8 +47,7 @@ class GenomicFile:
         """
         self.path, self._contigs = path, contigs
         self._numbers = {name: i for i, name in enumerate(contigs)}
-        self._index: BamIndex | None = None
-        self._index_names: tuple[str, ...] = ()
+        self._index: BgzfIndex | None = None
         self._pieces: deque[tuple[int, Lines]] = deque()
         self._rest, self._is_over = b"", False
         self._last = (0, 0)  # contig and position of the last line
@@ -79,7 +77,7 @@ class GenomicFile:
             self._raw.seek(0)
             self._stream = igzip.IGzipFile(fileobj=self._raw, mode="rb")
         if with_index:
-            self._index, self._index_names = load_tabix_index(self.path)
+            self._index = load_vcf_index(self.path)
 
     def _check_end(self, head: bytes) -> None:
         """The empty block that ends a bgzip file is missing where it was cut off between blocks."""
@@ -164,8 +162,8 @@ class GenomicFile:
             return
         assert self._index is not None and self._raw is not None
         name = self._contigs[contig]
-        number = self._index_names.index(name) if name in self._index_names else -1
-        start = None if number < 0 else self._index.start_of(number, position)
+        number = self._index.names.index(name) if name in self._index.names else -1
+        start = self._index.start_of(number, position)
         if start is None:  # no line lies there or after it on this contig
             self._pieces.clear()
             self._is_over, self._rest = True, b""

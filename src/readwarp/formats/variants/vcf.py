@@ -14,8 +14,8 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Calls
-from readwarp.formats.alignments.index import CSI_LENGTH
 from readwarp.formats.common.files import ending_of
+from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.version import __version__
 
