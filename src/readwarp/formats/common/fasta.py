@@ -10,7 +10,7 @@ from isal import igzip
 
 from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
-from readwarp.formats.common.source import BROKEN, GZIP_MAGIC, broken
+from readwarp.formats.common.source import GZIP_MAGIC, reading
 
 BLOCK = 1 << 24  # bytes read at a time
 IUPAC = b"ACGTUNRYSWKMBDHV"
@@ -31,13 +31,10 @@ def read_contigs(path: str | Path) -> Iterator[Contig]:
     """
     path = Path(path)
     seen: set[str] = set()
-    try:
-        with _open(path) as stream:
-            for contig in _parse(stream, path):
-                _check(contig, path, seen)
-                yield contig
-    except BROKEN as error:
-        raise broken(path, error) from error
+    with reading(path), _open(path) as stream:
+        for contig in _parse(stream, path):
+            _check(contig, path, seen)
+            yield contig
     if not seen:
         raise InputError(path, "holds no sequence")
 

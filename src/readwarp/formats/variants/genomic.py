@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pysam
@@ -19,9 +19,9 @@ from isal import igzip
 from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.index import BgzfIndex, load_vcf_index
-from readwarp.formats.common.source import BROKEN, GZIP_MAGIC, broken
+from readwarp.formats.common.source import GZIP_MAGIC, reading
 from readwarp.formats.variants import genomic_kernels as kernels
-from readwarp.formats.variants.genomic_kernels import Cells, Form, Lines, Scan
+from readwarp.formats.variants.genomic_kernels import Cells, Lines, Scan
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.ragged import concatenate, empty, replace, take
 
@@ -49,9 +49,11 @@ class GenomicFile:
         self._numbers = {name: i for i, name in enumerate(contigs)}
         self._index: BgzfIndex | None = None
         self._pieces: deque[tuple[int, Lines]] = deque()
-        self._rest, self._is_over = b"", False
+        self._is_over = False
         self._last = (0, 0)  # contig and position of the last line
-        self._raw: BinaryIO | None = None
+        self._bcf: Any = None
+        with reading(path):
+            self._raw = path.open("rb")
         try:
             self._open(with_index)
             self.samples = self._read_header(lengths)
@@ -60,31 +62,18 @@ class GenomicFile:
             raise
 
     def _open(self, with_index: bool) -> None:
-        try:
-            self._raw = self.path.open("rb", buffering=0)
+        with reading(self.path):
             head = self._raw.read(18)
+            is_gzip, is_bgzip = head[:2] == GZIP_MAGIC, head[12:14] == b"BC"
+            if is_gzip and is_bgzip and tail_of(self._raw) != EOF_BLOCK:
+                raise InputError(self.path, "truncated: the compressed data end before their end marker")
             self._raw.seek(0)
-        except OSError as error:
-            raise broken(str(self.path), error) from error
-        self._bcf: Any = None
-        self._stream: Any = self._raw
-        if head[:2] == GZIP_MAGIC:
-            self._stream = igzip.IGzipFile(fileobj=self._raw, mode="rb")
-            self._check_end(head)
-            if self._take(5)[:5] == b"BCF\x02\x02":
-                self._open_bcf(with_index)
-                return
-            self._raw.seek(0)
-            self._stream = igzip.IGzipFile(fileobj=self._raw, mode="rb")
-        if with_index:
+            self._stream: Any = igzip.IGzipFile(fileobj=self._raw, mode="rb") if is_gzip else self._raw
+            is_bcf = self._stream.peek(5)[:5] == b"BCF\x02\x02"
+        if is_bcf:
+            self._open_bcf(with_index)
+        elif with_index:
             self._index = load_vcf_index(self.path)
-
-    def _check_end(self, head: bytes) -> None:
-        """The empty block that ends a bgzip file is missing where it was cut off between blocks."""
-        assert self._raw is not None
-        if head[12:14] == b"BC" and tail_of(self._raw) != EOF_BLOCK:
-            raise InputError(self.path, "truncated: the compressed data end before their end marker")
-        self._raw.seek(0)
 
     def _open_bcf(self, with_index: bool) -> None:
         verbosity = pysam.set_verbosity(0)
@@ -99,16 +88,15 @@ class GenomicFile:
         self._records: Iterator[Any] = iter(self._bcf)
 
     def close(self) -> None:
-        if getattr(self, "_bcf", None) is not None:
+        if self._bcf is not None:
             self._bcf.close()
-        if self._raw is not None:
-            self._raw.close()
+        self._raw.close()
 
     def _read_header(self, lengths: Sequence[int]) -> tuple[str, ...]:
-        if self._bcf is not None:
-            header = str(self._bcf.header).splitlines()
-        else:
-            header = self._header_lines()
+        header = [] if self._bcf is None else str(self._bcf.header).splitlines()
+        with reading(self.path):
+            while self._bcf is None and self._stream.peek(1)[:1] == b"#":
+                header.append(self._stream.readline().decode(errors="replace").rstrip("\r\n"))
         if not header or not header[0].startswith("##fileformat=VCF"):
             raise InputError(self.path, "is not VCF")
         columns = header[-1].split("\t")
@@ -117,19 +105,6 @@ class GenomicFile:
         self._columns = len(columns)
         self._check_contigs(header, lengths)
         return tuple(columns[kernels.FIXED :])
-
-    def _header_lines(self) -> list[str]:
-        """The lines of the header; what was read after it is kept."""
-        text = b""
-        while True:
-            got = self._take(CHUNK)
-            text += got
-            place = 0
-            while text[place : place + 1] == b"#" and (stop := text.find(b"\n", place)) >= 0:
-                place = stop + 1
-            if not got or (place < len(text) and text[place : place + 1] != b"#"):
-                self._rest = text[place:]
-                return text[:place].decode(errors="replace").splitlines()
 
     def _check_contigs(self, header: Sequence[str], lengths: Sequence[int]) -> None:
         last, found = -1, 0
@@ -160,19 +135,20 @@ class GenomicFile:
             self._records, self._is_over = self._bcf.fetch(self._contigs[contig], position), False
             self._last = (0, 0)
             return
-        assert self._index is not None and self._raw is not None
+        assert self._index is not None
         name = self._contigs[contig]
         number = self._index.names.index(name) if name in self._index.names else -1
         start = self._index.start_of(number, position)
         if start is None:  # no line lies there or after it on this contig
             self._pieces.clear()
-            self._is_over, self._rest = True, b""
+            self._is_over = True
         elif self._is_over or start >> 16 > self._raw.tell():
             self._pieces.clear()
             self._raw.seek(start >> 16)
             self._stream = igzip.IGzipFile(fileobj=self._raw, mode="rb")
-            self._is_over, self._rest, self._last = False, b"", (0, 0)
-            self._take(start & 0xFFFF)
+            self._is_over, self._last = False, (0, 0)
+            with reading(self.path):
+                self._stream.read(start & 0xFFFF)
 
     def lines(self, contig: int, low: int, high: int) -> Lines:
         """The lines that span a base of [low, high) of a contig, and no line that begins after it.
@@ -196,42 +172,28 @@ class GenomicFile:
         ahead = ((n, lines) for n, lines in self._pieces if n > contig or (n == contig and int(lines.end.max()) > low))
         self._pieces = deque(ahead)
 
-    def _take(self, size: int) -> bytes:
-        try:
-            return bytes(self._stream.read(size))
-        except BROKEN as error:
-            raise broken(str(self.path), error) from error
-
     def _text(self) -> bytes:
         """The next whole lines; nothing at the end of the file."""
         if self._bcf is not None:
-            return self._bcf_text()
-        text = self._rest
-        while True:
-            got = self._take(CHUNK)
-            stop = got.rfind(b"\n") + 1
-            if stop:
-                self._rest = got[stop:]
-                return text + got[:stop]
-            text += got
-            if not got:
-                self._rest = b""
-                return text.rstrip() + b"\n" if text.strip() else b""
-
-    def _bcf_text(self) -> bytes:
-        try:
-            return "".join(map(str, islice(self._records, BCF_LINES))).encode()
-        except (OSError, ValueError) as error:
-            raise InputError(self.path, "damaged, or truncated") from error
+            try:
+                return "".join(map(str, islice(self._records, BCF_LINES))).encode()
+            except (OSError, ValueError) as error:
+                raise InputError(self.path, "damaged, or truncated") from error
+        with reading(self.path):
+            text: bytes = self._stream.read(CHUNK) + self._stream.readline()
+        if text.endswith(b"\n"):
+            return text
+        text = text.rstrip(b" \t\r")  # at the end of the file
+        return text if not text or text.endswith(b"\n") else text + b"\n"
 
     def _read(self) -> None:
         text = self._text()
         if not text:
             self._is_over = True
             return
-        letters, n = np.frombuffer(text, np.uint8), text.count(b"\n")
-        lines, scan = empty(Lines, {"lines": n}, text=letters), empty(Scan, {"lines": n})
-        kernels.scan_lines(Form(self._columns, LETTERS_OF_NON_REF), lines, scan)
+        n = text.count(b"\n")
+        lines, scan = empty(Lines, {"lines": n}, text=np.frombuffer(text, np.uint8)), empty(Scan, {"lines": n})
+        kernels.scan_lines(self._columns, LETTERS_OF_NON_REF, lines, scan)
         for line in np.flatnonzero(scan.status).tolist():
             raise self.bad(lines, line, int(scan.status[line]))
         for first, stop in pairwise([*np.flatnonzero(scan.is_other).tolist(), n]):

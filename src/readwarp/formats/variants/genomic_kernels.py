@@ -43,13 +43,6 @@ class Scan(NamedTuple):
     status: Annotated[ndarray, "uint8 [lines]"]  # OK, BAD_LINE ...
 
 
-class Form(NamedTuple):
-    """What every line of a file must have."""
-
-    columns: int
-    non_ref: Annotated[ndarray, "uint8 [letters]"]  # the last ALT allele, which stands for all others; <*> does too
-
-
 class Cells(NamedTuple):
     """One sample's values on some lines. What is not there is -1."""
 
@@ -67,8 +60,8 @@ class Cells(NamedTuple):
 
 
 @kernel
-def scan_lines(form, lines, scan):
-    """Fill Lines and Scan of a text of whole lines."""
+def scan_lines(columns, non_ref, lines, scan):
+    """Fill Lines and Scan of a text of whole lines, each with so many columns and with `non_ref` or <*> as last ALT."""
     text, count, at = lines.text, 0, 0
     while at < text.size:
         stop = at
@@ -76,7 +69,7 @@ def scan_lines(form, lines, scan):
             stop += 1
         lines.offsets[count] = at
         last = count - 1 if count else 0
-        scan_line(form, at, stop, count, lines, scan)
+        scan_line(at, stop, columns, non_ref, lines, scan, count)
         size, first = scan.name_stop[count] - at, lines.offsets[last]
         is_other = count == 0 or scan.name_stop[last] - first != size
         for i in range(0 if is_other else size):
@@ -92,7 +85,7 @@ def scan_lines(form, lines, scan):
 
 
 @kernel
-def scan_line(form, at, stop, row, lines, scan):
+def scan_line(at, stop, columns, non_ref, lines, scan, row):
     """One line, text[at:stop], into the arrays at `row`."""
     text = lines.text
     if stop > at and text[stop - 1] == RETURN:
@@ -114,13 +107,13 @@ def scan_line(form, at, stop, row, lines, scan):
             while last > first and text[last - 1] != COMMA:
                 last -= 1
             kind = BLOCK if last == first else VARIANT
-            if not is_non_ref(text, last, i, form.non_ref):
+            if not is_non_ref(text, last, i, non_ref):
                 status = NO_NON_REF
         elif field == 7 and kind == BLOCK:
             known = end_in(text, first, i)
             end = known if known > 0 else end
         field, first = field + 1, i + 1
-    if tabs != form.columns or begin < 0 or end <= begin or name_stop == at:
+    if tabs != columns or begin < 0 or end <= begin or name_stop == at:
         status = BAD_LINE
     lines.begin[row], lines.end[row], lines.kind[row] = begin, end, kind
     scan.name_stop[row], scan.status[row] = name_stop, status
