@@ -164,15 +164,6 @@ def add_to_index(data, at, last, blocks, out):
 
 
 @kernel
-def measure(data, places, cigar_offsets, read_offsets):
-    """Fill the offsets (int64 [n + 1]) of the records' CIGARs and bases."""
-    cigar_offsets[0] = read_offsets[0] = 0
-    for i in range(places.size):
-        cigar_offsets[i + 1] = cigar_offsets[i] + uint16_at(data, places[i] + OPERATIONS)
-        read_offsets[i + 1] = read_offsets[i] + int32_at(data, places[i] + LENGTH)
-
-
-@kernel
 def decode(data, places, out):
     """The records at these places -> out (AlignedReads), whose offsets are known and whose samples are left alone."""
     position, reference_stop, flag, mapping_quality = out.position, out.reference_stop, out.flag, out.mapping_quality

@@ -1,6 +1,7 @@
 """Where the parts of a BAM record lie (SAM specification, section 4.2). Offsets in bytes, block_size included."""
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.jit import scalar
 
@@ -10,6 +11,11 @@ BASES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 BASES[[1, 2, 4, 8]] = 0, 1, 2, 3
 CHARACTER, ARRAY, HEX, TEXT, FLOAT, UNSIGNED = 65, 66, 72, 90, 102, 73  # types of fields: A B H Z f I
 R, G = 82, 71
+
+
+def values_at(data: ndarray, places: ndarray, dtype: str) -> ndarray:
+    """The little-endian integers at these places of the bytes."""
+    return data[places[:, None] + np.arange(np.dtype(dtype).itemsize)].view(dtype).ravel()
 
 
 @scalar

@@ -22,13 +22,13 @@ from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
-from readwarp.formats.alignments.layout import POSITION
+from readwarp.formats.alignments.layout import LENGTH, NAME, OPERATIONS, POSITION, values_at
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, spool
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, load_bam_index
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
-from readwarp.ragged import concatenate, empty, replace, take
+from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
 
 CHUNK = 1 << 18  # compressed bytes read at a time
@@ -176,7 +176,7 @@ class AlignedReader:
         parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
         for chunk in self._bytes(contig, start, stop):
             data = np.frombuffer(carry + chunk, np.uint8)
-            found = empty(Found, {"reads": data.size // records.NAME + 1})
+            found = empty(Found, {"reads": data.size // NAME + 1})
             count, rest, last, state = records.scan(data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
@@ -259,9 +259,6 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
     """The records that were found, of no region yet."""
     known = found.samples >= 0
     places = found.places[known]
-    left_out = data[found.places[~known, None] + np.arange(POSITION, POSITION + 4)].view("<i4").ravel()
-    cigar_offsets, read_offsets = np.empty((2, places.size + 1), np.int64)
-    records.measure(data, places, cigar_offsets, read_offsets)
     reads = empty(
         AlignedReads,
         {},
@@ -269,9 +266,9 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
         start=0,
         stop=0,
         sample=found.samples[known].astype(np.uint8),
-        cigar_offsets=cigar_offsets,
-        read_offsets=read_offsets,
-        unassigned=left_out.astype(np.int64),
+        cigar_offsets=offsets_of(values_at(data, places + OPERATIONS, "<u2")),
+        read_offsets=offsets_of(values_at(data, places + LENGTH, "<i4")),
+        unassigned=values_at(data, found.places[~known] + POSITION, "<i4").astype(np.int64),
     )
     records.decode(data, places, reads)
     return reads

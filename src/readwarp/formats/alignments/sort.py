@@ -16,6 +16,7 @@ from isal import igzip
 from numpy import ndarray
 
 from readwarp.formats.alignments import sort_kernels as kernels
+from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.bgzf import BgzfWriter
 from readwarp.ragged import empty
@@ -103,23 +104,21 @@ class Sorter:
         return file
 
     def _merge(self, files: Sequence[BinaryIO]) -> Iterator[Encoded]:
+        runs = [_Run(file, self._frame, self._skip) for file in files]
         with ThreadPoolExecutor(self._threads, "sort") as pool:
-            yield from self._merge_runs([_Run(file, self._frame, self._skip) for file in files], pool)
-
-    def _merge_runs(self, runs: "Sequence[_Run]", pool: ThreadPoolExecutor) -> Iterator[Encoded]:
-        while True:
-            list(pool.map(_Run.fill, runs))
-            records = records_in(np.concatenate([run.data for run in runs]), self._skip)
-            order, offsets = self._order(records, self._skip), records.offsets
-            ends = np.searchsorted(offsets, np.cumsum([run.data.size for run in runs]))
-            final = count_final(order, ends, [run.ended for run in runs])
-            if final == 0:
-                return
-            yield from gather(records, order[:final], self._frame)
-            run_of_record = np.searchsorted(ends, order[:final], side="right")
-            counts = np.bincount(run_of_record, minlength=len(runs))
-            for run, start, count in zip(runs, [0, *ends[:-1]], counts, strict=True):
-                run.drop(int(offsets[start + count] - offsets[start]))
+            while True:
+                list(pool.map(_Run.fill, runs))
+                records = records_in(np.concatenate([run.data for run in runs]), self._skip)
+                order, offsets = self._order(records, self._skip), records.offsets
+                ends = np.searchsorted(offsets, np.cumsum([run.data.size for run in runs]))
+                final = count_final(order, ends, [run.ended for run in runs])
+                if final == 0:
+                    return
+                yield from gather(records, order[:final], self._frame)
+                run_of_record = np.searchsorted(ends, order[:final], side="right")
+                counts = np.bincount(run_of_record, minlength=len(runs))
+                for run, start, count in zip(runs, [0, *ends[:-1]], counts, strict=True):
+                    run.data = run.data[offsets[start + count] - offsets[start] :]
 
 
 class _Run:
@@ -139,13 +138,10 @@ class _Run:
             whole = int(records_in(data, self._skip).offsets[-1])
             self.data, self._rest = np.concatenate([self.data, data[:whole]]), data[whole:].tobytes()
 
-    def drop(self, size: int) -> None:
-        self.data = self.data[size:]
-
 
 def records_in(data: ndarray, skip: int = 0) -> Encoded:
     """The whole records at the beginning of `data`, which may go on after them."""
-    offsets = np.empty(data.size // (skip + kernels.NAME) + 2, np.int64)
+    offsets = np.empty(data.size // (skip + NAME) + 2, np.int64)
     return Encoded(data, offsets[: kernels.find_records(data, skip, offsets) + 1])
 
 

@@ -52,7 +52,7 @@ def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[Bi
     file = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
     try:
         with closing(_to_bam(_read(descriptor), name, reference, threads)) as chunks:
-            return file, _Spool(name, file).take(chunks)
+            return file, _Spool(name, file).copy(chunks)
     except BaseException:
         file.close()
         raise
@@ -109,16 +109,18 @@ def _feed(chunks: Iterable[bytes], pipe: IO[bytes]) -> None:
 
 
 class _Spool:
-    """Writes compressed bytes to a file, and looks into them to index the records and to check their order."""
+    """Copies the bytes of a BAM file to another one. Indexes its records on the way, which shows their order."""
 
     def __init__(self, name: str, file: BinaryIO):
         self._name, self._file = name, file
-        self._size = 0  # of the blocks that were looked into
-        self._raw = np.empty(0, np.uint8)  # decompressed, from the first record that was not whole
+        self._size = 0  # bytes of whole blocks so far
+        self._raw = np.empty(0, np.uint8)  # decompressed, from the first record that is not whole
         self._blocks = empty(Blocks, {"blocks": 0})  # of these bytes
-        self._index: _Index | None = None  # once the header has been read
+        self._contigs: Sequence[str] = ()
+        self._windows: Windows | None = None  # made when the header has been read
+        self._last = (0, -1)  # contig and position of the last record
 
-    def take(self, chunks: Iterable[bytes]) -> BgzfIndex:
+    def copy(self, chunks: Iterable[bytes]) -> BgzfIndex:
         rest, last = b"", -1
         for chunk in chunks:
             self._write(chunk)
@@ -128,11 +130,12 @@ class _Spool:
                 raise InputError(self._name, f"damaged: no BGZF block at byte {self._size}")
             if sizes:
                 last = sizes[-1]
-                self._look_into(data[: places[-1]], np.array(places[:-1]), np.array(sizes))
+                self._read(data[: places[-1]], np.array(places[:-1]), np.array(sizes))
             rest, self._size = data[places[-1] :], self._size + places[-1]
-        if rest or last != 0 or self._raw.size or self._index is None:
+        if rest or last != 0 or self._raw.size or self._windows is None:
             raise InputError(self._name, "truncated: ends before the block that marks its end")
-        return self._index.done()
+        first, offset = self._windows
+        return BgzfIndex(WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])
 
     def _write(self, data: bytes) -> None:
         try:
@@ -141,51 +144,32 @@ class _Spool:
             place, why = tempfile.gettempdir(), (error.strerror or "cannot be written").lower()
             raise ReadwarpError(f"{place}: {why} ({self._name} is kept there; TMPDIR sets another folder)") from error
 
-    def _look_into(self, data: bytes, places: np.ndarray, sizes: np.ndarray) -> None:
-        """Decompress whole blocks, and put the records that end in them into the index."""
+    def _read(self, data: bytes, places: np.ndarray, sizes: np.ndarray) -> None:
+        """Decompress whole blocks, index the records that end in them, and keep the rest for the next blocks."""
         try:
             fresh = np.frombuffer(igzip.decompress(data), np.uint8)
         except BROKEN as error:
             raise InputError(self._name, f"damaged block after byte {self._size} ({error})") from error
         begins = self._raw.size + np.cumsum(sizes) - sizes
-        self._blocks = concatenate([self._blocks, Blocks(begins, self._size + places)], "blocks")
-        self._raw = np.concatenate((self._raw, fresh))
-        done = 0
-        if self._index is None:
-            header = parse_header(self._raw.tobytes())
-            if header is None:
-                return
-            done, self._index = header[0], _Index(self._name, *header[1:])
-        self._drop(self._index.add(self._raw, done, self._blocks))
-
-    def _drop(self, done: int) -> None:
-        """Forget what comes before `done`, but not the block that it is in."""
-        if self._raw.size - done > MAX_RECORD:
+        begin, place = concatenate([self._blocks, Blocks(begins, self._size + places)], "blocks")
+        raw, done = np.concatenate((self._raw, fresh)), 0
+        if self._windows is None and (header := parse_header(raw.tobytes())):
+            done, self._contigs, lengths = header
+            first = offsets_of([(length >> WINDOW) + 1 for length in lengths])
+            self._windows = Windows(first, np.zeros(first[-1], np.uint64))
+        if self._windows is not None:
+            done = self._index(raw, done, Blocks(begin, place), self._windows)
+        if raw.size - done > MAX_RECORD:
             raise InputError(self._name, "damaged: a record of more than 256 MiB")
-        begin, place = self._blocks
-        first = max(0, int(np.searchsorted(begin, done, side="right")) - 1)
-        self._raw, self._blocks = self._raw[done:].copy(), Blocks(begin[first:] - done, place[first:])
+        block = max(0, int(np.searchsorted(begin, done, side="right")) - 1)  # the one that `done` is in
+        self._raw, self._blocks = raw[done:].copy(), Blocks(begin[block:] - done, place[block:])
 
-
-class _Index:
-    """Grows with the records that are added."""
-
-    def __init__(self, name: str, contigs: Sequence[str], lengths: Sequence[int]):
-        self._name, self._contigs = name, contigs
-        first = offsets_of([(length >> WINDOW) + 1 for length in lengths])
-        self._windows = Windows(first, np.zeros(first[-1], np.uint64))
-        self._last = (0, -1)  # contig and position of the last record
-
-    def add(self, raw: np.ndarray, place: int, blocks: Blocks) -> int:
-        """Records from `place` on -> the first one that is not whole."""
-        place, *last, state = records.add_to_index(raw, place, self._last, blocks, self._windows)
+    def _index(self, raw: np.ndarray, place: int, blocks: Blocks, windows: Windows) -> int:
+        """Index the records from `place` on -> the first one that is not whole."""
+        place, *last, state = records.add_to_index(raw, place, self._last, blocks, windows)
         if state != records.MORE:
             reason = "reads are not sorted by position" if state == records.UNSORTED else "damaged BAM record"
             contig = (*self._contigs, "unplaced reads")[last[0]]
             raise InputError(self._name, reason, f"near {contig}:{max(last[1], 0) + 1}")
         self._last = last[0], last[1]
         return int(place)
-
-    def done(self) -> BgzfIndex:
-        first, offset = self._windows
-        return BgzfIndex(WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])

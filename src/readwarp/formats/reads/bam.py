@@ -20,6 +20,7 @@ from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import field, lines_of, skip_header
+from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.source import Source
 from readwarp.formats.common.text import pack_names
@@ -125,7 +126,7 @@ def _chunks(path: str, read_into: Callable[[ndarray], int], limit: int, strict: 
         data[: rest.size] = rest
         got = rest.size + read_into(data[rest.size :])
         ended, data = got < data.size, data[:got]
-        found = empty(Templates, {"reads": got // kernels.NAME + 1}, data=data)
+        found = empty(Templates, {"reads": got // NAME + 1}, data=data)
         reads, seen, end, orphans, damaged = kernels.pair_up(found, ended)
         if damaged or (ended and end < got):
             raise InputError(path, "damaged, or truncated within the record", first + seen)
@@ -149,9 +150,8 @@ def parse(raw: RawBatch) -> ReadBatch:
     groups = np.full(templates.places.size, raw.input.read_group, np.int32)
     damaged = kernels.measure(templates, pack_names(raw.input.groups), sizes, groups)
     if damaged >= 0:
-        at, data = int(templates.places[damaged]), templates.data
-        name = data[at + kernels.NAME : at + kernels.NAME + int(data[at + kernels.NAME_LENGTH]) - 1]
-        raise InputError(raw.input.paths[0], "its tags are damaged", name.tobytes().decode("latin-1"))
+        name = templates.data[templates.places[damaged] + NAME :].tobytes().partition(b"\0")[0]
+        raise InputError(raw.input.paths[0], "its tags are damaged", name.decode("latin-1"))
     read_offsets, name_offsets, tag_offsets = map(offsets_of, sizes)
     reads = empty(
         ReadBatch,
