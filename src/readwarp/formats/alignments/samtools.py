@@ -75,11 +75,12 @@ def reference_in(path: str, folder: str) -> str:
 
 def main() -> int:
     import pysam.samtools
+    from pysam.utils import SamtoolsError
 
     command, *arguments = sys.argv[1:]
     try:
         getattr(pysam.samtools, command)(*arguments, catch_stdout=False)
-    except pysam.SamtoolsError as error:
+    except SamtoolsError as error:
         print(str(error.args[0]).partition("stderr=")[2] or error, file=sys.stderr)
         return 1
     return 0

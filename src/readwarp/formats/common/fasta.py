@@ -49,7 +49,8 @@ def _open(path: Path) -> BinaryIO:
     raw.close()
     if not is_whole:
         raise InputError(path, "truncated bgzip: its last block is missing")
-    return igzip.open(path, "rb")
+    stream: BinaryIO = igzip.open(path, "rb")
+    return stream
 
 
 def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
