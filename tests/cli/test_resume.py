@@ -18,11 +18,11 @@ SLOWED = """
 import sys, time
 from readwarp.formats.alignments import segments
 segments.SEGMENT_BYTES = 20_000
-reached = segments.ResumableWriter.reached
+checkpoint = segments.ResumableWriter.checkpoint
 def slowly(self, *arguments):
-    reached(self, *arguments)
+    checkpoint(self, *arguments)
     time.sleep(0.1)
-segments.ResumableWriter.reached = slowly
+segments.ResumableWriter.checkpoint = slowly
 from readwarp.cli import main
 sys.exit(main())
 """

@@ -245,7 +245,7 @@ class Stream:
         self.metrics.count("batches")
         self.aligned.include(done.metrics)
         if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
-            self.writer.reached(done.stop, dict(self.aligned.counts))
+            self.writer.checkpoint(done.stop, dict(self.aligned.counts))
         self.meter.advance(done.reads, consumed(self.job.inputs.paths, done.source))
 
 

@@ -80,11 +80,12 @@ def sample_of(data, at, stop, groups, samples):
 def scan(data, last, wanted, out):
     """Find the usable records in decompressed bytes (uint8) that begin with a record -> out (Found, large enough).
 
-    Records without bases or CIGAR are not usable. Later steps index bases and reference by CIGARs without a look at
+    Records without bases or CIGAR are not usable. Later steps index bases and reference by CIGARs without checking
     bounds, so a usable record must have as many bases as its CIGAR takes and lie within its contig.
     `last`: the position of the record before.
-    -> (usable records, place of the first record not looked at, its position, how the scan ended: MORE, DONE, UNSORTED,
-    BROKEN for a record that does not fit its size, MISFIT for one whose CIGAR does not fit its bases, BEYOND)
+    -> (usable records, where the first unread record begins, the position of the last one read, how the scan ended:
+    MORE, DONE, UNSORTED, BROKEN for a record that does not fit its size, MISFIT for one whose CIGAR does not fit its
+    bases, BEYOND)
     """
     contig, groups, group_samples = wanted.contig, wanted.groups, wanted.samples
     places, samples = out
@@ -135,9 +136,9 @@ class Windows(NamedTuple):
 
 @kernel
 def add_to_index(data, at, last, blocks, out):
-    """Enter the whole records from `at` on into out (Windows). `last`: contig and position of the record before.
+    """Add the whole records from `at` on to out (Windows). `last`: contig and position of the record before.
 
-    -> (place of the first record that is not whole, contig and position of the last one, MORE | UNSORTED | BROKEN)
+    -> (where the first incomplete record begins, contig and position of the last one, MORE | UNSORTED | BROKEN)
     """
     contig, position = last
     begin, place, first, offset = blocks.begin, blocks.place, out.first, out.offset

@@ -31,14 +31,14 @@ SKIP = kernels.SKIP
 
 
 class Libraries(NamedTuple):
-    """Read groups and the library (LB) of each; those without one share one."""
+    """Read groups and the library (LB) of each. Groups without LB share a library."""
 
     groups: Names
     number: Annotated[ndarray, "int64 [groups]"]  # of the library
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> "Libraries":
-        """Those of the @RG lines of a header."""
+        """From the @RG lines of a header."""
         names = [field(line, "LB") or "" for line in lines]
         order = {name: number for number, name in enumerate(dict.fromkeys(names))}
         groups = pack_names([field(line, "ID") or "" for line in lines])
@@ -64,7 +64,7 @@ class DuplicateMarker:
         self._held = self._new = 0  # bytes examined already, and bytes that are not
 
     def push(self, records: Encoded) -> Iterator[ndarray]:
-        """The records that are decided now; held ones are examined again only after as many new bytes have come."""
+        """Take sorted records, give those whose marks are final. The rest is examined again once it has doubled."""
         self._parts.append(records.data)
         self._new += records.data.size
         if self._new >= max(self._held, FRAME):

@@ -209,13 +209,13 @@ def put_nibbles(bases, start, stop, reverse, out, at):
     for i in range(source.size >> 1):
         first = np.uint64(last - 2 * i if reverse else 2 * i)
         second = np.uint64(last - 2 * i - 1 if reverse else 2 * i + 1)
-        target[i] = turned_nibble(source[first], flip) << np.uint8(4) | turned_nibble(source[second], flip)
+        target[i] = nibble_of(source[first], flip) << np.uint8(4) | nibble_of(source[second], flip)
     if source.size & 1:
-        target[last >> 1] = turned_nibble(source[0 if reverse else last], flip) << np.uint8(4)
+        target[last >> 1] = nibble_of(source[0 if reverse else last], flip) << np.uint8(4)
     return at + target.size
 
 
 @scalar
-def turned_nibble(base, flip):
+def nibble_of(base, flip):
     """0-4 -> BAM's 1 2 4 8 15, of the complement when `flip` is 3."""
     return np.uint8(15) if base > 3 else np.uint8(1) << (base ^ flip)

@@ -112,7 +112,7 @@ def binary_header(text: str) -> bytes:
 
 
 def parse_header(data: bytes) -> tuple[int, list[str], list[int]] | None:
-    """Size of BAM's header, names and lengths of its contigs; None where it goes beyond `data`."""
+    """Size of BAM's header, names and lengths of its contigs; None if `data` end within it."""
     try:
         place = 8 + struct.unpack_from("<i", data, 4)[0]
         (count,), place = struct.unpack_from("<i", data, place), place + 4
@@ -128,7 +128,7 @@ def parse_header(data: bytes) -> tuple[int, list[str], list[int]] | None:
 
 
 def skip_header(read_into: Callable[[ndarray], int], path: str) -> None:
-    """Read past BAM's header; `read_into` fills a buffer as far as the file goes. Raises InputError."""
+    """Read past BAM's header; `read_into` fills a buffer, or as much of it as the file has. Raises InputError."""
 
     def read(size: int) -> ndarray:
         data = np.empty(size, np.uint8)

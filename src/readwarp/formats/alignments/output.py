@@ -1,6 +1,6 @@
 """Alignments out: SAM, BAM or CRAM by the name's ending, SAM on stdout; sorted, marked and indexed on the way.
 
-A file appears under its name when it is complete: it is written beside it, and `close` renames it; `abort` removes it.
+A file appears under its name when it is complete: until `close` renames it or `abort` removes it, it has another.
 """
 
 import subprocess
@@ -121,7 +121,7 @@ class AlignmentWriter(Writer):
         self._file.remove()
 
     def _index(self) -> None:
-        """Beside the output, under its final name, before the output itself appears."""
+        """Write the index, under its final name, before the output appears."""
         longest = max((int(field(line, "LN") or 0) for line in lines_of(self._header, "SQ")), default=0)
         ending = "crai" if self.format == "cram" else "csi" if longest > CSI_LENGTH else "bai"
         kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)

@@ -1,7 +1,7 @@
 """Aligned reads of a region of a BAM or CRAM file as arrays.
 
-BAM is read in bulk: the index tells where to begin, isal decompresses blocks, and compiled code decodes records. Those
-of a CRAM region take the same way, after htslib has written them as uncompressed BAM.
+BAM is read in bulk: the index tells where to begin, isal decompresses blocks, and compiled code decodes records. A CRAM
+region goes the same way once htslib has written it as uncompressed BAM.
 """
 
 import errno
@@ -106,9 +106,9 @@ class AlignedReader:
             return 0 if self.is_cram or self._file else int(file.tell())
 
     def _check_index(self, index: BgzfIndex, first: int) -> None:
-        """The index of another file, or an older one, would hide reads: after the last one it knows, none is placed."""
+        """An index of another or an older file would hide reads. After its last read, none may have a position."""
         if index.stop is None and any(map(index.has_records, range(len(index.starts)))):
-            return  # an index of an old kind, which does not tell
+            return  # old tools wrote indexes that do not tell
         stop = first if index.stop is None else index.stop
         assert self._file is not None
         is_other = len(index.starts) > len(self.names) or os.pread(self._file.fileno(), 2, stop >> 16) != GZIP_MAGIC

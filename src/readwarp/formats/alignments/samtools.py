@@ -55,7 +55,7 @@ def reason(said: bytes) -> str:
 
 
 def reference_in(path: str, folder: str) -> str:
-    """The reference as a FASTA file with an index beside it, or room for one: itself, or in `folder`."""
+    """The reference as FASTA that has an index, or beside which one can be made: itself, or a copy in `folder`."""
     if Path(f"{path}.fai").exists() and (not path.endswith(".gz") or Path(f"{path}.gzi").exists()):
         return path
     try:

@@ -49,7 +49,7 @@ class Segments:
             raise UsageError(f"{self.folder}: cannot be created ({error.strerror})") from error
         stated = self.folder / "job.json"
         if stated.exists():
-            _same_job(self.folder, json.loads(stated.read_text()), json.loads(text))
+            _check_job(self.folder, json.loads(stated.read_text()), json.loads(text))
         else:
             write_whole(stated, text.encode())
         self._find()
@@ -84,7 +84,7 @@ class Segments:
         shutil.rmtree(self.folder)
 
 
-def _same_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
+def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     changed = sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
     if changed:
         raise UsageError(
@@ -93,7 +93,7 @@ def _same_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is there with all of its content, on disk, or not at all."""
+    """Write a file that appears with all of its content, on disk, or not at all."""
     partial = Path(f"{path}.partial")
     try:
         partial.write_bytes(content)
@@ -113,26 +113,26 @@ def _sync(path: Path) -> None:
 
 
 class ResumableWriter(Writer):
-    """In place of an AlignmentWriter: keeps what is written in segments, and makes the output of them at the end.
+    """Takes the place of an AlignmentWriter: keeps the records in segments, and `close` makes the output of them.
 
-    What was written since the last `reached` waits in memory, so that a segment never holds part of a batch. `abort`
-    keeps all that was reached. `done` templates and their `counts` come from earlier runs.
+    What was written since the last checkpoint waits in memory, so that a segment never holds part of a batch. `abort`
+    keeps everything up to the last checkpoint. `done` templates and their `counts` come from earlier runs.
     """
 
     def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
-        """writer: opens that of the output. text: the records are SAM text, which is copied as it is."""
+        """writer: opens the output. text: the records are SAM text, which is copied as it is."""
         self.text, self.duplicates, self.done, self.counts = text, 0, segments.done, segments.counts
         self.index: Path | None = None
         self._segments, self._writer, self._threads = segments, writer, threads
         self._waiting: list[Encoded] = []
         self._open: tuple[Path, ByteWriter] | None = None
-        self._written, self._reached, self._counts = 0, segments.done, segments.counts
-        self._is_whole = True  # the open segment ends at `_reached`, and can be added to
+        self._written, self._checkpoint, self._counts = 0, segments.done, segments.counts
+        self._is_whole = True  # the open segment ends at `_checkpoint`, and can be added to
 
     def write(self, encoded: Encoded) -> None:
         self._waiting.append(encoded)
 
-    def reached(self, template: int, counts: dict[str, int]) -> None:
+    def checkpoint(self, template: int, counts: dict[str, int]) -> None:
         """Everything before this template has been written; the run's counts up to there."""
         self._is_whole = False
         if self._open is None:
@@ -141,7 +141,7 @@ class ResumableWriter(Writer):
         for encoded in self._waiting:
             self._open[1].write(encoded.data)
             self._written += encoded.data.size
-        self._waiting, self._reached, self._counts, self._is_whole = [], template, counts, True
+        self._waiting, self._checkpoint, self._counts, self._is_whole = [], template, counts, True
         if self._written >= SEGMENT_BYTES:
             self._finish_segment()
 
@@ -151,14 +151,14 @@ class ResumableWriter(Writer):
         place, file = self._open
         self._is_whole = False  # a signal may come meanwhile
         file.close()
-        self._segments.add(place, self._reached, self._counts)
+        self._segments.add(place, self._checkpoint, self._counts)
         self._open, self._written = None, 0
 
     def complete(self) -> None:
         self._finish_segment()
         with self._writer() as writer:
             for path in self._segments.paths:
-                for records in _text(path) if self.text else _records(path):
+                for records in _read_text(path) if self.text else _read_records(path):
                     writer.write(records)
         self.duplicates, self.index = writer.duplicates, writer.index
         self._segments.remove()
@@ -174,13 +174,13 @@ class ResumableWriter(Writer):
             place.unlink(missing_ok=True)
 
 
-def _records(path: Path) -> Iterator[Encoded]:
+def _read_records(path: Path) -> Iterator[Encoded]:
     """BAM records of a segment."""
     with igzip.open(path, "rb") as file:
         yield from read_templates(str(path), partial(fill, file))
 
 
-def _text(path: Path) -> Iterator[Encoded]:
+def _read_text(path: Path) -> Iterator[Encoded]:
     """The text of a segment."""
     with igzip.open(path, "rb") as file:
         while data := file.read(CHUNK):

@@ -1,8 +1,8 @@
 """Sorting of BAM records in bounded memory.
 
 Records gather in one buffer. When it is full they are sorted and written to a temporary file, compressed: a run. At
-the end all runs are merged: a frame of each run is in memory, all frames are sorted together, and what lies up to the
-smallest of the frames' last records is final. Equal keys stay in input order, because the sort is stable and the runs
+the end all runs are merged: a frame of each run is in memory, all frames are sorted together, and all records up to the
+smallest of the frames' last records are final. Equal keys stay in input order, because the sort is stable and the runs
 are in input order.
 """
 
@@ -122,7 +122,7 @@ class Sorter:
 
 
 class _Run:
-    """A sorted temporary file, read frame by frame: `data` is the whole records that were read and not dropped yet."""
+    """A sorted temporary file, read frame by frame. `data` are the whole records that are read and not merged yet."""
 
     def __init__(self, file: BinaryIO, frame: int, skip: int):
         file.seek(0)
@@ -130,7 +130,7 @@ class _Run:
         self.data, self._rest, self.ended = np.empty(0, np.uint8), b"", False
 
     def fill(self) -> None:
-        """Have a frame in memory, or what is left."""
+        """Read until a frame is in memory, or the file ends."""
         while not self.ended and self.data.size < self._frame:
             read = self._stream.read(self._frame)
             self.ended = not read
@@ -146,7 +146,7 @@ def records_in(data: ndarray, skip: int = 0) -> Encoded:
 
 
 def count_final(order: ndarray, ends: ndarray, ended: Sequence[bool]) -> int:
-    """How many records of the order come before all that is still in a file."""
+    """How many records of the order come before everything that is still in a file."""
     last = [end - 1 for end, over in zip(ends, ended, strict=True) if not over]
     if not last:
         return order.size

@@ -10,9 +10,9 @@ REVERSE = 0x10
 
 @kernel
 def find_records(data, skip, offsets):
-    """Where the whole records of `data` start, and the end of the last -> offsets (int64, large enough); how many.
+    """Where each whole record of `data` starts and the last stops -> offsets (int64, large enough). -> records
 
-    They end where data go on that are no record.
+    What is no record ends the search.
     """
     at, n = 0, 0
     offsets[0] = 0

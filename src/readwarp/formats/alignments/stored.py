@@ -1,6 +1,6 @@
 """Alignments as they are before they are sorted: BAM records in input order, read back batch by batch.
 
-Used where the work of one run lies in several files: parts of `align --part`, lanes, and segments of a run that was
+Used where the work of one run is in several files: parts of `align --part`, lanes, and segments of a run that was
 stopped. A template begins with its first primary record: mates are neighbours, and supplementary records follow the
 record they belong to.
 """
@@ -31,7 +31,7 @@ def read_stored(path: str) -> Iterator[Encoded]:
 
 
 def read_templates(path: str, read_into: Callable[[ndarray], int]) -> Iterator[Encoded]:
-    """As `read_stored`, of the bytes with which `read_into` fills a buffer, as far as the file goes."""
+    """As `read_stored`; `read_into` fills a buffer, or as much of it as the file has."""
     rest, ended = np.empty(0, np.uint8), False
     while not ended:
         data = np.empty(rest.size + CHUNK, np.uint8)

@@ -19,7 +19,7 @@ HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: si
 
 
 def blocks_of(data: bytes) -> tuple[list[int], list[int]]:
-    """The whole blocks at the beginning of `data`: where each begins and the last ends; their decompressed sizes."""
+    """The whole blocks at the beginning of `data`: where each begins and the last ends, their decompressed sizes."""
     places, sizes, place = [0], [], 0
     while data[place : place + 4] == b"\x1f\x8b\x08\x04" and len(data) >= place + 18:
         stop = place + int.from_bytes(data[place + 16 : place + 18], "little") + 1
@@ -50,7 +50,7 @@ def _compress(data: memoryview | bytes) -> bytes:
 
 
 class BgzfWriter:
-    """Writes to a binary file; a few groups of blocks are compressed ahead. `close` leaves the file itself open."""
+    """Writes to a binary file, and compresses a few groups of blocks ahead. `close` leaves the file itself open."""
 
     def __init__(self, file: BinaryIO, threads: int = 1):
         self._file, self._pending = file, bytearray()
@@ -83,7 +83,7 @@ class BgzfWriter:
             self._file.write(self._ahead.popleft().result())
 
     def close(self) -> None:
-        """Compress what is left and end the file with the empty block."""
+        """Write the rest, and the empty block that ends the file."""
         self._submit(bytes(self._pending))
         self._drain(0)
         self._pool.shutdown()

@@ -54,7 +54,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
-    """Contigs of a stream, whose first line shows the format."""
+    """The contigs of a stream. Its first line shows the format."""
     line = stream.readline(1 << 16)
     while line and not line.strip():
         line = stream.readline(1 << 16)
@@ -67,7 +67,7 @@ def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
             return _read_annotated(stream, line, kind, path)
     if line.startswith(b"@"):
         raise InputError(path, "is FASTQ; a reference is FASTA, GenBank or EMBL, and is given before the reads")
-    raise InputError(path, "not FASTA, GenBank or EMBL: starts with none of '>', 'LOCUS', 'ID'")
+    raise InputError(path, "is not FASTA, GenBank or EMBL: it does not start with '>', 'LOCUS' or 'ID'")
 
 
 def _read_fasta(stream: BinaryIO, first: bytes) -> Iterator[Contig]:
@@ -78,26 +78,26 @@ def _read_fasta(stream: BinaryIO, first: bytes) -> Iterator[Contig]:
         body, *records = (b"\n" + block).split(b"\n>")
         parts.append(body)
         for record in records:
-            yield _contig(header, parts)
+            yield _make_contig(header, parts)
             header, _, body = record.partition(b"\n")
             parts = [body]
-    yield _contig(header, parts)
+    yield _make_contig(header, parts)
 
 
 def _line_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Large blocks that end at line ends."""
+    """Large blocks of whole lines."""
     while block := stream.read(BLOCK):
         yield block if block.endswith(b"\n") else block + stream.readline()
 
 
-def _contig(header: bytes, parts: Iterable[bytes]) -> Contig:
+def _make_contig(header: bytes, parts: Iterable[bytes]) -> Contig:
     words = header.split(maxsplit=1)
     name = words[0] if words and not header[:1].isspace() else b""
     return Contig(name.decode("ascii", "replace"), b"".join(p.translate(UPPER, b"\r\n \t") for p in parts))
 
 
 def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Contig]:
-    """GenBank or EMBL, by Biopython. It warns about annotations, which are not used."""
+    """GenBank or EMBL, by Biopython. Its warnings are about annotations, which we do not use."""
     from Bio import SeqIO
     from Bio.Seq import UndefinedSequenceError
 
@@ -111,7 +111,7 @@ def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> It
         except UndefinedSequenceError as error:
             raise InputError(path, "has no sequence", record.id) from error
         except (ValueError, AssertionError, IndexError) as error:
-            raise InputError(path, f"not a whole {kind} file ({error})") from error
+            raise InputError(path, f"is not a complete {kind} file ({error})") from error
 
 
 def _check(contig: Contig, path: Path, seen: set[str]) -> None:

@@ -1,4 +1,4 @@
-"""Files of a job: what can be read, what may be written, and by one process at a time."""
+"""Files of a job: checks that they can be read and written, and a lock that keeps other processes off."""
 
 import errno
 import fcntl
@@ -14,7 +14,7 @@ NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems w
 
 
 def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) -> None:
-    """Refuse, before any work, an output that exists (without --force), is an input, or cannot lie where it should."""
+    """Raises UsageError for an output that exists (unless `force`), is an input, or cannot be written."""
     if path is None or str(path) == "-":
         return
     if path.is_dir():
@@ -30,10 +30,10 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
 
 
 def check_inputs(paths: Iterable[object]) -> None:
-    """Every input is there and can be read; `-` is stdin and may come once."""
+    """Raises InputError for an input that cannot be opened, and UsageError if stdin (-) comes twice."""
     names = [str(path) for path in paths]
     if names.count("-") > 1:
-        raise UsageError("stdin (-) can be read once only")
+        raise UsageError("stdin (-) can be read only once")
     for name in names:
         if name == "-" or Path(name).is_fifo():  # opening a pipe would take from it
             continue
@@ -45,7 +45,7 @@ def check_inputs(paths: Iterable[object]) -> None:
 
 
 def check_resume(resume: bool, outputs: Iterable[Path | None], inputs: Iterable[str]) -> None:
-    """Raises UsageError where nothing could be kept, or not be read again."""
+    """Raises UsageError if --resume is given without an output file, or with inputs that can be read only once."""
     if resume and any(path is None or str(path) == "-" or is_device(path) for path in outputs):
         raise UsageError("--resume needs an output file (-o)")
     for path in inputs if resume else ():
@@ -89,7 +89,7 @@ def locked(output: object) -> Iterator[None]:
 
 
 def _lock(place: Path, output: object) -> int:
-    """An open, locked descriptor of the file that has this name now; another process may just have removed it."""
+    """Open and lock the file that has this name; if another process has just removed it, the next one."""
     while True:
         try:
             descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

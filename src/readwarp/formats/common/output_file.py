@@ -70,7 +70,7 @@ class ByteWriter:
 
 
 class Writer:
-    """What completes an output on `close`, and on `abort`, or if it cannot be completed, leaves none.
+    """Writes an output that `close` completes. If that fails, and after `abort`, nothing is left of it.
 
     As a context manager it closes on success and aborts on any exception.
     """

@@ -29,7 +29,7 @@ class Source:
             self._stream = cast(BinaryIO, igzip_threaded.open(self.raw, "rb"))
 
     def read_into(self, buffer: np.ndarray) -> int:
-        """Fill `buffer` (uint8) as far as the file goes -> bytes filled. Raises InputError if the file is damaged."""
+        """Fill `buffer` (uint8), or as much of it as the file has -> bytes. Raises InputError for a damaged file."""
         with reading(self.path):
             return fill(self._stream, buffer)
 
@@ -41,7 +41,7 @@ class Source:
 
 
 def fill(stream: Any, buffer: np.ndarray) -> int:
-    """Fill `buffer` (uint8) as far as the stream goes -> bytes filled."""
+    """Fill `buffer` (uint8), or as much of it as the stream has -> bytes."""
     view, filled = memoryview(buffer), 0
     while filled < len(view) and (got := stream.readinto(view[filled:])):
         filled += got
@@ -64,7 +64,7 @@ def reading(path: object) -> Iterator[None]:
 
 
 def kind_of(path: str) -> str:
-    """fastq, fasta, bam, cram or empty, by the first bytes, which stdin keeps for its reader. Raises InputError."""
+    """fastq, fasta, bam, cram or empty, by the first bytes; they stay in stdin to be read again. Raises InputError."""
     raw, kind = _open(path)
     if path != "-":
         raw.close()

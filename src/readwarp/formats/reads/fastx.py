@@ -21,7 +21,7 @@ MAX_BYTES = 1 << 31  # of one record
 
 
 class _File:
-    """A file, and what was read of it but not yet handed on: buffer[start:size], which begins with a record.
+    """A file, and what has been read of it but not passed on yet: buffer[start:size], which begins with a record.
 
     The next chunk may take the part up to `stop`.
     """
@@ -32,7 +32,7 @@ class _File:
         self.ended, self.emitted = source.kind == "empty", 0
 
     def fill(self, size: int) -> None:
-        """Have `size` bytes in the buffer, or all that are left."""
+        """Read until the buffer holds `size` bytes, or all that remain."""
         if not self.ended and self.size - self.start < size:
             self._read(size)
         self.stop = min(self.size, self.start + size)
@@ -60,7 +60,7 @@ class _File:
 
     @property
     def is_last(self) -> bool:
-        """Whether the buffer holds all that is left."""
+        """Whether nothing remains after the part up to `stop`."""
         return self.ended and self.stop == self.size
 
     def cut(self, limit: int) -> tuple[int, int]:
@@ -75,12 +75,12 @@ class _File:
         return records, end
 
     def _expect_blank_tail(self, records: int, end: int) -> None:
-        blank = kernels.is_blank_text(self.buffer, end, self.size)
-        while blank and not self.ended:
-            tail = np.empty(1 << 20, np.uint8)
-            got = self.source.read_into(tail)
-            self.ended, blank = got < tail.size, kernels.is_blank_text(tail, 0, got)
-        if not blank:
+        tail = self.buffer[end : self.size]
+        while not tail.tobytes().strip(b"\r\n") and not self.ended:
+            buffer = np.empty(1 << 20, np.uint8)
+            tail = buffer[: self.source.read_into(buffer)]
+            self.ended = tail.size < buffer.size
+        if tail.tobytes().strip(b"\r\n"):
             raise InputError(self.path, "a blank line comes before it", self.emitted + records + 1)
         self.size = self.stop = end
 
@@ -131,7 +131,7 @@ def _check_progress(files: Sequence[_File], size: int) -> None:
 
 
 def _check_ends(files: Sequence[_File], step: int) -> None:
-    """Nothing must be left: no incomplete last record, no read without its mate."""
+    """Raises InputError for an incomplete last record or a read without its mate."""
     whole = [file.cut(1)[0] for file in files]
     for file, records in zip(files, whole, strict=True):
         if not records and file.left and file.is_last:

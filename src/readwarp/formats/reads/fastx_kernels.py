@@ -22,28 +22,21 @@ INVALID = 255
 NO_QUALITY, MAX_QUALITY, MAX_NAME = 255, 93, 254
 
 
-def _codes() -> np.ndarray:
-    """Letter -> base code: A C G T(U) 0-3, other IUPAC letters and '.' 4, the rest INVALID."""
-    table = np.full(256, INVALID, np.uint8)
-    for code, letters in enumerate(("A", "C", "G", "TU", "RYSWKMBDHVN.")):
-        for letter in letters + letters.lower():
-            table[ord(letter)] = code
-    return table
-
-
-CODES = _codes()
+CODES = np.full(256, INVALID, np.uint8)  # letter -> base: A C G T(U) 0-3, other IUPAC letters and '.' 4
+for _base, _letters in enumerate(("A", "C", "G", "TU", "RYSWKMBDHVN.")):
+    CODES[list((_letters + _letters.lower()).encode())] = _base
 
 
 class Text(NamedTuple):
-    """Records of a file as they lie in a buffer, which is a whole number of words."""
+    """Records of a file in a buffer of whole words."""
 
     letters: Annotated[ndarray, "uint8 [letters]"]
-    start: int  # what counts of the buffer
+    start: int  # of the first record
     stop: int
 
 
 class Records(NamedTuple):
-    """Where the parts of each record lie in the letters."""
+    """Where the parts of each record are among the letters."""
 
     name: Annotated[ndarray, "int64 [records]"]
     name_length: Annotated[ndarray, "int64 [records]"]
@@ -122,14 +115,6 @@ def cut_fasta(text, limit, ended):
     if ended and position < stop and records < limit:
         return records + 1, stop, False
     return records, position, False
-
-
-@kernel
-def is_blank_text(text, start, stop):
-    blank = True
-    for i in range(start, stop):
-        blank &= text[i] == NEWLINE or text[i] == RETURN
-    return blank
 
 
 @kernel

@@ -195,7 +195,7 @@ class GenomicFile:
         lines, scan = empty(Lines, {"lines": n}, text=np.frombuffer(text, np.uint8)), empty(Scan, {"lines": n})
         kernels.scan_lines(self._columns, LETTERS_OF_NON_REF, lines, scan)
         for line in np.flatnonzero(scan.status).tolist():
-            raise self.bad(lines, line, int(scan.status[line]))
+            raise self._error(lines, line, int(scan.status[line]))
         for first, stop in pairwise([*np.flatnonzero(scan.is_other).tolist(), n]):
             name = text[lines.offsets[first] : scan.name_stop[first]].decode(errors="replace")
             self._add(take(lines, "lines", slice(first, stop)), name)
@@ -206,11 +206,11 @@ class GenomicFile:
             raise InputError(self.path, f"contig {name!r} is not in the reference", self.place(lines, 0))
         number = self._numbers[name]
         if (number, int(lines.begin[0])) < self._last:
-            raise self.bad(lines, 0, kernels.UNSORTED)
+            raise self._error(lines, 0, kernels.UNSORTED)
         self._last = number, int(lines.begin[-1])
         self._pieces.append((number, lines))
 
-    def bad(self, lines: Lines, line: int, status: int) -> InputError:
+    def _error(self, lines: Lines, line: int, status: int) -> InputError:
         return InputError(self.path, BAD[status], self.place(lines, line))
 
     def place(self, lines: Lines, line: int) -> str:
@@ -223,7 +223,7 @@ class GenomicFile:
         cells = empty(Cells, {"cells": n, "depths": size, "likelihoods": size})
         kernels.read_cells(lines, rows, column, cells)
         for k in np.flatnonzero(cells.status).tolist():
-            raise self.bad(lines, int(rows[k]), int(cells.status[k]))
+            raise self._error(lines, int(rows[k]), int(cells.status[k]))
         return replace(
             cells,
             depths=cells.depths[: cells.depth_offsets[-1]],

@@ -32,7 +32,7 @@ FIELDS = (
 
 
 class Piece(NamedTuple):
-    """A window's lines, without its first block if no record lies before it, and its last if none lies after it."""
+    """A window's lines, without its first block if no record comes before it, and its last if none comes after it."""
 
     first: Bands  # of no block or of one
     body: bytes
@@ -40,7 +40,7 @@ class Piece(NamedTuple):
 
 
 def header_lines(bands: Sequence[int]) -> list[str]:
-    """Header lines that a gVCF has besides; `bands`: the lowest GQ of each band."""
+    """The header lines that only a genomic VCF has; `bands`: the lowest GQ of each band."""
     lines = [f'##ALT=<ID={NON_REF[1:-1]},Description="Any allele that is not listed">']
     lines += [field_line(kind, field) for kind, field in FIELDS]
     for low, high in zip(bands, (*bands[1:], 100), strict=True):
@@ -75,7 +75,7 @@ class BlockJoiner:
         if held is None:
             held = piece.first
         elif len(piece.first):
-            if goes_on(held, piece.first):
+            if continues(held, piece.first):
                 held = join_blocks(held, piece.first)
             else:
                 out, held = self._text(held), piece.first
@@ -86,7 +86,7 @@ class BlockJoiner:
         return out
 
     def finish(self) -> bytes:
-        """The line of the block that was held back."""
+        """The line of the last block, if it was held back."""
         held, self._held = self._held, None
         return b"" if held is None else self._text(held)
 
@@ -94,7 +94,7 @@ class BlockJoiner:
         return lines_of_blocks(block, self._contigs[block.contig])[0] if len(block) else b""
 
 
-def goes_on(one: Bands, other: Bands) -> bool:
+def continues(one: Bands, other: Bands) -> bool:
     """Whether the block `other` continues the block `one`."""
     return bool(
         one.contig == other.contig
