@@ -67,7 +67,7 @@ def span_of(data, at):
 
 @scalar
 def sample_of(data, at, stop, groups, samples):
-    """The sample of the record's read group, UNKNOWN for another group or none; 0 where no group is given."""
+    """The sample of the record's read group, UNKNOWN for another group or none; 0 if there are no `groups`."""
     if groups.size == 0:
         return np.int64(0)
     start, end = read_group_of(data, at, stop)
@@ -166,7 +166,7 @@ def add_to_index(data, at, last, blocks, out):
 
 @kernel
 def decode(data, places, out):
-    """The records at these places -> out (AlignedReads), whose offsets are known and whose samples are left alone."""
+    """The records at these places -> out (AlignedReads), whose offsets and samples are known."""
     position, reference_stop, flag, mapping_quality = out.position, out.reference_stop, out.flag, out.mapping_quality
     cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
     bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets

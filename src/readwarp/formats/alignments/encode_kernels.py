@@ -1,6 +1,6 @@
 """Compiled encoders: rows of Alignments and their reads -> SAM text or BAM records, one after another.
 
-SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are left out.
+SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are omitted.
 """
 
 import numpy as np

@@ -40,16 +40,16 @@ def lines_of(text: str, kind: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(f"@{kind}\t")]
 
 
-def read_group_line(given: str) -> str:
-    r"""What -R takes ('@RG\tID:..\tSM:..', with backslash t or tabs) -> header line. Raises UsageError."""
-    line = given.replace("\\t", "\t")
+def read_group_line(option: str) -> str:
+    r"""The argument of -R ('@RG\tID:..\tSM:..', with backslash t or tabs) -> header line. Raises UsageError."""
+    line = option.replace("\\t", "\t")
     parts = line.split("\t")
     if (
         parts[0] != "@RG"
         or not field(line, "ID")
         or any(not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:.+", p) for p in parts[1:])
     ):
-        raise UsageError(f"--read-group {given}: must be '@RG\\tID:name', then TAG:value fields separated by \\t")
+        raise UsageError(f"--read-group {option}: must be '@RG\\tID:name', then TAG:value fields separated by \\t")
     return line
 
 

@@ -168,7 +168,7 @@ class SamtoolsWriter:
     def _name_reference(self, reference: str) -> None:
         """Correct UR in the header, where htslib has named our temporary copy of the reference.
 
-        The new header must fit into the room that CRAM leaves for it; if it does not, UR is left out.
+        The new header must fit into the room that a CRAM file has for it; if it does not, UR is omitted.
         """
         text = Path(self._folder.name) / "header.sam"
         for origin in (f"\tUR:{Path(reference).resolve()}", ""):

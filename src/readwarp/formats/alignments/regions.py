@@ -142,7 +142,7 @@ class AlignedReader:
             self._folder.cleanup()
 
     def has_reads(self, contig: int) -> bool:
-        """Whether any read lies on a contig (its number in this file's header)."""
+        """Whether a contig has any read (its number in this file's header)."""
         return contig in self._cram_contigs if self._index is None else self._index.has_records(contig)
 
     def samples(self) -> dict[str, tuple[str, ...]]:

@@ -55,7 +55,7 @@ class Segments:
         self._find()
 
     def _find(self) -> None:
-        """Find the complete segments, in order, and remove what is left of incomplete ones."""
+        """Find the complete segments, in order, and remove incomplete ones."""
         for path in self.folder.glob("*.partial"):
             path.unlink()
         named = sorted(path for path in self.folder.iterdir() if path.suffix[1:].isdecimal())

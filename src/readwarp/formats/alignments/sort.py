@@ -140,7 +140,7 @@ class _Run:
 
 
 def records_in(data: ndarray, skip: int = 0) -> Encoded:
-    """The whole records at the beginning of `data`, which may go on after them."""
+    """The whole records at the beginning of `data`; anything may follow them."""
     offsets = np.empty(data.size // (skip + NAME) + 2, np.int64)
     return Encoded(data, offsets[: kernels.find_records(data, skip, offsets) + 1])
 

@@ -1,6 +1,6 @@
 """A stream of sorted alignments, kept on disk so that its regions can be read: BAM as it is, SAM and CRAM as BAM.
 
-The file has no name, so that nothing of it is left however the process ends. Its index is made on the way and stays in
+The file has no name, so nothing of it remains however the process ends. Its index is made on the way and stays in
 memory.
 """
 

@@ -32,7 +32,7 @@ class BgzfIndex:
     path: Path | None = None
 
     def start_of(self, contig: int, position: int) -> int | None:
-        """Virtual offset at or before the first record that reaches `position` or lies after it, if there is any."""
+        """Virtual offset at or before the first record that reaches `position` or begins after it, if there is any."""
         starts = self.starts[contig] if 0 <= contig < len(self.starts) else ()
         window = position >> self.shift
         return int(starts[window]) if window < len(starts) and starts[window] else None
@@ -48,7 +48,7 @@ def load_bam_index(bam: Path) -> BgzfIndex:
 
 
 def load_vcf_index(vcf: Path) -> BgzfIndex:
-    """The index beside a VCF.gz file. Raises InputError if there is none or it is damaged."""
+    """The index beside a VCF.gz file, with the names of its contigs. Raises InputError as `load_bam_index`."""
     paths = vcf.with_name(vcf.name + ".tbi"), vcf.with_name(vcf.name + ".csi")
     return _load(vcf, paths, _parse, "`tabix -p vcf` or `bcftools index -t`")
 
@@ -101,7 +101,7 @@ def _parse_names(data: bytes, place: int) -> tuple[tuple[str, ...], int]:
 
 @kernel
 def find_linear(words, places, windows):
-    """Where in the words (uint32) the linear index of each contig begins, and how many entries it has.
+    """Where in the words (uint32) the linear index of each contig begins, and its number of entries.
 
     -> virtual offset after the last record, 0 if the index does not tell; -1 if the words end too early
     """

@@ -1,7 +1,7 @@
 """BAM, unaligned BAM and CRAM as reads: primary records as they were sequenced, with their tags and read groups.
 
 Mates must be neighbours. A file that is sorted by coordinate, or turns out not to be grouped, goes through
-`samtools collate` first; samtools decodes CRAM. Secondary and supplementary records are left out; so are tags that
+`samtools collate` first; samtools decodes CRAM. Secondary and supplementary records are omitted; so are tags that
 describe the old alignment, and the flags for failed quality control and duplicates. A record whose mate is not in the
 file becomes a single read.
 """
@@ -59,20 +59,20 @@ def _check_whole(path: str) -> None:
 
 
 @contextmanager
-def _open_records(source: Source, given: ReadInput, collate: bool) -> Iterator[Callable[[ndarray], int]]:
+def _open_records(source: Source, read_input: ReadInput, collate: bool) -> Iterator[Callable[[ndarray], int]]:
     """What fills a buffer with decompressed BAM records; with `collate`, samtools brings mates together first."""
     with ExitStack() as stack:
         is_bam = source.kind == "bam" and not collate
-        read_into = source.read_into if is_bam else _start_samtools(stack, source, given, collate)
+        read_into = source.read_into if is_bam else _start_samtools(stack, source, read_input, collate)
         skip_header(read_into, source.path)
         yield read_into
 
 
-def _start_samtools(stack: ExitStack, source: Source, given: ReadInput, collate: bool) -> Callable[[ndarray], int]:
+def _start_samtools(stack: ExitStack, source: Source, read_input: ReadInput, collate: bool) -> Callable[[ndarray], int]:
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="readwarp-"))
     command = ["collate", "-u", "-O", "--no-PG"] if collate else ["view", "-u", "--no-PG"]
-    if source.kind == "cram" and given.reference:
-        command += ["--reference", samtools.reference_in(given.reference, folder)]
+    if source.kind == "cram" and read_input.reference:
+        command += ["--reference", samtools.reference_in(read_input.reference, folder)]
     command += [source.path, f"{folder}/collate"] if collate else [source.path]
     child = samtools.Child(*command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     stack.enter_context(closing(child))
@@ -88,25 +88,25 @@ def _start_samtools(stack: ExitStack, source: Source, given: ReadInput, collate:
     return read_into
 
 
-def read_chunks(sources: Sequence[Source], given: ReadInput, batch_bases: int) -> Iterator[Chunk]:
+def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
     """Chunks of whole templates."""
     if len(sources) == 2:
-        raise InputError(given.paths[1], "BAM and CRAM hold both mates in one file; give it alone")
-    source, path = sources[0], given.paths[0]
+        raise InputError(read_input.paths[1], "BAM and CRAM hold both mates in one file; give it alone")
+    source, path = sources[0], read_input.paths[0]
     header = read_header(path)
     order = next(iter(lines_of(header, "HD")), "")
     grouped = field(order, "SO") == "queryname" or field(order, "GO") == "query"
     limit = max(1 << 9, batch_bases * 3 // 2)  # a base takes a byte and a half
     collate = field(order, "SO") == "coordinate"
     if not collate and not grouped:
-        collate = _looks_ungrouped(path, given, limit)
-    with _open_records(source, given, collate) as read_into:
+        collate = _looks_ungrouped(path, read_input, limit)
+    with _open_records(source, read_input, collate) as read_into:
         yield from _chunks(path, read_into, limit, strict=not (grouped or collate))
 
 
-def _looks_ungrouped(path: str, given: ReadInput, limit: int) -> bool:
+def _looks_ungrouped(path: str, read_input: ReadInput, limit: int) -> bool:
     """Whether mates are apart at the beginning of a file whose header does not say how it is sorted."""
-    with closing(Source(path)) as source, _open_records(source, given, collate=False) as read_into:
+    with closing(Source(path)) as source, _open_records(source, read_input, collate=False) as read_into:
         try:
             for _ in _chunks(path, read_into, limit, strict=True):
                 return False

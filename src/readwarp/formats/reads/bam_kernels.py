@@ -68,7 +68,7 @@ def pair_up(out, ended):
     """Find the primary records in the data of `out` (Templates) and fill in the rest.
 
     A paired record waits for its mate, which must be the next primary one; if that has another name or is no mate, the
-    record is taken alone, as an orphan. Unless the data have `ended`, a record that still waits is left for later.
+    record is taken alone, as an orphan. Unless the data have `ended`, a record that still waits comes again.
     -> (reads, records, where the next begins, orphans, whether the last record is damaged)
     """
     data, places, segments = out.data, out.places, out.segments

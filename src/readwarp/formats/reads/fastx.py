@@ -1,7 +1,7 @@
 """FASTQ and FASTA: single, paired in two files, interleaved.
 
 A file is read in buffers. Each is cut after its last whole record (and after equally many records of both files of a
-pair); what is left over begins the next buffer. The text goes to workers as it is.
+pair); the rest begins the next buffer. The text goes to workers as it is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ class _File:
             self.size += 1
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return self.size - self.start
 
     @property
@@ -91,7 +91,7 @@ class _File:
         return text
 
 
-def read_chunks(sources: Sequence[Source], given: ReadInput, batch_bases: int) -> Iterator[Chunk]:
+def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
     """Chunks of whole records of one input. A base takes at least two bytes in FASTQ, and one in FASTA."""
     files = [_File(source) for source in sources]
     kinds = {f.kind for f in files} - {"empty"}
@@ -99,7 +99,7 @@ def read_chunks(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
         raise InputError(files[1].path, f"is {files[1].kind.upper()}, its mates' file {files[0].kind.upper()}")
     kind = kinds.pop() if kinds else "fastq"
     limit = max(64, batch_bases * (2 if kind == "fastq" else 1) // len(files))
-    step = 2 if given.interleaved else 1
+    step = 2 if read_input.interleaved else 1
     size = limit
     while True:
         for file in files:
@@ -134,18 +134,18 @@ def _check_ends(files: Sequence[_File], step: int) -> None:
     """Raises InputError for an incomplete last record or a read without its mate."""
     whole = [file.cut(1)[0] for file in files]
     for file, records in zip(files, whole, strict=True):
-        if not records and file.left and file.is_last:
+        if not records and file.remaining and file.is_last:
             raise InputError(file.path, "the file ends within it", file.emitted + 1)
     if step == 2 and whole[0]:
         raise InputError(files[0].path, "the last read has no mate", files[0].emitted + 1)
     for file, other in (files, files[::-1]) if len(files) == 2 else ():
-        if file.ended and not file.left and other.left:
+        if file.ended and not file.remaining and other.remaining:
             raise InputError(file.path, f"has {file.emitted} reads, {other.path} has more", file.emitted + 1)
 
 
 def parse(raw: RawBatch) -> ReadBatch:
     """Text of whole records -> ReadBatch. Raises InputError."""
-    texts, given = raw.chunk.data, raw.input
+    texts, read_input = raw.chunk.data, raw.input
     records = [_measure(raw, file) for file in range(len(texts))]
     read_offsets, name_offsets = (
         offsets_of(np.stack(lengths, axis=1).ravel())  # mates are neighbours
@@ -160,16 +160,16 @@ def parse(raw: RawBatch) -> ReadBatch:
         name_offsets=name_offsets,
         tag_offsets=np.zeros_like(read_offsets),
         segment=np.zeros(read_offsets.size - 1, np.uint8),
-        read_group=np.full(read_offsets.size - 1, given.read_group, np.int32),
+        read_group=np.full(read_offsets.size - 1, read_input.read_group, np.int32),
     )
     for file, text in enumerate(texts):
         record, reason = kernels.fill(text, records[file], file, len(texts), reads)
         if record >= 0:
-            raise InputError(given.paths[file], kernels.REASONS[reason], raw.chunk.first_record + record)
-    if len(texts) == 2 or given.interleaved:
+            raise InputError(read_input.paths[file], kernels.REASONS[reason], raw.chunk.first_record + record)
+    if len(texts) == 2 or read_input.interleaved:
         reads.segment[0::2], reads.segment[1::2] = Segment.FIRST, Segment.LAST
         _check_names(raw, reads)
-    return encode_comments(reads, raw, records) if given.comments else reads
+    return encode_comments(reads, raw, records) if read_input.comments else reads
 
 
 def _measure(raw: RawBatch, file: int) -> Records:

@@ -1,8 +1,7 @@
 """Genomic VCF in: the lines of a file that span a region, in bulk. VCF, VCF.gz and BCF; `gvcf` writes them.
 
-A file is read forwards, piece by piece, and what lies before the region at hand is forgotten. With an index it jumps to
-a region that lies far ahead. Text is decompressed by isal and split into lines in compiled code; BCF comes from htslib
-as text.
+A file is read forwards, piece by piece, and lines before the region asked for are forgotten. With an index, it jumps to
+a region far ahead. Text is decompressed by isal and split into lines in compiled code; BCF comes from htslib as text.
 """
 
 import re
@@ -139,7 +138,7 @@ class GenomicFile:
         name = self._contigs[contig]
         number = self._index.names.index(name) if name in self._index.names else -1
         start = self._index.start_of(number, position)
-        if start is None:  # no line lies there or after it on this contig
+        if start is None:  # no line reaches it or begins after it on this contig
             self._pieces.clear()
             self._is_over = True
         elif self._is_over or start >> 16 > self._raw.tell():

@@ -36,7 +36,7 @@ class Lines(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What is found out about lines besides."""
+    """What else is found out about lines."""
 
     name_stop: Annotated[ndarray, "int64 [lines]"]  # where the name of the contig stops, in the text
     is_other: Annotated[ndarray, "bool [lines]"]  # it is another contig's than the line before

@@ -108,7 +108,7 @@ def format_calls(calls: Calls, contigs: Sequence[str], with_strands: bool = Fals
         calls.filters,
         calls.genotype,
         information_texts(calls),
-        strand_texts(calls) if with_strands else genotype_texts(calls),
+        genotype_texts(calls, with_strands),
         strict=True,
     )
     lines = []
@@ -131,8 +131,8 @@ def information_texts(calls: Calls) -> list[str]:
     return ["".join(texts) for texts in zip(*columns, strict=True)] if columns else [""] * len(calls)
 
 
-def genotype_texts(calls: Calls) -> list[str]:
-    """FORMAT and the samples' columns of each call."""
+def genotype_texts(calls: Calls, with_strands: bool) -> list[str]:
+    """FORMAT and the samples' columns of each call; `with_strands`, of one sample alone: SB too."""
     columns = zip(
         calls.genotype,
         calls.genotype_quality.tolist(),
@@ -141,26 +141,18 @@ def genotype_texts(calls: Calls) -> list[str]:
         calls.likelihoods,
         calls.phase_set.tolist(),
         np.any(calls.phase_set >= 0, axis=1).tolist(),
+        calls.strands.tolist(),
         strict=True,
     )
     texts = []
-    for *fields, has_phase in columns:
-        text = f"{FORMAT}:PS" if has_phase else FORMAT
+    for *fields, has_phase, strands in columns:
+        text = FORMAT + ":PS" * has_phase + ":SB" * with_strands
         for genotype, quality, depth, allele_depth, phred, phase_set in zip(*fields, strict=True):
             numbers = f"{quality}:{depth}:{','.join(map(str, allele_depth))}:{','.join(map(str, phred))}"
             text += f"\t{genotype_text(genotype, phase_set >= 0)}:{numbers}"
             if has_phase:
                 text += f":{phase_set + 1}" if phase_set >= 0 else ":."
-        texts.append(text)
-    return texts
-
-
-def strand_texts(calls: Calls) -> list[str]:
-    """As `genotype_texts` of one sample, with SB."""
-    texts = []
-    for text, strands in zip(genotype_texts(calls), calls.strands.tolist(), strict=True):
-        names, values = text.split("\t")
-        texts.append(f"{names}:SB\t{values}:{','.join(map(str, strands))}")
+        texts.append(f"{text}:{','.join(map(str, strands))}" if with_strands else text)
     return texts
 
 
