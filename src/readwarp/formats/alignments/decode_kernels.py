@@ -1,4 +1,4 @@
-"""Decompressed BAM records of a region to arrays."""
+"""Compiled loops that turn the BAM records of a region into arrays."""
 
 from typing import Annotated, NamedTuple
 
@@ -25,12 +25,12 @@ from readwarp.formats.alignments.layout import (
     uint16_at,
     uint32_at,
 )
+from readwarp.formats.common.index import LINEAR_WINDOW
 from readwarp.rules.cigar import UNEQUAL, run_of
 from readwarp.rules.hashes import hash_of
 
 MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
-INDEX_WINDOW = 14  # bits: an index has an entry for 16 kb
-UNKNOWN, UNWANTED = -1, -2  # sample of a read: of no read group that the header knows, of one that is not called
+UNKNOWN, UNWANTED = -1, -2  # instead of a sample: the header does not have the read group; it is not called
 
 
 class Wanted(NamedTuple):
@@ -55,7 +55,7 @@ class Found(NamedTuple):
 
 @scalar
 def span_of(data, at):
-    """-> (end of the alignment on the reference, bases of the read that the CIGAR takes: -1 if it is invalid)."""
+    """-> (end of the alignment on the reference, bases of the read that the CIGAR takes; -1 if it is invalid)."""
     cigar, operations = cigar_of(data, at)
     stop, bases, is_valid = int32_at(data, at + POSITION), np.int64(0), True
     for i in range(operations):
@@ -156,8 +156,8 @@ def add_to_index(data, at, last, blocks, out):
         while block + 1 < begin.size and begin[block + 1] <= at:
             block += 1
         if own >= 0 and start >= 0:
-            stop_window = (max(start, span_of(data, at)[0] - 1) >> INDEX_WINDOW) + 1
-            for window in range(first[own] + (start >> INDEX_WINDOW), min(first[own] + stop_window, first[own + 1])):
+            stop_window = (max(start, span_of(data, at)[0] - 1) >> LINEAR_WINDOW) + 1
+            for window in range(first[own] + (start >> LINEAR_WINDOW), min(first[own] + stop_window, first[own + 1])):
                 if offset[window] == 0:
                     offset[window] = place[block] << 16 | (at - begin[block])
         at = stop

@@ -19,7 +19,7 @@ NO_QUALITY = 255
 
 @scalar
 def shown_span(cigar, first, last, reverse, start, stop):
-    """Of the bases [start, stop) of a read, as it was sequenced, those that cigar[first:last] does not clip hard."""
+    """The part of a read, as it was sequenced on [start, stop), that cigar[first:last] does not hard-clip."""
     left, right = np.int64(0), np.int64(0)
     if last > first and cigar[first] & 15 == HARD_CLIP:
         left = np.int64(cigar[first] >> 4)

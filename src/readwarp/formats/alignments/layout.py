@@ -88,7 +88,7 @@ def get_number(values, at, kind):
 
 @scalar
 def field_stop(tags, at, stop):
-    """Where the field at `at` stops; beyond `stop`, where the fields do, if it is damaged."""
+    """Where the field at `at` stops; beyond `stop`, the end of the fields, if it is damaged."""
     if at + 4 > stop:
         return stop + 1
     kind, at = tags[at + 2], at + 3

@@ -55,11 +55,11 @@ class AlignmentWriter(Writer):
         self,
         path: str | None,
         header: str,
-        finish: Finish = Finish(),  # it is frozen
+        finish: Finish = Finish(),  # frozen
         *,
         threads: int = 1,
         reference: str | None = None,  # FASTA, for CRAM
-        binary: bool = False,  # BAM records are written here, whatever the file becomes
+        binary: bool = False,  # `write` takes BAM records, even for SAM output
     ):
         self.format = format_of(path)
         self.text = self.format == "sam" and finish.sort == "none" and not binary  # what Encoder.text must be
@@ -102,7 +102,7 @@ class AlignmentWriter(Writer):
         self._file.finish()
 
     def _sorted(self) -> Iterator[ndarray]:
-        """What the sorter holds, in order, with duplicates marked if that was asked for."""
+        """The sorted records, with duplicates marked if that was asked for."""
         pieces = self._sorter.sorted() if self._sorter else iter(())
         if not self._libraries:
             yield from (piece.data for piece in pieces)

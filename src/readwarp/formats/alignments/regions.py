@@ -94,7 +94,7 @@ class AlignedReader:
         return reference_in(str(reference), self._folder.name)
 
     def _read_header(self) -> int:
-        """Take over what the header says; where the first record of a BAM file begins (virtual offset)."""
+        """Read the header -> where the first record of a BAM file begins (virtual offset)."""
         with self._open_by_pysam() as file:
             self.header, self.is_cram = file.header, file.is_cram
             self.names: tuple[str, ...] = self.header.references
@@ -154,7 +154,7 @@ class AlignedReader:
         return out
 
     def nothing(self, start: int, stop: int) -> AlignedReads:
-        """The reads of a contig that the file does not have."""
+        """No reads, for a contig that the file does not have."""
         return _join([], -1, start, stop)
 
     def read(self, contig: int, start: int, stop: int, keep: ReadFilter, max_bases: int | None = None) -> AlignedReads:

@@ -45,7 +45,7 @@ class Encoder:
         return replace(out, data=out.data[:written])
 
     def _max_bytes(self, reads: ReadBatch, rows: Alignments) -> int:
-        """An upper bound of the encoded size: text is never shorter than binary except for its numbers."""
+        """An upper bound of the encoded size, of text or binary."""
         lengths, names, carried = (
             int((offsets[rows.read + 1] - offsets[rows.read]).sum())
             for offsets in (reads.read_offsets, reads.name_offsets, reads.tag_offsets)

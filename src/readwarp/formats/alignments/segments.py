@@ -30,7 +30,7 @@ from readwarp.formats.alignments.stored import CHUNK, read_templates
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill
 
-SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: what can be lost
+SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: as much work can be lost
 
 
 class Segments:
@@ -67,15 +67,17 @@ class Segments:
             self.done = int(named[-1].suffix[1:])
             self.counts = json.loads(Path(f"{named[-1]}.json").read_text())
 
-    def next_partial(self) -> Path:
+    @property
+    def partial(self) -> Path:
+        """The file of the next segment until it is complete."""
         return self.folder / f"{len(self.paths):06d}.partial"
 
-    def add(self, partial: Path, done: int, counts: dict[str, int]) -> None:
-        """The file at `next_partial` is complete: it holds everything up to template `done`."""
-        path = self.folder / f"{len(self.paths):06d}.{done}"
+    def add(self, done: int, counts: dict[str, int]) -> None:
+        """The file `partial` is complete: it holds everything up to template `done`."""
+        path = self.partial.with_suffix(f".{done}")
         write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
-        _sync(partial)
-        partial.replace(path)
+        _sync(self.partial)
+        self.partial.replace(path)
         _sync(self.folder)
         self.paths.append(path)
         self.done, self.counts = done, counts
@@ -125,7 +127,7 @@ class ResumableWriter(Writer):
         self.index: Path | None = None
         self._segments, self._writer, self._threads = segments, writer, threads
         self._waiting: list[Encoded] = []
-        self._open: tuple[Path, ByteWriter] | None = None
+        self._file: ByteWriter | None = None  # of the open segment
         self._written, self._checkpoint, self._counts = 0, segments.done, segments.counts
         self._is_whole = True  # the open segment ends at `_checkpoint`, and can be added to
 
@@ -135,24 +137,22 @@ class ResumableWriter(Writer):
     def checkpoint(self, template: int, counts: dict[str, int]) -> None:
         """Everything before this template has been written; the run's counts up to there."""
         self._is_whole = False
-        if self._open is None:
-            place = self._segments.next_partial()
-            self._open = place, ByteWriter(place.open("wb", buffering=1 << 20), self._threads)
+        if self._file is None:
+            self._file = ByteWriter(self._segments.partial.open("wb", buffering=1 << 20), self._threads)
         for encoded in self._waiting:
-            self._open[1].write(encoded.data)
+            self._file.write(encoded.data)
             self._written += encoded.data.size
         self._waiting, self._checkpoint, self._counts, self._is_whole = [], template, counts, True
         if self._written >= SEGMENT_BYTES:
             self._finish_segment()
 
     def _finish_segment(self) -> None:
-        if self._open is None:
+        if self._file is None:
             return
-        place, file = self._open
         self._is_whole = False  # a signal may come meanwhile
-        file.close()
-        self._segments.add(place, self._checkpoint, self._counts)
-        self._open, self._written = None, 0
+        self._file.close()
+        self._segments.add(self._checkpoint, self._counts)
+        self._file, self._written = None, 0
 
     def complete(self) -> None:
         self._finish_segment()
@@ -167,11 +167,10 @@ class ResumableWriter(Writer):
         with suppress(OSError):  # a full disk: complete segments stay
             if self._is_whole:
                 self._finish_segment()
-        if self._open is not None:
-            place, file = self._open
+        if self._file is not None:
             with suppress(OSError):
-                file.abort()
-            place.unlink(missing_ok=True)
+                self._file.abort()
+            self._segments.partial.unlink(missing_ok=True)
 
 
 def _read_records(path: Path) -> Iterator[Encoded]:

@@ -24,14 +24,13 @@ from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.decode_kernels import Blocks, Windows
 from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.common.bgzf import blocks_of
-from readwarp.formats.common.index import BgzfIndex, fill_in
+from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex, fill_in
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 from readwarp.ragged import concatenate, empty, offsets_of
 
 CHUNK = 1 << 20  # compressed bytes read at a time
 MAX_BLOCK = 1 << 16  # bytes, compressed
 MAX_RECORD = 1 << 28  # bytes
-WINDOW = records.INDEX_WINDOW  # bits
 Reference = Callable[[], str | None]
 
 
@@ -61,7 +60,7 @@ def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[Bi
 
 
 def _read(descriptor: int) -> Iterator[bytes]:
-    """Bytes, unbuffered, so that no lock is held while a thread waits for some that may never come."""
+    """Read without a buffer, so that no lock is held while a thread waits for bytes that may never come."""
     while True:
         parts, size = [], 0
         while size < CHUNK and (part := os.read(descriptor, CHUNK - size)):
@@ -73,7 +72,7 @@ def _read(descriptor: int) -> Iterator[bytes]:
 
 
 def _to_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: int) -> Generator[bytes, None, None]:
-    """The bytes of a BAM file: those of the stream, converted by samtools if it is no BAM."""
+    """The stream as the bytes of a BAM file; samtools converts other formats."""
     head = next(chunks, b"")
     if not head:
         raise InputError(name, "is empty")
@@ -130,12 +129,12 @@ class _Spool:
                 raise InputError(self._name, f"damaged: no BGZF block at byte {self._size}")
             if sizes:
                 last = sizes[-1]
-                self._read(data[: places[-1]], np.array(places[:-1]), np.array(sizes))
+                self._add_blocks(data[: places[-1]], np.array(places[:-1]), np.array(sizes))
             rest, self._size = data[places[-1] :], self._size + places[-1]
         if rest or last != 0 or self._raw.size or self._windows is None:
             raise InputError(self._name, "truncated: ends before the block that marks its end")
         first, offset = self._windows
-        return BgzfIndex(WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])
+        return BgzfIndex(LINEAR_WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])
 
     def _write(self, data: bytes) -> None:
         try:
@@ -144,7 +143,7 @@ class _Spool:
             place, why = tempfile.gettempdir(), (error.strerror or "cannot be written").lower()
             raise ReadwarpError(f"{place}: {why} ({self._name} is kept there; TMPDIR sets another folder)") from error
 
-    def _read(self, data: bytes, places: np.ndarray, sizes: np.ndarray) -> None:
+    def _add_blocks(self, data: bytes, places: np.ndarray, sizes: np.ndarray) -> None:
         """Decompress whole blocks, index the records that end in them, and keep the rest for the next blocks."""
         try:
             fresh = np.frombuffer(igzip.decompress(data), np.uint8)
@@ -155,7 +154,7 @@ class _Spool:
         raw, done = np.concatenate((self._raw, fresh)), 0
         if self._windows is None and (header := parse_header(raw.tobytes())):
             done, self._contigs, lengths = header
-            first = offsets_of([(length >> WINDOW) + 1 for length in lengths])
+            first = offsets_of([(length >> LINEAR_WINDOW) + 1 for length in lengths])
             self._windows = Windows(first, np.zeros(first[-1], np.uint64))
         if self._windows is not None:
             done = self._index(raw, done, Blocks(begin, place), self._windows)

@@ -125,7 +125,7 @@ def find_linear(words, places, windows):
 
 
 def _parse_csi(data: bytes, place: int, depth: int) -> tuple[list[np.ndarray], int | None]:
-    """CSI has no linear index: each bin holds the offset of the first record that reaches it."""
+    """CSI has no linear index, but each bin holds the offset of the first record that reaches it."""
     after_last_bin = ((1 << 3 * (depth + 1)) - 1) // 7
     (contigs,), place = struct.unpack_from("<i", data, place), place + 4
     starts, stops = [], list[int]()

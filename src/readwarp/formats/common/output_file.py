@@ -14,7 +14,7 @@ from readwarp.formats.common.files import is_device
 
 
 class OutputFile:
-    """A file that has another name until `finish`; stdout, pipes and devices are written directly."""
+    """A file that has another name until `finish`. stdout, pipes and devices are written directly."""
 
     def __init__(self, path: str | None):
         self.is_stdout = path in (None, "-")

@@ -60,7 +60,7 @@ def _check_whole(path: str) -> None:
 
 @contextmanager
 def _open_records(source: Source, read_input: ReadInput, collate: bool) -> Iterator[Callable[[ndarray], int]]:
-    """What fills a buffer with decompressed BAM records; with `collate`, samtools brings mates together first."""
+    """A function that fills a buffer with BAM records; with `collate`, samtools brings mates together first."""
     with ExitStack() as stack:
         is_bam = source.kind == "bam" and not collate
         read_into = source.read_into if is_bam else _start_samtools(stack, source, read_input, collate)

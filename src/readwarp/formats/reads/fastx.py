@@ -123,7 +123,7 @@ def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: i
 
 
 def _check_progress(files: Sequence[_File], size: int) -> None:
-    """No buffer holds a whole record (or pair): larger ones help, unless a file has ended or the text is no FASTQ."""
+    """Raises InputError if not even larger buffers will hold a whole record (or pair)."""
     if any(file.is_last and not file.cut(1)[0] for file in files):
         _check_ends(files, 1)
     if size >= MAX_BYTES:

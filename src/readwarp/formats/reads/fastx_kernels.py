@@ -183,7 +183,7 @@ def name_and_comment(letters, start, stop):
 
 @kernel
 def measure_fasta(text, ends, out):
-    """As `measure_fastq`, of the ends of all lines; a sequence may go over several of them. -> (-1, OK, 0)"""
+    """As `measure_fastq`, of the ends of all lines; a sequence may span several of them. -> (-1, OK, 0)"""
     letters, start, _ = text
     name, name_length, comment, comment_length, sequence, length, quality = out
     r = -1

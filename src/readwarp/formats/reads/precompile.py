@@ -7,6 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.batches import Alignments, ReadBatch
+from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.output import AlignmentWriter, Finish
+from readwarp.formats.alignments.sam import Encoder
+from readwarp.formats.reads.raw import ReadInput
+from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 LENGTH, STEP = 100, 5  # of the tiny job's reads: bases, and bases from one read to the next
@@ -89,10 +94,6 @@ def alignments_of(genome: TinyGenome) -> Alignments:
 
 def compile_formats(folder: Path) -> None:
     """Read FASTQ, encode BAM, sort, mark duplicates, index."""
-    from readwarp.formats.alignments.header import header_text
-    from readwarp.formats.alignments.output import AlignmentWriter, Finish
-    from readwarp.formats.alignments.sam import Encoder
-
     genome = TinyGenome.make()
     reads, rows = read_reads(genome, folder), alignments_of(genome)
     header = header_text([("tiny", genome.bases.size, "")], "coordinate", ["@RG\tID:tiny\tSM:tiny"])
@@ -103,15 +104,10 @@ def compile_formats(folder: Path) -> None:
 
 def compile_text(folder: Path) -> None:
     """Read FASTQ, encode SAM."""
-    from readwarp.formats.alignments.sam import Encoder
-
     genome = TinyGenome.make()
     Encoder(("tiny",), ("tiny",), text=True).encode(read_reads(genome, folder), alignments_of(genome))
 
 
 def read_reads(genome: TinyGenome, folder: Path) -> ReadBatch:
-    from readwarp.formats.reads.raw import ReadInput
-    from readwarp.formats.reads.stream import open_reads, parse
-
     given = ReadInput(write_reads(genome, folder), read_group=0)
     return parse(next(iter(open_reads([given], 1 << 20))))

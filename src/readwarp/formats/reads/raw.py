@@ -1,4 +1,4 @@
-"""What an input of reads is, and a batch of its records that nothing has decoded yet."""
+"""An input of reads, and batches of its records before they are decoded."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,7 @@
 """SAM tags in FASTQ comments: text to BAM's binary fields.
 
 A field is `XX:T:value` with T one of A i f Z H B. Fields are separated by a tab, or by a space before the next
-`XX:T:`. RG becomes no tag: it names the read's group among those of the header.
+`XX:T:`. RG does not become a tag: it names one of the header's read groups.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ COLON, COMMA, MINUS, PLUS, DOT = 58, 44, 45, 43, 46
 
 
 def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records]) -> ReadBatch:
-    """The reads with the tags and read groups that the comments of each file's records hold. Raises InputError."""
+    """The reads with the tags and read groups in the comments of their records. Raises InputError."""
     groups, sizes = pack_names(raw.input.groups), np.zeros(len(reads), np.int64)
     for file, rows in enumerate(records):
         text, longest = raw.chunk.data[file], int(rows.comment_length.max(initial=0))

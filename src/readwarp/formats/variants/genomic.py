@@ -152,7 +152,7 @@ class GenomicFile:
     def lines(self, contig: int, low: int, high: int) -> Lines:
         """The lines that span a base of [low, high) of a contig, and no line that begins after it.
 
-        Regions must be asked for in order; one may begin before the end of that before it. Raises InputError.
+        Regions must be asked for in order, but may overlap. Raises InputError.
         """
         self._forget(contig, low)
         while not self._is_over and not self._has_passed(contig, high):
@@ -200,7 +200,7 @@ class GenomicFile:
             self._add(take(lines, "lines", slice(first, stop)), name)
 
     def _add(self, lines: Lines, name: str) -> None:
-        """A piece of one contig, which comes after all before it."""
+        """Append lines of one contig, which must come after all others."""
         if name not in self._numbers:
             raise InputError(self.path, f"contig {name!r} is not in the reference", self.place(lines, 0))
         number = self._numbers[name]
@@ -217,7 +217,7 @@ class GenomicFile:
         return b":".join(lines.fields(line)[:2]).decode(errors="replace")
 
     def cells(self, lines: Lines, rows: np.ndarray, column: int) -> Cells:
-        """The values of a sample, by its number in the file, on some of the lines. Raises InputError."""
+        """The values of a sample, `column` of those in the file, on some of the lines. Raises InputError."""
         n, size = rows.size, int(np.diff(lines.offsets)[rows].sum()) // 2 + 1
         cells = empty(Cells, {"cells": n, "depths": size, "likelihoods": size})
         kernels.read_cells(lines, rows, column, cells)

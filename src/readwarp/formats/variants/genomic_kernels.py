@@ -14,7 +14,7 @@ FIXED = 9  # columns before the samples'
 BLOCK, VARIANT = 0, 1  # kinds of lines
 OK, BAD_LINE, NO_NON_REF, UNSORTED, NO_LIKELIHOODS, BAD_NUMBER = range(6)  # status of a line
 
-# Names in FORMAT of two letters, as numbers; the longer one that is read stands apart.
+# Names in FORMAT as numbers; of the longer ones, only MIN_DP is read.
 GT, DP, GQ, PS, SB, AD, PL = (256 * ord(name[0]) + ord(name[1]) for name in ("GT", "DP", "GQ", "PS", "SB", "AD", "PL"))
 MIN_DP, OTHER_NAME = 1, 0
 
@@ -39,7 +39,7 @@ class Scan(NamedTuple):
     """What else is found out about lines."""
 
     name_stop: Annotated[ndarray, "int64 [lines]"]  # where the name of the contig stops, in the text
-    is_other: Annotated[ndarray, "bool [lines]"]  # it is another contig's than the line before
+    is_other: Annotated[ndarray, "bool [lines]"]  # it is of another contig than the line before
     status: Annotated[ndarray, "uint8 [lines]"]  # OK, BAD_LINE ...
 
 
@@ -133,7 +133,7 @@ def is_non_ref(text, start, stop, non_ref):
 
 @kernel
 def number_in(text, start, stop):
-    """The whole number text[start:stop]; -1 where it is none."""
+    """The whole number text[start:stop], -1 if it is none."""
     value = 0
     if stop <= start or stop - start > 15:
         return -1
@@ -225,7 +225,7 @@ def name_of(text, start, width):
 
 @kernel
 def read_genotype(text, start, stop, genotype):
-    """Fill `genotype`; whether its copies are phased. All are -1 where one is unknown or there are too many."""
+    """Fill `genotype` -> whether its copies are phased. All are -1 where one is unknown or there are too many."""
     copies, is_phased, first, is_known = 0, False, start, True
     for i in range(start, stop + 1):
         if i < stop and text[i] != SLASH and text[i] != BAR:

@@ -187,7 +187,7 @@ def kind_of(path: str | None) -> str:
 
 
 class VariantWriter(Writer):
-    """Takes lines in order. The index of a compressed file is completed with it."""
+    """Takes lines in order. A compressed file and its index are completed together."""
 
     def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
         self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
@@ -208,7 +208,7 @@ class VariantWriter(Writer):
         self._file.finish()
 
     def _index(self) -> None:
-        """The index is renamed just before the file that it belongs to."""
+        """Make the index, and rename it just before the file that it belongs to."""
         is_csi = self._kind == "bcf" or self._needs_csi
         made = self._file.place.with_name(self._file.place.name + (".csi" if is_csi else ".tbi"))
         try:
