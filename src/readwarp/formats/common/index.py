@@ -105,7 +105,7 @@ def find_linear(words, places, windows):
 
     -> virtual offset after the last record, 0 if the index does not tell; -1 if the words end too early
     """
-    at, stop = 0, 0
+    at = stop = np.int64(0)
     for contig in range(places.size):
         if at >= words.size:
             return -1

@@ -65,7 +65,7 @@ class ByteWriter:
         self._close_file()
 
     def _close_file(self) -> None:
-        if self._file is not sys.stdout.buffer:
+        if self._file is not getattr(sys.stdout, "buffer", None):  # a notebook's stdout has none
             self._file.close()
 
 
