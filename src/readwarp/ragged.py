@@ -67,13 +67,20 @@ def replace(value: T, **columns: Any) -> T:
     return type(value)(**{**columns_of(value), **columns})
 
 
-def empty(kind: type[Batch], lengths: dict[str, int]) -> Batch:
-    """A batch to be filled, whose axes have these lengths."""
-    shapes = {
-        name: [lengths[axis.removesuffix(" + 1")] + axis.endswith(" + 1") for axis in field.axes]
-        for name, field in fields_of(kind).items()
-    }
-    return kind(**{name: np.empty(shape, fields_of(kind)[name].dtype) for name, shape in shapes.items()})
+def empty(kind: type[Batch], lengths: dict[str, int], **columns: Any) -> Batch:
+    """A batch to be filled, with these columns. Its axes have these lengths, or those of the columns."""
+    lengths, declared = dict(lengths), fields_of(kind)
+    for name in columns.keys() & declared.keys():
+        field, values = declared[name], columns[name]
+        lengths[field.rows] = len(values) - field.axes[0].endswith(" + 1")
+        if field.splits:
+            lengths[field.splits] = int(values[-1])
+    for name, field in declared.items():
+        if name not in columns:
+            sizes = ((axis.removesuffix(" + 1"), axis.endswith(" + 1")) for axis in field.axes)
+            shape = [int(axis) if axis.isdigit() else lengths[axis] + more for axis, more in sizes]
+            columns[name] = np.empty(shape, field.dtype)
+    return kind(**columns)
 
 
 def take(batch: Batch, axis: str, rows: "slice | ndarray") -> Batch:

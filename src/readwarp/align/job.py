@@ -22,8 +22,7 @@ from readwarp.formats.alignments.header import header_text, part_line, program_l
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
-from readwarp.formats.common.files import check_output, check_resume
-from readwarp.formats.common.lock import locked
+from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, index_path, open_or_build
@@ -246,7 +245,7 @@ class Stream:
         self.metrics.count("batches")
         self.aligned.include(done.metrics)
         if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
-            self.writer.reached(done.stop, dict(self.aligned.counts))
+            self.writer.checkpoint(done.stop, dict(self.aligned.counts))
         self.meter.advance(done.reads, consumed(self.job.inputs.paths, done.source))
 
 

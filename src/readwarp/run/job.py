@@ -12,8 +12,7 @@ from readwarp.call.job import CallJob
 from readwarp.call.targets import find_targets, targets_in
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
-from readwarp.formats.common.files import check_output, check_resume
-from readwarp.formats.common.lock import locked
+from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.index.reference import Reference
 from readwarp.report import multiqc, statistics
 from readwarp.report.inputs import Sample
