@@ -251,7 +251,7 @@ class Sites(NamedTuple):
     @property
     def position(self) -> ndarray:
         """int64 [sites], as VCF writes it but 0-based: of the base, or of an indel's anchor base."""
-        return self.begin - self.is_indel
+        return np.asarray(self.begin - self.is_indel)
 
     def __len__(self) -> int:
         return self.begin.size

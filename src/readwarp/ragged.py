@@ -25,8 +25,9 @@ def offsets_of(sizes: ArrayLike) -> ndarray:
 def ranges(offsets: ndarray, rows: ndarray) -> ndarray:
     """All indices of the values of the given rows, one row after the other."""
     sizes = np.diff(offsets)[rows]
-    ends = np.cumsum(sizes)
-    return np.arange(sizes.sum()) + np.repeat(offsets[rows] - ends + sizes, sizes)
+    places = np.repeat(offsets[rows] - np.cumsum(sizes) + sizes, sizes)
+    places += np.arange(places.size)
+    return places
 
 
 class Field(NamedTuple):

@@ -28,11 +28,11 @@ def test_the_slowest_stage_gets_the_first_child(tmp_path, monkeypatch):
     monkeypatch.setattr(precompile, "_mark", lambda stage: tmp_path / stage)
     monkeypatch.setattr(precompile, "_started", lambda folder, stage: done.append(f"child {stage}") or [Child()])
     monkeypatch.setattr(precompile, "compile_stage", lambda folder, stage: done.append(stage))
-    with precompile.precompiled(["formats", "calling"], 2):
+    with precompile.precompile_stages(["formats", "calling"], 2):
         done.append("block")
     assert done == ["child calling", "block", "formats"]
     (tmp_path / "calling").touch()
-    with precompile.precompiled(["formats", "calling"], 8):
+    with precompile.precompile_stages(["formats", "calling"], 8):
         done.append("block")
     assert done[3:] == ["child formats", "block"]
 

@@ -75,9 +75,9 @@ class CommandReporter(Reporter):
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
         """A bar on a terminal, else a log line every half minute; kernels that are compiled meanwhile show there."""
-        from readwarp.device.compilation import watched
+        from readwarp.device.compilation import watch
 
-        with _bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watched(meter.kernel):
+        with _bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watch(meter.kernel):
             yield meter
 
     @contextmanager

@@ -47,7 +47,7 @@ class Backend:
         from readwarp.device import freeing
         from readwarp.device.jit import cuda
 
-        with failure.named(f"cuda:{device} ({described(device).name})"), cuda.gpus[device]:
+        with failure.translate_errors(f"cuda:{device} ({describe(device).name})"), cuda.gpus[device]:
             freeing.prepare(device)
             yield
 
@@ -88,7 +88,7 @@ class Backend:
             return value
         from readwarp.device.jit import cuda
 
-        return _mapped(value, cuda.to_device)
+        return _map_arrays(value, cuda.to_device)
 
     def release(self, device: int, value: object) -> None:
         """Give back the arrays of what `resident` returned on this device, which no thread may use any more."""
@@ -96,7 +96,7 @@ class Backend:
             return
         from readwarp.device import freeing
 
-        freeing.free(device, _on_card(value))
+        freeing.free(device, _find_arrays(value))
 
     def to_device(self, value: T, *names: str) -> T:
         """The same value with its arrays (those of these names, or all) in the calling thread's workspace.
@@ -107,7 +107,7 @@ class Backend:
             return value
         from readwarp.device import memory
 
-        return _mapped(value, memory.current().upload, names)
+        return _map_arrays(value, memory.current().upload, names)
 
     def to_host(self, value: T) -> T:
         """The same value with its device arrays on the host, all of them brought there at once."""
@@ -120,13 +120,13 @@ class Backend:
         return replace(value, **dict(zip(there, here, strict=True)))
 
 
-def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> Any:
+def _map_arrays(value: T, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> T:
     """The value with its host arrays moved: those of these names, or all."""
     arrays = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
     return replace(value, **{name: move(array) for name, array in arrays.items() if not names or name in names})
 
 
-def _on_card(value: object) -> Iterator[Any]:
+def _find_arrays(value: object) -> Iterator[Any]:
     """The arrays on a card in a value and in those it is made of, each once."""
     found: dict[int, Any] = {}
     waiting = [value]
@@ -167,7 +167,7 @@ def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
     missing = [n for n in wanted if n >= present]
     if missing:
         raise DeviceError(f"--device {asked}: no device {missing[0]}; this machine shows {present}")
-    devices = tuple(taken(device) for device in wanted) or (taken(None),)
+    devices = tuple(take_device(device) for device in wanted) or (take_device(None),)
     for device in devices:
         let_waiting_threads_sleep(device)
     return Backend("cuda", devices)
@@ -176,7 +176,7 @@ def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
 _claims: dict[int, Claim | None] = {}  # of this process, until its end
 
 
-def taken(wanted: int | None) -> int:
+def take_device(wanted: int | None) -> int:
     """The device wanted, or the one this process has, or the least used one; a lock tells other processes."""
     if wanted in _claims or (wanted is None and _claims):
         return next(iter(_claims)) if wanted is None else wanted
@@ -197,7 +197,7 @@ def devices() -> tuple[Device, ...]:
     return () if isinstance(driver, str) else driver.devices
 
 
-def described(device: int) -> Device:
+def describe(device: int) -> Device:
     return devices()[device] if device < len(devices()) else UNKNOWN
 
 

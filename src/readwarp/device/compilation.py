@@ -35,15 +35,15 @@ def _kernel_of(data: dict[str, Any]) -> str | None:
 
 
 @contextmanager
-def watched(started: Callable[[str, int], None]) -> Iterator[Compilation]:
+def watch(started: Callable[[str, int], None]) -> Iterator[Compilation]:
     """While the block runs, `started(name, number)` is called before each kernel is compiled."""
     listener = Compilation(started)
-    with event.install_listener("numba:compile", listener), _watched_for_cards(listener):
+    with event.install_listener("numba:compile", listener), _watch_cards(listener):
         yield listener
 
 
 @contextmanager
-def _watched_for_cards(listener: Compilation) -> Iterator[None]:
+def _watch_cards(listener: Compilation) -> Iterator[None]:
     """numba-cuda has a register of its own, which is loaded by now if kernels for cards may be compiled."""
     if "numba.cuda.core.event" not in sys.modules:  # Numba itself has no such module
         yield

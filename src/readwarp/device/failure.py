@@ -29,7 +29,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 @contextmanager
-def named(card: str) -> Iterator[None]:
+def translate_errors(card: str) -> Iterator[None]:
     """Errors of CUDA inside become a DeviceError (the card is lost) or a KernelError; others pass."""
     try:
         yield
@@ -44,7 +44,7 @@ def named(card: str) -> Iterator[None]:
 
 
 @contextmanager
-def dropped() -> Iterator[None]:
+def drop_errors() -> Iterator[None]:
     """Errors of CUDA inside are dropped; others pass."""
     try:
         yield

@@ -53,7 +53,7 @@ def free(device: int, arrays: Iterable[Any]) -> None:
             continue
         owner = array.gpu_data._mem
         owner.refct += 1  # never 0 again, so that it is not freed twice
-        with failure.dropped():
+        with failure.drop_errors():
             owner.free()
     from numba.cuda.dispatcher import CUDADispatcher
 
@@ -62,7 +62,7 @@ def free(device: int, arrays: Iterable[Any]) -> None:
         left = -1
         while len(unused) not in (0, left):  # an entry that is refused leaves the list, and ends the round
             left = len(unused)
-            with failure.dropped():
+            with failure.drop_errors():
                 unused.clear()
 
 

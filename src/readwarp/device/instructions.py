@@ -29,19 +29,19 @@ def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any =
 
 
 # Four of the eight bytes of (low, high), named by the lowest four nibbles of the selector; + 8: its sign alone.
-permuted = instruction("prmt.b32 $0, $1, $2, $3;", 3)
+permute_bytes = instruction("prmt.b32 $0, $1, $2, $3;", 3)
 
 # The sum of the products of four signed bytes, and a number.
-dotted = instruction("dp4a.s32.s32 $0, $1, $2, $3;", 3)
+dot = instruction("dp4a.s32.s32 $0, $1, $2, $3;", 3)
 
 # A product and a sum.
-scaled = instruction("mad.lo.s32 $0, $1, $2, $3;", 3)
+multiply_add = instruction("mad.lo.s32 $0, $1, $2, $3;", 3)
 
 # Nibbles pushed to the right by one; the lowest of the other operand comes in.
-nibble_pushed = instruction("shf.r.wrap.b32 $0, $1, $2, 4;", 2)
+push_nibble = instruction("shf.r.wrap.b32 $0, $1, $2, 4;", 2)
 
 
 @cuda.jit(device=True)
-def handed(value):
+def shuffle_up(value):
     """The value of the thread before, in a warp all of whose threads take part."""
     return cuda.shfl_up_sync(0xFFFFFFFF, value, 1)

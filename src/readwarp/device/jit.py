@@ -73,7 +73,7 @@ def _load_one_at_a_time() -> None:
     from numba.cuda.codegen import CUDACodeLibrary
     from numba.cuda.cudadrv.devices import get_context
 
-    load = CUDACodeLibrary.get_cufunc
+    load: Any = CUDACodeLibrary.get_cufunc
 
     def get_cufunc(library: Any) -> Any:
         loaded = library._cufunc_cache.get(get_context().device.id)

@@ -10,15 +10,18 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numba
 from numba.core.caching import CacheImpl, UserProvidedCacheLocator
 
 PACKAGE = Path(__file__).resolve().parent.parent
 NAME = PACKAGE.name
+NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
 # What the code depends on beside its source: Numba knows the CPU, but neither itself nor the width of our vectors.
 SURROUNDINGS = f"{numba.__version__} {os.environ.get('READWARP_VECTOR_BYTES', '')}"
@@ -39,7 +42,7 @@ def folder_of(module: str) -> Path:
 
 
 def package_folder() -> Path:
-    """Where that is kept which depends on the whole package but its commands, runs and reports. Raises OSError."""
+    """Where to keep what depends on the whole package except NO_KERNELS. Raises OSError."""
     return _folder(f"{NAME}-{_package_key()}")
 
 
@@ -77,20 +80,17 @@ def _module_of(folder: Path) -> str:
 @cache
 def key_of(module: str) -> str:
     """A hash of the sources that the module depends on, 16 hexadecimal digits."""
-    digest = hashlib.sha256(SURROUNDINGS.encode())
-    for name in sorted(dependencies(module)):
-        digest.update(name.encode())
-        digest.update(_source(name).encode())
-    return digest.hexdigest()[:16]
+    return _hash(name + _source(name) for name in sorted(dependencies(module)))
 
 
 @cache
 def _package_key() -> str:
-    digest = hashlib.sha256(SURROUNDINGS.encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] not in ("cli", "report", "run"):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    paths = (path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in NO_KERNELS)
+    return _hash(path.read_text("utf-8") for path in paths)
+
+
+def _hash(sources: Iterable[str]) -> str:
+    return hashlib.sha256("".join((SURROUNDINGS, *sources)).encode()).hexdigest()[:16]
 
 
 def count_kernels() -> int:
@@ -136,18 +136,17 @@ def _path(module: str) -> Path | None:
 class KernelLocator(UserProvidedCacheLocator):
     """Tells Numba and numba-cuda where the kernels of this package are, and whether they are current."""
 
-    def __init__(self, py_func, py_file):
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
         self._cache_path = str(folder_of(py_func.__module__))
 
-    def get_source_stamp(self):
+    def get_source_stamp(self) -> str:
         return key_of(self._module)
 
     @classmethod
-    def from_function(cls, py_func, py_file):
-        if py_func.__module__.partition(".")[0] != NAME:
-            return None
-        return super().from_function(py_func, py_file)
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Any:
+        is_ours = py_func.__module__.startswith(f"{NAME}.")
+        return super().from_function(py_func, py_file) if is_ours else None  # type: ignore[no-untyped-call]
 
 
 def install() -> None:

@@ -79,7 +79,7 @@ class Workspace:
     def close(self) -> None:
         """Give all memory back once no thread works with it; nothing that was handed out may be used any more."""
         self._is_stopped = True
-        with failure.dropped(), cuda.gpus[self.device]:  # of a card that has failed; the reason is known
+        with failure.drop_errors(), cuda.gpus[self.device]:  # of a card that has failed; the reason is known
             self.stream.synchronize()
         del self._pinned, self.stream, self._began, self._ended
         freeing.free(self.device, self._blocks)
@@ -233,7 +233,8 @@ class Workspace:
 def pinned_array(nbytes: int) -> ndarray:
     """Bytes of the host that a card can copy from and to. Raises PinnedMemoryError."""
     try:
-        return cuda.pinned_array(nbytes, np.uint8)
+        pinned: ndarray = cuda.pinned_array(nbytes, np.uint8)
+        return pinned
     except Exception as error:
         if not failure.is_out_of_memory(error):  # the driver has one name for both
             raise

@@ -24,7 +24,7 @@ STAGES = {  # a module and its function, which takes a folder to work in; the sl
 
 
 @contextmanager
-def precompiled(stages: Sequence[str], threads: int) -> Iterator[None]:
+def precompile_stages(stages: Sequence[str], threads: int) -> Iterator[None]:
     """While the block compiles its own kernels, have those of `stages` compiled by children, the slowest stage first.
 
     At the end what no child was left for is compiled here, and the children are waited for.

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Any
 
-from readwarp.device.backend import Backend, described
+from readwarp.device.backend import Backend, describe
 from readwarp.device.driver import energy, free_memory, read_driver
 from readwarp.device.lanes import form_of
 from readwarp.errors import StoppedError
@@ -77,7 +77,7 @@ class Workspaces:
         return max((sum(w.allocated for w in each) for each in self.of.values()), default=0)
 
     @contextmanager
-    def borrowed(self) -> Iterator[int]:
+    def borrow(self) -> Iterator[int]:
         """Inside, the calling thread works on the device given, with a workspace of its own; waits until one is free.
 
         Not to be nested. On the CPU the device is 0. Right after the start, as many borrowings as there are cards, one
@@ -90,13 +90,13 @@ class Workspaces:
         try:
             if lent is None or self._is_closed:
                 raise StoppedError("the run has ended")
-            with self._lent(*lent):
+            with self._lend(*lent):
                 yield lent[0]
         finally:
             self._free.put(lent)
 
     @contextmanager
-    def _lent(self, device: int, workspace: Any) -> Iterator[None]:
+    def _lend(self, device: int, workspace: Any) -> Iterator[None]:
         from readwarp.device import memory
 
         with self._backend.on(device):
@@ -125,7 +125,7 @@ class Workspaces:
             "busy_seconds": round(busy, 3),
             "busy_share": round(busy / seconds, 4),
         }
-        at_first, free = described(device).free, free_memory(described(device))
+        at_first, free = describe(device).free, free_memory(describe(device))
         if at_first is not None and free is not None:
             said["vram_taken_bytes"] = at_first - free  # with CUDA's own, and what other programs have taken meanwhile
         before, now = self._energy[device], _energy(device)
@@ -136,7 +136,7 @@ class Workspaces:
 
 def identity(device: int) -> dict[str, object]:
     """Number, name and driver of a device, and the form of the kernels it gets."""
-    known, driver = described(device), read_driver()
+    known, driver = describe(device), read_driver()
     major, minor = known.compute_capability
     return {
         "device": device,
@@ -157,4 +157,4 @@ def union(spans: Iterable[tuple[float, float]]) -> float:
 
 
 def _energy(device: int) -> float | None:
-    return energy(described(device))
+    return energy(describe(device))

@@ -15,6 +15,7 @@ from readwarp.pairwise.matches import split_matches
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
 from readwarp.ragged import Ragged, offsets_of
+from readwarp.rules.bases import CODES
 from readwarp.rules.cigar import LETTERS
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
@@ -93,12 +94,13 @@ def pairwise(
     backend = choose(device)
     check_places(output, backend.name == "cuda", queries, targets)
     with backend.on(), backend.frame():
-        codes = _encoded(queries, scoring, 4, "queries"), _encoded(targets, scoring, NEVER, "targets")
-        found = _aligned(_pairs(*codes), scheme, backend, traceback, eqx)
+        unknown = NEVER if isinstance(scoring, Scoring) else 4
+        pairs = _pairs(_encode(queries, scoring, 4, "queries"), _encode(targets, scoring, unknown, "targets"))
+        found = _align(pairs, scheme, backend, traceback, eqx)
         return backend.resident(found) if output == "device" else found
 
 
-def _aligned(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx: bool) -> Alignments:
+def _align(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx: bool) -> Alignments:
     engine = backend.step("readwarp.pairwise")
     ends = engine.score_pairs(pairs, scheme)
     if not traceback:
@@ -132,27 +134,27 @@ def _scheme(scoring: Scoring | MatrixScoring, mode: int) -> Scheme:
     return Scheme(Costs(highest, lowest, int(scoring.gap_open), int(scoring.gap_extend)), mode, matrix.ravel())
 
 
-def _encoded(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name: str) -> tuple[Any, ndarray]:
-    """(uint8 codes of all sequences, offsets); codes on a card stay there, in the workspace if they must change."""
+def _encode(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name: str) -> tuple[Any, ndarray]:
+    """(uint8 codes of all sequences, offsets). Codes on a card stay there; changed ones are copied to the workspace.
+
+    unknown: the code that replaces 4.
+    """
     ragged = ragged_of(sequences, name)
     if ragged is None:
-        return _concatenated(_coded(sequences, scoring, unknown))
-    highest = PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
-    is_recoded = isinstance(scoring, Scoring) and unknown != 4
+        encoded = _encode_each(sequences, scoring, unknown)
+        return np.concatenate([*encoded, np.empty(0, np.uint8)]), offsets_of([codes.size for codes in encoded])
     if not is_on_card(ragged.values):
-        codes = _recoded(ragged.values, unknown) if is_recoded else ragged.values
-        return _checked(codes, highest, name), ragged.offsets
-    from readwarp.device.cuda_codes import highest as highest_code
-    from readwarp.device.cuda_codes import with_replaced
+        return _replace_unknown(_check_codes(ragged.values, scoring, name), unknown), ragged.offsets
+    from readwarp.device.cuda_codes import highest, replace_code
     from readwarp.device.memory import current
 
-    codes, found = ragged.values, highest_code(ragged.values, current())
-    if found >= highest:
+    codes, found = ragged.values, highest(ragged.values, current())
+    if found >= _number_of_codes(scoring):
         raise UsageError(f"{name} have a code, {found}, that the scoring does not know")
-    return with_replaced(codes, 4, unknown, current()) if is_recoded and found >= 4 else codes, ragged.offsets
+    return replace_code(codes, 4, unknown, current()) if found >= 4 and unknown != 4 else codes, ragged.offsets
 
 
-def _coded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
+def _encode_each(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
     """Each sequence as uint8 codes."""
     if is_foreign(sequences):
         sequences = on_host(sequences, "sequences")
@@ -166,24 +168,26 @@ def _coded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int)
                 raise UsageError("a list of arrays on a card: give a Ragged of all, values and offsets")
             sequence = on_host(sequence, "sequences")
         if isinstance(sequence, ndarray) and sequence.dtype.kind != "S":
-            codes = np.ascontiguousarray(sequence, np.uint8)
-            codes = _recoded(codes, unknown) if isinstance(scoring, Scoring) else codes
-            highest = PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
+            codes = _replace_unknown(np.ascontiguousarray(sequence, np.uint8), unknown)
         else:
             if not isinstance(sequence, str | bytes | bytearray | ndarray):
                 raise UsageError(f"sequence {len(encoded) + 1} is neither text nor an array of codes")
             text = sequence.encode() if isinstance(sequence, str) else bytes(sequence)
-            codes, highest = table[np.frombuffer(text, np.uint8)], PAD
-        encoded.append(_checked(codes, highest, f"sequence {len(encoded) + 1}"))
+            codes = table[np.frombuffer(text, np.uint8)]
+        encoded.append(_check_codes(codes, scoring, f"sequence {len(encoded) + 1}"))
     return encoded
 
 
-def _recoded(codes: ndarray, unknown: int) -> ndarray:
-    return np.where(codes == 4, unknown, codes).astype(np.uint8)
+def _replace_unknown(codes: ndarray, unknown: int) -> ndarray:
+    return codes if unknown == 4 else np.where(codes == 4, unknown, codes).astype(np.uint8)
 
 
-def _checked(codes: ndarray, highest: int, name: str) -> ndarray:
-    if codes.size and codes.max() >= highest:
+def _number_of_codes(scoring: Scoring | MatrixScoring) -> int:
+    return PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
+
+
+def _check_codes(codes: ndarray, scoring: Scoring | MatrixScoring, name: str) -> ndarray:
+    if codes.size and codes.max() >= _number_of_codes(scoring):
         raise UsageError(f"{name} has letters or codes that the scoring does not know")
     return codes
 
@@ -191,11 +195,9 @@ def _checked(codes: ndarray, highest: int, name: str) -> ndarray:
 def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
     """Byte -> code. With a matrix: its rows, its `*` for other letters, 255 if it has none."""
     if isinstance(scoring, Scoring):
-        table = np.full(256, unknown, np.uint8)
-        for letter in "BDEFHIJKLMOPQRSVWXYZ":  # equal letters match, but N
+        table = np.where(CODES < 4, CODES, unknown).astype(np.uint8)
+        for letter in "BDEFHIJKLMOPQRSVWXYZ":  # equal letters match, except N
             table[ord(letter)] = table[ord(letter.lower())] = ord(letter)
-        for code, letters in enumerate(("Aa", "Cc", "Gg", "TtUu")):
-            table[[ord(letter) for letter in letters]] = code
         return table
     alphabet = scoring.alphabet.upper()
     table = np.full(256, alphabet.index("*") if "*" in alphabet else 255, np.uint8)
@@ -210,10 +212,6 @@ def _pairs(queries: tuple[Any, ndarray], targets: tuple[Any, ndarray]) -> Pairs:
         raise UsageError(f"{sizes[0]} queries and {sizes[1]} targets: as many of each, or one of either")
     number = 0 if 0 in sizes else max(sizes)
     return Pairs(*_spread(*queries, number), *_spread(*targets, number))
-
-
-def _concatenated(sequences: list[ndarray]) -> tuple[ndarray, ndarray]:
-    return np.concatenate([*sequences, np.empty(0, np.uint8)]), offsets_of([s.size for s in sequences])
 
 
 def _spread(codes: Any, offsets: ndarray, number: int) -> tuple[Any, ndarray, ndarray]:

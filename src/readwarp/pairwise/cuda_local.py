@@ -12,7 +12,7 @@ from readwarp.device.cuda_launch import WARP
 from readwarp.device.jit import cuda
 from readwarp.device.lanes import Form, forms_of
 from readwarp.device.memory import current, rounded
-from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, Tiles, lay_rows, score_kernel
+from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, MAX_QUERY, Tiles, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 
 ROOM = 1 << 26  # bytes of rows that are laid out at a time
@@ -83,7 +83,7 @@ def _in_halves(form: Form, costs: Costs, opening: int) -> Held | None:
     first_key, (match, mismatch, outside) = form.lowest + form.keys - 1, (halves >> 8).tolist()
     limit = (2048 - first_key) // form.factor - costs.match - 2 * costs.bonus - 1
     threshold = form.factor * costs.bonus + first_key
-    return Held(limit, LONGEST, (match, mismatch, outside), 0, costs.bonus - opening, threshold, -form.lowest)
+    return Held(limit, MAX_QUERY, (match, mismatch, outside), 0, costs.bonus - opening, threshold, -form.lowest)
 
 
 def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
@@ -92,7 +92,7 @@ def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
         return None
     floor = opening if is_pair else 0  # what is subtracted from a half never borrows
     limit = 32767 // form.factor - floor - match - 2 * bonus - 1 if is_pair else 1 << 25
-    max_bases = min(LONGEST, (limit - 1 - 2 * bonus) // max(match, 1))
+    max_bases = min(MAX_QUERY, (limit - 1 - 2 * bonus) // max(match, 1))
     border, zero = floor + bonus, -form.factor * floor
     threshold = form.factor * border + form.factor - 1
     return Held(limit, max_bases, (match, -costs.mismatch & 255, 128), floor, border, threshold, zero)
@@ -102,8 +102,8 @@ def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
 def shape_table() -> ndarray:
     """By query length: 100 * threads + columns of each, the fewest instructions for a target of the usual length."""
     shapes = [(group, columns) for columns in COLUMNS for group in GROUPS]
-    table = np.zeros(LONGEST + 1, np.int64)
-    for length in range(LONGEST + 1):
+    table = np.zeros(MAX_QUERY + 1, np.int64)
+    for length in range(MAX_QUERY + 1):
         costs = [(g * (OF_CELL * k + OF_ROW) * (USUAL_ROWS + g), g, k) for g, k in shapes if g * k >= length]
         table[length] = 100 * min(costs)[1] + min(costs)[2]
     return table
@@ -112,7 +112,8 @@ def shape_table() -> ndarray:
 def fits_tiles(pairs: Pairs, rows: ndarray, form: Form, constants: Constants) -> ndarray:
     """Which of these pairs have lengths that tiles of that form take."""
     limit = (MAX_ROWS if form.numbers == 2 else 1 << 24) - 2 * WARP
-    return (pairs.query_lengths[rows] <= constants.max_bases) & (pairs.target_lengths[rows] < limit)
+    is_short = pairs.query_lengths[rows] <= constants.max_bases
+    return np.asarray(is_short & (pairs.target_lengths[rows] < limit))
 
 
 def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[Form, Constants], ends: Ends) -> None:

@@ -12,14 +12,14 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.cuda_launch import WARP
-from readwarp.device.instructions import handed
+from readwarp.device.instructions import shuffle_up
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.lanes import Form
 from readwarp.pairwise.scalar import OVERFLOWN
 
 GROUPS = (4, 8, 16, 32)  # threads per tile
 COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # of the query per thread; not more than there are keys
-LONGEST = 512  # bases of a query
+MAX_QUERY = 512  # bases of a query
 ROWS = 4  # per step of the loop
 AHEAD = ROWS + 2  # rows that a thread may read beyond its last
 BLOCK = 128  # threads
@@ -127,7 +127,7 @@ def _row(form: Form, columns: int, is_first: bool) -> Any:
     def do_row(state, gain, kept):
         border, F, corner, best, best_step, step = state
         D, E, peak, _, selector, key, (is_handed, left_H, left_F), (floor, opening, extending), (one, factor) = kept
-        border, F = np.uint32(handed(np.int32(border))), np.uint32(handed(np.int32(F)))
+        border, F = np.uint32(shuffle_up(np.int32(border))), np.uint32(shuffle_up(np.int32(F)))
         border, F = scaled(border, is_handed, left_H), scaled(F, is_handed, left_F)
         first, second = np.uint32(gain), np.uint32(gain >> np.uint64(32))
         for k in range(columns - 1, -1, -1):  # from the right: the M of a column takes the register of its D

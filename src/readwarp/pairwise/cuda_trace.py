@@ -23,7 +23,7 @@ from numpy import ndarray
 
 from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.cuda_scan import exclusive_scan
-from readwarp.device.instructions import dotted, handed, nibble_pushed, permuted, scaled
+from readwarp.device.instructions import dot, multiply_add, permute_bytes, push_nibble, shuffle_up
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.pairwise.pairs import Costs, Scheme, Tasks, Walks
@@ -60,7 +60,7 @@ from readwarp.pairwise.trace_plan import (
     Round,
     Slots,
     gains_of,
-    planned,
+    plan_trace,
 )
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
@@ -79,18 +79,18 @@ def _cell(is_local: bool) -> Any:
         gain: (gains of four cells, the byte of this one's); opening: (of a gap, 1).
         """
         (gains, byte), (cost, one) = gain, opening
-        m = dotted(gains, np.int32(1 << 8 * byte), diagonal)
+        m = dot(gains, np.int32(1 << 8 * byte), diagonal)
         if is_local:
             m = max(floor, m)
         md = max(m, E)
         h = max(md, F)
-        opened = scaled(md, one, cost)
-        gaps = permuted(np.int32(F - opened), np.int32(E - opened), np.int32(SIGNS))
-        best = permuted(np.int32(md - h), np.int32(m - md), np.int32(SIGNS))
+        opened = multiply_add(md, one, cost)
+        gaps = permute_bytes(np.int32(F - opened), np.int32(E - opened), np.int32(SIGNS))
+        best = permute_bytes(np.int32(md - h), np.int32(m - md), np.int32(SIGNS))
         if byte & 1:
-            answers = dotted(best, np.int32(SECOND_BEST), dotted(gaps, np.int32(SECOND_GAPS), answers))
+            answers = dot(best, np.int32(SECOND_BEST), dot(gaps, np.int32(SECOND_GAPS), answers))
         else:
-            answers = dotted(best, np.int32(FIRST_BEST), dotted(gaps, np.int32(FIRST_GAPS), np.int32(answers << 8)))
+            answers = dot(best, np.int32(FIRST_BEST), dot(gaps, np.int32(FIRST_GAPS), np.int32(answers << 8)))
         return h, max(E, opened), max(F, opened), answers
 
     return cell
@@ -132,7 +132,7 @@ def _borders(mode: int, gap_extend: int) -> Any:
             i = np.int32(first + max(-j, 0))
             h = score_before(i, max(j, np.int32(0)), (costs.gap_open, e), costs.bonus, mode)
             H[n], E[n] = np.int32(h + floor + (n - 2) * e), np.int32(UNREACHED)
-            window[n >> 3] = nibble_pushed(window[n >> 3], code_of(query, np.int32(j + row), columns, PAD))
+            window[n >> 3] = push_nibble(window[n >> 3], code_of(query, np.int32(j + row), columns, PAD))
 
     return set_borders
 
@@ -176,7 +176,7 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         one = np.int32(group > 0)  # which the compiler does not know, so that the product is made on the FMA pipe
         F, base, column = none, code_of(target, row, rows, OUTSIDE), np.int32(left + row + cells)
         while row < stop:
-            F = handed(F)
+            F = shuffle_up(F)
             if rank == 0:
                 F = none
             low, high = profile[2 * base], profile[2 * base + 1]
@@ -185,8 +185,8 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
                 opening = none
             base, following = code_of(target, np.int32(row + 1), rows, OUTSIDE), code_of(query, column, columns, PAD)
             for w in range(words):
-                x[2 * w] = permuted(low, high, window[w])
-                x[2 * w + 1] = permuted(low, high, np.int32(window[w] >> 16))
+                x[2 * w] = permute_bytes(low, high, window[w])
+                x[2 * w + 1] = permute_bytes(low, high, np.int32(window[w] >> 16))
                 answers[w] = np.int32(0)
             H[0], E[0], F, answers[0] = cell(H[0], (x[0], 0), E[1], F, (opening, one), floor, answers[0])
             from_right = cuda.shfl_down_sync(0xFFFFFFFF, E[0], 1)
@@ -201,7 +201,7 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
                 for w in range(words):
                     directions[place + np.uint64(w * WARP)] = answers[w]
             for w in range(words):
-                window[w] = nibble_pushed(window[w], window[w + 1] if w + 1 < words else following)
+                window[w] = push_nibble(window[w], window[w + 1] if w + 1 < words else following)
             place, floor = place + np.uint64(words * WARP), np.int32(floor + 2 * e)
             column, row = np.int32(column + 1), np.int32(row + 1)
 
@@ -281,7 +281,7 @@ def copy_runs(slots, offsets, runs, cigar):
 
 def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndarray]:
     """(walks, offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
-    workspace, number, plan = current(), len(tasks.pairs), planned(tasks, scheme, room)
+    workspace, number, plan = current(), len(tasks.pairs), plan_trace(tasks, scheme, room)
     with workspace.frame():
         slots, warps, gains = map(workspace.on_card, (plan.slots, plan.warps, gains_of(scheme.costs)))
         outcome = workspace.empty((5, number), np.int32)

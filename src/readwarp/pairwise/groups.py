@@ -135,7 +135,7 @@ def band_of_group(tasks, some, mode):
 
 
 @kernel
-def with_room(cigar, used, runs):
+def make_room(cigar, used, runs):
     """The runs with room for so many more."""
     return cigar if used + runs <= cigar.size else np.concatenate((cigar[:used], np.empty(used + runs, np.uint32)))
 
@@ -180,7 +180,7 @@ def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
         trace_group(group, band, scheme, bits)
         for lane in range(some.size):
             pair, directions = some[lane], Directions(bits, lane, plane, stride, band.width, origins[lane])
-            cigar, first_run[pair] = with_room(cigar, used, query_stop[pair] + target_stop[pair]), used
+            cigar, first_run[pair] = make_room(cigar, used, query_stop[pair] + target_stop[pair]), used
             mine = queries[query_starts[pair] :][: query_stop[pair]]
             beside = targets[target_starts[pair] :][: target_stop[pair]]
             found = walk(directions, mine, beside, np.int64(score[pair]), scheme, cigar, used)
@@ -198,7 +198,7 @@ def trace_single(tasks, order, scheme, walks, cigar, used):
         widest = tasks.strays[pair, 0] + tasks.strays[pair, 1] + 1
         bits = np.empty((columns + widest) * ((min(columns, widest) + 1) // 2), np.uint8)
         H, E = np.empty(columns, np.int32), np.empty(columns, np.int32)
-        cigar, walks.first_run[pair] = with_room(cigar, used, columns + target_stop[pair]), used
+        cigar, walks.first_run[pair] = make_room(cigar, used, columns + target_stop[pair]), used
         trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar)
         used += walks.runs[pair]
     return cigar, used

@@ -25,8 +25,8 @@ LETTERS = 6  # codes 0 to 5: A C G T, N, and the N of the reference
 GROUPS = (1, 2, 3, 4, 5, 6, 8, 10, 16, 32)  # threads per pair
 STEP = {1: 169, 2: 303, 4: 568}  # by words of eight diagonals per thread: instructions of a step on sm_90
 FULL = 1024  # warps that keep a large card busy: fewer take as long
-WIDEST = 8 * max(STEP) * max(GROUPS)  # diagonals
-LARGEST = 1 << 28  # a score beyond it might meet UNREACHED
+MAX_DIAGONALS = 8 * max(STEP) * max(GROUPS)  # diagonals
+MAX_SCORE = 1 << 28  # a score beyond it might meet UNREACHED
 
 # Rows of Slots.starts and Slots.geometry, columns of warps.
 QUERY_AT, TARGET_AT, RUNS_AT = range(3)
@@ -74,7 +74,7 @@ class Plan:
         return sequences + sum(map(rounded, arrays)) + max(filling, compact)
 
 
-def is_served(scheme: Scheme, longest: int, letters: int) -> bool:
+def can_trace(scheme: Scheme, longest: int, letters: int) -> bool:
     """Whether these scores, sequences of that length, and codes below `letters` can be traced like this.
 
     Gains are signed bytes; before the query's first column stand cells that are worth the bonus, from which no gap
@@ -83,7 +83,7 @@ def is_served(scheme: Scheme, longest: int, letters: int) -> bool:
     match, mismatch, gap_open, gap_extend, bonus = scheme.costs
     fits = match + 2 * gap_extend < 128 and mismatch - 2 * gap_extend <= 128 and letters <= LETTERS
     scores = 2 * longest * max(match + 2 * gap_extend, mismatch) + 2 * (gap_open + bonus)
-    return fits and scores < LARGEST and (scheme.mode != LOCAL or bonus <= gap_open + gap_extend)
+    return fits and scores < MAX_SCORE and (scheme.mode != LOCAL or bonus <= gap_open + gap_extend)
 
 
 def gains_of(costs: Costs) -> ndarray:
@@ -100,23 +100,23 @@ def gains_of(costs: Costs) -> ndarray:
 
 @lru_cache
 def shape_table(pairs: int) -> ndarray:
-    """By number of diagonals, 0 to WIDEST: 100 * words + group of the shape in which so many pairs take least time."""
+    """By number of diagonals: 100 * words + group of the shape in which so many pairs take the least time."""
     cost = {(words, group): STEP[words] * max(pairs / (WARP // group), FULL) for words in STEP for group in GROUPS}
-    table = np.zeros(WIDEST + 1, np.int64)
+    table = np.zeros(MAX_DIAGONALS + 1, np.int64)
     for words, group in sorted(cost, key=lambda shape: (cost[shape], shape[0] * shape[1]), reverse=True):
         table[: 8 * words * group + 1] = 100 * words + group
     return table
 
 
-def planned(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
-    """How to trace pairs whose bands are at most WIDEST wide. Directions of a round take `room` bytes or one warp."""
+def plan_trace(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
+    """How to trace pairs with at most MAX_DIAGONALS. The directions of a round fit `room` bytes, or are of one warp."""
     pairs, (reached, query_stop, target_stop), strays = tasks
     columns, target_stop = query_stop.astype(np.int64), target_stop.astype(np.int64)
     first = np.maximum(target_stop - columns - strays[:, 0], 0)
     rows = target_stop - first
     shapes = shape_table(1 << len(pairs).bit_length())[strays.sum(axis=1) + 1]
     slots = np.lexsort((-rows, shapes))
-    runs = max_runs(tasks.ends, scheme)[slots].astype(np.int64)
+    runs = max_runs(tasks.ends, scheme)[slots]
     starts = np.stack((pairs.query_starts[slots], pairs.target_starts[slots], np.cumsum(runs) - runs))
     shift = target_stop - columns + strays[:, 1]
     warps = _warps(shapes[slots], rows[slots])
@@ -128,12 +128,12 @@ def planned(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
 
 
 def max_runs(ends: Ends, scheme: Scheme) -> ndarray:
-    """Of CIGARs with these scores, their bonuses left out: each gap costs at least its opening and one base."""
+    """Of a CIGAR of each score, int64, bonuses left out: a gap costs at least its opening and one base."""
     match, _, gap_open, gap_extend, bonus = scheme.costs
     score, query_stop, target_stop = ends
     spare = np.minimum(query_stop, target_stop) * match + (bonus if scheme.mode == LOCAL else 0) - score
     gaps = np.maximum(spare, 0) // (gap_open + gap_extend)
-    return np.minimum(2 * gaps + 1, query_stop + target_stop)
+    return np.asarray(np.minimum(2 * gaps + 1, query_stop + target_stop), np.int64)
 
 
 def _warps(shapes: ndarray, rows: ndarray) -> ndarray:
@@ -153,7 +153,7 @@ def _warps(shapes: ndarray, rows: ndarray) -> ndarray:
 
 def _sizes(warps: ndarray) -> ndarray:
     """Directions of each warp, int32 values."""
-    return warps[:, STEPS] * warps[:, WORDS] * WARP
+    return np.asarray(warps[:, STEPS] * warps[:, WORDS] * WARP)
 
 
 def _round(warps: ndarray, low: int, high: int) -> Round:
