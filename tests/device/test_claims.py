@@ -98,7 +98,7 @@ def test_a_card_that_is_asked_for_is_told_to_others(two_cards, tmp_path):
 def test_sharing_is_said(two_cards, tmp_path, caplog):
     busy = [claim(TWO, tmp_path) for _ in range(3)]
     assert backends.take_device(None) == 1
-    assert "every GPU is taken: sharing cuda:1 with 1 other processes" in caplog.text
+    assert "every GPU is in use: sharing cuda:1 with 1 other processes" in caplog.text
     for each in busy:
         each.release()
 

@@ -181,14 +181,14 @@ def test_the_union_of_intervals(spans, covered):
 
 def test_what_the_card_lost_is_said(monkeypatch):
     card = Device("H200", (9, 0), 1 << 37, 1000, "uuid", "0000:01:00.0")
-    monkeypatch.setattr("readwarp.device.workspaces.free_memory", lambda device: 300)
+    monkeypatch.setattr("readwarp.device.workspaces.free_memory", lambda bus: 300)
     monkeypatch.setattr(backends, "devices", lambda: (card,))
     assert Workspaces(Backend("cuda", (0,)), 1, ALIGNMENT).facts()[0]["vram_taken_bytes"] == 700
 
 
 def test_energy_is_what_the_counter_moved(monkeypatch):
     card, joules = Device("H200", (9, 0), 1 << 37, None, "uuid", "0000:01:00.0"), iter([100.0, 350.5])
-    monkeypatch.setattr("readwarp.device.workspaces.energy", lambda device: next(joules))
+    monkeypatch.setattr("readwarp.device.workspaces.energy", lambda bus: next(joules))
     monkeypatch.setattr(backends, "devices", lambda: (card,))
     facts = Workspaces(Backend("cuda", (0,)), 1, ALIGNMENT).facts()[0]
     assert facts["energy_joules"] == 250.5 and facts["mean_watts"] > 0
@@ -196,4 +196,4 @@ def test_energy_is_what_the_counter_moved(monkeypatch):
 
 
 def test_energy_without_a_card():
-    assert driver.energy(backends.UNKNOWN) is None
+    assert driver.energy(backends.UNKNOWN.bus) is None

@@ -1,4 +1,4 @@
-"""Codes of sequences on a card, examined and replaced there."""
+"""Codes of sequences on a card, checked and replaced there."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def highest(values: Any, workspace: Workspace) -> int:
 
 
 def replace_code(values: Any, code: int, other: int, workspace: Workspace) -> Any:
-    """A copy in the workspace, with another code in place of one."""
+    """A copy in the workspace, in which another code replaces one."""
     out = workspace.empty(values.size, np.uint8)
     replace_codes[_grid(values.size), BLOCK, workspace.stream](values, code, other, out)
     return out

@@ -19,7 +19,7 @@ from readwarp.rules.bases import CODES
 from readwarp.rules.cigar import LETTERS
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
-NEVER = 5  # the code of a target's N, so that it does not match a query's (4)
+NEVER = 5  # the code of N in targets, which does not match N in queries (4)
 
 Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
 
@@ -28,7 +28,7 @@ Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
 class MatrixScoring:
     """A substitution matrix: scores of query letter (row) with target letter (column), and affine gap costs."""
 
-    matrix: ndarray  # integers [letters, letters]; a matrix of Bio.Align.substitution_matrices will do
+    matrix: ndarray  # integers [letters, letters], such as one of Bio.Align.substitution_matrices
     alphabet: str  # the letters of its rows and columns; case does not matter
     gap_open: int
     gap_extend: int
@@ -36,9 +36,9 @@ class MatrixScoring:
 
 @dataclass(frozen=True, slots=True)
 class Alignments:
-    """Scores and places of pairs; the last five are None without traceback. Positions are 0-based and half-open.
+    """Scores and positions of pairs; the last five fields are None without traceback. Positions are 0-based, half-open.
 
-    Arrays are NumPy's, or Numba's of a card, which have the CUDA Array Interface.
+    Arrays are NumPy's or, on a card, Numba's, which have the CUDA Array Interface.
     """
 
     score: ndarray  # int32 [p]
@@ -47,7 +47,7 @@ class Alignments:
     query_start: ndarray | None = None  # int32 [p]
     target_start: ndarray | None = None  # int32 [p]
     edit_distance: ndarray | None = None  # int32 [p]
-    cigar: ndarray | None = None  # uint32, BAM coding, of the aligned span
+    cigar: ndarray | None = None  # uint32, BAM coding, of the aligned spans
     cigar_offsets: ndarray | None = None  # int64 [p + 1]
 
     def __len__(self) -> int:
@@ -73,19 +73,19 @@ def pairwise(
     """Align the i-th query with the i-th target; a single query or target is paired with all of the others.
 
     Sequences are str or bytes (letters; case does not matter, U is T), or uint8 arrays of codes, 0-3 for A C G T and 4
-    for a base that matches nothing (with a matrix: rows of it). With match and mismatch scores equal letters match, N
-    matches nothing; the end bonus of a `Scoring` is not used. A gap of n bases costs gap_open + n * gap_extend.
+    for a base that matches nothing (with a matrix: rows of it). With match and mismatch scores, equal letters match and
+    N matches nothing. The end bonus of a `Scoring` is not used. A gap of n bases costs gap_open + n * gap_extend.
 
-    Many sequences are given as a list, as rows of an array of two axes, or as a `Ragged` of codes, whose arrays may be
-    of other libraries: on the host by DLPack, on a card (device="cuda") by the CUDA Array Interface; neither is copied,
-    but for targets on a card that have a code 4, which are copied there. Offsets of a `Ragged` come down.
+    Many sequences are a list, the rows of an array of two axes, or a `Ragged` of codes. Its arrays may come from other
+    libraries: on the host by DLPack, on a card (device="cuda") by the CUDA Array Interface. Neither is copied, except
+    for targets on a card that have a code 4, which are copied there. The offsets of a `Ragged` are read on the host.
 
     mode: local; global (both from end to end); semiglobal (the whole query in any part of the target).
     eqx: CIGARs with = and X instead of M. device: as --device; auto, cpu or cuda. output: host, or device for results
-    that lie on the card.
+    on the card.
 
-    Raises UsageError for other modes, unequal numbers, letters a matrix lacks, arrays on a card without device="cuda",
-    and costs beyond 32-bit scores; DeviceError for a device that cannot be used.
+    Raises UsageError for other modes, unequal numbers, letters that a matrix lacks, arrays on a card without
+    device="cuda", and scores beyond 32 bits; DeviceError for a device that cannot be used.
     """
     if mode not in MODES:
         raise UsageError(f"mode {mode!r}: not one of {', '.join(MODES)}")
@@ -117,7 +117,7 @@ def _align(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx:
 
 
 def _scheme(scoring: Scoring | MatrixScoring, mode: int) -> Scheme:
-    """The scoring without its bonus; its matrix over all codes."""
+    """The scoring without its bonus, and its matrix extended to all codes."""
     if isinstance(scoring, Scoring):
         return Scheme(Costs(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend), mode)
     given = np.asarray(scoring.matrix)
@@ -193,7 +193,7 @@ def _check_codes(codes: ndarray, scoring: Scoring | MatrixScoring, name: str) ->
 
 
 def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
-    """Byte -> code. With a matrix: its rows, its `*` for other letters, 255 if it has none."""
+    """Byte -> code. With a matrix: its row; for other letters, the row of `*`, or 255 if it has none."""
     if isinstance(scoring, Scoring):
         table = np.where(CODES < 4, CODES, unknown).astype(np.uint8)
         for letter in "BDEFHIJKLMOPQRSVWXYZ":  # equal letters match, except N
@@ -210,13 +210,7 @@ def _pairs(queries: tuple[Any, ndarray], targets: tuple[Any, ndarray]) -> Pairs:
     sizes = [offsets.size - 1 for _, offsets in (queries, targets)]
     if sizes[0] != sizes[1] and 1 not in sizes:
         raise UsageError(f"{sizes[0]} queries and {sizes[1]} targets: as many of each, or one of either")
-    number = 0 if 0 in sizes else max(sizes)
-    return Pairs(*_spread(*queries, number), *_spread(*targets, number))
-
-
-def _spread(codes: Any, offsets: ndarray, number: int) -> tuple[Any, ndarray, ndarray]:
-    """(all codes, starts, lengths) of `number` sequences; a single one is shared."""
-    starts, lengths = offsets[:-1], np.diff(offsets)
-    if number != starts.size:
-        starts, lengths = np.resize(starts, number), np.resize(lengths, number)
-    return codes, starts, lengths
+    number, columns = 0 if 0 in sizes else max(sizes), list[Any]()
+    for codes, offsets in (queries, targets):  # a single one is shared
+        columns += [codes, np.resize(offsets[:-1], number), np.resize(np.diff(offsets), number)]
+    return Pairs(*columns)

@@ -1,4 +1,4 @@
-"""Pairs of sequences on CPU lanes: which run in lanes of which width, in which order."""
+"""Pairs of sequences on CPU lanes: the order of pairs, and the width of their lanes."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pai
 def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
     """Score of every pair, in the narrowest lanes that hold it, and where the first best alignment ends.
 
-    Ties go to the smallest target stop, then the smallest query stop. `known`: scores that are certainly reached, so
-    that pairs which must overflow narrow lanes skip them.
+    Ties go to the smallest target stop, then the smallest query stop. `known`: lower bounds of the scores, by which
+    pairs skip lanes that they would overflow.
     """
     ends, order = score_empty_pairs(pairs, scheme)
     for width in _widths(pairs, scheme):
@@ -50,7 +50,7 @@ def score_empty_pairs(pairs: Pairs, scheme: Scheme) -> tuple[Ends, ndarray]:
 def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
     """The alignments that end where `score_pairs` found the ends, gaps leftmost.
 
-    A path of the known score cannot stray further from its diagonal than `scalar.longest_gaps`, so the band is exact.
+    No path of the known score strays further from its diagonal than `scalar.longest_gaps`, so the band is exact.
     """
     tasks, (walks, gaps) = tasks_of(pairs, scheme, ends), start_walks(ends)
     order = rows_to_trace(tasks)
@@ -68,7 +68,7 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
 
 
 def tasks_of(pairs: Pairs, scheme: Scheme, ends: Ends) -> Tasks:
-    """The pairs with their scores less the bonus for the query's last base, where it is aligned."""
+    """The pairs, with their scores minus the bonus for the query's last base if that is aligned."""
     has_bonus = (scheme.mode == LOCAL) & (ends.score > 0) & (ends.query_stop == pairs.query_lengths)
     score = (ends.score - np.where(has_bonus, scheme.costs.bonus, 0)).astype(np.int32)
     ends = replace(ends, score=score)
@@ -109,7 +109,7 @@ def check_walks(tasks: Tasks, scheme: Scheme, walks: Walks, offsets: ndarray, ci
 
 
 def _ceiling(width: Any, mode: int) -> int:
-    """The local score at which lanes of that width overflow; other modes never do (`_widths`)."""
+    """The local score at which lanes of that width overflow; in other modes they never do (`_widths`)."""
     return 2 ** (8 * np.dtype(width).itemsize) - 1 if mode == LOCAL else 2**62
 
 
@@ -123,7 +123,7 @@ def _widths(pairs: Pairs, scheme: Scheme) -> tuple[Any, ...]:
     highest = min(query, target) * match + 2 * bonus
     lowest = 0 if mode == LOCAL else 3 * gap_open + (query + target + 1) * gap_extend + mismatch
     if highest + lowest + step >= 2**31:
-        raise UsageError("scores of these sequences would not fit 32 bits: use smaller scores or shorter sequences")
+        raise UsageError("scores of these sequences do not fit 32 bits: use smaller scores or shorter sequences")
     if mode != LOCAL:
         return (np.int16, np.int32) if highest + lowest + step + target < 2**15 else (np.int32,)
     narrow = (np.int8,) if step < 2**7 and max(query, target) < 2**15 else ()

@@ -1,8 +1,8 @@
 """Local scores on register tiles: a group of threads per two pairs, several columns of the query in each thread.
 
-Thread r of a group holds columns r * K to r * K + K - 1 of two pairs, one in each half of its registers (`lanes`), and
-works on row i one step after thread r - 1 did, which hands its last H and its F on. docs/methods/pairwise.md has the
-layout, the scores with row and column as a key in the low bits, and why nothing beside a pair ever wins.
+Thread r of a group holds columns r * K to r * K + K - 1 of two pairs, one in each half of its registers (`lanes`). It
+works on row i one step after thread r - 1, which passes on its last H and its F. docs/methods/pairwise.md explains the
+layout, the scores with row and column as a key in the low bits, and why no cell outside a pair ever wins.
 """
 
 from functools import lru_cache
@@ -18,25 +18,25 @@ from readwarp.device.lanes import Form
 from readwarp.pairwise.scalar import OVERFLOWN
 
 GROUPS = (4, 8, 16, 32)  # threads per tile
-COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # of the query per thread; not more than there are keys
-MAX_QUERY = 512  # bases of a query
+COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # of the query per thread; at most as many as there are keys
+MAX_QUERY = 512  # bases
 ROWS = 4  # per step of the loop
 AHEAD = ROWS + 2  # rows that a thread may read beyond its last
 BLOCK = 128  # threads
-UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: none of 0 to 3; before or behind the target
+UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: not 0 to 3; before or after the target
 CODES = 64  # of a row of two targets: first | second << 3
 
 inlined = cuda.jit(device=True, forceinline=True)
 
 
 class Tiles(NamedTuple):
-    """Pairs on tiles by falling target length, one or two a tile, and the rows of each tile. Arrays of a card."""
+    """Pairs on tiles, one or two each, by descending target length, and the rows of each tile. Arrays of a card."""
 
     queries: Annotated[ndarray, "uint8 [query bases]"]
     query_starts: Annotated[ndarray, "int64 [pairs]"]
     query_lengths: Annotated[ndarray, "int32 [pairs]"]
     target_lengths: Annotated[ndarray, "int32 [pairs]"]
-    stream: Annotated[ndarray, "uint8 [rows]"]  # codes of a tile's rows, first | second << 3, OUTSIDE beside them
+    stream: Annotated[ndarray, "uint8 [rows]"]  # codes of each tile's rows, first | second << 3, and OUTSIDE between
     stream_starts: Annotated[ndarray, "int64 [tiles + 1]"]
 
 
@@ -48,9 +48,9 @@ def across(value, distance):
 
 @cuda_kernel
 def lay_rows(targets, starts, tiles, margin, pairs):
-    """Codes of each tile's rows, and `margin` rows that are outside before them; a warp per tile.
+    """Codes of each tile's rows, and `margin` rows outside before the first tile; a warp per tile.
 
-    What lies before a tile's rows is the end of the tile before, which lays it; so no two blocks write to one place.
+    The rows before any other tile are the end of the previous one, which writes them: no two blocks write to one place.
     """
     thread = cuda.grid(1)
     tile = thread // WARP
@@ -61,7 +61,7 @@ def lay_rows(targets, starts, tiles, margin, pairs):
     begin, before, lengths = tiles.stream_starts[tile], margin if tile == 0 else 0, tiles.target_lengths
     for row in range(thread % WARP - before, tiles.stream_starts[tile + 1] - begin, WARP):
         first = min(targets[starts[a] + row], UNKNOWN) if 0 <= row < lengths[a] else OUTSIDE
-        if pairs == 1:  # the other register has the gains of a query's code 4, at the place of code 0
+        if pairs == 1:  # the other register has the gains of a query's code 4, where code 0 would be
             second = OUTSIDE if first == OUTSIDE else 0 if targets[starts[a] + row] == UNKNOWN else UNKNOWN
         else:
             second = min(targets[starts[b] + row], UNKNOWN) if 0 <= row < lengths[b] else OUTSIDE
@@ -69,16 +69,16 @@ def lay_rows(targets, starts, tiles, margin, pairs):
 
 
 def _setting(form: Form, columns: int) -> Any:
-    """A thread's columns: selectors of gains, and keys with the bonus. Says which of its queries have codes beyond."""
+    """A thread's columns: selectors of gains, and keys with the bonus. Tells which of its queries have other codes."""
     packed, sums, is_pair = form.lanes().packed, _sums(form, columns), form.numbers == 2
     first_key = form.lowest + (form.keys if form.is_float else columns) - 1
-    # Digits of `pick`: those of code 0, what each further code adds, and beside a query signs alone: 0 or -1.
+    # Digits of `pick`: those of code 0, what each further code adds, and outside a query only signs, 0 or -1.
     digits, more, limit = form.byte, 0x11 if is_pair else 0x1111, 3 if is_pair else UNKNOWN
     beside = 8 * more
 
     @inlined
     def set_columns(tiles, pairs, rank, bonus, selector, key):
-        # Both pairs are written out: with a function for one, half2 takes up to 19 registers more.
+        # Both pairs are written out: with a function for each, half2 takes up to 19 more registers.
         (a, b), queries, starts, lengths = pairs, tiles.queries, tiles.query_starts, tiles.query_lengths
         other_a = other_b = False
         for k in range(columns):
@@ -107,17 +107,17 @@ def _setting(form: Form, columns: int) -> Any:
 
 
 def _sums(form: Form, columns: int) -> int:
-    """Maxima that a thread keeps, so that each has no more columns than there are keys."""
+    """The number of maxima that a thread keeps, so that none covers more columns than there are keys."""
     return -(-columns // form.keys)
 
 
 def rows_of(form: Form, columns: int) -> int:
-    """Rows that keys tell apart beside columns: 1, 2 or 4."""
+    """The number of rows that keys tell apart, as well as columns: 1, 2 or 4."""
     return max(rows for rows in (1, 2, 4) if rows == 1 or rows * columns <= form.keys)
 
 
 def _row(form: Form, columns: int, is_first: bool) -> Any:
-    """A row of a thread's columns, from what is handed on; its peaks join those of the rows before."""
+    """A row of a thread's columns, from what the previous thread passes on; its peaks join those of earlier rows."""
     lanes, is_half = form.lanes(), form.is_float
     pick, gained, extended, highest, plus = lanes.pick, lanes.gained, lanes.extended, lanes.highest, lanes.plus
     maximum, maximum3, keyed, scaled = lanes.maximum, lanes.maximum3, lanes.keyed, lanes.scaled
@@ -156,7 +156,7 @@ def _row(form: Form, columns: int, is_first: bool) -> Any:
 
 
 def _note(form: Form, columns: int) -> Any:
-    """The best of the rows since the last time replaces what is kept if its score is greater."""
+    """Replaces the best score so far if the rows since the last call have a higher one."""
     lanes, is_half = form.lanes(), form.is_float
     maximum, leveled, rises, where, scaled = lanes.maximum, lanes.leveled, lanes.rises, lanes.where, lanes.scaled
     sums, rows = _sums(form, columns), np.uint32(rows_of(form, columns) * (0x00010001 if form.numbers == 2 else 1))
@@ -179,7 +179,7 @@ def _note(form: Form, columns: int) -> Any:
 
 
 def _rows(form: Form, columns: int) -> Any:
-    """ROWS rows of a thread's columns, from what is handed on, and kept, between steps to the same."""
+    """ROWS rows of a thread's columns, from the state between steps to the next one."""
     together = rows_of(form, columns)
     first, note = _row(form, columns, True), _note(form, columns)
     second, third = (_row(form, columns, False) if together > n else first for n in (1, 2))
@@ -209,7 +209,7 @@ def _report(form: Form, columns: int) -> Any:
 
     @inlined
     def report(best, pair, thread, bounds, found):
-        """best: the saved peaks, rows done then (0: there was nothing above the bonus), has codes beyond the form's."""
+        """best: (saved peaks, rows done then or 0 if nothing was above the bonus, has codes that the form lacks)."""
         (numbers, row, is_other), (rank, group), (zero, limit, bonus) = best, thread, bounds
         top, place = numbers[0], np.int32(0)
         for q in range(1, sums):
@@ -252,7 +252,7 @@ def score_kernel(form: Form, columns: int) -> Any:
 
     @cuda_kernel
     def score_tiles(tiles, numbers, bounds, group, found):
-        """(score, query stop, target stop) of each pair; the score is OVERFLOWN where another form must say."""
+        """(score, query stop, target stop) of each pair; the score is OVERFLOWN where another form is needed."""
         gains = cuda.shared.array(CODES, np.uint64)
         for code in range(cuda.threadIdx.x, CODES, cuda.blockDim.x):
             here, there = min(code & 7, OUTSIDE), min(code >> 3, OUTSIDE)
@@ -274,7 +274,7 @@ def score_kernel(form: Form, columns: int) -> Any:
             D[k], E[k] = nothing, floor
         for q in range(sums):
             saved[q] = threshold
-        # The first thread of a group takes 0 times what it is handed, and the left border.
+        # The first thread of a group takes 0 times what is passed to it, and the left border.
         corner, left = nothing, (one, np.uint32(0), np.uint32(0))
         if rank == 0:
             corner, left = start, (np.uint32(0), start, floor)

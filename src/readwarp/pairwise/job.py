@@ -1,4 +1,4 @@
-"""The pairwise job: two files of sequences to a file of their alignments, as TSV or SAM."""
+"""The pairwise job: from two files of sequences to a file of their alignments, as TSV or SAM."""
 
 import sys
 from collections.abc import Iterator
@@ -24,14 +24,14 @@ Record = tuple[str, str]  # name, sequence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairwiseJob:
-    """Raises UsageError for options that do not go together."""
+    """The options of `readwarp pairwise`. Raises UsageError if they do not go together."""
 
     queries: str  # FASTA or FASTQ; - is stdin
     targets: str
     output: Path | None = None  # None: stdout
     format: str = "tsv"  # tsv | sam
     mode: str = "local"  # local | global | semiglobal
-    traceback: bool = True  # CIGARs, or scores alone
+    traceback: bool = True  # CIGARs too, not only scores
     scoring: Scoring = field(default_factory=Scoring)
     device: str = "auto"
     threads: int = 1
@@ -79,7 +79,7 @@ def _records(path: str) -> Iterator[Record]:
 
 
 def _pairs(queries: str, targets: str) -> Iterator[tuple[Record, Record]]:
-    """i-th with i-th, or the only record of a file with each of the other's. Raises InputError on unequal numbers."""
+    """The i-th of both files, or the only record of one with each of the other. Raises InputError if numbers differ."""
     ones, others = _records(queries), _records(targets)
     first, second = list(islice(ones, 2)), list(islice(others, 2))
     ones, others = chain(first, ones), chain(second, others)

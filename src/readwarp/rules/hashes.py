@@ -10,7 +10,7 @@ PRIME = 0x100000001B3
 
 @scalar
 def add_byte(value, byte):
-    """The hash of some bytes and one more, given that of the bytes before (uint64)."""
+    """The hash (uint64) after one more byte, given the hash of the bytes before it."""
     return (value ^ np.uint64(byte)) * np.uint64(PRIME)
 
 
