@@ -71,7 +71,7 @@ SECOND_GAPS, SECOND_BEST = 0xF8 | 0xFC << 8, 0xFE | 0xFF << 8  # 8, 4; 2, 1
 WALKERS = 64
 
 
-def _cell(is_local: bool) -> Any:
+def _make_cell(is_local: bool) -> Any:
     @cuda.jit(device=True)
     def cell(diagonal, gain, E, F, opening, floor, answers):
         """(H, E of the cell below, F of the cell to the right, answers with those of this cell appended).
@@ -119,14 +119,14 @@ def slot_of(geometry, warps, number, lane, group):
     return first, np.int32(0)
 
 
-def _borders(mode: int, gap_extend: int) -> Any:
+def _make_borders(mode: int, gap_extend: int) -> Any:
     @cuda.jit(device=True)
-    def set_borders(kept, query, place, columns, floor, costs):
+    def set_borders(arrays, query, place, columns, floor, costs):
         """Set what the diagonals start from, and their codes, in a row that is the first one (0) or before it.
 
-        kept: (H, E, window); place: (row, column of the first cell in row 0, first target base).
+        arrays: (H, E, window); place: (row, column of the first cell in row 0, first target base).
         """
-        (H, E, window), (row, left, first), e = kept, place, np.int32(gap_extend)
+        (H, E, window), (row, left, first), e = arrays, place, np.int32(gap_extend)
         for n in range(H.size):
             j = np.int32(left + n)
             i = np.int32(first + max(-j, 0))
@@ -143,7 +143,12 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
 
     warps: those of `trace_plan.Plan` to launch; gains: int32 [16], see `trace_plan.gains_of`; costs, directions: int32.
     """
-    cells, halves, cell, set_borders = 8 * words, 2 * words, _cell(mode == LOCAL), _borders(mode, gap_extend)
+    cells, halves, cell, set_borders = (
+        8 * words,
+        2 * words,
+        _make_cell(mode == LOCAL),
+        _make_borders(mode, gap_extend),
+    )
     none, e, is_local = np.int32(UNREACHED), np.int32(gap_extend), mode == LOCAL
 
     @cuda_kernel

@@ -171,9 +171,9 @@ def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
         for lane in range(some.size):
             pair, directions = some[lane], Directions(bits, lane, plane, stride, band.width, origins[lane])
             cigar, first_run[pair] = make_room(cigar, used, query_stop[pair] + target_stop[pair]), used
-            mine = queries[query_starts[pair] :][: query_stop[pair]]
-            beside = targets[target_starts[pair] :][: target_stop[pair]]
-            found = walk(directions, mine, beside, np.int64(score[pair]), scheme, cigar, used)
+            one_query = queries[query_starts[pair] :][: query_stop[pair]]
+            one_target = targets[target_starts[pair] :][: target_stop[pair]]
+            found = walk(directions, one_query, one_target, np.int64(score[pair]), scheme, cigar, used)
             query_start[pair], target_start[pair], edit_distance[pair], left[pair], runs[pair] = found
             used += runs[pair]
     return cigar, used

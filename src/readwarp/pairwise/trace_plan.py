@@ -91,10 +91,10 @@ def gains_of(costs: Costs) -> ndarray:
 
     PAD gains nothing, so that border cells keep their value.
     """
-    beside = 2 * costs.gap_extend
-    gains = np.full((8, 8), beside, np.int8)
-    gains[:LETTERS, :LETTERS] = beside - costs.mismatch
-    np.fill_diagonal(gains[:LETTERS, :LETTERS], beside + costs.match)
+    neutral = 2 * costs.gap_extend
+    gains = np.full((8, 8), neutral, np.int8)
+    gains[:LETTERS, :LETTERS] = neutral - costs.mismatch
+    np.fill_diagonal(gains[:LETTERS, :LETTERS], neutral + costs.match)
     return gains.view(np.int32).ravel()
 
 
