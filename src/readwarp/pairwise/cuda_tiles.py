@@ -246,11 +246,7 @@ def score_kernel(form: Form, columns: int) -> Any:
     numbers, bounds: see `cuda_local.Constants`; group: threads per tile.
     """
     lanes, pairs, peaks = form.lanes(), np.int32(form.numbers), _peaks(form, columns)
-    set_columns, do_rows, report = (
-        _make_columns(form, columns),
-        _make_rows(form, columns),
-        _make_report(form, columns),
-    )
+    set_columns, do_rows, report = (make(form, columns) for make in (_make_columns, _make_rows, _make_report))
     plus, first, second, leveled, uniform = lanes.plus, lanes.first, lanes.second, lanes.leveled, lanes.uniform
     is_half = form.is_float
 

@@ -143,13 +143,9 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
 
     warps: those of `trace_plan.Plan` to launch; gains: int32 [16], see `trace_plan.gains_of`; costs, directions: int32.
     """
-    cells, halves, cell, set_borders = (
-        8 * words,
-        2 * words,
-        _make_cell(mode == LOCAL),
-        _make_borders(mode, gap_extend),
-    )
-    none, e, is_local = np.int32(UNREACHED), np.int32(gap_extend), mode == LOCAL
+    cells, halves, is_local = 8 * words, 2 * words, mode == LOCAL
+    cell, set_borders = _make_cell(is_local), _make_borders(mode, gap_extend)
+    none, e = np.int32(UNREACHED), np.int32(gap_extend)
 
     @cuda_kernel
     def fill_directions(slots, warps, gains, costs, directions):
