@@ -85,7 +85,7 @@ class Chains(NamedTuple):
     query_start: Annotated[ndarray, "int32 [chains]"]
     query_stop: Annotated[ndarray, "int32 [chains]"]
     strand: Annotated[ndarray, "uint8 [chains]"]
-    score: Annotated[ndarray, "int32 [chains]"]  # read bases that anchors cover, minus gap costs
+    score: Annotated[ndarray, "int32 [chains]"]  # read bases covered by anchors less gap cost
     anchors: Annotated[ndarray, "int32 [chains]"]  # anchors in the chain
     repetitive: Annotated[ndarray, "int32 [reads]"]  # as in SeedHits
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
@@ -99,7 +99,7 @@ class Candidates(NamedTuple):
     strand: Annotated[ndarray, "uint8 [candidates]"]
     window_start: Annotated[ndarray, "int64 [candidates]"]
     window_stop: Annotated[ndarray, "int64 [candidates]"]
-    diagonal: Annotated[ndarray, "int64 [candidates]"]  # reference position of query position 0 without gaps
+    diagonal: Annotated[ndarray, "int64 [candidates]"]  # reference position of query position 0 if there were no gap
     chain_score: Annotated[ndarray, "int32 [candidates]"]  # 0 for rescue windows
     query_start: Annotated[ndarray, "int32 [candidates]"]  # span of the chain; 0, 0 for rescue windows
     query_stop: Annotated[ndarray, "int32 [candidates]"]
