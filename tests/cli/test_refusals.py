@@ -121,7 +121,7 @@ def test_compilation_goes_on_alone_where_no_process_can_start(tmp_path, monkeypa
 
     monkeypatch.setattr(precompile, "_mark", lambda stage: tmp_path / stage)
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    with precompile.precompiled(["formats"], 2):
+    with precompile.precompile_stages(["formats"], 2):
         done = True
     assert done
 

@@ -15,7 +15,7 @@ from readwarp.align.inputs import Inputs
 from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
-from readwarp.device.precompile import precompiled
+from readwarp.device.precompile import precompile_stages
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
@@ -103,7 +103,7 @@ def align_reads(
     planned, cards = open_memory(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0, metrics)
     with closing(cards):
         stages = ("text" if job.is_text else "formats", *compile_too)
-        with reporter.compiling(), precompiled(stages, job.resources.threads):
+        with reporter.compiling(), precompile_stages(stages, job.resources.threads):
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
         started = time.perf_counter()
@@ -209,7 +209,7 @@ class Stream:
         """The model; made on the CPU, where it is the same, if the reads are too much for the card."""
         cards, parameters = self.cards, self.job.parameters
         try:
-            with cards.borrowed() as index:
+            with cards.borrow() as index:
                 return steps.train(first, index, parameters, self.metrics)
         except Exception as error:
             if not cards.backend.is_out_of_memory(error):

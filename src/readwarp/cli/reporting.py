@@ -74,9 +74,9 @@ class CommandReporter(Reporter):
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
         """A bar on a terminal, else a log line every half minute; either also shows kernels that are being compiled."""
-        from readwarp.device.compilation import watched
+        from readwarp.device.compilation import watch
 
-        with _show_bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watched(meter.kernel):
+        with _show_bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watch(meter.kernel):
             yield meter
 
     @contextmanager
