@@ -7,7 +7,7 @@ floats f8. `batches.SeedHits` is a batch with the arrays that it declares, `pair
 from dataclasses import dataclass
 from typing import Any
 
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
+from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64, Precision
 from readwarp.device.lanes import FORMS, HALF2, INT32, S16X2, Form
 
 CAPABILITIES = (75, 80, 89, 90, 120)

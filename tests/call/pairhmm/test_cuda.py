@@ -9,7 +9,7 @@ import readwarp
 from helpers.hmm_oracle import all_pairs, all_with_status, random_read
 from readwarp.batches import Status
 from readwarp.call.pairhmm import cpu
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
+from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64
 from readwarp.device.cuda_launch import WARP
 
 

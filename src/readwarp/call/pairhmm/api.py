@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,15 @@ from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card
 from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
 from readwarp.ragged import Ragged, offsets_of
+from readwarp.rules.bases import CODES
 
 Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
 Phreds = int | ndarray | Ragged | Sequence[int] | Sequence[ndarray] | Sequence[Sequence[int]]
 MAX_PHRED = 93  # the highest that FASTQ can write
 FORBIDDEN = 255
+IUPAC = np.frombuffer(b"ACGTURYSWKMBDHVNacgturyswkmbdhvn", np.uint8)
+LETTERS = np.full(256, FORBIDDEN, np.uint8)  # letter -> code
+LETTERS[IUPAC] = CODES[IUPAC]
 
 
 def pair_hmm(
@@ -76,17 +79,19 @@ def _compute(
     haplotypes: tuple[Any, ndarray],
     pairs: tuple[ndarray, ndarray],
 ) -> ndarray:
-    step = backend.step("readwarp.call.pairhmm")
-    log_likelihoods, (read, haplotype) = partial(step.log_likelihoods, rows, *haplotypes), pairs
-    if threads == 1 or backend.name != "cpu" or read.size < 2:
-        return log_likelihoods(read, haplotype)[0]
-    order = np.argsort(read, kind="stable")
-    parts = [part for part in np.array_split(order, min(threads, read.size)) if part.size]
-    values = np.empty(read.size, np.float64)
-    with ThreadPoolExecutor(threads) as pool:
-        found = pool.map(lambda part: log_likelihoods(read[part], haplotype[part])[0], parts)
-        for part, some in zip(parts, found, strict=True):
-            values[part] = some
+    step, (read, haplotype) = backend.step("readwarp.call.pairhmm"), pairs
+    values = np.empty(read.size)
+
+    def fill(part: ndarray) -> None:
+        values[part] = step.log_likelihoods(rows, *haplotypes, read[part], haplotype[part])[0]
+
+    number = min(threads, read.size) if backend.name == "cpu" else 1
+    first, *others = np.array_split(np.argsort(read, kind="stable"), max(1, number))
+    if not others:
+        fill(first)
+    else:
+        with ThreadPoolExecutor(number) as pool:
+            list(pool.map(fill, (first, *others)))
     return values
 
 
@@ -137,17 +142,6 @@ def _encode(sequences: Sequences, name: str) -> list[ndarray]:
     return encoded
 
 
-def _letters() -> ndarray:
-    table = np.full(256, FORBIDDEN, np.uint8)
-    for letters, codes in (("ACGTU", (0, 1, 2, 3, 3)), ("RYSWKMBDHVN", (UNKNOWN,) * 11)):
-        for letter, code in zip(letters, codes, strict=True):
-            table[[ord(letter), ord(letter.lower())]] = code
-    return table
-
-
-LETTERS = _letters()
-
-
 def _rows(
     bases: Any, offsets: ndarray, qualities: Phreds, gap_open: Phreds | None, gap_extend: Phreds | None
 ) -> ReadRows:
@@ -164,19 +158,20 @@ def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
     """One Phred for each base of all reads; an array on a card stays there."""
     if isinstance(given, Ragged) and on_host(given.offsets, name).tolist() != offsets.tolist():
         raise UsageError(f"{name}: the offsets of a Ragged are those of the reads")
-    flat = given.values if isinstance(given, Ragged) else given
+    flat, bases = given.values if isinstance(given, Ragged) else given, int(offsets[-1])
     if is_on_card(flat):
-        return _phreds_on_card(on_card(flat, name), int(offsets[-1]), name)
+        values = _check_size(on_card(flat, name), bases, name).reshape(bases)
+        if values.dtype != np.uint8 or _find_highest(values) > MAX_PHRED:
+            raise UsageError(f"{name}: Phreds on a card are uint8, at most {MAX_PHRED}")
+        return values
     given = on_host(flat, name) if is_foreign(flat) else flat
-    if isinstance(given, ndarray) and given.ndim == 1 and given.dtype != object:
-        return _as_phreds(_check_size(given, int(offsets[-1]), name), name)
-    lengths = np.diff(offsets).tolist()
     if np.isscalar(given) or getattr(given, "ndim", 1) == 0:
-        values = [np.full(length, given) for length in lengths]
-    elif len(lengths) == 1 and (len(given) == 0 or np.isscalar(given[0])):
-        values = [np.asarray(given)]
-    else:
-        values = [np.asarray(each) for each in given]
+        return _as_phreds(np.full(bases, given), name)
+    if isinstance(given, ndarray) and given.ndim == 1 and given.dtype != object:
+        return _as_phreds(_check_size(given, bases, name), name)
+    lengths = np.diff(offsets).tolist()
+    is_single = len(lengths) == 1 and (len(given) == 0 or np.isscalar(given[0]))
+    values = [np.asarray(each) for each in ([given] if is_single else given)]
     if len(values) != len(lengths):
         raise UsageError(f"{name} of {len(values)} reads, but {len(lengths)} reads")
     for read, (value, length) in enumerate(zip(values, lengths, strict=True)):
@@ -188,13 +183,6 @@ def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
 def _check_size(values: Any, bases: int, name: str) -> Any:
     if values.size != bases:
         raise UsageError(f"{name}: {values.size} Phreds, but {bases} bases")
-    return values
-
-
-def _phreds_on_card(given: Any, bases: int, name: str) -> Any:
-    values = _check_size(given, bases, name).reshape(bases)
-    if values.dtype != np.uint8 or _find_highest(values) > MAX_PHRED:
-        raise UsageError(f"{name}: Phreds on a card are uint8, at most {MAX_PHRED}")
     return values
 
 

@@ -16,9 +16,8 @@ from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.cuda_sums import fill_table, find_small, sum_kernel
-from readwarp.call.pairhmm.pairs import Pass, Sums, Work, find_enough, sum_in_turn
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
-from readwarp.call.pairhmm.scalar import COLUMNS, PROBABILITY
+from readwarp.call.pairhmm.pairs import Items, Pass, Sums, Work, are_enough, sum_in_turn
+from readwarp.call.pairhmm.scalar import COLUMNS, FLOAT32, FLOAT64, PROBABILITY, Precision
 from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.memory import Workspace
 from readwarp.ragged import replace, take
@@ -89,9 +88,10 @@ def plan_launches(lengths: ndarray, is_narrow: ndarray) -> Plan:
     )
 
 
-def places_of(starts: ndarray, lengths: ndarray, haplotype_starts: ndarray, sizes: ndarray) -> ndarray:
+def places_of(items: Items, work: Work, read_starts: ndarray, haplotype_starts: ndarray) -> ndarray:
     """int64 [pairs, 4]: the first columns of `places` of `cuda_sums`."""
-    return np.stack((starts, lengths, haplotype_starts + MARGIN, sizes), axis=1)
+    sizes = items.lengths[work.read], items.sizes[work.haplotype]
+    return np.stack((read_starts, sizes[0], haplotype_starts + MARGIN, sizes[1]), axis=1)
 
 
 def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, plan: Plan) -> ndarray:
@@ -121,15 +121,15 @@ def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray,
     return workspace.download(work[-1])[0]
 
 
-def complete_on_host(found: ndarray, on_card: ndarray, work: Work, sum_pairs: Pass) -> Sums:
-    """What the card found, and what it had no shape for, computed by `sum_pairs` on the host."""
+def complete_on_host(found: ndarray, on_card: ndarray, work: Work, sum_on_host: Pass) -> Sums:
+    """What the card found, and what it had no shape for, computed by `sum_on_host`."""
     is_wide, value = np.signbit(found) | ~work.is_narrow, np.abs(found)
-    small = ~is_wide & ~find_enough(value, work.cells, FLOAT32.min_per_cell)
+    small = ~is_wide & ~are_enough(value, work.cells, FLOAT32.min_per_cell)
     left = np.flatnonzero(small | ~on_card)
     is_wide |= small
     if left.size:
         rest = take(work, "pairs", left)
-        sums = sum_in_turn(sum_pairs, replace(rest, is_narrow=rest.is_narrow & ~on_card[left]))
+        sums = sum_in_turn(sum_on_host, replace(rest, is_narrow=rest.is_narrow & ~on_card[left]))
         value[left], is_wide[left] = sums.value, sums.is_wide
     on_host = np.zeros(work.read.size, bool)
     on_host[left] = True

@@ -28,16 +28,17 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.call.pairhmm.precision import FLOAT32, Precision
 from readwarp.call.pairhmm.scalar import (
     DELETED,
     DELETION_STAYS,
+    FLOAT32,
     FLOOR,
     INSERTED,
     INSERTION_STAYS,
     OTHER,
     SAME,
     UNKNOWN,
+    Precision,
     is_enough,
     row_constants,
 )
@@ -104,7 +105,7 @@ def constants_from_table(reads, i, begin, stop):
 def row_functions(rows: int, precision: Precision) -> tuple[Any, ...]:
     """(set_rows, look_up, go_down) of a thread with that many rows; its part of `profile` begins at `own`."""
     number, codes = precision.number, precision.codes
-    width = next(n for n in (16 // precision.bytes_each, 2) if rows % n == 0)  # numbers that are loaded at once
+    width = next(n for n in (16 // np.dtype(number).itemsize, 2) if rows % n == 0)  # numbers that are loaded at once
     symbol_step, row_step, floor = rows * WARP, width * WARP, number(precision.floor)
     constants_of = constants_from_table if precision is FLOAT32 else constants_at
 

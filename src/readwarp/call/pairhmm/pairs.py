@@ -9,8 +9,16 @@ from numpy import ndarray
 
 from readwarp.batches import Status
 from readwarp.call.pairhmm import ReadRows
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
-from readwarp.call.pairhmm.scalar import UNKNOWN, is_enough
+from readwarp.call.pairhmm.scalar import (
+    FLOAT32,
+    FLOAT64,
+    MIN_OPEN,
+    PROBABILITY,
+    UNKNOWN,
+    Precision,
+    emissions,
+    is_enough,
+)
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.hashes import BASIS, hashed
@@ -80,7 +88,7 @@ def solve(
         work = Work(own[0], own[1], items.is_known[own[1]], lengths[own[0]] * sizes[own[1]])
         sums = engine(work)
         for precision, rows in ((FLOAT32, ~sums.is_wide), (FLOAT64, sums.is_wide)):
-            values[order[rows]] = logarithms(
+            values[order[rows]] = take_logarithms(
                 sums.value[rows], work.cells[rows], precision.scale_bits, precision.min_per_cell
             )
         status[order[sums.on_host]] = Status.TOO_LONG
@@ -96,7 +104,7 @@ def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
     now = np.flatnonzero(work.is_narrow)
     if now.size:
         value[now] = sum_pairs(take(work, "pairs", now), FLOAT32)
-        is_wide[now] = ~find_enough(value[now], work.cells[now], FLOAT32.min_per_cell)
+        is_wide[now] = ~are_enough(value[now], work.cells[now], FLOAT32.min_per_cell)
     now = np.flatnonzero(is_wide)
     if now.size:
         value[now] = sum_pairs(take(work, "pairs", now), FLOAT64)
@@ -104,7 +112,7 @@ def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
 
 
 @kernel
-def find_enough(sums, cells, min_per_cell):
+def are_enough(sums, cells, min_per_cell):
     """Which sums hold in the precision they were computed in (bool)."""
     out = np.empty(sums.size, np.bool_)
     for k in range(sums.size):
@@ -113,7 +121,7 @@ def find_enough(sums, cells, min_per_cell):
 
 
 @kernel
-def logarithms(sums, cells, scale_bits, min_per_cell):
+def take_logarithms(sums, cells, scale_bits, min_per_cell):
     """log10 of the sums without their scale; NaN where they are not enough."""
     out = np.empty(sums.size, np.float64)
     for k in range(sums.size):
@@ -162,3 +170,49 @@ def first_of_kind(contents, offsets):
             table[slot] = item
         first[item] = table[slot]
     return first
+
+
+@kernel
+def _log(value):
+    return math.log(value) if value > 0 else -math.inf
+
+
+@kernel
+def _sum(a, b):
+    """log(exp(a) + exp(b))"""
+    high, low = max(a, b), min(a, b)
+    return high + math.log1p(math.exp(low - high)) if low > -math.inf else high
+
+
+@kernel
+def log_probabilities(reads, haplotypes, haplotype_offsets, pair_read, pair_haplotype):
+    """log10 P of pairs of reads and haplotypes with at least one base each."""
+    bases, qualities, gap_open, gap_extend, offsets = reads
+    out = np.empty(pair_read.size, np.float64)
+    for pair in range(pair_read.size):
+        low = haplotype_offsets[pair_haplotype[pair]]
+        size = haplotype_offsets[pair_haplotype[pair] + 1] - low
+        M, X, Y = np.full(size + 1, -math.inf), np.full(size + 1, -math.inf), np.full(size + 1, -math.log(size))
+        open_before = stay_before = straight = -math.inf
+        close = 0.0
+        for i in range(offsets[pair_read[pair]], offsets[pair_read[pair] + 1]):
+            emission = emissions(PROBABILITY[qualities[i]], qualities[i], bases[i])
+            opening, extending = PROBABILITY[max(gap_open[i], MIN_OPEN)], PROBABILITY[gap_extend[i]]
+            open_here, stay_here = math.log(opening), math.log(extending)
+            M_diagonal, gap_diagonal = M[0], _sum(X[0], Y[0])
+            M[0] = X[0] = Y[0] = M_left = Y_left = -math.inf
+            for j in range(1, size + 1):
+                symbol = haplotypes[low + j - 1]
+                kind = 2 if symbol >= UNKNOWN else 0 if symbol == bases[i] else 1
+                M_above, X_above, gap_above = M[j], X[j], _sum(X[j], Y[j])
+                M[j] = _log(emission[kind]) + _sum(M_diagonal + straight, gap_diagonal + close)
+                X[j] = _sum(M_above + open_before, X_above + stay_before)
+                Y[j] = _sum(M_left + open_here, Y_left + stay_here)
+                M_diagonal, gap_diagonal, M_left, Y_left = M_above, gap_above, M[j], Y[j]
+            open_before, stay_before = open_here, stay_here
+            straight, close = _log(1.0 - 2.0 * opening), _log(1.0 - extending)
+        total = -math.inf
+        for j in range(1, size + 1):
+            total = _sum(total, _sum(M[j], X[j]))
+        out[pair] = total / math.log(10.0)
+    return out
