@@ -5,7 +5,6 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Sites
 from readwarp.call.genotypes.order import GenotypeTables
 from readwarp.ragged import offsets_of
 
@@ -62,12 +61,3 @@ def allocate(site: ndarray, kept: ndarray, allele: ndarray, ploidy: ndarray, tab
         allele_depth=np.zeros(depth_offsets[-1], np.int32),
         strands=np.full((records, 4), -1, np.int32),
     )
-
-
-def mark_alleles(sites: Sites) -> ndarray:
-    """uint8 [alleles]: MISSING_BASE, UNLISTED, or 0 for an allele that is spelled."""
-    out = np.zeros(sites.deleted.size, np.uint8)
-    alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
-    base = sites.inserted[sites.inserted_offsets[alone]]
-    out[alone] = np.where(base >= MISSING_BASE, base, 0)
-    return out

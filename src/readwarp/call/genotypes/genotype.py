@@ -1,13 +1,13 @@
 """Sites and what reads say about them -> calls. See the step's contract."""
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
 from readwarp.call.genotypes.annotations import annotate
-from readwarp.call.genotypes.emitted import Emitted, allocate, mark_alleles
+from readwarp.call.genotypes.calls import build_calls
+from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
-from readwarp.call.genotypes.phase import phase_genotypes
-from readwarp.call.genotypes.records import build_calls
 from readwarp.call.genotypes.score import Choice, Priors, Scores, choose_alleles, fill_genotypes, score_genotypes
 from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.config import CallParameters
@@ -18,7 +18,7 @@ def genotype_sites(
     sites: Sites,
     likelihoods: Likelihoods,
     window: Window,
-    ploidy: np.ndarray,
+    ploidy: ndarray,
     parameters: CallParameters,
     phase: Phase | None = None,
 ) -> Calls:
@@ -53,3 +53,42 @@ def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) 
     out = allocate(site, kept[site], np.flatnonzero(choice.is_kept), scores.ploidy[site], tables)
     quality = np.round(choice.quality[site], 2)
     return replace(out, is_indel=sites.is_indel[site], quality=quality, depth=scores.depth[site])
+
+
+def mark_alleles(sites: Sites) -> ndarray:
+    """uint8 [alleles]: MISSING_BASE, UNLISTED, or 0 for an allele that is spelled."""
+    out = np.zeros(sites.deleted.size, np.uint8)
+    alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
+    base = sites.inserted[sites.inserted_offsets[alone]]
+    out[alone] = np.where(base >= MISSING_BASE, base, 0)
+    return out
+
+
+def phase_genotypes(out: Emitted, sites: Sites, phase: Phase, position: ndarray) -> Emitted:
+    """The records with phase sets, and genotypes in the order of haplotypes where they are in one.
+
+    `position`: int64 [records].
+    """
+    named = _on_haplotypes(out, sites, phase)
+    agrees = np.all(np.sort(named, axis=2) == np.sort(out.genotype, axis=2), axis=2)
+    fits = agrees & (out.genotype.max(axis=2, initial=-1) > out.genotype[:, :, 0])
+    sets = out.phase_set.copy()
+    _, region = np.unique(phase.region[out.site], return_inverse=True)
+    for sample in range(fits.shape[1]):
+        own = fits[:, sample]
+        own &= np.bincount(region[own], minlength=region.size + 1)[region] > 1
+        first = np.full(region.size, np.iinfo(np.int64).max)
+        np.minimum.at(first, region[own], position[own])
+        sets[own, sample] = first[region[own]]
+    return replace(out, genotype=np.where(fits[:, :, None], named, out.genotype), phase_set=sets)
+
+
+def _on_haplotypes(out: Emitted, sites: Sites, phase: Phase) -> ndarray:
+    """int8 as Emitted.genotype: each call's allele on each haplotype of a sample, -1 where that has none of them."""
+    name = np.where(mark_alleles(sites) == MISSING_BASE, 0, -1).astype(np.int8)
+    name[out.allele] = np.arange(out.allele.size) - np.repeat(out.kept_offsets[:-1], np.diff(out.kept_offsets))
+    copies = np.arange(out.genotype.shape[2])
+    shown = phase.allele[out.site][:, :, np.minimum(copies, phase.allele.shape[2] - 1)]
+    known = name[sites.allele_offsets[out.site][:, None, None] + np.maximum(shown, 0)]
+    is_copy = copies < np.minimum(out.ploidy, phase.allele.shape[2])[:, :, None]
+    return np.where(is_copy & (shown >= 0), known, np.int8(-1))
