@@ -74,7 +74,7 @@ def call(
     DeviceError, MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("call", options, CallOptions)
-    options |= spell_regions(options)
+    spell_regions(options)
     command = command_line("call", reference, alignments, output=output, **options)
     return run_call(make_job(reference, alignments, output, options, command), Reporter(command, progress))
 
@@ -100,7 +100,8 @@ def make_job(
     )
 
 
-def spell_regions(options: PlaceOptions) -> PlaceOptions:
-    """The regions as the command line takes them."""
+def spell_regions(options: PlaceOptions) -> None:
+    """Replace the regions, if given, by texts as the command line takes them."""
     regions = as_regions(options.get("region"))
-    return {} if regions is None else {"region": [spell_region(region) for region in regions]}
+    if regions is not None:
+        options["region"] = [spell_region(region) for region in regions]

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from readwarp.batches import Calls
 from readwarp.call.job import CallJob, call_variants, open_calling
-from readwarp.call.output import count_calls
 from readwarp.call.targets import Region, as_regions
+from readwarp.call.variant_job import count_calls
 from readwarp.config import CallParameters, Resources
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
@@ -83,10 +83,10 @@ class Caller:
         job = self._job(alignments, regions, samples, alleles, ploidies)
         with open_calling(job, self.reference, self.metrics) as calling:
             names = self.reference.names
-            with closing(calling.results(calling.call)) as windows:
+            with closing(calling.run(calling.call)) as windows:
                 for calls in (found.calls for window in windows for found in window):
                     count_calls(calls, self.metrics)
-                    yield from variants_of(calls, names, calling.samples)
+                    yield from list_variants(calls, names, calling.samples)
 
     def write(
         self,
@@ -115,9 +115,9 @@ class Caller:
         alignments: str | Path,
         regions: Region | Iterable[Region] | None,
         samples: Iterable[str],
-        alleles: str | Path | None,
-        ploidies: str | Path | None,
+        *files: str | Path | None,
     ) -> CallJob:
+        alleles, ploidies = (Path(file) if file else None for file in files)
         return CallJob(
             reference=self.path,
             alignments=Path(alignments),
@@ -125,12 +125,12 @@ class Caller:
             resources=self.resources,
             regions=as_regions(regions),
             samples=tuple(samples),
-            alleles=Path(alleles) if alleles else None,
-            ploidies=Path(ploidies) if ploidies else None,
+            alleles=alleles,
+            ploidies=ploidies,
         )
 
 
-def variants_of(calls: Calls, contigs: tuple[str, ...], samples: tuple[str, ...]) -> Iterator[Variant]:
+def list_variants(calls: Calls, contigs: tuple[str, ...], samples: tuple[str, ...]) -> Iterator[Variant]:
     annotations = {name: column.tolist() for name, column in calls.annotations.items()}
     for i, alleles in enumerate(calls.alleles):
         fields = zip(

@@ -20,9 +20,8 @@ from readwarp.call.confidence.bands import reference_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
+from readwarp.call.genotypes.calls import join_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
-from readwarp.call.genotypes.join import join_calls, no_calls
-from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import contig_length
 from readwarp.call.mates.merge import merge_mates
@@ -71,13 +70,13 @@ class Steps:
     forced: Forced | None
     with_bands: bool
 
-    def call(self, window: Target, most_bases: int | None) -> Found:
-        """What lies in the window. Raises RegionTooDeepError where its reads have more than `most_bases`."""
+    def call(self, window: Target, max_bases: int | None) -> Found:
+        """What lies in the window. Raises RegionTooDeepError where its reads have more than `max_bases`."""
         contig, start, stop = window
         length = contig_length(self.reference, contig)
         low, high = max(0, start - MARGIN), min(length, stop + MARGIN)
         with self.metrics.time("read_alignments"):
-            reads = self._reads(contig, low, high, most_bases)
+            reads = self._reads(contig, low, high, max_bases)
         self.metrics.count("reads_used", int(((reads.position >= start) & (reads.position < stop)).sum()))
         lost = (reads.unassigned >= start) & (reads.unassigned < stop)
         self.metrics.count("reads_without_sample", int(lost.sum()))
@@ -93,7 +92,7 @@ class Steps:
             pileup = pileup_step.count_window(reads, around, self.parameters)
         self.metrics.count("bases_counted", int(pileup.counts[start - low : stop - low].sum()))
         calls = self._genotype(reads, pileup, around, window)
-        own = join_calls((calls,), start, stop, samples=self.samples)
+        own = join_calls((calls,), start, stop, self.samples)
         here = replace(around.trim(), start=start, stop=stop)
         return Found(own, self._bands(reads, pileup, here, calls) if self.with_bands else None)
 
@@ -116,7 +115,7 @@ class Steps:
                 self._genotype_sites(single, evidence, around),
                 self._genotype_sites(regional, likelihoods, around, phase),
             )
-            return mark_overlaps(join_calls(parts, low, high, samples=self.samples))
+            return mark_overlaps(join_calls(parts, low, high, self.samples))
 
     def _pileups(self, reads: AlignedReads, around: Window) -> Iterator[Pileup] | tuple[()]:
         """Those of each sample's own reads, where there are several."""
@@ -171,11 +170,11 @@ class Steps:
         ploidy = self.ploidies.at(window.contig, np.arange(start, stop))
         return reference_bands(pileup, reads, window, covered, ploidy)
 
-    def _reads(self, contig: int, low: int, high: int, most_bases: int | None) -> AlignedReads:
+    def _reads(self, contig: int, low: int, high: int, max_bases: int | None) -> AlignedReads:
         number = self.contig_of_file.get(contig)
         if number is None:
             return replace(self.reader.nothing(low, high), contig=contig)
-        return replace(self.reader.read(number, low, high, self.keep, most_bases), contig=contig)
+        return replace(self.reader.read(number, low, high, self.keep, max_bases), contig=contig)
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
         """[low, high), with the reference as far as the reads may be compared with it."""

@@ -1,4 +1,4 @@
-"""Which parts of the reference are called: regions, BED files, and the windows they are cut into."""
+"""Which parts of the reference are called: regions, BED files, and the windows that they are cut into."""
 
 import gzip
 import re
@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from readwarp.call.inputs import contig_length
+import numpy as np
+
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
 
@@ -71,20 +72,13 @@ def locate_region(region: Region, names: Sequence[str], lengths: Sequence[int]) 
     return Target(contig, start, stop)
 
 
-def find_targets(regions: Iterable[Region] | None, bed: Path | None, reference: Reference) -> list[Target] | None:
-    """What the regions and a BED file ask for; None, which is everything, where there is neither. Raises InputError."""
+def find_targets(regions: Iterable[Region] | None, bed: Path | None, reference: Reference) -> list[Target]:
+    """What the regions and a BED file ask for, merged; without either, whole contigs. Raises InputError."""
+    names, lengths = reference.names, np.diff(reference.contig_offsets).tolist()
     if regions is None and bed is None:
-        return None
-    names, lengths = reference.names, (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
+        return [Target(contig, 0, length) for contig, length in enumerate(lengths)]
     found = [locate_region(region, names, lengths) for region in regions or ()]
-    return found + (read_bed(bed, names, lengths) if bed else [])
-
-
-def targets_in(reference: Reference, found: Iterable[Target] | None) -> list[Target]:
-    """In reference order, those that overlap joined; whole contigs for None."""
-    if found is not None:
-        return merge_targets(found)
-    return [Target(contig, 0, contig_length(reference, contig)) for contig in range(len(reference.names))]
+    return merge_targets(found + (read_bed(bed, names, lengths) if bed else []))
 
 
 def read_bed(path: Path, names: Sequence[str], lengths: Sequence[int]) -> list[Target]:
@@ -136,3 +130,7 @@ def split_targets(targets: Iterable[Target], size: int) -> Iterator[Target]:
     for contig, start, stop in targets:
         for first in range(start, stop, size):
             yield Target(contig, first, min(first + size, stop))
+
+
+def bases_of(targets: Iterable[Target]) -> int:
+    return sum(target.stop - target.start for target in targets)

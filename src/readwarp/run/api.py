@@ -44,7 +44,7 @@ def run(
     and the metrics. Raises UsageError, InputError, DeviceError, MemoryBudgetError, each a ReadwarpError.
     """
     check_keywords("run", options, RunOptions)
-    options |= spell_regions(options)
+    spell_regions(options)
     command = command_line("run", reference, *reads, output=output, **options)
     return run_sample(make_job(reference, reads, output, options, command), Reporter(command, progress))
 

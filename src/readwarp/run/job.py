@@ -1,25 +1,29 @@
 """The run job: files of reads to a folder with alignments, variants, metrics and a report of one sample."""
 
+import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 
 from readwarp import report
 from readwarp.align.inputs import Inputs
-from readwarp.align.job import AlignJob, align_reads, choose_side, open_index
+from readwarp.align.job import AlignJob, align_reads, choose_side, facts_of, open_index
 from readwarp.call import job as calling
 from readwarp.call.job import CallJob
-from readwarp.call.targets import find_targets, targets_in
+from readwarp.call.targets import bases_of, find_targets
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
+from readwarp.formats.alignments.segments import write_whole
 from readwarp.formats.common.files import check_output, check_resume
 from readwarp.formats.common.lock import locked
+from readwarp.index import Index
 from readwarp.index.reference import Reference
+from readwarp.metrics import Metrics
 from readwarp.report import statistics
 from readwarp.report.inputs import Sample
-from readwarp.run.aligned import is_aligned, note_of, set_aligned
 from readwarp.stream.reporter import Reporter, Result
 
+FACTS = ("flagstat", "insert_sizes", "align_seconds", "reads_per_second", "reads_of_earlier_runs", "device")
 logger = logging.getLogger("readwarp")
 
 
@@ -105,8 +109,7 @@ def call_sample(job: RunJob, reference: Reference, reporter: Reporter) -> Result
     metrics, call = reporter.metrics, job.calling
     result = calling.call_variants(call, reference, reporter)
     metrics.lap("call")
-    targets = targets_in(reference, find_targets(call.regions, call.targets, reference))
-    bases = sum(target.stop - target.start for target in targets)
+    bases = bases_of(find_targets(call.regions, call.targets, reference))
     files = {"reference": call.reference, **({"targets": call.targets} if call.targets else {})}
     metrics.note(
         mean_depth=round(metrics.counts.get("bases_counted", 0) / max(1, bases), 2),
@@ -141,3 +144,30 @@ def make_folder(folder: Path) -> bool:
         return not there
     except OSError as error:
         raise UsageError(f"{folder}: cannot be made ({(error.strerror or 'unknown').lower()})") from None
+
+
+def note_of(bam: Path) -> Path:
+    return Path(f"{bam}.aligned.json")
+
+
+def is_aligned(bam: Path, job: AlignJob, index: Index, metrics: Metrics) -> bool:
+    """Whether an earlier run of this very job has completed `bam`; its counts are then added to the metrics.
+
+    If not, the note goes: it would speak of another file as soon as `bam` is written anew.
+    """
+    note = note_of(bam)
+    written = json.loads(note.read_text()) if job.resume and bam.exists() and note.exists() else {}
+    is_this = written.get("bytes") == bam.stat().st_size if written else False
+    if not is_this or written["job"] != json.loads(json.dumps(facts_of(job, index))):
+        note.unlink(missing_ok=True)
+        return False
+    for name, number in written["counts"].items():
+        metrics.count(name, number)
+    metrics.note(**written["facts"])
+    return True
+
+
+def set_aligned(bam: Path, job: AlignJob, index: Index, metrics: Metrics) -> None:
+    facts = {name: metrics.facts[name] for name in FACTS if name in metrics.facts}
+    content = {"bytes": bam.stat().st_size, "job": facts_of(job, index), "counts": metrics.counts, "facts": facts}
+    write_whole(note_of(bam), json.dumps(content).encode())

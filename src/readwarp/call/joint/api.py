@@ -50,7 +50,7 @@ def genotype(
     MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("genotype", options, GenotypeOptions)
-    options |= spell_regions(options)
+    spell_regions(options)
     command = command_line("genotype", reference, *gvcfs, output=output, **options)
     return run_genotype(make_job(reference, gvcfs, output, options, command), Reporter(command, progress))
 

@@ -1,21 +1,23 @@
-"""Calls of a cohort from what was found at its sites (host only)."""
+"""Records of a cohort: of each site with the alleles that somebody carries, and the calls made of them."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.emitted import Emitted
-from readwarp.call.genotypes.join import no_calls
-from readwarp.call.genotypes.overlaps import mark_overlaps
-from readwarp.call.genotypes.records import PerSample
-from readwarp.call.genotypes.records import build_calls as build_any_calls
+from readwarp.call.genotypes.calls import PerSample, mark_overlaps
+from readwarp.call.genotypes.calls import build_calls as build_any_calls
+from readwarp.call.genotypes.emitted import Emitted, allocate
+from readwarp.call.genotypes.order import number_of, table_of, tables_for
 from readwarp.call.genotypes.spell import Spelled, count_shared_at_end
 from readwarp.call.joint import STAR
 from readwarp.call.joint.annotations import join_annotations
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.sites import JointSite
+from readwarp.call.joint.genotype import Genotyped
+from readwarp.call.joint.sites import JointSite, SiteAlleles
 from readwarp.config import CallParameters
+from readwarp.device.jit import kernel
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field
 from readwarp.ragged import replace
 
@@ -28,18 +30,108 @@ COHORT_FIELDS: tuple[Field, ...] = tuple(
 )
 
 
+def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> Emitted:
+    """The sites where somebody has another allele than REF and `*`; REF and what somebody has of each."""
+    sites, kept, stars = [], list[list[int]](), []
+    for s, (best, star) in enumerate(zip(found.best, alleles.star.tolist(), strict=True)):
+        carried = sorted({0, *np.unique(best).tolist()} - {-1})
+        if set(carried) - {0, star}:
+            sites.append(s)
+            kept.append(carried)
+            stars.append(carried.index(star) if star in carried else -1)
+    site, number = np.array(sites, np.int64), np.array([len(own) for own in kept], np.int64)
+    tables = tables_for(int(alleles.number.max(initial=2)), found.ploidy)
+    allele = np.array([a for own in kept for a in own], np.int64)
+    out = replace(
+        allocate(site, number, allele, found.ploidy[site], tables),
+        star=np.array(stars, np.int64),
+        quality=found.quality[site],
+        genotype_quality=found.genotype_quality[site],
+    )
+    fill_records(alleles, evidence, found, tables, out)
+    return out
+
+
+@kernel
+def fill_records(alleles, evidence, found, tables, out):
+    """GT, PS, DP, AD and PL of each sample."""
+    cells, best, codes, code_offsets = evidence.cells, found.best, evidence.codes, evidence.code_offsets
+    genotype, phred, phred_offsets = out.genotype, out.phred, out.phred_offsets
+    place, named = np.empty(128, np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    samples = evidence.cell.shape[1]
+    for v in range(out.site.size):
+        s = out.site[v]
+        kept = out.allele[out.kept_offsets[v] : out.kept_offsets[v + 1]]
+        place[:] = -1
+        for a in range(kept.size):
+            place[kept[a]] = a
+        for i in range(samples):
+            p, column = out.ploidy[v, i], v * samples + i
+            genotypes, all_phred = table_of(tables, p, kept.size), found.phred[found.phred_offsets[s * samples + i] :]
+            lowest, first = np.int32(1 << 30), phred_offsets[column]
+            for g in range(genotypes.shape[0]):
+                for copy in range(p):
+                    named[copy] = kept[genotypes[g, copy]]
+                phred[first + g] = all_phred[number_of(named, p)]
+                lowest = min(lowest, phred[first + g])
+            for g in range(first, phred_offsets[column + 1]):
+                phred[g] -= lowest
+            for copy in range(p):
+                genotype[v, i, copy] = place[best[s, i, copy]] if best[s, i, copy] >= 0 else -1
+            k, code = evidence.cell[s, i], evidence.code[s, i]
+            if k < 0:
+                continue
+            out.depth[v, i] = max(0, cells.depth[k])
+            mine = codes[code_offsets[code] : code_offsets[code + 1]]
+            allele_depth = out.allele_depth[out.depth_offsets[column] : out.depth_offsets[column + 1]]
+            depths = cells.depths[cells.depth_offsets[k] : cells.depth_offsets[k + 1]]
+            if code == 0:  # a block of reference
+                allele_depth[0] = out.depth[v, i]
+            for a in range(depths.size if code else 0):
+                if place[mine[a]] >= 0:
+                    allele_depth[place[mine[a]]] += max(0, depths[a])
+            has_set = evidence.is_own[s, i] and cells.is_phased[k] and cells.phase_set[k] > 0
+            if has_set and take_phase(cells.genotype[k], mine, p, alleles.star[s], best[s, i], named):
+                for copy in range(p):
+                    genotype[v, i, copy] = place[named[copy]]
+                out.phase_set[v, i] = cells.phase_set[k] - 1
+
+
+@kernel
+def take_phase(shown, codes, p, star, best, named):
+    """Put the genotype in the order of the line's haplotypes -> `named`; whether it is the line's, and not of one kind.
+
+    What the line calls REF may have become `*`, if all of it has.
+    """
+    stars = refs = 0
+    for copy in range(p):
+        stars += star >= 0 and best[copy] == star
+        refs += shown[copy] == 0
+    is_one = True
+    for copy in range(p):
+        if not 0 <= shown[copy] < codes.size or best[copy] < 0:
+            return False
+        named[copy] = star if shown[copy] == 0 and stars and stars == refs else codes[shown[copy]]
+        is_one &= best[copy] == best[0]
+    for a in best[:p]:
+        have = want = 0
+        for copy in range(p):
+            have += named[copy] == a
+            want += best[copy] == a
+        if have != want:
+            return False
+    return not is_one
+
+
 def build_calls(
     contig: int, sites: Sequence[JointSite], evidence: Evidence, out: Emitted, parameters: CallParameters
 ) -> Calls:
-    if not len(out):
-        return no_calls(out.ploidy.shape[1])
-    own, ends = [sites[s] for s in out.site.tolist()], out.kept_offsets
-    alleles = out.allele.tolist()
-    names = (alleles[first:last] for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+    own, alleles = [sites[s] for s in out.site.tolist()], out.allele.tolist()
+    kept = (alleles[first:last] for first, last in pairwise(out.kept_offsets.tolist()))
     spelled = Spelled(
         contig,
         np.array([site.position for site in own], np.int64),
-        [trim_end([site.alleles[a] for a in kept]) for site, kept in zip(own, names, strict=True)],
+        [trim_end([site.alleles[a] for a in numbers]) for site, numbers in zip(own, kept, strict=True)],
     )
     out = replace(out, is_indel=np.array([site.is_indel for site in own], bool))
     calls = build_any_calls(spelled, out, join_annotations(sites, evidence, out), parameters)

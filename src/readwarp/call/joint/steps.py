@@ -6,14 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.join import join_calls, no_calls
+from readwarp.call.genotypes.calls import join_calls, no_calls
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import gather
 from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
-from readwarp.call.joint.kept import keep_alleles
-from readwarp.call.joint.priors import find_misfit, find_priors
-from readwarp.call.joint.records import build_calls
-from readwarp.call.joint.sites import JointSite, alleles_of, find_sites, records_of
+from readwarp.call.joint.records import build_calls, keep_alleles
+from readwarp.call.joint.sites import JointSite, alleles_of, find_misfit, find_priors, find_sites, records_of
 from readwarp.call.spelling import Bases
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, JointParameters
@@ -49,7 +47,7 @@ class Cohort:
         if not sites:
             return no_calls(samples)
         calls = self._genotype(window, lines, sites, bases)
-        return join_calls((calls,), window.start, window.stop, samples=samples)
+        return join_calls((calls,), window.start, window.stop, samples)
 
     def _genotype(self, window: Target, lines: Sequence[Lines], sites: Sequence[JointSite], bases: Bases) -> Calls:
         with self.metrics.time("gather"):
