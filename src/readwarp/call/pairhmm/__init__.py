@@ -31,9 +31,9 @@ either side when float64 is needed (`scalar.is_enough`), and logarithms are the 
 Status: OK; TOO_LONG where CUDA has no shape for the pair and the host computed it; OVERFLOW where the value was
 computed in logarithms, on either side. All of these values are equally good.
 
-    scalar.py  rules     precision.py  float32 and float64     logarithms.py  the last resort
-    pairs.py   which pairs are computed, in which precision     penalties.py  gaps by context     api.py  pair_hmm()
-    lanes.py, groups.py, cpu.py  CPU lanes     cuda.py, cuda_given.py, cuda_pairs.py, cuda_sums.py  CUDA
+    scalar.py  rules, float32 and float64     pairs.py  which pairs are computed, in which precision
+    penalties.py  gaps by context             api.py    pair_hmm()
+    lanes.py, cpu.py  CPU lanes               cuda.py, cuda_sums.py  CUDA
 """
 
 from typing import Annotated, NamedTuple
