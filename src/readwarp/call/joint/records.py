@@ -1,26 +1,31 @@
-"""Records of a cohort: of each site with the alleles that somebody carries, and the calls made of them."""
+"""Records of a cohort: the sites where somebody carries another allele, their annotations, and the calls."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Calls
+from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns
 from readwarp.call.genotypes.calls import PerSample, mark_overlaps
 from readwarp.call.genotypes.calls import build_calls as build_any_calls
+from readwarp.call.genotypes.cohort import Reports
 from readwarp.call.genotypes.emitted import Emitted, allocate
 from readwarp.call.genotypes.order import number_of, table_of, tables_for
 from readwarp.call.genotypes.spell import Spelled, count_shared_at_end
 from readwarp.call.joint import STAR
-from readwarp.call.joint.annotations import join_annotations
 from readwarp.call.joint.cells import Evidence
 from readwarp.call.joint.genotype import Genotyped
 from readwarp.call.joint.sites import JointSite, SiteAlleles
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field
-from readwarp.ragged import replace
+from readwarp.ragged import offsets_of, replace
 
+ITEMS = re.compile("([^;=]+)=?([^;]*)")  # of INFO
 OWN_FIELDS = {
     "GQ": "Phred of how much less likely the second genotype is, given the cohort; at most 99",
     "DP": "Reads that say something about the alleles; the least of its block of reference",
@@ -136,6 +141,45 @@ def build_calls(
     out = replace(out, is_indel=np.array([site.is_indel for site in own], bool))
     calls = build_any_calls(spelled, out, join_annotations(sites, evidence, out), parameters)
     return replace(calls, filters=mark_overlaps(replace(calls, genotype=_without_star(calls))).filters)
+
+
+def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitted) -> Any:
+    """`Columns` of the records."""
+    is_alt = (out.genotype > 0) & (out.genotype != out.star[:, None, None])
+    alt_depth = np.where(is_alt.any(axis=2), out.depth, 0).sum(axis=1).tolist()
+    facts = zip(out.quality.tolist(), out.depth.sum(axis=1).tolist(), alt_depth, strict=True)
+    reads, alt_reads, strands = _count_reads(evidence, out.site)
+    values = np.empty((len(ANNOTATIONS), len(out)))
+    for row, (s, (quality, depth, alt)) in enumerate(zip(out.site.tolist(), facts, strict=True)):
+        files = sorted(sites[s].own)
+        told = Reports(
+            lines=[dict(ITEMS.findall(sites[s].own[file][0].information)) for file in files],
+            reads=reads[row, files].tolist(),
+            alt_reads=alt_reads[row, files].tolist(),
+            strands=strands[row].tolist() if strands[row, 0] >= 0 else None,
+            quality=quality,
+            depth=depth,
+            alt_depth=alt,
+        )
+        values[:, row] = [annotation.join(told, annotation.name) for annotation in ANNOTATIONS]
+    return Columns._make(values)
+
+
+def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+    """Reads of the lines at the sites of records, int64: all [records, files], those that show ALT alleles [records,
+    files], and by strand [records, 4], -1 where a line does not say.
+    """
+    cells, cell, is_own = evidence.cells, evidence.cell[site], evidence.is_own[site]
+    before = offsets_of(cells.depths)  # the sum of all AD before each
+    first, last = cells.depth_offsets[:-1], cells.depth_offsets[1:]
+    alt_depth = before[last] - before[np.minimum(first + 1, last)]
+    starts = np.searchsorted(evidence.owner, np.arange(evidence.owner[-1] + 1))
+    strands = np.where(is_own[:, :, None], cells.strands[cell], 0)
+    return (
+        np.add.reduceat(np.where(is_own, np.maximum(0, cells.depth[cell]), 0), starts, axis=1, dtype=np.int64),
+        np.add.reduceat(np.where(is_own, alt_depth[cell], 0), starts, axis=1),
+        np.where(strands.min(axis=(1, 2))[:, None] < 0, -1, strands.sum(axis=1, dtype=np.int64)),
+    )
 
 
 def trim_end(alleles: Sequence[str]) -> tuple[str, ...]:
