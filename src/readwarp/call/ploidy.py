@@ -1,4 +1,4 @@
-"""How many copies of each position a sample has, such as of sex chromosomes: the fourth column of a BED file."""
+"""Ploidies that differ within the reference, such as on sex chromosomes: the fourth column of a BED file."""
 
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -15,7 +15,7 @@ Row = tuple[int, int, int, int, int]  # contig, start, stop, copies, line of the
 
 
 class Ploidies(NamedTuple):
-    """Intervals that do not overlap, in order."""
+    """Copies of each position; the intervals are in order and do not overlap."""
 
     default: int  # outside the intervals
     contig_offsets: Annotated[ndarray, "int64 [contigs + 1] of intervals"]
@@ -24,7 +24,7 @@ class Ploidies(NamedTuple):
     copies: Annotated[ndarray, "int8 [intervals]"]
 
     def at(self, contig: int, position: ndarray) -> ndarray:
-        """int8 [n]: copies at each of the positions, 0-based in the contig."""
+        """int8 [n]: copies at each position, 0-based in the contig."""
         low, high = self.contig_offsets[contig : contig + 2]
         out = np.full(position.size, self.default, np.int8)
         if low == high:
@@ -35,7 +35,7 @@ class Ploidies(NamedTuple):
         return out
 
     def max_within(self, contig: int, start: ndarray, stop: ndarray) -> ndarray:
-        """int8 [n]: the most copies within [start, stop), which may cross borders."""
+        """int8 [n]: an upper bound of the copies in each [start, stop), which may cross borders."""
         out = np.maximum(self.at(contig, start), self.at(contig, stop - 1))
         for row in range(self.contig_offsets[contig], self.contig_offsets[contig + 1]):
             is_touched = (start < self.stop[row]) & (stop > self.start[row])
@@ -67,7 +67,7 @@ def read_ploidies(path: Path | None, reference: Reference, default: int) -> Ploi
 
 
 def _join_overlapping(path: Path | None, rows: list[Row]) -> list[Row]:
-    """Sorted intervals, with those that overlap joined. Raises InputError where these differ in ploidy."""
+    """Sorted intervals, overlapping ones joined. Raises InputError if these differ in ploidy."""
     out: list[Row] = []
     for contig, start, stop, copies, line in rows:
         if out and out[-1][0] == contig and start < out[-1][2]:

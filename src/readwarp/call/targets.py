@@ -12,11 +12,11 @@ import numpy as np
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
 
-Region = str | tuple[str, int, int]  # as the command line takes it; or contig, start and stop, 0-based and half-open
+Region = str | tuple[str, int, int]  # text of the command line; or contig, start and stop, 0-based and half-open
 
 
 class Target(NamedTuple):
-    """[start, stop) of a contig, 0-based. Sorts in reference order."""
+    """[start, stop) of a contig, 0-based. Targets sort in reference order."""
 
     contig: int
     start: int
@@ -24,10 +24,10 @@ class Target(NamedTuple):
 
 
 def parse_region(text: str, names: Sequence[str], lengths: Sequence[int]) -> Target:
-    """`NAME`, `NAME:FROM` or `NAME:FROM-` (to its end), or `NAME:FROM-TO`; 1-based, inclusive, with commas or without.
+    """`NAME`, `NAME:FROM` or `NAME:FROM-` (to its end), or `NAME:FROM-TO`; 1-based, inclusive, with or without commas.
 
-    Names may hold colons and commas: a text that is a whole name is that contig, else the last colon parts name and
-    places. A TO beyond the contig's end means its end. Raises InputError.
+    Names may contain colons and commas: a text that is a whole name is that contig, else the last colon separates name
+    and positions. A TO beyond the contig's end means its end. Raises InputError.
     """
     if text in names:
         contig = names.index(text)
@@ -46,7 +46,7 @@ def parse_region(text: str, names: Sequence[str], lengths: Sequence[int]) -> Tar
 
 
 def as_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ...] | None:
-    """One region or several as several; None, which is everything, stays None."""
+    """One region or several as a tuple; None, which is everything, stays None."""
     if given is None or isinstance(given, str):
         return None if given is None else (given,)
     if isinstance(given, tuple) and len(given) == 3 and isinstance(given[1], int):
@@ -55,12 +55,12 @@ def as_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ...] | 
 
 
 def spell_region(region: Region) -> str:
-    """As the command line takes it."""
+    """The region as a text of the command line."""
     return region if isinstance(region, str) else f"{region[0]}:{region[1] + 1}-{region[2]}"
 
 
 def locate_region(region: Region, names: Sequence[str], lengths: Sequence[int]) -> Target:
-    """The text of a region, or its contig, start and stop. Raises InputError."""
+    """Raises InputError."""
     if isinstance(region, str):
         return parse_region(region, names, lengths)
     name, start, stop = region
@@ -82,12 +82,12 @@ def find_targets(regions: Iterable[Region] | None, bed: Path | None, reference: 
 
 
 def read_bed(path: Path, names: Sequence[str], lengths: Sequence[int]) -> list[Target]:
-    """The intervals of a BED file, plain or gzip. Raises InputError for an unknown contig and for a broken line."""
+    """The intervals of a BED file, plain or gzip. Raises InputError for an unknown contig or a broken line."""
     return [target for _, target, _ in read_bed_lines(path, names, lengths) if target.start < target.stop]
 
 
 def read_bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Iterator[tuple[int, Target, list[str]]]:
-    """Line number, interval and the columns after it. Raises InputError."""
+    """Line number, interval and the other columns of each line. Raises InputError."""
     numbers = {name: contig for contig, name in enumerate(names)}
     for number, line in enumerate(_read_text(path).splitlines(), 1):
         fields = line.split("\t") if "\t" in line else line.split()

@@ -1,4 +1,4 @@
-"""INFO: what the reads of a record have in common. An annotation is a row of ANNOTATIONS and a line of `summarise`."""
+"""INFO: statistics of a record's reads. An annotation is a row of ANNOTATIONS and a line of `summarise`."""
 
 import math
 from typing import Annotated, Any, NamedTuple
@@ -6,19 +6,17 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes import cohort
 from readwarp.call.genotypes.cohort import by_alt_reads, by_reads, by_strands
-from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.genotypes.scalar import fisher_phred, rank_sum_score, symmetric_odds_ratio
 from readwarp.device.jit import kernel
 
-MAX_VALUE = 255  # greater distances count as this one in rank sums
+MAX_VALUE = 255  # a greater distance counts as this one in rank sums
 
 
 class Annotation(NamedTuple):
-    """A field of INFO: its header line, how a cohort's value follows from those of its files, how it is rounded."""
+    """A field of INFO: its header line, how the values of a cohort's files are joined, how it is rounded."""
 
     name: str
     description: str
@@ -55,15 +53,8 @@ ANNOTATIONS = (  # in the order of a record
     Annotation("BaseQRankSum", "Base qualities of the other alleles, likewise", by_reads(cohort.stouffer)),
 )
 
-# A column of each annotation before it is rounded, NaN where a record has no such value.
+# A column for each annotation before it is rounded; NaN where a record has no such value.
 Columns: Any = NamedTuple("Columns", [(row.name, Annotated[ndarray, "float64 [records]"]) for row in ANNOTATIONS])  # type: ignore[misc]
-
-
-def annotate(out: Emitted, sites: Sites, likelihoods: Likelihoods, is_kept: ndarray) -> Any:
-    """Columns of the records; their AD and strands are filled too. `is_kept`: bool, the alleles of the sites."""
-    columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))
-    summarise(sites, likelihoods, is_kept, out, columns)
-    return columns
 
 
 def round_columns(columns: Any) -> dict[str, ndarray]:
@@ -76,12 +67,15 @@ def round_columns(columns: Any) -> dict[str, ndarray]:
 
 @kernel
 def summarise(sites, likelihoods, is_kept, out, columns):
-    """Fill Columns (NaN before), AD (zeros before) and strands of the Emitted `out`, whose genotypes are known."""
+    """Fill Columns (NaN before), AD (zeros before) and strands of the Emitted `out`, whose genotypes are known.
+
+    `is_kept`: bool, of the alleles of the sites.
+    """
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     strand, quality = likelihoods.strand, likelihoods.quality
     mapping_quality, end_distance = likelihoods.mapping_quality, likelihoods.end_distance
     depth_offsets, allele_depth, samples = out.depth_offsets, out.allele_depth, out.depth.shape[1]
-    # How often each mapping quality, end distance and base quality occurs on reads of REF, and on those of ALT alleles.
+    # How often each mapping quality, end distance and base quality occurs on reads of REF and on those of ALT alleles.
     counts = np.empty((3, 2, MAX_VALUE + 1), np.int64)
     for row in range(out.site.size):
         strands = out.strands[row]

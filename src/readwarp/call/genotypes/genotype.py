@@ -1,14 +1,14 @@
-"""Sites and what reads say about them -> calls. See the step's contract."""
+"""Sites and what reads say about them -> calls, with the alleles on haplotypes in phase. See the step's contract."""
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
-from readwarp.call.genotypes.annotations import annotate
+from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns, summarise
 from readwarp.call.genotypes.calls import build_calls
 from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
-from readwarp.call.genotypes.score import Choice, Priors, Scores, choose_alleles, fill_genotypes, score_genotypes
+from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
 from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.config import CallParameters
 from readwarp.ragged import offsets_of, replace
@@ -22,10 +22,9 @@ def genotype_sites(
     parameters: CallParameters,
     phase: Phase | None = None,
 ) -> Calls:
-    """`window`: its bases are those around the sites; `ploidy`: int8 [sites, samples]; `phase`: what is known of the
-    alleles on haplotypes.
+    """`window`: the reference around the sites; `ploidy`: int8 [sites, samples]; `phase`: alleles on haplotypes.
 
-    See the step's contract. Raises ValueError where a read is of a sample that `ploidy` does not have.
+    See the step's contract. Raises ValueError for a read of a sample that `ploidy` does not have.
     """
     samples = ploidy.shape[1]
     if likelihoods.sample.size and likelihoods.sample.max() >= samples:
@@ -36,10 +35,11 @@ def genotype_sites(
     scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
     score_genotypes(sites, likelihoods, tables, scores)
     choice = Choice(mark_alleles(sites), np.zeros(sites.deleted.size, np.bool_), np.zeros(len(sites)))
-    choose_alleles(sites, scores, tables, Priors(parameters.snv_prior, parameters.indel_prior), choice)
+    choose_alleles(sites, scores, tables, parameters.snv_prior, parameters.indel_prior, choice)
     out = _emit(sites, scores, choice, tables)
     fill_genotypes(sites, scores, choice, tables, out)
-    columns = annotate(out, sites, likelihoods, choice.is_kept)
+    columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))
+    summarise(sites, likelihoods, choice.is_kept, out, columns)
     spelled = spell_alleles(sites, out, window)
     if phase is not None:
         out = phase_genotypes(out, sites, phase, spelled.position)
@@ -47,7 +47,7 @@ def genotype_sites(
 
 
 def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) -> Emitted:
-    """Records of the sites of which an allele is kept."""
+    """Records of the sites that keep an allele."""
     kept = np.add.reduceat(np.append(choice.is_kept, False).astype(np.int64), sites.allele_offsets[:-1])
     site = np.flatnonzero(kept)
     out = allocate(site, kept[site], np.flatnonzero(choice.is_kept), scores.ploidy[site], tables)
@@ -65,10 +65,7 @@ def mark_alleles(sites: Sites) -> ndarray:
 
 
 def phase_genotypes(out: Emitted, sites: Sites, phase: Phase, position: ndarray) -> Emitted:
-    """The records with phase sets, and genotypes in the order of haplotypes where they are in one.
-
-    `position`: int64 [records].
-    """
+    """Add phase sets, and put the genotypes in them into the order of haplotypes. `position`: int64 [records]."""
     named = _on_haplotypes(out, sites, phase)
     agrees = np.all(np.sort(named, axis=2) == np.sort(out.genotype, axis=2), axis=2)
     fits = agrees & (out.genotype.max(axis=2, initial=-1) > out.genotype[:, :, 0])
@@ -84,7 +81,7 @@ def phase_genotypes(out: Emitted, sites: Sites, phase: Phase, position: ndarray)
 
 
 def _on_haplotypes(out: Emitted, sites: Sites, phase: Phase) -> ndarray:
-    """int8 as Emitted.genotype: each call's allele on each haplotype of a sample, -1 where that has none of them."""
+    """int8 as Emitted.genotype: each call's allele on each haplotype of a sample, -1 for none."""
     name = np.where(mark_alleles(sites) == MISSING_BASE, 0, -1).astype(np.int8)
     name[out.allele] = np.arange(out.allele.size) - np.repeat(out.kept_offsets[:-1], np.diff(out.kept_offsets))
     copies = np.arange(out.genotype.shape[2])

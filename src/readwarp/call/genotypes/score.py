@@ -17,7 +17,7 @@ UNREACHED = -1  # PL of a genotype of the record that none of the site's genotyp
 
 
 class Scores(NamedTuple):
-    """log10 P(D | G) of each genotype of each site and sample. A column is one sample's at a site."""
+    """log10 P(D | G) of each genotype of each site and sample. A column is one sample at a site."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
     offsets: Annotated[ndarray, "int64 [columns + 1] of values"]
@@ -25,24 +25,17 @@ class Scores(NamedTuple):
     depth: Annotated[ndarray, "int32 [sites, samples]"]  # reads that say something
 
 
-class Priors(NamedTuple):
-    """Heterozygosity."""
-
-    snv: float
-    indel: float
-
-
 class Choice(NamedTuple):
-    """Which alleles are kept: those of a genotype and forced ones, and beside them the reference's and <NON_REF>."""
+    """Which alleles a record keeps: those of a genotype, forced ones, and with them the reference's and <NON_REF>."""
 
-    mark: Annotated[ndarray, "uint8 [alleles]"]  # as `mark_alleles` has it
+    mark: Annotated[ndarray, "uint8 [alleles]"]  # by `mark_alleles`
     is_kept: Annotated[ndarray, "bool [alleles]"]
     quality: Annotated[ndarray, "float64 [sites]"]  # QUAL
 
 
 @kernel
 def score_genotypes(sites, likelihoods, tables, out):
-    """Likelihoods -> Scores, zeros before."""
+    """Likelihoods -> Scores, which are zeros before."""
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     value_offsets, values, rows = likelihoods.value_offsets, likelihoods.values, tables.alleles
     ploidy, offsets, scores, depth = out.ploidy, out.offsets, out.values, out.depth
@@ -71,8 +64,8 @@ def score_genotypes(sites, likelihoods, tables, out):
 
 
 @kernel
-def choose_alleles(sites, scores, tables, priors, out):
-    """Mark the alleles to keep in the Choice `out`, and find QUAL."""
+def choose_alleles(sites, scores, tables, snv, indel, out):
+    """Mark the alleles to keep in the Choice `out`, and find QUAL. `snv`, `indel`: heterozygosity of either."""
     mark, is_kept, samples = out.mark, out.is_kept, scores.depth.shape[1]
     names, named = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
     room = np.empty(tables.size[-1, -1], np.int32)
@@ -98,9 +91,9 @@ def choose_alleles(sites, scores, tables, priors, out):
             continue
         is_kept[first] = True
         is_kept[last] |= mark[last] == UNLISTED
-        theta = priors.snv
+        theta = snv
         if sites.is_indel[site]:
-            theta = indel_prior(priors.indel, sites.unit[site], sites.stop[site] - sites.begin[site])
+            theta = indel_prior(indel, sites.unit[site], sites.stop[site] - sites.begin[site])
         for s in range(samples):
             if scores.depth[site, s]:
                 copies, own = scores.ploidy[site, s], scores.values[scores.offsets[site * samples + s] :]
@@ -111,8 +104,8 @@ def choose_alleles(sites, scores, tables, priors, out):
 def reduce_scores(scores, genotypes, copies, names, named, listed, phred):
     """PL of the genotypes of a record: the best of those of the site that become it by `names` (-1: left out).
 
-    phred int32: UNREACHED where there is none. `named`: room for a genotype. Genotypes from `listed` on have an allele
-    that is not listed: they are no call, and no better than the best one. -> the first genotype with PL 0.
+    phred int32: UNREACHED where there is none. `named`: space for a genotype. Genotypes from `listed` on have an allele
+    that is not listed: they cannot be called, and are no better than the best one. -> the first genotype with PL 0.
     """
     top = np.empty(phred.size)
     top[:] = -np.inf
@@ -140,7 +133,7 @@ def reduce_scores(scores, genotypes, copies, names, named, listed, phred):
 
 @kernel
 def variant_phred(scores, genotypes, copies, names, theta):
-    """Phred of the posterior probability that one sample has no ALT allele, among those listed."""
+    """Phred of the posterior probability that one sample has none of the listed ALT alleles."""
     highest = -np.inf
     for g in range(genotypes.shape[0]):
         if names[genotypes[g, copies - 1]] >= 0:
@@ -167,7 +160,7 @@ def variant_phred(scores, genotypes, copies, names, theta):
 
 @kernel
 def fill_genotypes(sites, scores, choice, tables, out):
-    """GT, GQ and PL of each sample over the alleles that its record keeps; without reads: unknown, 0 and 0."""
+    """GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0."""
     is_kept, samples = choice.is_kept, out.depth.shape[1]
     names, named = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
     for row in range(out.site.size):

@@ -25,9 +25,9 @@ class GenotypeOptions(PlaceOptions, FilterOptions, HostOptions, total=False):
     """Long options of `readwarp genotype`, with its defaults."""
 
     list: AnyPath | None  # file with the names of more gVCFs, one per line
-    ploidy: int  # highest of the samples
-    max_alleles: int  # most ALT alleles of a site; the rarest are left out
-    force: bool  # replace an output that exists
+    ploidy: int  # the highest of the samples
+    max_alleles: int  # ALT alleles of a site; the rarest beyond them are left out
+    force: bool  # replace an existing output
 
 
 def genotype(
@@ -76,7 +76,7 @@ def make_job(
 
 
 def named_files(name: str) -> Iterator[Path]:
-    """The file of this name; of @FILE those that it lists, but for lines that are blank or begin with #."""
+    """The file of this name; for @FILE, those that it lists, without lines that are blank or begin with #."""
     if not name.startswith("@"):
         yield Path(name)
         return

@@ -16,10 +16,10 @@ from readwarp.call.genotypes.scalar import indel_prior
 from readwarp.call.joint import REACH, STAR
 from readwarp.call.sites import MAX_TRACT
 from readwarp.call.sites.find import Allele, sites_of
-from readwarp.call.spelling import Bases
+from readwarp.call.spelling import Bases, encode
 from readwarp.config import CallParameters
 from readwarp.formats.variants.genomic_kernels import VARIANT, Lines
-from readwarp.rules.bases import CODES, LETTERS
+from readwarp.rules.bases import LETTERS
 
 OTHER = 127  # code of <NON_REF>, which any allele is that the line does not list
 LEFT_OUT = 126  # code of an allele that the line lists and the site does not
@@ -225,7 +225,7 @@ def _gaps(site: JointSite) -> Iterator[Allele]:
             continue
         while min(len(reference), len(allele)) > 1 and reference[-1] == allele[-1]:
             reference, allele = reference[:-1], allele[:-1]
-        yield len(reference) - 1, CODES[np.frombuffer(allele[1:].encode(), np.uint8)].tobytes()
+        yield len(reference) - 1, encode(allele[1:])
 
 
 def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None:
