@@ -1,4 +1,4 @@
-"""Calls: built from the records that kernels filled, joined, and compared where they overlap (host only)."""
+"""Calls: built from records that kernels filled, joined, and compared where they overlap (host only)."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -105,7 +105,7 @@ def mark_overlaps(calls: Calls) -> Calls:
 
 
 def _conflict(calls: Calls, deletion: int, other: int) -> bool:
-    """Whether a sample has more copies altered by the two than it has copies."""
+    """Whether the two alter more copies than a sample has."""
     reference, *_ = alleles = calls.alleles[deletion]
     for first, second in zip(calls.genotype[deletion], calls.genotype[other], strict=True):
         shortest = min(len(alleles[a]) for a in first if a >= 0) if first[0] >= 0 else len(reference)

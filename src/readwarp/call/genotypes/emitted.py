@@ -1,4 +1,4 @@
-"""The sites that become records, as kernels fill them, of a run and of a cohort (host only)."""
+"""The sites that become records, as kernels fill them; for single and joint calling (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -9,23 +9,23 @@ from readwarp.call.genotypes.order import GenotypeTables
 from readwarp.ragged import offsets_of
 
 MISSING_BASE = 4  # a deletion across the base, see Sites.inserted
-UNLISTED = 5  # any allele that is not listed, the last one of its site; see `readwarp.call.confidence.other`
+UNLISTED = 5  # any allele that is not listed: the last one of its site, see `readwarp.call.confidence.other`
 
 
 class Emitted(NamedTuple):
-    """Records, each with the alleles of its site that are kept, the reference's first.
+    """Records, each with the alleles that it keeps of its site, the reference's first.
 
-    A column is what a record says about one sample; those of a record follow one another.
+    A column is what a record says about one sample; those of a record are neighbours.
     """
 
     site: Annotated[ndarray, "int64 [records]"]
     kept_offsets: Annotated[ndarray, "int64 [records + 1] of kept alleles"]
-    allele: Annotated[ndarray, "int64 [kept alleles]"]  # row in Sites.deleted; of a cohort, its number at the site
+    allele: Annotated[ndarray, "int64 [kept alleles]"]  # row in Sites.deleted; in joint calling, its number at the site
     star: Annotated[ndarray, "int64 [records]"]  # number of `*` in the record, -1 none
     is_indel: Annotated[ndarray, "bool [records]"]
     ploidy: Annotated[ndarray, "int8 [records, samples]"]
     quality: Annotated[ndarray, "float64 [records]"]  # QUAL
-    depth: Annotated[ndarray, "int32 [records, samples]"]  # reads that say something
+    depth: Annotated[ndarray, "int32 [records, samples]"]  # informative reads
     genotype: Annotated[ndarray, "int8 [records, samples, copies]"]  # -1 unknown; phased in the order of haplotypes
     genotype_quality: Annotated[ndarray, "int32 [records, samples]"]
     phase_set: Annotated[ndarray, "int64 [records, samples]"]  # 0-based, -1 not phased
@@ -40,7 +40,7 @@ class Emitted(NamedTuple):
 
 
 def allocate(site: ndarray, kept: ndarray, allele: ndarray, ploidy: ndarray, tables: GenotypeTables) -> Emitted:
-    """Records of the sites, about which nothing is known yet. `kept`: alleles of each; `ploidy`: [records, samples]."""
+    """Blank records of the sites. `kept`: alleles of each; `ploidy`: [records, samples]."""
     records, samples = shape = ploidy.shape
     phred_offsets, depth_offsets = offsets_of(tables.size[ploidy, kept[:, None]]), offsets_of(np.repeat(kept, samples))
     return Emitted(

@@ -7,13 +7,13 @@ from readwarp.device.jit import scalar
 
 @scalar
 def genotype_prior(theta, others, distinct):
-    """Of a genotype with `others` copies of other alleles than the reference's, of `distinct` kinds."""
+    """Of a genotype with `others` copies of alleles other than the reference's, of `distinct` kinds."""
     return theta**distinct / others
 
 
 @scalar
 def no_variant_prior(theta, copies):
-    """Of the genotype of the reference's allele alone."""
+    """Of the genotype that has only the reference's allele."""
     total = 0.0
     for k in range(1, copies + 1):
         total += 1.0 / k
@@ -22,7 +22,7 @@ def no_variant_prior(theta, copies):
 
 @scalar
 def indel_prior(prior, unit, tract):
-    """Heterozygosity of indels: repeats of more than 4 units vary more, the more units they have."""
+    """Heterozygosity of indels: it rises with the units of a repeat, beyond 4."""
     return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))
 
 
@@ -59,10 +59,10 @@ def symmetric_odds_ratio(a, b, c, d):
 
 @scalar
 def rank_sum_score(u, first, second, ties):
-    """z of Mann and Whitney's U: pairs of a `first` and a `second` value in which the second is greater, ties half.
+    """z of Mann and Whitney's U: pairs of a `first` and a `second` value in which the second is greater; a tie is half.
 
-    `ties`: sum of t^3 - t over groups of t equal values. Positive where the second values are greater; 0 where all are
-    equal; without correction for continuity.
+    `ties`: sum of t^3 - t over groups of t equal values. Positive if the second values are greater, 0 if all are equal;
+    without continuity correction.
     """
     n = first + second
     if n < 2:

@@ -22,7 +22,7 @@ class Scores(NamedTuple):
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
     offsets: Annotated[ndarray, "int64 [columns + 1] of values"]
     values: Annotated[ndarray, "float64 [values]"]
-    depth: Annotated[ndarray, "int32 [sites, samples]"]  # reads that say something
+    depth: Annotated[ndarray, "int32 [sites, samples]"]  # informative reads
 
 
 class Choice(NamedTuple):

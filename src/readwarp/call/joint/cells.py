@@ -15,21 +15,21 @@ CODES_OF_BLOCK: Codes = (0, OTHER)
 
 
 class Evidence(NamedTuple):
-    """What speaks about each site and sample. A cell is one sample's column of one line."""
+    """The lines that speak about each site and sample. A cell is one sample's column of one line."""
 
     owner: Annotated[ndarray, "int64 [samples]"]  # number of the sample's file
     cells: Cells  # of all samples
-    cell: Annotated[ndarray, "int32 [sites, samples]"]  # row of `cells`, -1: no line says anything
-    code: Annotated[ndarray, "int32 [sites, samples]"]  # row of `codes`: its alleles' numbers at the site
+    cell: Annotated[ndarray, "int32 [sites, samples]"]  # row of `cells`; -1: no line says anything
+    code: Annotated[ndarray, "int32 [sites, samples]"]  # row of `codes`, the numbers of its alleles at the site
     is_own: Annotated[ndarray, "bool [sites, samples]"]  # the line is one of the site
-    cover: Annotated[ndarray, "int32 [sites, samples]"]  # cell of a deletion across the site besides, -1: none
+    cover: Annotated[ndarray, "int32 [sites, samples]"]  # cell of another line: a deletion across the site; -1: none
     cover_code: Annotated[ndarray, "int32 [sites, samples]"]
     codes: Annotated[ndarray, "int16 [numbers]"]
     code_offsets: Annotated[ndarray, "int64 [codes + 1] of numbers"]
 
 
 def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequence[Lines]) -> Evidence:
-    """`lines`: of each file, all that span the sites. Raises InputError for columns that cannot be used."""
+    """`lines`: those of each file that span the sites. Raises InputError for unusable columns."""
     pool: dict[Codes, int] = {CODES_OF_BLOCK: 0}
     rows, code, is_own, covers, cover_code = _choose_lines(sites, lines, pool)
     parts, columns, known = [], [], 0
@@ -57,8 +57,10 @@ def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequ
 
 
 def _choose_lines(sites: Sequence[JointSite], lines: Sequence[Lines], pool: dict[Codes, int]) -> ndarray:
-    """int32 [5, sites, files]: row of the line that speaks about the site and its codes, whether it is one of the site,
-    row of a deletion across the site and its codes. `pool`: the number of each tuple of codes; new ones are added.
+    """int32 [5, sites, files]: row and codes of the line that speaks about the site, whether it is one of the site, and
+    row and codes of another line, with a deletion across the site.
+
+    `pool`: the number of each tuple of codes; new ones are added.
     """
     found = np.zeros((5, len(sites), len(lines)), np.int32)
     row, code, is_own, cover, cover_code = found
@@ -66,12 +68,12 @@ def _choose_lines(sites: Sequence[JointSite], lines: Sequence[Lines], pool: dict
     for s, site in enumerate(sites):
         for file, (record, codes) in site.own.items():
             row[s, file], code[s, file], is_own[s, file] = record.row, pool.setdefault(codes, len(pool)), 1
-        for file, across in site.above.items():
+        for file, others in site.across.items():
             if row[s, file] < 0:
-                (record, codes), *across = across
+                (record, codes), *others = others
                 row[s, file], code[s, file] = record.row, pool.setdefault(codes, len(pool))
-            if across and site.star >= 0 and site.star in across[0][1]:
-                record, codes = across[0]
+            if others and site.star >= 0 and site.star in others[0][1]:
+                record, codes = others[0]
                 cover[s, file], cover_code[s, file] = record.row, pool.setdefault(codes, len(pool))
     positions = np.array([site.position for site in sites], np.int64)
     for file, own in enumerate(lines):
@@ -81,7 +83,7 @@ def _choose_lines(sites: Sequence[JointSite], lines: Sequence[Lines], pool: dict
 
 
 def _block_at(lines: Lines, positions: ndarray) -> ndarray:
-    """The block that spans each position, -1 where there is none."""
+    """The block that spans each position, -1 for none."""
     blocks = np.flatnonzero(lines.kind == BLOCK)
     if blocks.size == 0:
         return np.full(positions.size, -1)

@@ -1,4 +1,4 @@
-"""The genotyping job: the gVCFs of a cohort to one VCF. Windows of the reference through threads, written in order."""
+"""The genotyping job: the gVCFs of a cohort to one VCF, by windows of the reference in threads, written in order."""
 
 import logging
 import resource
@@ -24,10 +24,9 @@ from readwarp.index.reference import Reference
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import ordered
 
-WINDOW = 1 << 17  # most reference bases at a time
-MIN_WINDOW = 1 << 10
+WINDOW, MIN_WINDOW = 1 << 17, 1 << 10  # reference bases at a time
 BYTES_PER_BASE = 16  # of memory, for each sample and base of a window
-SPARE_FILES = 32  # open files besides the inputs
+SPARE_FILES = 32  # open besides the inputs
 logger = logging.getLogger("readwarp")
 
 
@@ -48,7 +47,7 @@ class GenotypeJob(VariantJob):
 
 
 def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
-    """Run the job: sites where any sample has a variant, and all samples there. Raises ReadwarpError."""
+    """Run the job: all samples at the sites where any of them has a variant. Raises ReadwarpError."""
     inputs = [job.reference, *([job.targets] if job.targets else []), *job.inputs]
     result = job.run(inputs, lambda reference: genotype_cohort(job, reference, reporter), reporter)
     if cut := reporter.metrics.counts.get("sites_with_alleles_left_out", 0):
@@ -75,7 +74,7 @@ def open_files(
 ) -> tuple[GenomicFile, ...]:
     """The files, which the stack closes.
 
-    Raises InputError; also where a sample comes twice, and where the system does not let so many files be open.
+    Raises InputError, also for a sample in two files, and if the system does not allow that many open files.
     """
     allow_files(len(inputs))
     lengths = np.diff(reference.contig_offsets).tolist()
@@ -91,7 +90,7 @@ def open_files(
 
 
 def allow_files(number: int) -> None:
-    """Raise the limit of open files as far as it is needed. Raises InputError where it cannot be."""
+    """Raise the limit of open files as far as needed. Raises InputError if the system does not allow it."""
     wanted = number + SPARE_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
@@ -123,14 +122,14 @@ def write_windows(
 
 
 def window_size(samples: int, memory: int, in_flight: int) -> int:
-    """Reference bases of a window, so that so many fit; two more are read ahead."""
+    """Reference bases of a window, so that `in_flight` fit into memory, and two more that are read ahead."""
     return max(MIN_WINDOW, min(WINDOW, memory // (BYTES_PER_BASE * samples * (in_flight + 2))))
 
 
 def read_windows(
     cohort: Cohort, targets: Sequence[Target], is_part: bool, size: int, threads: int
 ) -> Iterator[tuple[Target, list[Lines]]]:
-    """Each window with the lines of each file that have a say in it; files are read by several threads."""
+    """Each window, with the lines of each file that matter to it; several threads read the files."""
     with ThreadPoolExecutor(threads, "readwarp reader") as pool:
         for target in targets:
             if is_part:

@@ -1,4 +1,4 @@
-"""How sure it is that any sample has another allele: QUAL. See the step's contract."""
+"""QUAL: how sure it is that any sample has another allele. See the step's contract."""
 
 import math
 
@@ -19,7 +19,7 @@ def find_qualities(alleles, theta, tables, out):
     phred_offsets, own = out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
     current, following = np.zeros((samples + 1) * MAX_PLOIDY + 1), np.zeros((samples + 1) * MAX_PLOIDY + 1)
     for s in range(alleles.number.size):
-        copies, low, high = 0, 0, 0  # counts of others beyond [low, high] are out of the question
+        copies, low, high = 0, 0, 0  # other counts of ALT copies are negligible
         current[0], log_none, log_scale = 1.0, 0.0, 0.0
         for i in range(samples):
             if not out.is_informed[s, i]:

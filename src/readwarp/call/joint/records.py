@@ -36,7 +36,7 @@ COHORT_FIELDS: tuple[Field, ...] = tuple(
 
 
 def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> Emitted:
-    """The sites where somebody has another allele than REF and `*`; REF and what somebody has of each."""
+    """The sites where somebody has an allele other than REF and `*`, each with REF and the alleles that occur."""
     sites, kept, stars = [], list[list[int]](), []
     for s, (best, star) in enumerate(zip(found.best, alleles.star.tolist(), strict=True)):
         carried = sorted({0, *np.unique(best).tolist()} - {-1})
@@ -104,9 +104,9 @@ def fill_records(alleles, evidence, found, tables, out):
 
 @kernel
 def take_phase(shown, codes, p, star, best, named):
-    """Put the genotype in the order of the line's haplotypes -> `named`; whether it is the line's, and not of one kind.
+    """Put the genotype into the order of the line's haplotypes -> `named`; whether it is the line's, and heterozygous.
 
-    What the line calls REF may have become `*`, if all of it has.
+    The line's REF may have become `*`, if all copies have.
     """
     stars = refs = 0
     for copy in range(p):
@@ -166,8 +166,8 @@ def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitte
 
 
 def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, ndarray]:
-    """Reads of the lines at the sites of records, int64: all [records, files], those that show ALT alleles [records,
-    files], and by strand [records, 4], -1 where a line does not say.
+    """Reads at the sites of records, int64: of each file, all and those that show ALT alleles [records, files]; of all
+    files, by strand [records, 4], -1 if a line has no strands.
     """
     cells, cell, is_own = evidence.cells, evidence.cell[site], evidence.is_own[site]
     before = offsets_of(cells.depths)  # the sum of all AD before each
@@ -183,13 +183,13 @@ def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, n
 
 
 def trim_end(alleles: Sequence[str]) -> tuple[str, ...]:
-    """Without the last bases that all share, as long as each keeps one; they need them no more once others are gone."""
+    """Without the last bases that all share, as long as each keeps one: longer alleles may be gone."""
     shared = count_shared_at_end([allele for allele in alleles if allele != STAR])
     return tuple(allele if allele == STAR else allele[: len(allele) - shared] for allele in alleles)
 
 
 def _without_star(calls: Calls) -> PerSample:
-    """Genotypes in which `*` is REF: what another call deletes, this one does not change."""
+    """Genotypes in which `*` counts as REF: this call does not change what another one deletes."""
     out = []
     for alleles, genotype in zip(calls.alleles, calls.genotype, strict=True):
         star = len(alleles) - 1 if alleles[-1] == STAR else -2

@@ -1,4 +1,4 @@
-"""Ploidy by a number of likelihoods, and the prior of a genotype given those of others."""
+"""Ploidy from the number of likelihoods, and the prior of a genotype given those of other samples."""
 
 import math
 
@@ -9,7 +9,7 @@ NATURAL = math.log(10.0) / 10.0  # of a Phred
 
 @scalar
 def ploidy_of(genotypes, alleles, highest):
-    """Copies P of which `alleles` make so many genotypes, C(alleles + P - 1, P); 0 if there is none up to `highest`."""
+    """The ploidy P at which `alleles` make this many genotypes, C(alleles + P - 1, P); 0 for none up to `highest`."""
     ways = 1
     for copies in range(1, highest + 1):
         ways = ways * (alleles + copies - 1) // copies
@@ -20,9 +20,9 @@ def ploidy_of(genotypes, alleles, highest):
 
 @scalar
 def copies_prior(genotype, ploidy, others):
-    """P(genotype) given `others` expected copies of each allele, which beforehand may have any frequency.
+    """P(genotype) given `others`, the expected copies of each allele, after a uniform prior over frequencies.
 
-    `genotype` in ascending order of its alleles. P! / prod c! * prod (1 + n)_(c) / (k + N)_P, one copy after the other.
+    `genotype` is in ascending order of its alleles. P! / prod c! * prod (1 + n)_(c) / (k + N)_P, copy by copy.
     """
     total = 0.0
     for a in range(others.size):
@@ -36,9 +36,9 @@ def copies_prior(genotype, ploidy, others):
 
 @scalar
 def share_of_ways(k, j, before, more):
-    """Share of the ways to place k marks on `before` + `more` places that put j on the later ones.
+    """The share of the ways to place k marks on `before` + `more` places that put j on the latter.
 
-    C(before, k - j) C(more, j) / C(before + more, k); 0 where there is no such way.
+    C(before, k - j) C(more, j) / C(before + more, k); 0 if there is no such way.
     """
     if j > k or j > more or k - j > before:
         return 0.0
