@@ -1,4 +1,4 @@
-"""PairHMM on CPU lanes: pairs go into groups of lanes, which look up the constants of their reads' rows in a table."""
+"""PairHMM on CPU lanes: pairs in groups of lanes, with the constants of their reads' rows from a table."""
 
 from functools import partial
 from typing import Annotated, NamedTuple
@@ -29,7 +29,7 @@ from readwarp.pairwise.transpose import Sequences, rounded_up, transpose
 class Tables(NamedTuple):
     """Constants of the rows of reads, `terms[row * COLUMNS + column]`, in the dtype of the sums.
 
-    The two rows at the beginning and the one before each read hand the scale down.
+    The two rows at the beginning and the one before each read pass the scale on.
     """
 
     terms: ndarray
@@ -48,7 +48,7 @@ def log_likelihoods(
 def sum_pairs(
     reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, work: Work, precision: Precision
 ) -> ndarray:
-    """Sums of M + X over the last row of pairs that are sorted by lengths, in the scale of that precision."""
+    """Sums of M + X over the last row of pairs, which are sorted by length; in the scale of the precision."""
     lengths = np.diff(reads.offsets)
     used = np.flatnonzero(np.bincount(work.read, minlength=len(reads)))
     starts = np.zeros(len(reads), np.int64)
@@ -95,9 +95,9 @@ def fill_tables(reads, used, floor, tables):
 
 @kernel
 def _terms_into_lanes(tables, starts, pads, count, rows, terms):
-    """Each lane's rows end in the last one; before them lie rows of its table's beginning, which hand the scale down.
+    """Each lane's rows end in the last one; before them are rows from the table's beginning, which pass the scale on.
 
-    A square that is transposed holds two rows where there are more lanes than constants, else part of a row.
+    A transposed square holds two rows if there are more lanes than constants, else part of a row.
     """
     at = np.empty(count, np.int64)
     step = max(count, COLUMNS)
@@ -116,7 +116,7 @@ def _terms_into_lanes(tables, starts, pads, count, rows, terms):
 def sum_sorted(pairs, read, tables, scale, symbols, sums):
     """Sums over the last row of pairs in the order given, a group of lanes at a time.
 
-    read: of each pair, in `tables`. symbols: a vector's worth of the integers that go with the dtype of the sums.
+    read: of each pair, in `tables`. symbols: a vector of the integers that go with the dtype of the sums.
     """
     reads, read_starts, lengths, haplotypes, starts, sizes = pairs
     terms, table_starts = tables

@@ -42,7 +42,7 @@ from readwarp.ragged import offsets_of, ranges, replace, take
 
 GROUPS = (4, 8, 16, 32)  # threads per pair
 PER_ROW, PER_STEP, TYPICAL = 5.25, 20, 300  # instructions of the inner loop, about; columns
-MARGIN = WARP  # bases around all haplotypes, which threads that are early or late touch
+MARGIN = WARP  # bases around all haplotypes, which threads touch when they are early or late
 MAX_BASES = (1 << 31) - 1
 Launch = tuple[int, int, int]  # rows of a thread, first warp, the one after the last
 
@@ -72,7 +72,7 @@ def log_likelihoods(
 def _log_likelihoods_on_card(
     reads: ReadRows, haplotypes: Any, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
 ) -> tuple[ndarray, ndarray]:
-    """Offsets and pairs are on the host, all others on either side."""
+    """Offsets and pairs are on the host, the rest on either side."""
     with current().frame() as workspace:
         backend, sizes = Backend("cuda"), np.diff(haplotype_offsets)
         rows, bases = backend.to_device(reads), haplotypes if is_on_card(haplotypes) else workspace.upload(haplotypes)
@@ -97,20 +97,20 @@ def _log_likelihoods_on_card(
 
 
 class Plan(NamedTuple):
-    """What is launched for pairs; for warps and segments see `cuda_sums`."""
+    """The launches for pairs; `cuda_sums` explains warps and segments."""
 
     launches: dict[Precision, list[Launch]]
     warps: Annotated[ndarray, "int32 [warps, 2]"]
-    segments: Annotated[ndarray, "int32 [segments, 3]"]  # float32 first, with the pairs that there are at first
-    order: Annotated[ndarray, "int32 [places]"]  # pairs by segment, with room for those that float64 computes again
-    narrow: int  # the places of float32, which come first
-    again: Annotated[ndarray, "int32 [pairs]"]  # the segment that would compute the pair again in float64, -1 none
+    segments: Annotated[ndarray, "int32 [segments, 3]"]  # float32 first, with their number of pairs at first
+    order: Annotated[ndarray, "int32 [places]"]  # pairs by segment, with space for those that float64 computes again
+    narrow: int  # places of float32, which come first
+    again: Annotated[ndarray, "int32 [pairs]"]  # the segment to compute the pair again in float64; -1: none
     on_card: Annotated[ndarray, "bool [pairs]"]
 
 
 @lru_cache
 def shape_table(precision: Precision) -> ndarray:
-    """By read length: 100 * rows + threads, the shape with the fewest instructions for a pair; 0 after the longest."""
+    """By read length: 100 * rows + threads, the shape with the fewest instructions per pair; 0: too long for any."""
     shapes = [(rows, group) for group in GROUPS for rows in precision.rows]
     table = np.zeros(max(rows * group for rows, group in shapes) + 2, np.int64)
     for length in range(1, table.size - 1):
@@ -120,7 +120,7 @@ def shape_table(precision: Precision) -> ndarray:
 
 
 def plan_launches(lengths: ndarray, is_narrow: ndarray) -> Plan:
-    """Pairs by the lengths of their reads and by whether float32 comes first, their order kept within a segment."""
+    """Launches by the reads' lengths and by whether float32 comes first; pairs stay in order within a segment."""
     narrow, wide = (table[np.minimum(lengths, table.size - 1)] for table in map(shape_table, (FLOAT32, FLOAT64)))
     on_card = np.where(is_narrow, narrow, wide) > 0
     again, order = np.full(lengths.size, -1, np.int32), np.zeros(2 * lengths.size, np.int32)
@@ -181,7 +181,7 @@ def sum_pairs(
 
 
 def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, plan: Plan) -> ndarray:
-    """Sums of pairs (float64, those computed in float64 negative); undefined for those that no launch has.
+    """Sums of pairs (float64 [pairs]; negative if computed in float64, undefined if in no launch).
 
     reads, haplotypes: on the card, the latter with margins. places: `find_places`.
     """
@@ -208,9 +208,9 @@ def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray,
 
 
 def add_margins(bases: Any, offsets: ndarray, workspace: Workspace) -> tuple[Any, ndarray]:
-    """(haplotypes with the margins that `run` needs, in the workspace; which of them have no unknown base)"""
-    number, widest = offsets.size - 1, int(np.diff(offsets).max(initial=0))
-    out = workspace.empty(2 * MARGIN + widest + bases.size, np.uint8)
+    """The haplotypes with the margins that `run` needs, in the workspace, and which of them have no unknown base."""
+    number, longest = offsets.size - 1, int(np.diff(offsets).max(initial=0))
+    out = workspace.empty(2 * MARGIN + longest + bases.size, np.uint8)
     known = workspace.upload(np.ones(number, np.uint8))
     copy_between[threads_for(out.size, workspace)](bases, MARGIN, out)
     if number and bases.size:

@@ -1,4 +1,4 @@
-"""Which pairs are computed, in which order and precision: equal ones once, and again where a sum came out too small."""
+"""Which pairs are computed, in which order and precision: equal ones once, and again if a sum is too small."""
 
 import math
 from collections.abc import Callable
@@ -24,17 +24,17 @@ from readwarp.ragged import offsets_of, take
 from readwarp.rules.hashes import BASIS, hashed
 
 LOG10_2 = math.log10(2.0)
-BUCKET = 8  # rows by which reads of one group of lanes may differ
+BUCKET = 8  # rows by which the reads of a group of lanes may differ
 
 
 class Items(NamedTuple):
-    """What of reads and haplotypes decides which pairs are computed, and how."""
+    """What decides which pairs of reads and haplotypes are computed, and how."""
 
     lengths: Annotated[ndarray, "int64 [reads]"]  # bases
     sizes: Annotated[ndarray, "int64 [haplotypes]"]  # bases
     same_read: Annotated[ndarray, "int64 [reads]"]  # the first read with the same content
     same_haplotype: Annotated[ndarray, "int64 [haplotypes]"]
-    is_known: Annotated[ndarray, "bool [haplotypes]"]  # has no unknown base: float32 may do
+    is_known: Annotated[ndarray, "bool [haplotypes]"]  # no base is unknown, so that float32 may be enough
 
 
 class Work(NamedTuple):
@@ -51,10 +51,10 @@ class Sums(NamedTuple):
 
     value: Annotated[ndarray, "float64 [pairs]"]  # in the scale of the precision it was computed in
     is_wide: Annotated[ndarray, "bool [pairs]"]  # computed in float64
-    on_host: Annotated[ndarray, "bool [pairs]"]  # no shape of the card holds it
+    on_host: Annotated[ndarray, "bool [pairs]"]  # no shape of the card holds the pair
 
 
-Engine = Callable[[Work], Sums]  # in float64 where float32 was not enough
+Engine = Callable[[Work], Sums]  # in float64 if float32 is not enough
 Pass = Callable[[Work, Precision], ndarray]  # sums in that precision and its scale
 LastResort = Callable[[ndarray, ndarray], ndarray]  # read [pairs], haplotype [pairs] -> log10 P
 
@@ -73,7 +73,7 @@ def items_of(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -
 def solve(
     items: Items, pair_read: ndarray, pair_haplotype: ndarray, engine: Engine, last_resort: LastResort
 ) -> tuple[ndarray, ndarray]:
-    """log10 P of each pair and its status, by sums that `engine` computes."""
+    """log10 P and status of each pair."""
     lengths, sizes = items.lengths, items.sizes
     if pair_haplotype.size and sizes[pair_haplotype].min() == 0:
         raise ValueError("a haplotype has no bases")
@@ -99,7 +99,7 @@ def solve(
 
 
 def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
-    """float32 where that comes first, then float64 where it was not enough."""
+    """In float32 where that comes first, then in float64 where it was not enough."""
     value, is_wide = np.zeros(work.read.size), ~work.is_narrow
     now = np.flatnonzero(work.is_narrow)
     if now.size:
@@ -113,7 +113,7 @@ def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
 
 @kernel
 def are_enough(sums, cells, min_per_cell):
-    """Which sums hold in the precision they were computed in (bool)."""
+    """Whether each sum is good enough in the precision in which it was computed (bool [pairs])."""
     out = np.empty(sums.size, np.bool_)
     for k in range(sums.size):
         out[k] = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
@@ -122,7 +122,7 @@ def are_enough(sums, cells, min_per_cell):
 
 @kernel
 def take_logarithms(sums, cells, scale_bits, min_per_cell):
-    """log10 of the sums without their scale; NaN where they are not enough."""
+    """log10 of each sum without its scale; NaN where it is not good enough."""
     out = np.empty(sums.size, np.float64)
     for k in range(sums.size):
         is_good = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
@@ -132,7 +132,7 @@ def take_logarithms(sums, cells, scale_bits, min_per_cell):
 
 @kernel
 def _hash(contents, begin, stop):
-    """Of the bytes of all arrays."""
+    """A hash of the bytes of all arrays."""
     value = np.uint64(BASIS)
     for array in contents:
         for k in range(begin, stop):
@@ -186,7 +186,10 @@ def _sum(a, b):
 
 @kernel
 def log_probabilities(reads, haplotypes, haplotype_offsets, pair_read, pair_haplotype):
-    """log10 P of pairs of reads and haplotypes with at least one base each."""
+    """The last resort, in logarithms: log10 P of pairs, whose read and haplotype have at least one base each.
+
+    For the rare pairs whose probability not even float64 holds (below about 1e-570).
+    """
     bases, qualities, gap_open, gap_extend, offsets = reads
     out = np.empty(pair_read.size, np.float64)
     for pair in range(pair_read.size):

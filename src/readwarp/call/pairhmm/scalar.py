@@ -8,7 +8,7 @@ import numpy as np
 from readwarp.device.jit import scalar
 
 UNKNOWN, BEYOND = 4, 5  # codes of a haplotype's base: not known; after its end
-BEFORE = 6  # code of a read's base in a row before the read
+BEFORE = 6  # code of a read's base in the rows before it
 UNINFORMATIVE = 2  # a base of lower quality than this says nothing
 MIN_OPEN = 4  # a lower Phred of a gap's opening counts as this: 1 - 2 * open must stay above 0
 FROM_UNKNOWN = 0.25  # P(base | unknown base of the haplotype)
@@ -51,7 +51,7 @@ FLOAT64 = Precision(np.float64, np.int64, scale_bits=900, floor_bits=-1022, code
 
 @scalar
 def emissions(error, quality, base):
-    """P(read base | base of the haplotype), where that is the same, another, and unknown."""
+    """P(read base | base of the haplotype) if that is the same, another one, or unknown."""
     if quality < UNINFORMATIVE or base >= UNKNOWN:
         return 1.0, 1.0, 1.0
     return 1.0 - error, error / 3.0, FROM_UNKNOWN
@@ -59,10 +59,10 @@ def emissions(error, quality, base):
 
 @scalar
 def transitions(opening, extending, opening_before):
-    """(what X and Y give to the next row's M, what X gives to the next row's X).
+    """The factors of X and of Y in the next row's M, and of X in the next row's X.
 
-    X counts in units of the opening after the base before, Y in units of the one after this base; what they give to M
-    is in units of M to M.
+    X is in units of the opening after the previous base, Y in units of the one after this base; M's factors are in
+    units of its own.
     """
     straight = 1.0 - 2.0 * opening
     closing = (1.0 - extending) / straight
@@ -71,9 +71,9 @@ def transitions(opening, extending, opening_before):
 
 @scalar
 def row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin, stop):
-    """Constants, but FLOOR, of the row of base i of the read [begin, stop), in the order of their columns.
+    """Constants (without FLOOR) of the row of base i of the read [begin, stop), in the order of their columns.
 
-    probability: PROBABILITY, wherever it lies. s of the row above is part of the emissions.
+    probability: PROBABILITY, on the host or on a card. s of the row above is part of the emissions.
     """
     opening, extending = probability[max(gap_open[i], MIN_OPEN)], probability[gap_extend[i]]
     opening_before = probability[max(gap_open[max(i - 1, begin)], MIN_OPEN)]
@@ -89,5 +89,5 @@ def row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin,
 
 @scalar
 def is_enough(total, cells, min_per_cell):
-    """Whether a sum is finite, and so large that the floor, or what was rounded off below it, cannot matter."""
+    """Whether a sum is finite, and so large that neither the floor nor what was rounded off below it matters."""
     return min_per_cell * cells <= total < math.inf
