@@ -1,4 +1,4 @@
-"""The calling job: sorted alignments to a VCF file. Windows of the reference through threads, written in order."""
+"""The calling job: sorted alignments to a VCF file, by windows of the reference in threads, written in order."""
 
 import logging
 from collections.abc import Callable, Generator, Iterator
@@ -166,7 +166,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
 
 
 def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Target, Backend]:
-    """A workspace for each worker, smaller and then fewer where --vram, or what is free of a card, is less."""
+    """A workspace for each worker; smaller ones, then fewer, if --vram or the free memory of a card is less."""
 
     def plan(room: int) -> CardPlan:
         cards = len(backend.devices)

@@ -36,7 +36,7 @@ class Ploidies(NamedTuple):
 
     def max_within(self, contig: int, start: ndarray, stop: ndarray) -> ndarray:
         """int8 [n]: an upper bound of the copies in each [start, stop), which may cross borders."""
-        out = np.maximum(self.at(contig, start), self.at(contig, stop - 1))
+        out: ndarray = np.maximum(self.at(contig, start), self.at(contig, stop - 1))
         for row in range(self.contig_offsets[contig], self.contig_offsets[contig + 1]):
             is_touched = (start < self.stop[row]) & (stop > self.start[row])
             is_inside = (start >= self.start[row]) & (stop <= self.stop[row])

@@ -33,7 +33,8 @@ def _is_strand_biased(facts: Facts, limits: CallParameters) -> ndarray:
 
 def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
     limit = np.where(facts.ploidy > 1, limits.min_allele_fraction / facts.ploidy, limits.min_haploid_fraction)
-    return np.all(facts.fraction < limit, axis=1)
+    is_low: ndarray = np.all(facts.fraction < limit, axis=1)
+    return is_low
 
 
 def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:

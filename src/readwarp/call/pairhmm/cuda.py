@@ -83,17 +83,11 @@ def _log_likelihoods_on_card(
         def bring_down() -> tuple[ReadRows, ndarray, ndarray]:
             return backend.to_host(rows), workspace.download(bases)[0], haplotype_offsets
 
-        def sum_on_host(work: Work, precision: Precision) -> ndarray:
-            return cpu.sum_pairs(*bring_down(), work, precision)
-
         def engine(work: Work) -> Sums:
             places = find_places(items, work, reads.offsets[work.read], haplotype_offsets[work.haplotype])
-            return sum_pairs(workspace, rows, padded, places, work, sum_on_host)
+            return sum_pairs(workspace, rows, padded, places, work, lambda *given: cpu.sum_pairs(*bring_down(), *given))
 
-        def last_resort(read: ndarray, haplotype: ndarray) -> ndarray:
-            return log_probabilities(*bring_down(), read, haplotype)
-
-        return solve(items, pair_read, pair_haplotype, engine, last_resort)
+        return solve(items, pair_read, pair_haplotype, engine, lambda *given: log_probabilities(*bring_down(), *given))
 
 
 class Plan(NamedTuple):
