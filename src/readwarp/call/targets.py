@@ -23,28 +23,6 @@ class Target(NamedTuple):
     stop: int
 
 
-def parse_region(text: str, names: Sequence[str], lengths: Sequence[int]) -> Target:
-    """`NAME`, `NAME:FROM` or `NAME:FROM-` (to its end), or `NAME:FROM-TO`; 1-based, inclusive, with or without commas.
-
-    Names may contain colons and commas: a text that is a whole name is that contig, else the last colon separates name
-    and positions. A TO beyond the contig's end means its end. Raises InputError.
-    """
-    if text in names:
-        contig = names.index(text)
-        return Target(contig, 0, lengths[contig])
-    name, _, span = text.rpartition(":")
-    if name not in names:
-        raise InputError(text, "no such contig in the reference")
-    contig = names.index(name)
-    places = re.fullmatch(r"([0-9]+)(?:-([0-9]*))?", span.replace(",", ""))
-    if not places:
-        raise InputError(text, "a region is NAME, NAME:FROM or NAME:FROM-TO")
-    start, stop = int(places[1]) - 1, min(int(places[2] or lengths[contig]), lengths[contig])
-    if not 0 <= start < stop:
-        raise InputError(text, f"empty or outside the contig, which has {lengths[contig]} bases")
-    return Target(contig, start, stop)
-
-
 def as_regions(given: Region | Iterable[Region] | None) -> tuple[Region, ...] | None:
     """One region or several as a tuple; None, which is everything, stays None."""
     if given is None or isinstance(given, str):
@@ -60,13 +38,25 @@ def spell_region(region: Region) -> str:
 
 
 def locate_region(region: Region, names: Sequence[str], lengths: Sequence[int]) -> Target:
-    """Raises InputError."""
+    """A text is `NAME`, `NAME:FROM` or `NAME:FROM-` (to its end), or `NAME:FROM-TO`; 1-based, inclusive, commas or not.
+
+    Names may contain colons and commas: a text that is a whole name is that contig, else the last colon separates name
+    and positions. A TO beyond the contig's end means its end. Raises InputError.
+    """
     if isinstance(region, str):
-        return parse_region(region, names, lengths)
-    name, start, stop = region
+        name, _, span = (region, "", "1-") if region in names else region.rpartition(":")
+    else:
+        name, span = region[0], ""
     if name not in names:
-        raise InputError(name, "no such contig in the reference")
+        raise InputError(region if isinstance(region, str) else name, "no such contig in the reference")
     contig = names.index(name)
+    if isinstance(region, str):
+        places = re.fullmatch(r"([0-9]+)(?:-([0-9]*))?", span.replace(",", ""))
+        if not places:
+            raise InputError(region, "a region is NAME, NAME:FROM or NAME:FROM-TO")
+        start, stop = int(places[1]) - 1, min(int(places[2] or lengths[contig]), lengths[contig])
+    else:
+        _, start, stop = region
     if not 0 <= start < stop <= lengths[contig]:
         raise InputError(region, f"empty or outside the contig, which has {lengths[contig]} bases")
     return Target(contig, start, stop)

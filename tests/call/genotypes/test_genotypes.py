@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from helpers.making_sites import call_sites, from_bases, made_likelihoods, substitutions
 from readwarp.call.evidence import NOTHING
-from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.genotypes.annotations import ANNOTATIONS, fisher_phred
 from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.genotypes.order import genotypes_of
-from readwarp.call.genotypes.scalar import fisher_phred, indel_prior
+from readwarp.call.genotypes.score import indel_prior
 from readwarp.config import CallParameters
 
 

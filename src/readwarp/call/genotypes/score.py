@@ -9,8 +9,7 @@ from numpy import ndarray
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.emitted import MISSING_BASE, UNLISTED
 from readwarp.call.genotypes.order import insert_allele, number_of, table_of
-from readwarp.call.genotypes.scalar import genotype_prior, indel_prior, no_variant_prior
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 
 MAX_GENOTYPE_QUALITY = 99
 UNREACHED = -1  # PL of a genotype of the record that none of the site's genotypes becomes
@@ -190,3 +189,24 @@ def fill_genotypes(sites, scores, choice, tables, out):
                 if g != best:
                     second = min(second, phred[g])
             out.genotype_quality[row, s] = second
+
+
+@scalar
+def genotype_prior(theta, others, distinct):
+    """Of a genotype with `others` copies of alleles other than the reference's, of `distinct` kinds."""
+    return theta**distinct / others
+
+
+@scalar
+def no_variant_prior(theta, copies):
+    """Of the genotype that has only the reference's allele."""
+    total = 0.0
+    for k in range(1, copies + 1):
+        total += 1.0 / k
+    return 1.0 - theta * total
+
+
+@scalar
+def indel_prior(prior, unit, tract):
+    """Heterozygosity of indels: it rises with the units of a repeat, beyond 4."""
+    return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))

@@ -7,11 +7,10 @@ from numpy import ndarray
 
 from readwarp.call.genotypes.order import GenotypeTables, insert_allele, number_of, table_of, tables_for
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.quality import find_qualities
-from readwarp.call.joint.scalar import NATURAL, copies_prior, ploidy_of
+from readwarp.call.joint.quality import NATURAL, find_qualities
 from readwarp.call.joint.sites import LEFT_OUT, OTHER, SiteAlleles
 from readwarp.config import MAX_PLOIDY
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, replace
 
 BAD_LIKELIHOODS, BAD_DEPTHS = 1, 2  # the number of PLs fits no ploidy; that of ADs is not the number of alleles
@@ -256,3 +255,30 @@ def weigh(phred, genotypes, p, others, weights):
     for g in range(phred.size):
         weights[g] /= total
     return place
+
+
+@scalar
+def ploidy_of(genotypes, alleles, highest):
+    """The ploidy P at which `alleles` make this many genotypes, C(alleles + P - 1, P); 0 for none up to `highest`."""
+    ways = 1
+    for copies in range(1, highest + 1):
+        ways = ways * (alleles + copies - 1) // copies
+        if ways == genotypes:
+            return copies
+    return 0
+
+
+@scalar
+def copies_prior(genotype, ploidy, others):
+    """P(genotype) given `others`, the expected copies of each allele, after a uniform prior over frequencies.
+
+    `genotype` is in ascending order of its alleles. P! / prod c! * prod (1 + n)_(c) / (k + N)_P, copy by copy.
+    """
+    total = 0.0
+    for a in range(others.size):
+        total += others[a] + 1.0
+    prior, same = 1.0, 0
+    for copy in range(ploidy):
+        same = same + 1 if copy and genotype[copy] == genotype[copy - 1] else 1
+        prior *= (copy + 1.0) / same * (others[genotype[copy]] + same) / (total + copy)
+    return prior

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import comb
@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Window
-from readwarp.call.genotypes.scalar import indel_prior
+from readwarp.call.genotypes.score import indel_prior
 from readwarp.call.joint import REACH, STAR
 from readwarp.call.sites import MAX_TRACT
 from readwarp.call.sites.find import Allele, sites_of
@@ -210,22 +210,16 @@ def find_priors(sites: Sequence[JointSite], bases: Bases, parameters: CallParame
     last = max(sites[s].position + len(sites[s].alleles[0]) for s in rows)
     reference = bases.between(start, min(bases.length, last + MAX_TRACT + 2))
     window = Window(0, start, start + len(reference), np.frombuffer(reference, np.uint8), start)
-    gaps = sites_of([(sites[s].position + 1, True, list(_gaps(sites[s]))) for s in rows], window)
+    gaps = sites_of([(sites[s].position + 1, True, _list_gaps(sites[s].alleles)) for s in rows], window)
     tracts = zip(gaps.unit.tolist(), (gaps.stop - gaps.begin).tolist(), strict=True)
     out[rows] = [indel_prior(parameters.indel_prior, unit, tract) for unit, tract in tracts]
     return out
 
 
-def _gaps(site: JointSite) -> Iterator[Allele]:
+def _list_gaps(alleles: Sequence[str]) -> list[Allele]:
     """Bases that REF and each other allele delete and insert after the anchor."""
-    yield 0, b""
-    for allele in site.alleles[1:]:
-        reference = site.alleles[0]
-        if allele == STAR:
-            continue
-        while min(len(reference), len(allele)) > 1 and reference[-1] == allele[-1]:
-            reference, allele = reference[:-1], allele[:-1]
-        yield len(reference) - 1, encode(allele[1:])
+    spans = [(allele, find_deleted(alleles[0], allele)) for allele in alleles[1:] if allele != STAR]
+    return [(0, b""), *((stop - 1, encode(allele[1:first])) for allele, (first, stop) in spans)]
 
 
 def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None:
