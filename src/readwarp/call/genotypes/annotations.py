@@ -45,20 +45,6 @@ def symmetric_odds_ratio(a, b, c, d):
     return math.log(ratio + 1.0 / ratio) + math.log(min(a, b) / max(a, b)) - math.log(min(c, d) / max(c, d))
 
 
-@scalar
-def rank_sum_score(u, first, second, ties):
-    """z of Mann and Whitney's U: pairs of a `first` and a `second` value in which the second is greater; a tie is half.
-
-    `ties`: sum of t^3 - t over groups of t equal values. Positive if the second values are greater, 0 if all are equal;
-    without continuity correction.
-    """
-    n = first + second
-    if n < 2:
-        return 0.0
-    variance = first * second / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)))
-    return (u - 0.5 * first * second) / math.sqrt(variance) if variance > 1e-9 else 0.0
-
-
 class Annotation(NamedTuple):
     """A field of INFO: its header line, how the values of a cohort's files are joined, how it is rounded."""
 
@@ -170,7 +156,10 @@ def summarise(sites, likelihoods, is_kept, out, columns):
 
 @kernel
 def rank_sum(first, second):
-    """z of the rank sums of two samples, given how often each value occurs in them."""
+    """z of the rank sums of two samples (Mann and Whitney), given how often each value occurs in them.
+
+    Positive if the second values are greater, 0 if all are equal; without continuity correction.
+    """
     below = above = 0
     u = ties = 0.0
     for value in range(first.size):
@@ -179,4 +168,8 @@ def rank_sum(first, second):
         ties += both * both * both - both
         below += first[value]
         above += second[value]
-    return rank_sum_score(u, below, above, ties)
+    n = below + above
+    if n < 2:
+        return 0.0
+    variance = below * above / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)))
+    return (u - 0.5 * below * above) / math.sqrt(variance) if variance > 1e-9 else 0.0

@@ -151,7 +151,7 @@ def variant_phred(scores, genotypes, copies, names, theta):
                 last = a
         weight = 10.0 ** (scores[g] - highest)
         if others:
-            some += weight * genotype_prior(theta, others, distinct)
+            some += weight * (theta**distinct / others)
         else:
             none += weight * no_variant_prior(theta, copies)
     return max(0.0, -10.0 * math.log10(max(none, 1e-300) / (none + some)))
@@ -189,12 +189,6 @@ def fill_genotypes(sites, scores, choice, tables, out):
                 if g != best:
                     second = min(second, phred[g])
             out.genotype_quality[row, s] = second
-
-
-@scalar
-def genotype_prior(theta, others, distinct):
-    """Of a genotype with `others` copies of alleles other than the reference's, of `distinct` kinds."""
-    return theta**distinct / others
 
 
 @scalar
