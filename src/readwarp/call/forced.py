@@ -67,16 +67,16 @@ def read_alleles(path: Path, reference: Reference) -> Forced:
     skipped: Counter[str] = Counter()
     found: dict[tuple[int, Allele], None] = {}
     numbers = {name: i for i, name in enumerate(reference.names)}
-    for record, name, position, old, news in _records(path):
+    for record, name, position, ref, alts in _records(path):
         if name not in numbers:
             raise InputError(path, f"no contig {name!r} in the reference", record)
         here = Bases(reference, numbers[name])
-        _check(path, record, here, position, old)
-        for new in news:
-            if not new.isalpha():
+        _check(path, record, here, position, ref)
+        for alt in alts:
+            if not alt.isalpha():
                 skipped["symbolic"] += 1
                 continue
-            for allele in spell_alleles(here, position, encode(new), len(old)):
+            for allele in spell_alleles(here, position, encode(alt), len(ref)):
                 if reason := _reason_to_skip(here, allele):
                     skipped[reason] += 1
                 else:
@@ -95,14 +95,14 @@ def _reason_to_skip(bases: Bases, allele: Allele) -> str | None:
     return "not_acgt" if max(inserted + bases.between(begin - is_indel(allele), begin + deleted)) > 3 else None
 
 
-def _check(path: Path, record: int, bases: Bases, position: int, old: str) -> None:
-    if not 0 <= position <= position + len(old) <= bases.length:
+def _check(path: Path, record: int, bases: Bases, position: int, ref: str) -> None:
+    if not 0 <= position <= position + len(ref) <= bases.length:
         reason = f"position {position + 1} is beyond its contig, which has {bases.length} bases"
         raise InputError(path, reason, record)
-    here = bases.between(position, position + len(old))
-    if here != encode(old):
+    here = bases.between(position, position + len(ref))
+    if here != encode(ref):
         letters = here.translate(b"ACGTN".ljust(256, b"N")).decode()
-        raise InputError(path, f"REF is {old}, the reference has {letters} there", record)
+        raise InputError(path, f"REF is {ref}, the reference has {letters} there", record)
 
 
 def _records(path: Path) -> Iterator[tuple[int, str, int, str, tuple[str, ...]]]:

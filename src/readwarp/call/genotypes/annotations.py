@@ -120,11 +120,11 @@ def summarise(sites, likelihoods, is_kept, out, columns):
             reads, squares = reads + 1, squares + square
             if allele[pair] < 0 or not is_kept[first + allele[pair]]:
                 continue
-            name = 0
+            number = 0
             for a in range(first, first + allele[pair]):
-                name += is_kept[a]
-            allele_depth[depth_offsets[row * samples + sample[pair]] + name] += 1
-            side = 1 if name else 0
+                number += is_kept[a]
+            allele_depth[depth_offsets[row * samples + sample[pair]] + number] += 1
+            side = 1 if number else 0
             strands[2 * side + strand[pair]] += 1
             counts[0, side, mapping_quality[pair]] += 1
             counts[1, side, max(0, min(MAX_VALUE, end_distance[pair]))] += 1

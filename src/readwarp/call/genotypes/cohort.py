@@ -28,29 +28,29 @@ Join = Callable[[Reports, str], float]  # the annotation of this name; NaN if th
 
 def by_reads(combine: Callable[[Values], float]) -> Join:
     """The lines' values, weighted by their reads."""
-    return lambda told, name: combine(_values(told.lines, name, told.reads))
+    return lambda reports, name: combine(_values(reports.lines, name, reports.reads))
 
 
 def by_alt_reads(combine: Callable[[Values], float]) -> Join:
     """The lines' values, weighted by their reads of ALT alleles."""
-    return lambda told, name: combine(_values(told.lines, name, told.alt_reads))
+    return lambda reports, name: combine(_values(reports.lines, name, reports.alt_reads))
 
 
 def by_strands(rule: Callable[..., float]) -> Join:
     """From the strands of all reads; if a line does not give them, the value of the only line."""
 
-    def join(told: Reports, name: str) -> float:
-        return only(_values(told.lines, name, told.reads)) if told.strands is None else rule(*told.strands)
+    def join(reports: Reports, name: str) -> float:
+        return only(_values(reports.lines, name, reports.reads)) if reports.strands is None else rule(*reports.strands)
 
     return join
 
 
-def total_depth(told: Reports, name: str) -> float:
-    return told.depth
+def total_depth(reports: Reports, name: str) -> float:
+    return reports.depth
 
 
-def quality_by_depth(told: Reports, name: str) -> float:
-    return told.quality / told.alt_depth if told.alt_depth else NAN
+def quality_by_depth(reports: Reports, name: str) -> float:
+    return reports.quality / reports.alt_depth if reports.alt_depth else NAN
 
 
 def mean(values: Values) -> float:

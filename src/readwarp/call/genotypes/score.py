@@ -66,21 +66,22 @@ def score_genotypes(sites, likelihoods, tables, out):
 def choose_alleles(sites, scores, tables, snv, indel, out):
     """Mark the alleles to keep in the Choice `out`, and find QUAL. `snv`, `indel`: heterozygosity of either."""
     mark, is_kept, samples = out.mark, out.is_kept, scores.depth.shape[1]
-    names, named = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    numbers, genotype = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
     room = np.empty(tables.size[-1, -1], np.int32)
     for site in range(sites.begin.size):
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
         is_any, last = False, first + alleles - 1
         for a in range(alleles):
-            names[a] = 0 if mark[first + a] == MISSING_BASE else -1 if mark[first + a] == UNLISTED else a
+            numbers[a] = 0 if mark[first + a] == MISSING_BASE else -1 if mark[first + a] == UNLISTED else a
             is_kept[first + a] = a > 0 and sites.is_forced[first + a] and mark[first + a] != MISSING_BASE
         for s in range(samples):
             if scores.depth[site, s] == 0:
                 continue
             copies, column = scores.ploidy[site, s], site * samples + s
             genotypes, own = table_of(tables, copies, alleles), scores.values[scores.offsets[column] :]
-            best = reduce_scores(own, genotypes, copies, names, named, genotypes.shape[0], room[: genotypes.shape[0]])
+            number = genotypes.shape[0]
+            best = reduce_scores(own, genotypes, copies, numbers, genotype, number, room[:number])
             for copy in range(copies):
                 a = genotypes[best, copy]
                 is_kept[first + a] |= a > 0
@@ -96,27 +97,28 @@ def choose_alleles(sites, scores, tables, snv, indel, out):
         for s in range(samples):
             if scores.depth[site, s]:
                 copies, own = scores.ploidy[site, s], scores.values[scores.offsets[site * samples + s] :]
-                out.quality[site] += variant_phred(own, table_of(tables, copies, alleles), copies, names, theta)
+                out.quality[site] += variant_phred(own, table_of(tables, copies, alleles), copies, numbers, theta)
 
 
 @kernel
-def reduce_scores(scores, genotypes, copies, names, named, listed, phred):
-    """PL of the genotypes of a record: the best of those of the site that become it by `names` (-1: left out).
+def reduce_scores(scores, genotypes, copies, numbers, genotype, listed, phred):
+    """PLs of a record's genotypes: for each, the best of the site's that become it -> the first one with PL 0.
 
-    phred int32: UNREACHED where there is none. `named`: space for a genotype. Genotypes from `listed` on have an allele
-    that is not listed: they cannot be called, and are no better than the best one. -> the first genotype with PL 0.
+    `numbers`: of the site's alleles in the record, -1: left out. `genotype`: space for one. phred: int32, UNREACHED if
+    nothing becomes the genotype. Genotypes from `listed` on have an allele that is not listed: they cannot be called,
+    and are no better than the best one.
     """
     top = np.empty(phred.size)
     top[:] = -np.inf
     highest = -np.inf
     for g in range(genotypes.shape[0]):
-        is_left = True
+        is_complete = True
         for copy in range(copies):
-            name = names[genotypes[g, copy]]
-            is_left &= name >= 0
-            insert_allele(named, copy, name)
-        if is_left:
-            target = number_of(named, copies)
+            number = numbers[genotypes[g, copy]]
+            is_complete &= number >= 0
+            insert_allele(genotype, copy, number)
+        if is_complete:
+            target = number_of(genotype, copies)
             top[target] = max(top[target], scores[g])
             if target < listed:
                 highest = max(highest, scores[g])
@@ -131,21 +133,21 @@ def reduce_scores(scores, genotypes, copies, names, named, listed, phred):
 
 
 @kernel
-def variant_phred(scores, genotypes, copies, names, theta):
+def variant_phred(scores, genotypes, copies, numbers, theta):
     """Phred of the posterior probability that one sample has none of the listed ALT alleles."""
     highest = -np.inf
     for g in range(genotypes.shape[0]):
-        if names[genotypes[g, copies - 1]] >= 0:
+        if numbers[genotypes[g, copies - 1]] >= 0:
             highest = max(highest, scores[g])
     none = some = 0.0
     for g in range(genotypes.shape[0]):
         others = distinct = 0
         last = -1
-        if names[genotypes[g, copies - 1]] < 0:
+        if numbers[genotypes[g, copies - 1]] < 0:
             continue
         for copy in range(copies):
             a = genotypes[g, copy]
-            if names[a] > 0:
+            if numbers[a] > 0:
                 others += 1
                 distinct += a != last
                 last = a
@@ -161,19 +163,19 @@ def variant_phred(scores, genotypes, copies, names, theta):
 def fill_genotypes(sites, scores, choice, tables, out):
     """GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0."""
     is_kept, samples = choice.is_kept, out.depth.shape[1]
-    names, named = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    numbers, genotype = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
     for row in range(out.site.size):
         site = out.site[row]
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
         kept = 0
         for a in range(alleles):
-            names[a] = kept if is_kept[first + a] else 0 if choice.mark[first + a] == MISSING_BASE else -1
+            numbers[a] = kept if is_kept[first + a] else 0 if choice.mark[first + a] == MISSING_BASE else -1
             kept += is_kept[first + a]
         has_unlisted = choice.mark[first + alleles - 1] == UNLISTED
         for a in range(alleles):
-            if names[a] < 0 and has_unlisted:
-                names[a] = kept - 1
+            if numbers[a] < 0 and has_unlisted:
+                numbers[a] = kept - 1
         for s in range(samples):
             copies, column = out.ploidy[row, s], row * samples + s
             if out.depth[row, s] == 0:
@@ -181,7 +183,7 @@ def fill_genotypes(sites, scores, choice, tables, out):
             own = scores.values[scores.offsets[site * samples + s] :]
             phred = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
             genotypes, listed = table_of(tables, copies, alleles), tables.size[copies, kept - has_unlisted]
-            best = reduce_scores(own, genotypes, copies, names, named, listed, phred)
+            best = reduce_scores(own, genotypes, copies, numbers, genotype, listed, phred)
             for copy in range(copies):
                 out.genotype[row, s, copy] = tables.alleles[tables.first[copies, kept] + best, copy]
             second = MAX_GENOTYPE_QUALITY

@@ -117,7 +117,7 @@ def spread(alleles, evidence, tables, out):
     cells, cell, cover = evidence.cells, evidence.cell, evidence.cover
     codes, code_offsets = evidence.codes, evidence.code_offsets
     ploidy, phred, phred_offsets, samples = out.ploidy, out.phred, out.phred_offsets, out.ploidy.shape[1]
-    named, room = np.empty(tables.alleles.shape[1], np.int64), np.empty(tables.size[-1, -1], np.int32)
+    genotype, room = np.empty(tables.alleles.shape[1], np.int64), np.empty(tables.size[-1, -1], np.int32)
     is_listed = np.empty(tables.first.shape[1], np.bool_)
     for s in range(cell.shape[0]):
         n, star = alleles.number[s], alleles.star[s]
@@ -139,12 +139,12 @@ def spread(alleles, evidence, tables, out):
             line = Line(room[: tables.size[p, n + 2]], is_listed[: n + 2])
             line.phred[:], line.is_listed[:] = UNREACHED, False
             genotypes = table_of(tables, p, own.size)
-            reduce_to(own, values, genotypes, p, Deletion(star, lost, 0), named, line)
+            reduce_to(own, values, genotypes, p, Deletion(star, lost, 0), genotype, line)
             if lost:
-                reduce_to(own, values, genotypes, p, Deletion(star, 0, penalty), named, line)
+                reduce_to(own, values, genotypes, p, Deletion(star, 0, penalty), genotype, line)
             column = s * samples + i
             mine = phred[phred_offsets[column] : phred_offsets[column + 1]]
-            lowest = expand(line, table_of(tables, p, n), p, named, mine)
+            lowest = expand(line, table_of(tables, p, n), p, genotype, mine)
             if alleles.is_cut[s] and lowest > 0:
                 mine[:] = 0
             for value in mine:
@@ -152,7 +152,7 @@ def spread(alleles, evidence, tables, out):
 
 
 @kernel
-def reduce_to(codes, values, genotypes, p, deletion, named, line):
+def reduce_to(codes, values, genotypes, p, deletion, genotype, line):
     """Into the Line: the lowest PL of the genotypes that become the same one over the site's n alleles.
 
     Number n stands for alleles that the line does not list, n + 1 for those that the site leaves out. The first copies
@@ -162,18 +162,18 @@ def reduce_to(codes, values, genotypes, p, deletion, named, line):
     for g in range(values.size):
         left = deletion.lost
         for copy in range(p):
-            name = codes[genotypes[g, copy]]
-            if name == 0 and left:
-                name, left = star, left - 1
-            name = n if name == OTHER else n + 1 if name == LEFT_OUT else name
-            is_listed[name] = True
-            insert_allele(named, copy, name)
-        target = number_of(named, p)
+            number = codes[genotypes[g, copy]]
+            if number == 0 and left:
+                number, left = star, left - 1
+            number = n if number == OTHER else n + 1 if number == LEFT_OUT else number
+            is_listed[number] = True
+            insert_allele(genotype, copy, number)
+        target = number_of(genotype, p)
         phred[target] = min(phred[target], values[g] + deletion.penalty)
 
 
 @kernel
-def expand(line, genotypes, p, named, phred):
+def expand(line, genotypes, p, genotype, phred):
     """PLs of all genotypes over the site's alleles, relative to the lowest, which is returned.
 
     An allele that the line does not list counts as its <NON_REF>; a genotype that nothing becomes, as the worst.
@@ -183,8 +183,8 @@ def expand(line, genotypes, p, named, phred):
     for g in range(phred.size):
         for copy in range(p):
             a = genotypes[g, copy]
-            insert_allele(named, copy, a if is_listed[a] else is_listed.size - 2)
-        phred[g] = reduced[number_of(named, p)]
+            insert_allele(genotype, copy, a if is_listed[a] else is_listed.size - 2)
+        phred[g] = reduced[number_of(genotype, p)]
         lowest = min(lowest, phred[g])
         worst = max(worst, phred[g] if phred[g] < UNREACHED else 0)
     for g in range(phred.size):

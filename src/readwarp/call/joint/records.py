@@ -62,7 +62,7 @@ def fill_records(alleles, evidence, found, tables, out):
     """GT, PS, DP, AD and PL of each sample."""
     cells, best, codes, code_offsets = evidence.cells, found.best, evidence.codes, evidence.code_offsets
     genotype, phred, phred_offsets = out.genotype, out.phred, out.phred_offsets
-    place, named = np.empty(128, np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    place, ordered = np.empty(128, np.int64), np.empty(tables.alleles.shape[1], np.int64)
     samples = evidence.cell.shape[1]
     for v in range(out.site.size):
         s = out.site[v]
@@ -76,8 +76,8 @@ def fill_records(alleles, evidence, found, tables, out):
             lowest, first = np.int32(1 << 30), phred_offsets[column]
             for g in range(genotypes.shape[0]):
                 for copy in range(p):
-                    named[copy] = kept[genotypes[g, copy]]
-                phred[first + g] = all_phred[number_of(named, p)]
+                    ordered[copy] = kept[genotypes[g, copy]]
+                phred[first + g] = all_phred[number_of(ordered, p)]
                 lowest = min(lowest, phred[first + g])
             for g in range(first, phred_offsets[column + 1]):
                 phred[g] -= lowest
@@ -96,15 +96,15 @@ def fill_records(alleles, evidence, found, tables, out):
                 if place[mine[a]] >= 0:
                     allele_depth[place[mine[a]]] += max(0, depths[a])
             has_set = evidence.is_own[s, i] and cells.is_phased[k] and cells.phase_set[k] > 0
-            if has_set and take_phase(cells.genotype[k], mine, p, alleles.star[s], best[s, i], named):
+            if has_set and take_phase(cells.genotype[k], mine, p, alleles.star[s], best[s, i], ordered):
                 for copy in range(p):
-                    genotype[v, i, copy] = place[named[copy]]
+                    genotype[v, i, copy] = place[ordered[copy]]
                 out.phase_set[v, i] = cells.phase_set[k] - 1
 
 
 @kernel
-def take_phase(shown, codes, p, star, best, named):
-    """Put the genotype into the order of the line's haplotypes -> `named`; whether it is the line's, and heterozygous.
+def take_phase(shown, codes, p, star, best, ordered):
+    """Put the genotype into the order of the line's haplotypes, -> whether it is the line's, and heterozygous.
 
     The line's REF may have become `*`, if all copies have.
     """
@@ -116,12 +116,12 @@ def take_phase(shown, codes, p, star, best, named):
     for copy in range(p):
         if not 0 <= shown[copy] < codes.size or best[copy] < 0:
             return False
-        named[copy] = star if shown[copy] == 0 and stars and stars == refs else codes[shown[copy]]
+        ordered[copy] = star if shown[copy] == 0 and stars and stars == refs else codes[shown[copy]]
         is_one &= best[copy] == best[0]
     for a in best[:p]:
         have = want = 0
         for copy in range(p):
-            have += named[copy] == a
+            have += ordered[copy] == a
             want += best[copy] == a
         if have != want:
             return False
@@ -152,7 +152,7 @@ def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitte
     values = np.empty((len(ANNOTATIONS), len(out)))
     for row, (s, (quality, depth, alt)) in enumerate(zip(out.site.tolist(), facts, strict=True)):
         files = sorted(sites[s].own)
-        told = Reports(
+        reports = Reports(
             lines=[dict(ITEMS.findall(sites[s].own[file][0].information)) for file in files],
             reads=reads[row, files].tolist(),
             alt_reads=alt_reads[row, files].tolist(),
@@ -161,7 +161,7 @@ def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitte
             depth=depth,
             alt_depth=alt,
         )
-        values[:, row] = [annotation.join(told, annotation.name) for annotation in ANNOTATIONS]
+        values[:, row] = [annotation.join(reports, annotation.name) for annotation in ANNOTATIONS]
     return Columns._make(values)
 
 
