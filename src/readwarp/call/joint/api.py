@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from readwarp.call.api import LIMITS, FilterOptions, PlaceOptions, spell_regions
 from readwarp.call.joint.job import GenotypeJob, run_genotype
@@ -14,20 +14,15 @@ from readwarp.stream.choice import resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
 
 
-class HostOptions(TypedDict, total=False):
-    """What a job on the host may use; none of it changes the output."""
-
-    threads: int | None  # None: all that this process may use
-    memory: int | None  # bytes; None: what is free less a margin
-
-
-class GenotypeOptions(PlaceOptions, FilterOptions, HostOptions, total=False):
+class GenotypeOptions(PlaceOptions, FilterOptions, total=False):
     """Long options of `readwarp genotype`, with its defaults."""
 
     list: AnyPath | None  # file with the names of more gVCFs, one per line
     ploidy: int  # the highest of the samples
     max_alleles: int  # ALT alleles of a site; the rarest beyond them are left out
     force: bool  # replace an existing output
+    threads: int | None  # None: all that this process may use
+    memory: int | None  # bytes; None: what is free, less a margin
 
 
 def genotype(
