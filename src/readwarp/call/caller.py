@@ -48,7 +48,7 @@ class Variant(NamedTuple):
 
 
 class Caller:
-    """Sorted alignments to variants, the same ones as by `readwarp call`.
+    """Sorted alignments to variants, those of `readwarp call`.
 
     reference: the path of a FASTA, GenBank or EMBL file; parameters: those of `readwarp.config.CallParameters`.
 

@@ -36,7 +36,7 @@ from readwarp.index.reference import Reference
 
 @dataclass(frozen=True, slots=True)
 class Forced:
-    """A distinct alleles, sorted by contig and position in VCF."""
+    """The alleles, A distinct ones, sorted by contig and position in VCF."""
 
     contig_offsets: ndarray  # int64 [contigs + 1]
     position: ndarray  # int64 [A], as in VCF but 0-based: of the base, or of an indel's anchor base

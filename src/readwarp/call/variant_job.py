@@ -29,6 +29,8 @@ logger = logging.getLogger("readwarp")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantJob:
+    """A job that writes variants."""
+
     reference: Path
     output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
     resources: Resources = field(default_factory=Resources)
@@ -43,7 +45,7 @@ class VariantJob:
         return self.regions is not None or self.targets is not None
 
     def find_targets(self, reference: Reference) -> list[Target]:
-        """Raises InputError."""
+        """The parts of the reference to call. Raises InputError."""
         found = find_targets(self.regions, self.targets, reference)
         if not found and self.targets:
             logger.warning("%s holds no interval: nothing is called", self.targets)

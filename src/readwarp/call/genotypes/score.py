@@ -204,5 +204,5 @@ def no_variant_prior(theta, copies):
 
 @scalar
 def indel_prior(prior, unit, tract):
-    """Heterozygosity of indels: it rises with the units of a repeat, beyond 4."""
+    """Heterozygosity of indels: it rises with each repeat unit beyond 4."""
     return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))

@@ -104,7 +104,7 @@ def fill_records(alleles, evidence, found, tables, out):
 
 @kernel
 def take_phase(shown, codes, p, star, best, ordered):
-    """Put the genotype into the order of the line's haplotypes, -> whether it is the line's, and heterozygous.
+    """Put the genotype into the order of the line's haplotypes -> whether it is the line's, and heterozygous.
 
     The line's REF may have become `*`, if all copies have.
     """
