@@ -3,6 +3,8 @@
 from collections.abc import Container, Sequence
 from typing import Any
 
+import numpy as np
+
 from readwarp.errors import InputError
 from readwarp.formats.alignments.regions import AlignedReader
 from readwarp.index.reference import Reference
@@ -55,12 +57,8 @@ def match_contigs(reader: AlignedReader, reference: Reference, whole: bool = Tru
 
 
 def _check_contig(reader: AlignedReader, line: dict[str, Any], reference: Reference, contig: int) -> None:
-    name, own, md5 = line["SN"], contig_length(reference, contig), reference.md5[contig]
+    name, own, md5 = line["SN"], int(np.diff(reference.contig_offsets)[contig]), reference.md5[contig]
     if line["LN"] != own:
         raise InputError(reader.path, f"its contig {name!r} has {line['LN']} bases, in the reference {own}")
     if line.get("M5", md5).lower() != md5:
         raise InputError(reader.path, f"its contig {name!r} has another sequence (M5) than in the reference")
-
-
-def contig_length(reference: Reference, contig: int) -> int:
-    return int(reference.contig_offsets[contig + 1] - reference.contig_offsets[contig])

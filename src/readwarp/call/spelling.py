@@ -13,9 +13,9 @@ different sequences.
 from collections.abc import Iterator
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.call.haplotypes import COSTS
-from readwarp.call.inputs import contig_length
 from readwarp.index.reference import Reference
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs, Scheme
@@ -31,13 +31,17 @@ class Bases:
     """The bases 0-4 of one contig."""
 
     def __init__(self, reference: Reference, contig: int):
-        self._packed, self._offset = reference.packed, int(reference.contig_offsets[contig])
-        self.length = contig_length(reference, contig)
+        self._packed, (self._offset, end) = reference.packed, reference.contig_offsets[contig : contig + 2].tolist()
+        self.length = end - self._offset
 
-    def between(self, start: int, stop: int) -> bytes:
+    def array(self, start: int, stop: int) -> ndarray:
+        """uint8 [stop - start]"""
         out = np.empty(stop - start, np.uint8)
         unpack(self._packed, self._offset + start, self._offset + stop, out)
-        return out.tobytes()
+        return out
+
+    def between(self, start: int, stop: int) -> bytes:
+        return self.array(start, stop).tobytes()
 
 
 def encode(text: str) -> bytes:

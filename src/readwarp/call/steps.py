@@ -23,7 +23,6 @@ from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.haplotypes.build import build_haplotypes
-from readwarp.call.inputs import contig_length
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
@@ -31,6 +30,7 @@ from readwarp.call.regions.clipped import add_clipped
 from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
+from readwarp.call.spelling import Bases
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
@@ -38,7 +38,6 @@ from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
-from readwarp.rules.bases import unpack
 from readwarp.rules.cigar import DELETION, INSERTION
 
 MARGIN = 1024  # bases of pileup around a window
@@ -73,8 +72,7 @@ class Steps:
     def call(self, window: Target, max_bases: int | None) -> Found:
         """Raises RegionTooDeepError if the window's reads have more than `max_bases`."""
         contig, start, stop = window
-        length = contig_length(self.reference, contig)
-        low, high = max(0, start - MARGIN), min(length, stop + MARGIN)
+        low, high = max(0, start - MARGIN), min(Bases(self.reference, contig).length, stop + MARGIN)
         with self.metrics.time("read_alignments"):
             reads = self._reads(contig, low, high, max_bases)
         for name, positions in (
@@ -181,11 +179,9 @@ class Steps:
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
         """[low, high), with the reference as far as reads may be compared with it."""
         reach = int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
-        first, last = max(0, low - reach), min(contig_length(self.reference, contig), high + reach)
-        offset = int(self.reference.contig_offsets[contig])
-        out = np.empty(last - first, np.uint8)
-        unpack(self.reference.packed, offset + first, offset + last, out)
-        return Window(contig, low, high, out, first)
+        bases = Bases(self.reference, contig)
+        first, last = max(0, low - reach), min(bases.length, high + reach)
+        return Window(contig, low, high, bases.array(first, last), first)
 
 
 def find_long_indels(reads: AlignedReads) -> np.ndarray:

@@ -208,8 +208,8 @@ def find_priors(sites: Sequence[JointSite], bases: Bases, parameters: CallParame
         return out
     start = sites[rows[0]].position
     last = max(sites[s].position + len(sites[s].alleles[0]) for s in rows)
-    reference = bases.between(start, min(bases.length, last + MAX_TRACT + 2))
-    window = Window(0, start, start + len(reference), np.frombuffer(reference, np.uint8), start)
+    reference = bases.array(start, min(bases.length, last + MAX_TRACT + 2))
+    window = Window(0, start, start + reference.size, reference, start)
     gaps = sites_of([(sites[s].position + 1, True, _list_gaps(sites[s].alleles)) for s in rows], window)
     tracts = zip(gaps.unit.tolist(), (gaps.stop - gaps.begin).tolist(), strict=True)
     out[rows] = [indel_prior(parameters.indel_prior, unit, tract) for unit, tract in tracts]
@@ -228,8 +228,7 @@ def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] |
         return None
     start = min(record.position for record in records)
     stop = max(record.position + len(record.reference) for record in records)
-    codes = np.frombuffer(bases.between(min(start, bases.length), min(stop, bases.length)), np.uint8)
-    text = LETTERS[codes].tobytes().decode()
+    text = LETTERS[bases.array(min(start, bases.length), min(stop, bases.length))].tobytes().decode()
     for record in records:
         first, size = record.position - start, len(record.reference)
         here = text[first : first + size]
