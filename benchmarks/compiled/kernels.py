@@ -144,18 +144,10 @@ PHREDS = "(u1[] u1[] u1[] u1[] f8[])"
 def pair_hmm(rows: int, precision: Precision) -> Kernel:
     """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
     is_narrow = precision is FLOAT32
-    width = 4 if is_narrow else 8  # bytes
+    bits, opcode = (32, "FFMA") if is_narrow else (64, "DFMA")
     arguments = f"{'(u1[] f4[,])' if is_narrow else PHREDS} u1[] i4[,] {PLACES}"
-    loop = Loop("FFMA" if is_narrow else "DFMA", "SHFL", width // 2, rows)
-    return Kernel(
-        f"pairhmm float{8 * width} x {rows}",
-        "call.pairhmm.cuda_sums",
-        "sum_kernel",
-        arguments,
-        32,
-        (rows, precision),
-        loop,
-    )
+    loop, name = Loop(opcode, "SHFL", bits // 16, rows), f"pairhmm float{bits} x {rows}"
+    return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, precision), loop)
 
 
 PAIR_HMM = [
