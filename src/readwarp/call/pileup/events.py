@@ -10,7 +10,7 @@ from readwarp.call.pileup.scalar import rotate
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
 from readwarp.rules.cigar import DELETION, INSERTION
-from readwarp.rules.hashes import BASIS, hashed
+from readwarp.rules.hashes import BASIS, add_byte
 
 
 class Limits(NamedTuple):
@@ -96,7 +96,7 @@ def hash_insertions(bases, query, signed, shift, key):
             if base > 3:
                 value = np.uint64(0)
                 break
-            value = hashed(value, base + 1)
+            value = add_byte(value, base + 1)
         key[e] = value if signed[e] < 0 or value == 0 else value | np.uint64(1)
 
 

@@ -13,7 +13,7 @@ validate(config, schema="../schemas/config.schema.yaml")
 def table(path, schema):
     """Read a tab-separated table and check every line."""
     if not Path(path).is_file():
-        raise WorkflowError(f"{path}: there is no such table (see config/README.md)")
+        raise WorkflowError(f"{path}: no such table (see config/README.md)")
     rows = pd.read_csv(
         path,
         sep="\t",
@@ -25,7 +25,7 @@ def table(path, schema):
     rows = rows.drop(columns=[name for name in rows.columns if rows[name].isna().all()])
     validate(rows, schema=schema)
     if rows.empty:
-        raise WorkflowError(f"{path}: holds no line")
+        raise WorkflowError(f"{path}: the table is empty")
     return rows
 
 
@@ -42,11 +42,11 @@ def check_tables():
     """Report names that occur twice, or in only one table, before any job starts."""
     twice = samples.index[samples.index.duplicated()].tolist()
     if twice:
-        raise WorkflowError(f"{config['samples']}: sample {twice[0]} comes twice")
+        raise WorkflowError(f"{config['samples']}: sample {twice[0]} is listed twice")
     named = units[units.duplicated(["sample", "unit"])]
     if len(named):
         raise WorkflowError(
-            f"{config['units']}: unit {named.iloc[0]['unit']} of sample {named.iloc[0]['sample']} comes twice"
+            f"{config['units']}: unit {named.iloc[0]['unit']} of sample {named.iloc[0]['sample']} is listed twice"
         )
     unknown = sorted(set(units["sample"]) - set(SAMPLES))
     if unknown:

@@ -1,7 +1,7 @@
 """Cut the genome into pieces with about the same number of covered bases, in the order of its contigs.
 
-Covered bases of a contig: its reads by the BAM indexes, spread evenly over it (or over the targets that lie on it). A
-piece never goes back: piece i + 1 begins where piece i ends, so that results laid end to end are in order.
+Covered bases of a contig: its reads, counted by the BAM indexes, and spread evenly over it (or over its targets). Piece
+i + 1 begins where piece i ends, so that concatenated results are in order.
 """
 
 from collections import defaultdict
