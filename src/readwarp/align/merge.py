@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from readwarp.align.inputs import merged_programs
+from readwarp.align.inputs import merge_programs
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merge_lines, part_in, program_lines
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
@@ -81,7 +81,7 @@ def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[s
         if lines_of(header, "SQ") != contigs[0]:
             raise InputError(path, f"its contigs are not those of {paths[0]}")
     own = [line for header in headers.values() for line in lines_of(header, "RG")]
-    programs = merged_programs(list(headers.values()))
+    programs = merge_programs(list(headers.values()))
     comments = [line for header in headers.values() for line in lines_of(header, "CO") if not line.startswith(PART)]
     named = ((field(line, "SN") or "", int(field(line, "LN") or 0), field(line, "M5") or "") for line in contigs[0])
     lines = program_lines(programs, command) if command else programs

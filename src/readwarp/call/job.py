@@ -31,12 +31,11 @@ from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
-from readwarp.stream.choice import choose_backend
+from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.halving import Divisible
 from readwarp.stream.plan import CardPlan, share_card, workers_of
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import ordered
-from readwarp.stream.worth import CALL
 
 WINDOW = 1 << 17  # reference bases
 SMALLEST = 1024  # a window of this size is not cut further, however deep it is

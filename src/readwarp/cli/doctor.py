@@ -48,7 +48,7 @@ def plan_lines(options: argparse.Namespace, driver: Driver | str) -> list[str]:
     from readwarp.align.budget import CONTEXT_BYTES, card_for, card_of
     from readwarp.device.machine import usable_threads
     from readwarp.index import Index
-    from readwarp.stream.plan import FREE_SHARE, USUAL_BATCH, least_bytes, plan_card, readable, workers_of
+    from readwarp.stream.plan import FREE_SHARE, USUAL_BATCH, min_bytes, plan_card, readable, workers_of
 
     card = card_of(Index.open(options.index)) if options.index else card_for(HUMAN)
     shown = () if isinstance(driver, str) else driver.devices
@@ -65,7 +65,7 @@ def plan_lines(options: argparse.Namespace, driver: Driver | str) -> list[str]:
             f"{readable(made.capacity)} each; seeds are looked up on {side}; {readable(made.device_bytes)} are taken"
         ]
     context = f"about {readable(CONTEXT_BYTES)} more for CUDA itself"
-    return [*lines, f"at least --vram {readable(least_bytes(card))}; {context}"]
+    return [*lines, f"at least --vram {readable(min_bytes(card))}; {context}"]
 
 
 def machine_rows() -> list[tuple[str, str]]:
