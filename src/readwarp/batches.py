@@ -121,7 +121,6 @@ class Scores(NamedTuple):
 class Extensions(NamedTuple):
     """Alignments of the traced candidates. The CIGAR covers the aligned span only: clips follow from the query span."""
 
-    candidate: Annotated[ndarray, "int64 [extensions]"]  # row in Candidates
     score: Annotated[ndarray, "int32 [extensions]"]  # raw: what the CIGAR re-scores to (AS), without end bonus
     query_start: Annotated[ndarray, "int32 [extensions]"]
     query_stop: Annotated[ndarray, "int32 [extensions]"]

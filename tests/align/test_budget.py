@@ -24,7 +24,7 @@ from readwarp.align.extend import cuda as extend
 from readwarp.align.job import open_memory
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
-from readwarp.device.memory import PINNED
+from readwarp.device.memory import PINNED, rounded
 from readwarp.errors import MemoryBudgetError
 from readwarp.index import Index
 from readwarp.metrics import Metrics
@@ -100,7 +100,7 @@ def test_a_workspace_has_room_for_what_its_steps_say(bases):
     pairs = reads * PAIRS
     engine = cuda_local.device_bytes(pairs, WINDOW)
     assert engine <= pairs * ENGINE + MIN_ENGINE
-    scored = engine + extend.window_bytes(pairs, pairs * WINDOW)[0] + extend.oriented_bytes(bases) + bases
+    scored = engine + rounded(pairs * WINDOW) + extend.oriented_bytes(bases) + bases
     assert scored <= workspace_bytes(bases, False) <= workspace_bytes(bases, True)
 
 

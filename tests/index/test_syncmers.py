@@ -18,7 +18,7 @@ letters = st.one_of(st.text("ACGT", max_size=90), st.text("ACGTN", max_size=90),
 
 def sketched(text: str, p: SeedParameters, start: int = 0) -> list[tuple[int, int, int]]:
     bases = CODES[np.frombuffer(text.encode(), np.uint8)]
-    room = int(max_syncmers(len(text), p.k, p.t)) + 1
+    room = int(max_syncmers(np.array(len(text)), p.k, p.t)) + 1
     out = Syncmers(np.zeros(room, np.uint64), np.zeros(room, np.int32), np.zeros(room, np.uint8))
     found = sketch(bases, start, bases.size, Shape.of(p), Scratch.empty(max(1, bases.size)), out, 0)
     assert found < room

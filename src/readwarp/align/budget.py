@@ -69,7 +69,7 @@ def workspace_bytes(bases: int, seeded: bool) -> int:
     candidates, anchors, pairs = (reads * rate for rate in (CANDIDATES, ANCHORS, PAIRS))
     seeding = seed.device_bytes(reads, bases, t, reads * FOUND, anchors)
     seeding += chain.device_bytes(reads, anchors, reads * CHAINS)
-    engine = extend.window_bytes(pairs, pairs * WINDOW)[1] + pairs * ENGINE + MIN_ENGINE
+    engine = extend.window_bytes(pairs, pairs * WINDOW) + pairs * ENGINE + MIN_ENGINE
     extending = extend.oriented_bytes(bases) + max(
         extend.scored_bytes(candidates), extend.traced_bytes(candidates), engine
     )

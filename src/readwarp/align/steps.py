@@ -12,7 +12,7 @@ from readwarp.device.backend import Backend
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.ragged import offsets_of, replace
+from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.bases import CODES, LETTERS, unpack
 
 NO_QUALITY = 255
@@ -72,7 +72,8 @@ def align_batch(
             scored = candidates, scores
             choices = records.choose(reads, scored, sizes, parameters, chains.repetitive, reference.contig_offsets)
         with metrics.time("extend_trace"):
-            extensions = extend.trace(oriented, candidates, choices.candidate, index.packed, scoring, scores)
+            chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
+            extensions = extend.trace(oriented, chosen, index.packed, scoring, found)
     with metrics.time("records"):
         alignments = records.build(reads, choices, extensions, reference, parameters)
     metrics.count("dp_cells", dp_cells(reads, candidates, scores, choices.candidate))

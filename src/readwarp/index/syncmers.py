@@ -101,12 +101,12 @@ def tag_of(mixed, bucket_bits):
     return np.uint16((mixed >> np.uint64(64 - bucket_bits - TAG_BITS)) & np.uint64((1 << TAG_BITS) - 1))
 
 
-def max_syncmers(length, k, t):
-    """Upper bound of the syncmers in `length` bases, or in each of an array of lengths.
+def max_syncmers(lengths: ndarray, k: int, t: int) -> ndarray:
+    """Upper bounds of the syncmers in sequences of these lengths.
 
     Each is strictly the smallest among its neighbours within t, so any two are more than t apart.
     """
-    return np.maximum(length - k + 1 + t, 0) // (t + 1)
+    return np.maximum(lengths - k + 1 + t, 0) // (t + 1)
 
 
 @kernel

@@ -32,8 +32,8 @@ def chain_hits(
     offsets = np.zeros(sizes.size + 1, np.int64)
     links = Links(*(np.empty(int(sizes.max(initial=0)), np.int32) for _ in range(2)))
     chain_reads(reads.read_offsets, hits, contig_offsets, limits_of(seed, parameters), links, offsets, rows)
-    columns = (column.astype(dtype) for column, dtype in zip(rows[: offsets[-1]].T, COLUMN_TYPES, strict=True))
-    return Chains(offsets, *columns, hits.repetitive, hits.status)
+    columns = [column.astype(dtype) for column, dtype in zip(rows[: offsets[-1]].T, COLUMN_TYPES, strict=True)]
+    return Chains(*[offsets, *columns, hits.repetitive, hits.status])
 
 
 @kernel

@@ -60,9 +60,9 @@ def chain_hits(
         exclusive_scan(found, offsets, workspace)
         chain_offsets, repetitive, status = workspace.download(offsets, hits.repetitive, hits.status)
         columns = [workspace.empty(int(chain_offsets[-1]), dtype) for dtype in COLUMN_TYPES]
-        there = Chains(offsets, *columns, hits.repetitive, hits.status)
+        there = Chains(*[offsets, *columns, hits.repetitive, hits.status])
         close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, there)
-        return Chains(chain_offsets, *workspace.download(*columns), repetitive, status)
+        return Chains(*[chain_offsets, *workspace.download(*columns), repetitive, status])
 
 
 def device_bytes(reads: int, anchors: int, chains: int) -> int:
