@@ -61,9 +61,13 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
         help=f"lowest score to report [{default.min_score}]",
     )
     group.add_argument(
-        "-Y", "--soft-clip", action="store_true", help="soft clips in supplementary alignments instead of hard ones"
+        "-Y",
+        "--soft-clip",
+        action="store_true",
+        default=None,  # like --eqx, it is the preset's
+        help="soft clips in supplementary alignments instead of hard ones",
     )
-    group.add_argument("--eqx", action="store_true", help="= and X in CIGARs instead of M")
+    group.add_argument("--eqx", action="store_true", default=None, help="= and X in CIGARs instead of M")
 
 
 def insert_size(text: str) -> tuple[float | int, ...]:
