@@ -23,6 +23,7 @@ from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.index.reference import Reference
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, sketch, tag_of
+from readwarp.ragged import empty
 from readwarp.rules.bases import CODES, pack, unpack
 
 STRETCH = 1 << 21  # bases that one task works on
@@ -102,7 +103,8 @@ def _partition(reference: Reference, form: Form, pool: ThreadPoolExecutor) -> tu
     def scan(entries: np.ndarray, stretch: int) -> None:
         start = int(starts[stretch])
         stop = min(start + STRETCH, int(offsets[-1]))
-        scan_stretch(packed, offsets, start, stop, form, Scratch.empty(PIECE + form.shape.k), slots[stretch], entries)
+        scratch = empty(Scratch, {"bases": PIECE + form.shape.k})
+        scan_stretch(packed, offsets, start, stop, form, scratch, slots[stretch], entries)
 
     _run(pool, lambda stretch: scan(np.empty(0, np.uint64), stretch), range(starts.size))
     ends = np.cumsum(slots.T.ravel())  # partition by partition, within it stretch by stretch

@@ -45,7 +45,7 @@ class Part:
 WHOLE = Part()
 
 
-def part_of(text: str) -> Part:
+def parse_part(text: str) -> Part:
     """`2/5` -> Part. Raises UsageError."""
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal()):

@@ -11,6 +11,7 @@ and on each card, where each batch in flight has its workspace (readwarp.device.
 The memory of a batch is counted per read base. Pure functions of numbers; the batch size never changes the output.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -140,14 +141,7 @@ def min_bytes(card: Card) -> int:
 
 def largest(size: Callable[[int], int], room: int, enough: int, most: int) -> int:
     """The largest number from `enough` (which fits) to `most` whose size fits the room; size grows with the number."""
-    low, high = enough, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if size(middle) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return enough + bisect_right(range(enough + 1, most + 1), room, key=size)
 
 
 def readable(number: int) -> str:

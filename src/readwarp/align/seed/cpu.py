@@ -46,7 +46,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
     seeds = empty(Seeds, {"reads": n, "seeds": room})
     seeds.offsets[0] = 0
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
-    sketch_reads(reads, Shape.of(p), Scratch.empty(MAX_READ_LENGTH), seeds, hits.status)
+    sketch_reads(reads, Shape.of(p), empty(Scratch, {"bases": MAX_READ_LENGTH}), seeds, hits.status)
     look_up(seeds, entries)
     caps = np.empty(n, np.int64)
     choose(seeds, limits_of(parameters), caps, hits)
