@@ -8,6 +8,24 @@ from readwarp.metrics import Metrics
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED, FIRST, LAST = 0x1, 0x2, 0x4, 0x8, 0x40, 0x80
 SECONDARY, SUPPLEMENTARY = 0x100, 0x800
+COUNTERS = {  # of samtools flagstat; the aligner writes no secondary alignments
+    "total": "records_all",
+    "primary": "records_primary",
+    "secondary": "records_secondary",
+    "supplementary": "supplementary",
+    "duplicates": "duplicates",
+    "primary duplicates": "duplicates",
+    "mapped": "records_mapped",
+    "primary mapped": "mapped",
+    "paired in sequencing": "records_paired",
+    "read1": "records_first",
+    "read2": "records_last",
+    "properly paired": "proper",
+    "with itself and mate mapped": "records_both_mapped",
+    "singletons": "records_singletons",
+    "with mate mapped to a different chr": "records_mate_elsewhere",
+    "with mate mapped to a different chr (mapQ >= 5)": "records_mate_elsewhere_sure",
+}
 SURE = 5  # minimum mapping quality of a mate on another contig that flagstat trusts
 
 
@@ -43,26 +61,4 @@ def count(reads: ReadBatch, rows: Alignments, metrics: Metrics) -> None:
 
 def flagstat(metrics: Metrics) -> dict[str, int]:
     """The counts under the names that `samtools flagstat -O json` gives them."""
-    counts = metrics.counts
-
-    def number(name: str) -> int:
-        return counts.get(name, 0)
-
-    return {
-        "total": number("records_all"),
-        "primary": number("records_primary"),
-        "secondary": number("records_secondary"),
-        "supplementary": number("records_all") - number("records_primary") - number("records_secondary"),
-        "duplicates": number("duplicates"),
-        "primary duplicates": number("duplicates"),
-        "mapped": number("records_mapped"),
-        "primary mapped": number("mapped"),
-        "paired in sequencing": number("records_paired"),
-        "read1": number("records_first"),
-        "read2": number("records_last"),
-        "properly paired": number("proper"),
-        "with itself and mate mapped": number("records_both_mapped"),
-        "singletons": number("records_singletons"),
-        "with mate mapped to a different chr": number("records_mate_elsewhere"),
-        "with mate mapped to a different chr (mapQ >= 5)": number("records_mate_elsewhere_sure"),
-    }
+    return {name: metrics.counts.get(counter, 0) for name, counter in COUNTERS.items()}

@@ -38,7 +38,7 @@ def candidates(rows):
     zeros = np.zeros(len(rows), np.int32)
     return Candidates(
         np.arange(len(rows) + 1), columns[0].astype(np.int32), columns[1].astype(np.uint8), columns[2], columns[3],
-        columns[4], zeros, zeros, zeros, zeros.astype(np.uint8),
+        columns[4], zeros, zeros,
     )  # fmt: skip
 
 

@@ -59,10 +59,8 @@ def chosen(reads: list[list[tuple]], paired: bool = False, names: list[str] | No
         window_start=v - 32,
         window_stop=v + LENGTH + 32,
         diagonal=v,
-        chain_score=score.astype(np.int32),
         query_start=start.astype(np.int32),
         query_stop=stop.astype(np.int32),
-        origin=np.zeros(v.size, np.uint8),
     )
     scores = Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status.astype(np.uint8))
     names = names or ["r" for _ in reads]

@@ -59,7 +59,7 @@ def chain_read(anchors, contig_offsets, length, limits, links, best):
             contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
         stop, covered, on_one_diagonal = cluster_from(anchors, start, length, contig_stop, limits)
         if on_one_diagonal:
-            found = insert(best, found, covered, anchors[start], anchors[stop - 1], stop - start, k)
+            found = insert(best, found, covered, anchors[start], anchors[stop - 1], k)
         else:
             link_anchors(anchors[start:stop], limits, links)
             found = trace_chains(anchors[start:stop], k, links, best, found)

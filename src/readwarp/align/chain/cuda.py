@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from readwarp.align.chain.scalar import (
-    ANCHORS,
     CLUSTER_CHAINS,
     COLUMN_TYPES,
     COLUMNS,
@@ -102,7 +101,7 @@ def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells
             link_anchors(anchors[start:stop], k, limits.max_gap, links, lane)
             found = trace_chains(anchors[start:stop], k, links, best, found, lane, cells)
         elif lane == 0:
-            found = insert(best, found, covered, anchors[start], anchors[stop - 1], stop - start, k)
+            found = insert(best, found, covered, anchors[start], anchors[stop - 1], k)
     return found
 
 
@@ -190,4 +189,4 @@ def close_up(starts, rows, chains):
         row = starts[read] + i - chains.chain_offsets[read]
         chains.reference_start[i], chains.reference_stop[i] = rows[row, START], rows[row, STOP]
         chains.query_start[i], chains.query_stop[i] = rows[row, QUERY_START], rows[row, QUERY_STOP]
-        chains.strand[i], chains.score[i], chains.anchors[i] = rows[row, STRAND], rows[row, SCORE], rows[row, ANCHORS]
+        chains.strand[i], chains.score[i] = rows[row, STRAND], rows[row, SCORE]

@@ -9,8 +9,8 @@ from readwarp.align.places import share_half
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device.jit import scalar
 
-START, STOP, QUERY_START, QUERY_STOP, STRAND, SCORE, ANCHORS, COLUMNS = range(8)  # of a chain's row of int64
-COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32, np.int32)  # of the same in `Chains`
+START, STOP, QUERY_START, QUERY_STOP, STRAND, SCORE, COLUMNS = range(7)  # of a chain's row of int64
+COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32)  # of the same in `Chains`
 LOOKBACK = 64  # previous anchors to which an anchor may be linked
 CLUSTER_CHAINS = 16  # at most, of one place
 NOT_LINKED = -(1 << 30)
@@ -112,14 +112,14 @@ def copy_row(rows, source, target):
     """Reads all columns before it writes any, so that a card waits for its memory only once."""
     score, strand = rows[source, SCORE], rows[source, STRAND]
     start, stop = rows[source, START], rows[source, STOP]
-    query_start, query_stop, anchors = rows[source, QUERY_START], rows[source, QUERY_STOP], rows[source, ANCHORS]
-    rows[target, SCORE], rows[target, STRAND], rows[target, ANCHORS] = score, strand, anchors
+    query_start, query_stop = rows[source, QUERY_START], rows[source, QUERY_STOP]
+    rows[target, SCORE], rows[target, STRAND] = score, strand
     rows[target, START], rows[target, STOP] = start, stop
     rows[target, QUERY_START], rows[target, QUERY_STOP] = query_start, query_stop
 
 
 @scalar
-def insert(best, found, score, first, last, size, k):
+def insert(best, found, score, first, last, k):
     """Insert the chain from anchor `first` to anchor `last` among the best; returns how many there are."""
     strand, start, query = strand_of(first), reference_of(first), query_of(first)
     row = found
@@ -129,7 +129,7 @@ def insert(best, found, score, first, last, size, k):
         return found
     for other in range(min(found, best.shape[0] - 1), row, -1):
         copy_row(best, other - 1, other)
-    best[row, SCORE], best[row, STRAND], best[row, ANCHORS] = score, strand, size
+    best[row, SCORE], best[row, STRAND] = score, strand
     best[row, START], best[row, STOP] = start, reference_of(last) + k
     best[row, QUERY_START], best[row, QUERY_STOP] = query, query_of(last) + k
     return min(found + 1, best.shape[0])
@@ -139,16 +139,15 @@ def insert(best, found, score, first, last, size, k):
 def trace_back(anchors, k, links, best, found, last):
     """Insert the chain that ends in anchor `last`. Its anchors are then taken: their scores turn negative."""
     scores, parents = links
-    first, size, score = last, 1, scores[last]
+    first, score = last, scores[last]
     scores[last] = -score
     while parents[first] >= 0 and scores[parents[first]] > 0:
         first = parents[first]
         scores[first] = -scores[first]
-        size += 1
     if parents[first] >= 0:
         score += scores[parents[first]]  # of the chain from which it branches off
     if score >= k:
-        found = insert(best, found, score, anchors[first], anchors[last], size, k)
+        found = insert(best, found, score, anchors[first], anchors[last], k)
     return found
 
 

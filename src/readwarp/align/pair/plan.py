@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from readwarp.align.places import contig_of, outer_distance
-from readwarp.batches import Candidates, Chains, InsertSizes, Origin, ReadBatch, Scores, Segment
+from readwarp.batches import Candidates, Chains, InsertSizes, ReadBatch, Scores, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, empty, replace, take
 
-FIRST, CHAIN = int(Segment.FIRST), int(Origin.CHAIN)
+FIRST = int(Segment.FIRST)
 WEAK = 7  # tenths of the score of a read's best chain
 
 
@@ -91,10 +91,9 @@ def plan(reads, chains, contig_offsets, rules, out):
             contig = contig_of(contig_offsets, chains.reference_start[c])
             head = chains.reference_start[c] - chains.query_start[c]
             tail = chains.reference_stop[c] - chains.query_stop[c]
-            out.read[made], out.strand[made], out.origin[made] = r, chains.strand[c], CHAIN
+            out.read[made], out.strand[made], out.diagonal[made] = r, chains.strand[c], head
             out.window_start[made] = max(contig_offsets[contig], min(head, tail) - rules.padding)
             out.window_stop[made] = min(contig_offsets[contig + 1], max(head, tail) + length + rules.padding)
-            out.diagonal[made], out.chain_score[made] = head, chains.score[c]
             out.query_start[made], out.query_stop[made] = chains.query_start[c], chains.query_stop[c]
             made += 1
         out.candidate_offsets[r + 1] = made

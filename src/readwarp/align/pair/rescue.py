@@ -6,15 +6,14 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.places import Genome, contig_of, outer_distance, places_of
-from readwarp.batches import Candidates, InsertSizes, Origin, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Candidates, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, take
 from readwarp.rules.bases import base_at
 
-UNPAIRED, FIRST = int(Segment.UNPAIRED), int(Segment.FIRST)
-RESCUE, UNGAPPED = int(Origin.RESCUE), int(Status.UNGAPPED)
+UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 WORD = 10  # bases of an exact match
 WORD_MASK = (1 << 2 * WORD) - 1
 SLOTS = 4096  # of the hash table of the mate's words
@@ -195,10 +194,10 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
         head, tail, best = promising_diagonals(table.counts, stop - start + mate_length)
         diagonal = start + best - mate_length
         if head >= 0 and not is_known(diagonal, mate, strand, places, out, made):
-            out.read[made], out.strand[made], out.diagonal[made], out.origin[made] = mate, strand, diagonal, RESCUE
+            out.read[made], out.strand[made], out.diagonal[made] = mate, strand, diagonal
             out.window_start[made] = max(contig_start, start + head - mate_length - rules.padding)
             out.window_stop[made] = min(contig_stop, start + tail + rules.padding)
-            out.chain_score[made], out.query_start[made], out.query_stop[made] = 0, 0, 0
+            out.query_start[made], out.query_stop[made] = 0, 0
             made += 1
         searched += 1
     return made
