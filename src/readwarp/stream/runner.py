@@ -22,17 +22,17 @@ def run_ordered(
     workers: int,
     in_flight: int,
 ) -> None:
-    """write(work(item)) for each item, in the order of the items; see `ordered`.
+    """write(work(item)) for each item, in the order of the items; see `map_ordered`.
 
     `write` runs in the calling thread, which receives signals. The first error in any thread ends the run: work that
     has not begun is dropped, and the error is raised here.
     """
-    with closing(ordered(items, work, workers, in_flight)) as results:
+    with closing(map_ordered(items, work, workers, in_flight)) as results:
         for result in results:
             write(result)
 
 
-def ordered(items: Iterable[T], work: Callable[[T], U], workers: int, in_flight: int) -> Generator[U, None, None]:
+def map_ordered(items: Iterable[T], work: Callable[[T], U], workers: int, in_flight: int) -> Generator[U, None, None]:
     """work(item) of each item, in the order of the items; `work` runs in `workers` threads.
 
     At most `in_flight` items have been read but not yielded yet; another thread reads two more ahead.

@@ -27,7 +27,7 @@ from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.stream.runner import ordered
+from readwarp.stream.runner import map_ordered
 
 WINDOW = 1 << 17  # most reference bases at a time
 SMALLEST = 1 << 10
@@ -141,7 +141,7 @@ def write_windows(
     in_flight = resources.threads + 2
     size = window_size(cohort.owner.size, resources.memory or free_memory() // 2, in_flight)
     items = read_windows(cohort, targets, found is not None, size, resources.threads)
-    with closing(ordered(items, work, resources.threads, in_flight)) as results:
+    with closing(map_ordered(items, work, resources.threads, in_flight)) as results:
         for text, bases in results:
             writer.write(text)
             done += bases
