@@ -60,7 +60,7 @@ def contig_of(contig_offsets, position):
 
 
 @scalar
-def outer_distance(strand_a, v_a, length_a, strand_b, v_b, length_b):
+def outer_distance(strand_a, v_a, length_a, v_b, length_b):
     """Outer distance of two mates on opposite strands: negative or short when they point away from each other."""
     if strand_a == 0:
         return v_b + length_b - v_a

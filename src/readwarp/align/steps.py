@@ -114,7 +114,7 @@ def train(
                 with index.backend.frame():
                     there = index.backend.to_device(reads, *ON_DEVICE)
                     chains = find_chains(reads, there, index, parameters, metrics)
-                evidence.append(pair.orientations(reads, chains, index.host.reference.contig_offsets))
+                evidence.append(pair.collect_evidence(reads, chains, index.host.reference.contig_offsets))
     return pair.fit(evidence, parameters.pair)
 
 

@@ -100,8 +100,8 @@ def open_or_build(
         index = Index.open(path)
         have = index.parameters
         if parameters and (parameters.k, parameters.s) != (have.k, have.s):
-            said = f"made with k={have.k} s={have.s}, asked for k={parameters.k} s={parameters.s}"
-            raise InputError(path, f"{said}; {AGAIN}")
+            text = f"made with k={have.k} s={have.s}, asked for k={parameters.k} s={parameters.s}"
+            raise InputError(path, f"{text}; {AGAIN}")
         _check_source(path, index, reference)
         return index
 

@@ -12,7 +12,6 @@ The memory of a batch is counted per read base. Pure functions of numbers; the b
 """
 
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -112,7 +111,7 @@ def plan_card(budget: int, card: Card, workspaces: int, batch_bases: int) -> Car
         size, room = partial(card.capacity, seeded=seeded), (budget - index) // number
         enough = min(enough, most)
         if size(enough) <= room:
-            bases = largest(size, room, enough, most)
+            bases = enough + bisect_right(range(enough + 1, most + 1), room, key=size)
             return CardPlan(number, size(bases), index, min(bases, batch_bases), "cuda" if seeded else "cpu")
     need = f"one batch needs {readable(min_bytes(card))}, {readable(card.reference)} of it for the reference"
     raise MemoryBudgetError(f"--vram {readable(max(0, budget))} is too small: {need}")
@@ -137,11 +136,6 @@ def share_card(budget: int, wanted: int, usual: int, least: int) -> CardPlan:
 def min_bytes(card: Card) -> int:
     """The minimum memory with which a card can be used."""
     return card.reference + card.capacity(MIN_ON_CARD, False)
-
-
-def largest(size: Callable[[int], int], room: int, enough: int, most: int) -> int:
-    """The largest number from `enough` (which fits) to `most` whose size fits the room; size grows with the number."""
-    return enough + bisect_right(range(enough + 1, most + 1), room, key=size)
 
 
 def readable(number: int) -> str:

@@ -41,10 +41,10 @@ class Result:
 
 
 class Meter:
-    """How far one stage of a job has come. Subclasses show it."""
+    """How far one stage of a job has come. `tell` is called with it; subclasses show it."""
 
-    def __init__(self, what: str, unit: str) -> None:
-        self.what, self.unit = what, unit
+    def __init__(self, what: str, unit: str, tell: Callable[[Progress], object] | None = None) -> None:
+        self.what, self.unit, self.tell = what, unit, tell
         self.done = 0
         self.share: float | None = None
 
@@ -66,23 +66,13 @@ class Meter:
 
     def update(self) -> None:
         """Show how far the stage has come."""
+        if self.tell:
+            self.tell(Progress(self.what, self.done, self.unit, self.share))
 
     def kernel(self, name: str, number: int) -> None:
         """Kernel number `number` of this process is being compiled."""
-
-
-class CallbackMeter(Meter):
-    """Calls a function."""
-
-    def __init__(self, what: str, unit: str, tell: Callable[[Progress], object]) -> None:
-        super().__init__(what, unit)
-        self.tell = tell
-
-    def update(self) -> None:
-        self.tell(Progress(self.what, self.done, self.unit, self.share))
-
-    def kernel(self, name: str, number: int) -> None:
-        self.tell(Progress("compiling", number, "kernels", None))
+        if self.tell:
+            self.tell(Progress("compiling", number, "kernels", None))
 
 
 class Reporter:
@@ -96,7 +86,7 @@ class Reporter:
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
         """The meter of a stage."""
-        yield self._meter(what, unit)
+        yield Meter(what, unit, self._tell)
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
@@ -114,10 +104,7 @@ class Reporter:
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
         """The meter of the kernels that are compiled in the block."""
-        yield self._meter("compiling", "kernels")
-
-    def _meter(self, what: str, unit: str) -> Meter:
-        return CallbackMeter(what, unit, self._tell) if self._tell else Meter(what, unit)
+        yield Meter("compiling", "kernels", self._tell)
 
     def write_metrics(self, path: Path) -> None:
         """The metrics, with the versions of the libraries and the peak of memory, as JSON."""

@@ -111,7 +111,7 @@ def test_orientations_are_told_apart():
         [[(1000, 0, 50)], [(100_000, 1, 50)]],  # on another contig
     ]
     chains = chains_of([read for mates in confident for read in mates])
-    evidence = pair.orientations(dummy_reads(18), chains, np.array([0, 95_000, 200_000], np.int64))
+    evidence = pair.collect_evidence(dummy_reads(18), chains, np.array([0, 95_000, 200_000], np.int64))
     assert evidence.distances.tolist() == [300, 300] and evidence.others == 2
 
 

@@ -1,6 +1,6 @@
 """Pair: the insert-size model, which chains to extend, and where to look for a mate (host only).
 
-    orientations(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
+    collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
     fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes
     plan_candidates(reads, chains, contig_offsets, sizes: InsertSizes, parameters: PairParameters) -> Candidates
     plan_rescue(reads, candidates: Candidates, scores: Scores, reference: Reference, sizes, parameters) -> Candidates
@@ -25,8 +25,8 @@ follows from the model. Exact matches of 10 bases between mate and window are co
 if a band of 16 diagonals has enough of them, and is cut to the surroundings of such bands.
 """
 
-from readwarp.align.pair.insert_sizes import InsertEvidence, fit, given, orientations
+from readwarp.align.pair.insert_sizes import collect_evidence, fit, given
 from readwarp.align.pair.plan import merge, plan_candidates
 from readwarp.align.pair.rescue import plan_rescue
 
-__all__ = ["InsertEvidence", "fit", "given", "merge", "orientations", "plan_candidates", "plan_rescue"]
+__all__ = ["collect_evidence", "fit", "given", "merge", "plan_candidates", "plan_rescue"]

@@ -1,6 +1,6 @@
 """The insert-size model of one input."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ DEFAULT = InsertSizes(mean=400.0, deviation=150.0, low=1, high=1000, pairs=0, ot
 FIRST = int(Segment.FIRST)
 
 
-@dataclass(frozen=True, slots=True)
-class InsertEvidence:
+class InsertEvidence(NamedTuple):
     """Confident pairs of some reads, in read order."""
 
     distances: np.ndarray  # int32 [confident forward-reverse pairs], outer distances
@@ -51,7 +50,7 @@ def measure_pairs(reads, chains, contig_offsets, out):
         v_a, v_b = start[a] - chains.query_start[a], start[b] - chains.query_start[b]
         if abs(v_a - v_b) > MAX_INSERT:
             continue
-        distance = outer_distance(strand[a], v_a, length_a, strand[b], v_b, length_b)
+        distance = outer_distance(strand[a], v_a, length_a, v_b, length_b)
         if strand[a] != strand[b] and distance > 0:
             out[found] = distance
             found += 1
@@ -60,7 +59,7 @@ def measure_pairs(reads, chains, contig_offsets, out):
     return found, others
 
 
-def orientations(reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray) -> InsertEvidence:
+def collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray) -> InsertEvidence:
     """The confident pairs of a batch."""
     out = np.empty(len(reads) // 2 + 1, np.int32)
     found, others = measure_pairs(reads, chains, contig_offsets, out)

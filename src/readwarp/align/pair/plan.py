@@ -31,7 +31,7 @@ def add_mate_scores(r, read_offsets, chains, contig_offsets, sizes, value):
         for b in range(offsets[r + 1], offsets[r + 2]):
             if strand[a] == strand[b]:
                 continue
-            d = outer_distance(strand[a], v_a, length_a, strand[b], start[b] - query_start[b], length_b)
+            d = outer_distance(strand[a], v_a, length_a, start[b] - query_start[b], length_b)
             if d < sizes.low or d > sizes.high:
                 continue
             if contig_of(contig_offsets, start[a]) == contig_of(contig_offsets, start[b]):

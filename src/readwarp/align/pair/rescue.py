@@ -123,7 +123,7 @@ def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score)
             for b in range(places.offsets[mate], places.offsets[mate + 1]):
                 if strand[a] == strand[b] or places.status[b] > UNGAPPED or places.score[b] < good:
                     continue
-                d = outer_distance(strand[a], v[a], lengths[0], strand[b], v[b], lengths[1])
+                d = outer_distance(strand[a], v[a], lengths[0], v[b], lengths[1])
                 if sizes.low <= d <= sizes.high:
                     contig = contig_of(contig_offsets, places.stop[a] - 1)
                     if contig_of(contig_offsets, places.stop[b] - 1) == contig:

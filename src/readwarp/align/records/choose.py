@@ -114,7 +114,7 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
         for b in range(places.offsets[r + 1], places.offsets[r + 2]):
             if not ranking.distinct[a] or not ranking.distinct[b] or strand[a] == strand[b]:
                 continue
-            d = outer_distance(strand[a], v[a], length_a, strand[b], v[b], length_b)
+            d = outer_distance(strand[a], v[a], length_a, v[b], length_b)
             if d < rules.sizes.low or d > rules.sizes.high:
                 continue
             if contig_of(contig_offsets, stop[a] - 1) != contig_of(contig_offsets, stop[b] - 1):
