@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -136,7 +135,9 @@ def open_memory(
     def place(side: Backend, card: CardPlan | None) -> steps.PlacedIndex:
         return steps.place(index, side, seeds_on_host=card is not None and card.seeding == "cpu")
 
-    plan = partial(plan_cards, planned=planned, index=index, backend=backend)
+    def plan(room: int) -> CardPlan:
+        return plan_cards(room, planned, index, backend)
+
     cards = open_cards(backend, plan, resources.vram, READS, place, metrics)
     if cards.planned:
         log_cards(cards.planned, backend)
