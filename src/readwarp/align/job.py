@@ -66,7 +66,7 @@ class AlignJob:
     insert_sizes: InsertSizes | None = None  # given by the user; None: estimated
     command: str | None = None  # for @PG; None: no @PG
     part: Part = WHOLE  # of the input, in blocks of templates
-    resume: bool = False  # keep what is done beside the output, and go on from it
+    resume: bool = False  # keep intermediate results beside the output, and continue from them
     force: bool = False  # replace an output that exists
 
     def __post_init__(self) -> None:
