@@ -19,7 +19,7 @@ where the terms with e/3 alone (n for k = P, m for k = 0) are sums over the read
 speaks for the reference where one stretch of it without gaps covers the repeat around p and p + 1 and REACH bases on
 either side; a read that ends inside says nothing about the repeat's length. The repeat is the union of the stretches of
 units of 1 to MAX_UNIT bases, at least two units long, that hold p or p + 1; e is the probability of an indel error of
-one of their units (the highest; see `scalar.log_indel_error`). No read speaks across more than MAX_TRACT bases.
+one of their units (the highest; see `repeats.log_indel_error`). No read speaks across more than MAX_TRACT bases.
 
     log10 L(k) = n log10( (P - k)/P (1 - e) + k/P e ) + m log10( (P - k)/P e + k/P (1 - e) )
 

@@ -11,7 +11,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Bands, Pileup, Window
 from readwarp.call.confidence import GQ_BANDS, UNKNOWN
 from readwarp.call.confidence.repeats import count_spanning, find_repeats
-from readwarp.call.evidence.scalar import LOG10_3
+from readwarp.call.evidence.substitutions import LOG10_3
 from readwarp.call.pileup.scalar import DELETED
 from readwarp.device.jit import kernel
 from readwarp.ragged import take

@@ -20,9 +20,9 @@ import math
 import numpy as np
 
 from readwarp.batches import Likelihoods, Sites
-from readwarp.call.confidence.scalar import log_indel_error
+from readwarp.call.confidence.repeats import log_indel_error
 from readwarp.call.evidence import NOTHING
-from readwarp.call.evidence.scalar import log_match, log_mismatch
+from readwarp.call.evidence.substitutions import log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace

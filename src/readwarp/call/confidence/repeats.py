@@ -7,9 +7,8 @@ from numpy import ndarray
 
 from readwarp.batches import Window
 from readwarp.call.confidence import MAX_UNIT, REACH
-from readwarp.call.confidence.scalar import log_indel_error
 from readwarp.call.sites import MAX_TRACT
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 from readwarp.rules.cigar import is_match, run_of
 
 NOWHERE = -(1 << 30)  # before all reads
@@ -21,6 +20,19 @@ class Repeats(NamedTuple):
     first: Annotated[ndarray, "int32 [positions]"]  # NOWHERE where the repeat is longer than MAX_TRACT
     last: Annotated[ndarray, "int32 [positions]"]  # inclusive
     phred: Annotated[ndarray, "int32 [positions]"]  # of an indel error
+
+
+@scalar
+def log_indel_error(difference, unit, tract):
+    """log10 of the probability of an error of `difference` bases in a repeat of `tract` bases in units of `unit`."""
+    size, repeats = abs(difference), tract // unit
+    phred = 45.0
+    if size == 0:
+        phred = 60.0
+    elif size % unit == 0:
+        slope = 2.2 if unit == 1 else 2.8
+        phred = max(10.0, 45.0 - slope * max(0, repeats - 4)) + 5.0 * (size // unit - 1)
+    return -0.1 * min(phred, 60.0)
 
 
 def find_repeats(window: Window) -> Repeats:

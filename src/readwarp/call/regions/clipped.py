@@ -14,28 +14,26 @@ from readwarp.batches import AlignedReads, Sites, Window
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.regions import MAX_CLIP, MIN_CLIPS, MIN_REJOINED, REJOINED_PER_ERROR
 from readwarp.call.regions.clips import BEGINNING, ENDING, ClipPlaces, is_good
-from readwarp.call.sites.find import Site, sites_of
+from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
 from readwarp.rules.cigar import soft_clips
 
-Allele = tuple[int, int, bytes]  # begin, deleted, inserted
-
 
 def add_clipped(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> Sites:
     """The sites, and those of insertions and deletions in the window that only clipped bases spell."""
-    alleles = clipped_alleles(reads, places, window)
-    new = _find_missing(alleles, sites) if alleles else []
-    if not new:
+    variants = clipped_variants(reads, places, window)
+    known = set(list_alleles(sites)) if variants else set()
+    rows: list[Site] = [(v[0], True, [(0, b""), v[1:]]) for v in variants if v not in known]
+    if not rows:
         return sites
-    rows: list[Site] = [(begin, True, [(0, b""), (deleted, bases)]) for begin, deleted, bases in new]
     both = concatenate((sites, sites_of(rows, window)), "sites")
     return take(both, "sites", np.lexsort((both.is_indel, both.position)))
 
 
-def clipped_alleles(reads: AlignedReads, places: ClipPlaces, window: Window) -> list[Allele]:
-    """Distinct alleles, leftmost, in order."""
-    found = set()
+def clipped_variants(reads: AlignedReads, places: ClipPlaces, window: Window) -> list[Variant]:
+    """Distinct insertions and deletions, leftmost, in order."""
+    found = set[Variant]()
     for side, own in ((ENDING, places.ending), (BEGINNING, places.beginning)):
         votes = np.zeros((own.size, MAX_CLIP, 4), np.int32)
         count_votes(reads, own, side, votes)
@@ -50,20 +48,11 @@ def clipped_alleles(reads: AlignedReads, places: ClipPlaces, window: Window) -> 
                 found.add(_spell(window.bases, place, other + ahead, inner))
             else:
                 found.add(_spell(window.bases, other - ahead, place, inner[::-1]))
-    alleles = [(begin + window.first, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
-    return sorted(allele for allele in alleles if window.start < allele[0] and allele[0] + allele[1] < window.stop)
+    variants = [(begin + window.first, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
+    return sorted(v for v in variants if window.start < v[0] and v[0] + v[1] < window.stop)
 
 
-def _find_missing(alleles: list[Allele], sites: Sites) -> list[Allele]:
-    """Those that are no alleles of the sites."""
-    site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
-    offsets, bases = sites.inserted_offsets.tolist(), sites.inserted.tobytes()
-    begin, deleted = sites.begin[site].tolist(), sites.deleted.tolist()
-    known = {(begin[a], deleted[a], bases[offsets[a] : offsets[a + 1]]) for a in range(len(deleted))}
-    return [allele for allele in alleles if allele not in known]
-
-
-def _spell(reference: np.ndarray, left: int, right: int, new: bytes) -> Allele:
+def _spell(reference: np.ndarray, left: int, right: int, new: bytes) -> Variant:
     """The haplotype reference[:left] + new + reference[right:] as one allele, trimmed and moved left."""
     old = reference[left:right].tobytes()
     new += reference[right:left].tobytes()
