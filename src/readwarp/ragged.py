@@ -69,10 +69,11 @@ def replace(value: T, **columns: Any) -> T:
 
 def empty(kind: type[Batch], lengths: dict[str, int]) -> Batch:
     """A batch to be filled, whose axes have these lengths."""
-    shapes = {
-        name: [lengths[axis.removesuffix(" + 1")] + axis.endswith(" + 1") for axis in field.axes]
-        for name, field in fields_of(kind).items()
-    }
+
+    def length(axis: str) -> int:
+        return int(axis) if axis.isdigit() else lengths[axis.removesuffix(" + 1")] + axis.endswith(" + 1")
+
+    shapes = {name: [length(axis) for axis in field.axes] for name, field in fields_of(kind).items()}
     return kind(**{name: np.empty(shape, fields_of(kind)[name].dtype) for name, shape in shapes.items()})
 
 

@@ -12,6 +12,7 @@ from readwarp.call.haplotypes import MAX_FORKS, MAX_LONGER
 from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
 from readwarp.call.haplotypes.graph import (
     FIRST_BIT,
+    FOLLOWER,
     FORK,
     NODES,
     REFERENCE_ITSELF,
@@ -19,12 +20,10 @@ from readwarp.call.haplotypes.graph import (
     K,
     clear,
     find_core,
-    follow,
     sort_core,
     thread,
 )
-from readwarp.call.haplotypes.groups import count_fragments
-from readwarp.call.haplotypes.ways import NO_WAY, Seen, add_way, bit_of, count_agreeing, new_ways
+from readwarp.call.haplotypes.ways import NO_WAY, Seen, add_way, bit_of, count_agreeing, count_fragments, new_ways
 from readwarp.device.jit import kernel
 
 TRUSTED = 60  # quality of the reference's bases
@@ -51,13 +50,12 @@ def assemble(groups, spans, reads, reference, sizes, graph, drafts):
             if high - low < k + 2:
                 break
             make_room(g, groups, high - low, k, graph)
-            sink = thread(reference, qualities, low, high, np.int64(REFERENCE_ITSELF), graph)
+            graph.state[SINK], _ = thread(reference, qualities, low, high, np.int64(REFERENCE_ITSELF), graph)
             if graph.state[NODES] != high - low - k + 1:
                 continue  # the reference repeats a k-mer
-            graph.state[SINK] = sink
             thread_reads(g, groups, reads, graph)
             found = find_core(graph)
-            if found == 0 or not sort_core(found, graph):
+            if not sort_core(found, graph):
                 continue
             number = number_forks(found, graph, forks)
             if number < 0:
@@ -91,12 +89,13 @@ def thread_reads(g, groups, reads, graph):
 
 @kernel
 def follow_fragments(g, groups, reads, number, forks, graph):
-    """Which edges of forks each fragment shows, and which forks it knows so."""
+    """The edges of forks that each fragment shows, and all edges of the forks that it passes."""
     fragments, bases, qualities = count_fragments(groups, g), reads.bases, reads.qualities
     shown, known = np.zeros(fragments, np.uint64), np.zeros(fragments, np.uint64)
     if number > 0:
         for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
-            shown[groups.fragment[r]] |= follow(bases, qualities, groups.base_start[r], groups.base_stop[r], graph)
+            start, stop = groups.base_start[r], groups.base_stop[r]
+            shown[groups.fragment[r]] |= thread(bases, qualities, start, stop, np.int64(FOLLOWER), graph)[1]
     for f in range(fragments):
         for fork in range(number):
             choice = choice_of(fork, forks)

@@ -10,9 +10,10 @@ from numpy import ndarray
 
 from readwarp.call.haplotypes import MIN_FRAGMENTS, MIN_QUALITY, RAREST
 from readwarp.device.jit import kernel, scalar
+from readwarp.ragged import empty
 
 REFERENCE = 1 << 30  # what an edge of the reference adds to its count
-NOBODY, REFERENCE_ITSELF = -2, -1  # in place of a fragment's number
+REFERENCE_ITSELF, NOBODY, FOLLOWER = -1, -2, -3  # in place of a fragment's number
 REACHED, LEADS = 16, 32  # bits of `core`: node 0 leads here, and this leads to the sink as well
 MIX = 0x9E3779B97F4A7C15
 NODES, SLOTS, K, SINK = range(4)  # of `state`
@@ -35,19 +36,7 @@ class Graph(NamedTuple):
 
 def new_graph(nodes: int) -> Graph:
     """Room for that many nodes."""
-    slots = 1 << max(4, int(2 * nodes - 1).bit_length())
-    following, preceding, counts, last = (np.empty((nodes, 4), np.int32) for _ in range(4))
-    return Graph(
-        table=np.empty(slots, np.int32),
-        keys=np.empty((nodes, 2), np.uint64),
-        following=following,
-        preceding=preceding,
-        counts=counts,
-        last=last,
-        core=np.empty(nodes, np.uint8),
-        order=np.empty(nodes, np.int32),
-        state=np.zeros(4, np.int64),
-    )
+    return empty(Graph, {"nodes": nodes, "slots": 1 << max(4, int(2 * nodes - 1).bit_length())})
 
 
 @scalar
@@ -104,10 +93,15 @@ def masks_of(k):
 
 @kernel
 def thread(sequence, qualities, first, stop, fragment, graph):
-    """Lay the usable k-mers of sequence[first:stop] into the graph; returns the last node, -1 for none."""
-    following, preceding, counts, last, k = graph.following, graph.preceding, graph.counts, graph.last, graph.state[K]
+    """Lead a fragment along the usable k-mers of sequence[first:stop]; adds and counts them and their edges.
+
+    A FOLLOWER comes when all edges are there, and counts none. Returns the last node, -1 for none, and the bits of the
+    forks' edges that a FOLLOWER takes.
+    """
+    following, preceding, counts, last, core = graph.following, graph.preceding, graph.counts, graph.last, graph.core
+    k = graph.state[K]
     mask_low, mask_high = masks_of(k)
-    high, low, run, node = np.uint64(0), np.uint64(0), 0, np.int64(-1)
+    high, low, run, node, shown = np.uint64(0), np.uint64(0), 0, np.int64(-1), np.uint64(0)
     for i in range(first, stop):
         base = np.int64(sequence[i])
         if not is_usable(base, qualities[i]):
@@ -127,39 +121,24 @@ def thread(sequence, qualities, first, stop, fragment, graph):
             after = node_of(high, low, graph)
             following[node, base] = after
             preceding[after, gone] = node
-        if last[node, base] != fragment:
+        if fragment == FOLLOWER:
+            shown |= fork_bit(node, base, core, last)
+        elif last[node, base] != fragment:
             last[node, base] = fragment
             counts[node, base] += REFERENCE if fragment == REFERENCE_ITSELF else 1
         node = after
-    return node
+    return node, shown
 
 
 @kernel
-def follow(sequence, qualities, first, stop, graph):
-    """The bits of the forks' edges that the usable k-mers of sequence[first:stop] take."""
-    following, last, core, k = graph.following, graph.last, graph.core, graph.state[K]
-    mask_low, mask_high = masks_of(k)
-    high, low, run, node, shown = np.uint64(0), np.uint64(0), 0, np.int64(-1), np.uint64(0)
-    for i in range(first, stop):
-        base = np.int64(sequence[i])
-        if not is_usable(base, qualities[i]):
-            run, node = 0, np.int64(-1)
-            continue
-        high = ((high << np.uint64(2)) | (low >> np.uint64(62))) & mask_high
-        low = ((low << np.uint64(2)) | np.uint64(base)) & mask_low
-        run += 1
-        if run < k:
-            continue
-        if node < 0:
-            node = node_of(high, low, graph)
-            continue
-        if core[node] & LEADS and (core[node] >> base) & 1 and last[node, FIRST_BIT] >= 0:
-            bit = last[node, FIRST_BIT]
-            for smaller in range(base):
-                bit += (core[node] >> smaller) & 1
-            shown |= np.uint64(1) << np.uint64(bit)
-        node = np.int64(following[node, base])
-    return shown
+def fork_bit(node, base, core, last):
+    """The bit of an edge of a fork; 0 for other edges."""
+    if not core[node] & LEADS or not (core[node] >> base) & 1 or last[node, FIRST_BIT] < 0:
+        return np.uint64(0)
+    bit = np.int64(last[node, FIRST_BIT])
+    for smaller in range(base):
+        bit += (core[node] >> smaller) & 1
+    return np.uint64(1) << np.uint64(bit)
 
 
 @kernel
@@ -187,9 +166,7 @@ def find_core(graph):
                     core[after] |= reached
                     order[number] = after
                     number += 1
-    if not core[sink] & reached:
-        return 0
-    order[0], found, done = sink, 1, 0
+    order[0], found, done = sink, 1, 0  # the reference leads there
     core[sink] |= LEADS
     while done < found:
         node = order[done]
