@@ -39,7 +39,7 @@ class Weighed(NamedTuple):
 
 
 def compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, backend: Backend) -> Weighed:
-    """`sites`: of the pileup. A base at the substitution of a neighbour says nothing here: no haplotype has that."""
+    """`sites`: of the pileup. A base at a substitution outside its region says nothing: no haplotype there has it."""
     rows = cut_rows(regions, reads)
     hide_neighbours(sites.begin[~sites.is_indel], regions, reads, rows)
     step = backend.step("readwarp.call.pairhmm")
@@ -55,7 +55,7 @@ def compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites
 
 
 def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator[tuple[int, int]]:
-    """Regions [low, high) to compare at once, so that tables and pairs take a bounded memory."""
+    """Regions [low, high) to compare at once, so that tables and pairs take bounded memory."""
     bases = rows.offsets[regions.read_offsets]
     low = 0
     for high in range(1, len(regions) + 1):
@@ -78,28 +78,16 @@ def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> t
 def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
     """The bases that take part, with penalties by their whole read's context."""
     gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read))
-    offsets = offsets_of(regions.base_stop - regions.base_start)
-    room = np.empty((4, int(offsets[-1])), np.uint8)
-    rows = ReadRows(room[0], room[1], room[2], room[3], offsets)
-    cut(regions.base_start, ReadRows(reads.bases, reads.qualities, gap_open, gap_extend, reads.read_offsets), rows)
-    return rows
-
-
-@kernel
-def cut(base_start, reads, rows):
-    """Copy as many bases of reads as each row has, from `base_start` on."""
-    bases, qualities, gap_open, gap_extend, offsets = rows
-    from_bases, from_qualities, from_open, from_extend, _ = reads
-    for r in range(base_start.size):
-        source = base_start[r] - offsets[r]
-        for i in range(offsets[r], offsets[r + 1]):
-            bases[i], qualities[i] = from_bases[source + i], from_qualities[source + i]
-            gap_open[i], gap_extend[i] = from_open[source + i], from_extend[source + i]
+    sizes = regions.base_stop - regions.base_start
+    offsets = offsets_of(sizes)
+    source = np.repeat(regions.base_start - offsets[:-1], sizes)
+    source += np.arange(source.size)
+    return ReadRows(reads.bases[source], reads.qualities[source], gap_open[source], gap_extend[source], offsets)
 
 
 @kernel
 def hide_neighbours(places, regions, reads, rows):
-    """Set the qualities of rows to 0 at those of the places (ascending) that lie outside of their region."""
+    """Set the qualities of rows to 0 at the places (ascending) outside their region."""
     position, cigar, cigar_offsets, base_offsets = reads.position, reads.cigar, reads.cigar_offsets, reads.read_offsets
     base_start, base_stop, row_offsets, qualities = regions.base_start, regions.base_stop, rows.offsets, rows.qualities
     for g in range(regions.start.size):
