@@ -78,11 +78,20 @@ def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> t
 def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
     """The bases that take part, with penalties by their whole read's context."""
     gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read))
-    sizes = regions.base_stop - regions.base_start
-    offsets = offsets_of(sizes)
-    source = np.repeat(regions.base_start - offsets[:-1], sizes)
-    source += np.arange(source.size)
-    return ReadRows(reads.bases[source], reads.qualities[source], gap_open[source], gap_extend[source], offsets)
+    offsets = offsets_of(regions.base_stop - regions.base_start)
+    columns = reads.bases, reads.qualities, gap_open, gap_extend
+    return ReadRows(*(cut(column, regions.base_start, offsets) for column in columns), offsets)
+
+
+@kernel
+def cut(column, base_start, offsets):
+    """As many values of a column of bases as each row has, from its `base_start` on."""
+    out = np.empty(offsets[-1], np.uint8)
+    for r in range(base_start.size):
+        before = base_start[r] - offsets[r]
+        for i in range(offsets[r], offsets[r + 1]):
+            out[i] = column[before + i]
+    return out
 
 
 @kernel

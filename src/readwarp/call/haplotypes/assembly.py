@@ -12,7 +12,6 @@ from readwarp.call.haplotypes import MAX_FORKS, MAX_LONGER
 from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
 from readwarp.call.haplotypes.graph import (
     FIRST_BIT,
-    FOLLOWER,
     FORK,
     NODES,
     REFERENCE_ITSELF,
@@ -20,6 +19,7 @@ from readwarp.call.haplotypes.graph import (
     K,
     clear,
     find_core,
+    follow,
     sort_core,
     thread,
 )
@@ -50,7 +50,7 @@ def assemble(groups, spans, reads, reference, sizes, graph, drafts):
             if high - low < k + 2:
                 break
             make_room(g, groups, high - low, k, graph)
-            graph.state[SINK], _ = thread(reference, qualities, low, high, np.int64(REFERENCE_ITSELF), graph)
+            graph.state[SINK] = thread(reference, qualities, low, high, np.int64(REFERENCE_ITSELF), graph)
             if graph.state[NODES] != high - low - k + 1:
                 continue  # the reference repeats a k-mer
             thread_reads(g, groups, reads, graph)
@@ -94,8 +94,7 @@ def follow_fragments(g, groups, reads, number, forks, graph):
     shown, known = np.zeros(fragments, np.uint64), np.zeros(fragments, np.uint64)
     if number > 0:
         for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
-            start, stop = groups.base_start[r], groups.base_stop[r]
-            shown[groups.fragment[r]] |= thread(bases, qualities, start, stop, np.int64(FOLLOWER), graph)[1]
+            shown[groups.fragment[r]] |= follow(bases, qualities, groups.base_start[r], groups.base_stop[r], graph)
     for f in range(fragments):
         for fork in range(number):
             choice = choice_of(fork, forks)

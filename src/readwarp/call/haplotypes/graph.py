@@ -13,7 +13,7 @@ from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty
 
 REFERENCE = 1 << 30  # what an edge of the reference adds to its count
-REFERENCE_ITSELF, NOBODY, FOLLOWER = -1, -2, -3  # in place of a fragment's number
+NOBODY, REFERENCE_ITSELF = -2, -1  # in place of a fragment's number
 REACHED, LEADS = 16, 32  # bits of `core`: node 0 leads here, and this leads to the sink as well
 MIX = 0x9E3779B97F4A7C15
 NODES, SLOTS, K, SINK = range(4)  # of `state`
@@ -93,15 +93,10 @@ def masks_of(k):
 
 @kernel
 def thread(sequence, qualities, first, stop, fragment, graph):
-    """Lead a fragment along the usable k-mers of sequence[first:stop]; adds and counts them and their edges.
-
-    A FOLLOWER comes when all edges are there, and counts none. Returns the last node, -1 for none, and the bits of the
-    forks' edges that a FOLLOWER takes.
-    """
-    following, preceding, counts, last, core = graph.following, graph.preceding, graph.counts, graph.last, graph.core
-    k = graph.state[K]
+    """Add the usable k-mers of sequence[first:stop] to the graph; returns the last node, -1 for none."""
+    following, preceding, counts, last, k = graph.following, graph.preceding, graph.counts, graph.last, graph.state[K]
     mask_low, mask_high = masks_of(k)
-    high, low, run, node, shown = np.uint64(0), np.uint64(0), 0, np.int64(-1), np.uint64(0)
+    high, low, run, node = np.uint64(0), np.uint64(0), 0, np.int64(-1)
     for i in range(first, stop):
         base = np.int64(sequence[i])
         if not is_usable(base, qualities[i]):
@@ -121,24 +116,39 @@ def thread(sequence, qualities, first, stop, fragment, graph):
             after = node_of(high, low, graph)
             following[node, base] = after
             preceding[after, gone] = node
-        if fragment == FOLLOWER:
-            shown |= fork_bit(node, base, core, last)
-        elif last[node, base] != fragment:
+        if last[node, base] != fragment:
             last[node, base] = fragment
             counts[node, base] += REFERENCE if fragment == REFERENCE_ITSELF else 1
         node = after
-    return node, shown
+    return node
 
 
 @kernel
-def fork_bit(node, base, core, last):
-    """The bit of an edge of a fork; 0 for other edges."""
-    if not core[node] & LEADS or not (core[node] >> base) & 1 or last[node, FIRST_BIT] < 0:
-        return np.uint64(0)
-    bit = np.int64(last[node, FIRST_BIT])
-    for smaller in range(base):
-        bit += (core[node] >> smaller) & 1
-    return np.uint64(1) << np.uint64(bit)
+def follow(sequence, qualities, first, stop, graph):
+    """The bits of the forks' edges that the usable k-mers of sequence[first:stop] take, all of which the graph has."""
+    following, last, core, k = graph.following, graph.last, graph.core, graph.state[K]
+    mask_low, mask_high = masks_of(k)
+    high, low, run, node, shown = np.uint64(0), np.uint64(0), 0, np.int64(-1), np.uint64(0)
+    for i in range(first, stop):
+        base = np.int64(sequence[i])
+        if not is_usable(base, qualities[i]):
+            run, node = 0, np.int64(-1)
+            continue
+        high = ((high << np.uint64(2)) | (low >> np.uint64(62))) & mask_high
+        low = ((low << np.uint64(2)) | np.uint64(base)) & mask_low
+        run += 1
+        if run < k:
+            continue
+        if node < 0:
+            node = node_of(high, low, graph)
+            continue
+        if core[node] & LEADS and (core[node] >> base) & 1 and last[node, FIRST_BIT] >= 0:
+            bit = last[node, FIRST_BIT]
+            for smaller in range(base):
+                bit += (core[node] >> smaller) & 1
+            shown |= np.uint64(1) << np.uint64(bit)
+        node = np.int64(following[node, base])
+    return shown
 
 
 @kernel
