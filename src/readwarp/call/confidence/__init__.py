@@ -3,7 +3,7 @@
     reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: bool, ploidy: int8) -> Bands
 
 The window lies within the pileup's, and `covered` and `ploidy` have an entry for each of its positions. Where `covered`
-is set, a record of its own answers. `reads` are those that were counted.
+is set, a record of its own says more. `reads` are those that were counted.
 
 Let P be the ploidy and L(k) the likelihood of k copies of any other allele, <NON_REF>, and P - k of the reference's.
 Two kinds of other alleles are weighed at each position p:
