@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, random_sequence, window_of
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.regions.clipped import add_clipped, clipped_variants, rejoin
-from readwarp.call.regions.clips import BEGINNING, ENDING, find_clip_places
+from readwarp.call.regions.clips import BEGINNING, ENDING, add_clipped, clipped_variants, find_clip_places, rejoin
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
 

@@ -11,7 +11,7 @@ from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
-from readwarp.ragged import offsets_of
+from readwarp.ragged import offsets_of, ranges
 from readwarp.rules.cigar import is_match, run_of
 
 MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # of reads in one batch, some 200 MB of tables and pairs
@@ -30,8 +30,9 @@ class Weighed(NamedTuple):
     @property
     def cells(self) -> ndarray:
         """Cells of the recurrence in each region (int64 [regions])."""
-        haplotypes, rows = self.haplotypes, self.rows.offsets[self.regions.read_offsets]
-        return np.diff(rows) * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
+        haplotypes = self.haplotypes
+        bases: ndarray = np.diff(self.rows.offsets[self.regions.read_offsets])
+        return bases * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
 
     def pairs_with(self, status: Status) -> ndarray:
         """Pairs of each region that PairHMM gave that status (int64 [regions])."""
@@ -67,12 +68,10 @@ def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator
 
 def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> tuple[ndarray, ndarray]:
     """Reads (rows) and haplotypes of all pairs of regions [low, high), row by row; int32 each."""
-    reads = np.diff(regions.read_offsets[low : high + 1])
-    per_row = np.repeat(np.diff(haplotypes.haplotype_offsets[low : high + 1]), reads)
-    first = np.repeat(haplotypes.haplotype_offsets[low:high], reads)
-    pair_read = np.repeat(np.arange(per_row.size) + regions.read_offsets[low], per_row)
-    within = np.arange(pair_read.size) - np.repeat(offsets_of(per_row)[:-1], per_row)
-    return pair_read.astype(np.int32), (np.repeat(first, per_row) + within).astype(np.int32)
+    row = np.arange(regions.read_offsets[low], regions.read_offsets[high], dtype=np.int32)
+    region = np.repeat(np.arange(low, high), np.diff(regions.read_offsets[low : high + 1]))
+    haplotype = ranges(haplotypes.haplotype_offsets, region).astype(np.int32)
+    return np.repeat(row, np.diff(haplotypes.haplotype_offsets)[region]), haplotype
 
 
 def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
@@ -80,7 +79,8 @@ def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
     gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read))
     offsets = offsets_of(regions.base_stop - regions.base_start)
     columns = reads.bases, reads.qualities, gap_open, gap_extend
-    return ReadRows(*(cut(column, regions.base_start, offsets) for column in columns), offsets)
+    bases, qualities, gap_open, gap_extend = (cut(column, regions.base_start, offsets) for column in columns)
+    return ReadRows(bases, qualities, gap_open, gap_extend, offsets)
 
 
 @kernel

@@ -141,27 +141,25 @@ def try_pairs(linear, masks, costs, stays, combination):
 def climb(linear, masks, costs, stays, combination):
     """Find a good combination by exchanging one haplotype at a time while that helps, and those that stay."""
     ploidy, number = combination.size, masks.size
-    sums = np.zeros(linear.shape[0])
-    best = -np.inf
+    sums, scores = np.zeros(linear.shape[0]), np.empty((ploidy, number))
+    best, is_better = -np.inf, True
     for h in range(number):
         score = score_exchange(linear, sums, h, ploidy, ploidy) - cost_of(masks[h], costs)
         if score > best:
             best = score
             combination[:] = h
-    is_better = True
     while is_better:
         is_better = False
         for copy in range(ploidy):
             others = add_others(linear, masks, combination, copy, sums)
             for h in range(number):
-                score = score_exchange(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs)
-                if score > best + 1e-9:
-                    best, is_better = score, True
+                scores[copy, h] = score_exchange(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs)
+                if scores[copy, h] > best + 1e-9:
+                    best, is_better = scores[copy, h], True
                     combination[copy] = h
     for copy in range(ploidy):
-        others = add_others(linear, masks, combination, copy, sums)
         for h in range(number):
-            if score_exchange(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs) > best - MAX_BEHIND:
+            if scores[copy, h] > best - MAX_BEHIND:
                 stays[h] = True
 
 

@@ -60,7 +60,7 @@ def reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered
 
 def count_gaps(pileup: Pileup, start: int, stop: int) -> ndarray:
     """Reads with a gap at each position of [start, stop)."""
-    gaps = pileup.counts[start - pileup.start : stop - pileup.start, DELETED].sum(axis=1)
+    gaps: ndarray = pileup.counts[start - pileup.start : stop - pileup.start, DELETED].sum(axis=1)
     first, last = np.searchsorted(pileup.allele_position, (start, stop))
     np.add.at(gaps, pileup.allele_position[first:last] - start, pileup.allele_counts[first:last].sum(axis=1))
     return gaps

@@ -14,7 +14,7 @@ from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
 from readwarp.call.haplotypes.ways import NO_WAY, ONE, Seen, add_way, bit_of, count_agreeing, count_fragments, new_ways
 from readwarp.call.pileup import MAX_SHIFT
 from readwarp.call.pileup.scalar import rotate
-from readwarp.device.jit import kernel, scalar
+from readwarp.device.jit import kernel
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 
 MISSING = 4  # an inserted base that stands for a deletion across the site
@@ -54,12 +54,6 @@ def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, nda
     )
     bounds = [np.searchsorted(alleles.begin, limits - first) for limits in (regions.start, regions.stop)]
     return alleles, np.stack(bounds, axis=1)
-
-
-@scalar
-def is_simple(deleted, added):
-    """A CIGAR shows substitutions, insertions and deletions, but nothing that is several of them."""
-    return (deleted == 1 and added == 1) or (deleted == 0) != (added == 0)
 
 
 @kernel
@@ -178,7 +172,7 @@ def look(low, high, g, groups, alleles, reads, window):
                 break
             p, q = p + on_reference, q + on_read
         for i in range(low, high):
-            is_gap = is_simple(deleted[i], added[i]) and deleted[i] != added[i]
+            is_gap = (deleted[i] == 0) != (added[i] == 0)  # a CIGAR cannot show both at once
             if is_inside and is_gap and left + MARGIN <= begin[i] and end[i] + MARGIN <= right:
                 knows[r] |= bit[i]
     return shows, knows
