@@ -16,16 +16,18 @@ is its [start, stop). A single substitution makes none.
 
 A region longer than MAX_REGION is made again with half the reach, and so on through REACHES. If it is still too long,
 it is cut at multiples of MAX_REGION of the contig, and each mark goes to the part in which it begins (status TOO_LONG).
-So the regions at a place depend on the marks within MAX_REGION and a reach of it, and neither on windows nor on threads.
+So the regions at a place depend on the marks within MAX_REGION and a reach of it, and neither on windows nor on
+threads.
 
 A read takes part if one of its aligned bases or deletions is in [start, stop). It is cut to the bases aligned within
 FLANK bases of the region, or up to the next region if that is nearer, but not to less than MIN_FLANK: the variants of a
 neighbour would cost all haplotypes alike, and the read would say nothing. Clipped bases count as if they continued on
-the diagonal. N skips, and insertions or deletions of more than MAX_INDEL bases, split a read; the piece that shares most
-bases with the region takes part (the first on a tie). Pieces of fewer than MIN_BASES are left out. Haplotypes span SPARE
-more bases on either side, and as many as the longest deletions of the region's sites remove together, but no more than
-its marks span; all within the reference. Of more than `max_reads` reads of a sample, those whose names have the smallest
-hashes stay, both mates or none (status CAPACITY). Where one name alone has more, the first ones in the file stay.
+the diagonal. N skips, and insertions or deletions of more than MAX_INDEL bases, split a read; the piece that shares
+most bases with the region takes part (the first on a tie). Pieces of fewer than MIN_BASES are left out. Haplotypes span
+SPARE more bases on either side, and as many as the longest deletions of the region's sites remove together, but no more
+than its marks span; all within the reference. Of more than `max_reads` reads of a sample, those whose names have the
+smallest hashes stay, both mates or none (status CAPACITY). Where one name alone has more, the first ones in the file
+stay.
 """
 
 MIN_CLIP, MIN_CLIP_QUALITY = 8, 15  # bases, mean Phred

@@ -65,12 +65,8 @@ def count_clips(reads, sample, start, stop, clips, across):
     In `across` each read counts 1 where it begins and -1 after its end.
     """
     position, reference_stop, samples = reads.position, reads.reference_stop, reads.sample
-    cigar, cigar_offsets, qualities, read_offsets = (
-        reads.cigar,
-        reads.cigar_offsets,
-        reads.qualities,
-        reads.read_offsets,
-    )
+    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
+    qualities, read_offsets = reads.qualities, reads.read_offsets
     for read in range(position.size):
         first, last = position[read], reference_stop[read]
         if samples[read] != sample or first >= stop or last <= start:
