@@ -34,7 +34,7 @@ class Alleles(NamedTuple):
 
 
 def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, ndarray]:
-    """The alleles of sites that a haplotype can have, and those of each region (int64 [regions, 2])."""
+    """The alleles of sites that a haplotype can have, and the bounds of each region's (int64 [regions, 2])."""
     number = np.diff(sites.allele_offsets)
     site = np.repeat(np.arange(number.size), number)
     size, source = np.diff(sites.inserted_offsets), sites.inserted_offsets[:-1]
@@ -143,7 +143,7 @@ def look(low, high, g, groups, alleles, reads, window):
     for r in range(rows):
         read, first, stop = read_of[first_row + r], base_start[first_row + r], base_stop[first_row + r]
         p, q = position[read] - window.first, read_offsets[read]
-        is_inside, left, right = False, p, p  # the reference that the bases [first, stop) are aligned to
+        is_inside, left, right = False, p, p  # [left, right): where the bases [first, stop) are aligned
         for c in range(cigar_offsets[read], cigar_offsets[read + 1]):
             operation, length, on_reference, on_read = run_of(cigar[c])
             if is_match(operation):
@@ -180,7 +180,7 @@ def look(low, high, g, groups, alleles, reads, window):
 
 @kernel
 def is_event(alleles, i, operation, p, q, bases, reference):
-    """Whether an insertion or deletion of a CIGAR, of as many bases as allele i, is that allele once moved left."""
+    """Whether an insertion or deletion of a CIGAR, of the size of allele i, is that allele once moved left."""
     begin, deleted, added = alleles.begin[i], alleles.deleted[i], alleles.added[i]
     source, own = alleles.source[i], alleles.bases
     for k in range(p - begin):

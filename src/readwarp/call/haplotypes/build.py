@@ -28,7 +28,7 @@ def build_haplotypes(regions: Regions, reads: AlignedReads, sites: Sites, window
 
 
 def room_for(groups: Groups, spans: Spans, alleles: ndarray) -> Drafts:
-    """Room for the references, and for all that groups can give: ways of both kinds, and each allele by itself.
+    """Room for the reference's of each region, and for ways of both kinds and each allele by itself in each group.
 
     alleles: their number in each region.
     """

@@ -1,4 +1,4 @@
-"""Haplotypes while they are made: added by kernels, then united and ranked."""
+"""Haplotypes in the making: added by kernels, then united and ranked."""
 
 from collections import Counter
 from itertools import pairwise
@@ -22,8 +22,8 @@ class Spans(NamedTuple):
     stop: Annotated[ndarray, "int64 [regions]"]
     low: Annotated[ndarray, "int64 [regions]"]  # haplotypes span [low, high)
     high: Annotated[ndarray, "int64 [regions]"]
-    known_low: Annotated[ndarray, "int64 [regions]"]  # the part without N around the region, which is assembled; ...
-    known_high: Annotated[ndarray, "int64 [regions]"]  # ... empty where the region itself has one
+    known_low: Annotated[ndarray, "int64 [regions]"]  # [known_low, known_high) around the region is assembled: ...
+    known_high: Annotated[ndarray, "int64 [regions]"]  # ... it has no N, and is empty if the region itself has one
 
     def __len__(self) -> int:
         return self.start.size
@@ -36,7 +36,7 @@ class Drafts(NamedTuple):
     base_offsets: Annotated[ndarray, "int64 [drafts + 1] of bases"]
     region: Annotated[ndarray, "int64 [drafts]"]
     support: Annotated[ndarray, "int64 [drafts]"]
-    asked: Annotated[ndarray, "int64 [drafts]"]  # NOT_ASKED, REFERENCE, or the allele asked for that alone makes it
+    asked: Annotated[ndarray, "int64 [drafts]"]  # the allele asked for that makes it; or NOT_ASKED, REFERENCE
     used: Annotated[ndarray, "int64 [2]"]  # drafts and bases so far
     is_full: Annotated[ndarray, "bool [regions]"]  # some were left out
 
@@ -94,9 +94,9 @@ def list_bases(drafts: Drafts) -> list[bytes]:
 
 
 def unite(drafts: Drafts) -> ndarray:
-    """The drafts that differ, by region: the reference's first, then those asked for, then others in their order.
+    """Distinct drafts by region: the reference's first, then those asked for, then the others.
 
-    The first of equal drafts gets the greatest support of them.
+    The first of equal drafts represents them, with the greatest support of any.
     """
     bases, region, support = list_bases(drafts), drafts.region, drafts.support
     number = len(bases)
@@ -108,7 +108,7 @@ def unite(drafts: Drafts) -> ndarray:
 
 
 def rank(drafts: Drafts, rows: ndarray) -> ndarray:
-    """These drafts in their final order, without those that the limit leaves out."""
+    """These drafts in their final order, without those beyond the limit."""
     bases, support, asked, region = list_bases(drafts), drafts.support, drafts.asked, drafts.region.tolist()
     ranked, others = list[int](), Counter[int]()
     for row in sorted(rows.tolist(), key=lambda i: (region[i], asked[i] != REFERENCE, -support[i], bases[i])):

@@ -1,4 +1,4 @@
-"""The de Bruijn graph of a region: its k-mers in a hash table, the edges that enough fragments show, its order.
+"""The de Bruijn graph of a region: its k-mers in a hash table, and the core, the edges that stay, in order.
 
 The reference's first k-mer is node 0, its last the sink.
 """
@@ -12,7 +12,7 @@ from readwarp.call.haplotypes import MIN_FRAGMENTS, MIN_QUALITY, RAREST
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty
 
-REFERENCE = 1 << 30  # what an edge of the reference adds to its count
+REFERENCE = 1 << 30  # is added to the counts of the reference's edges
 NOBODY, REFERENCE_ITSELF = -2, -1  # in place of a fragment's number
 REACHED, LEADS = 16, 32  # bits of `core`: node 0 leads here, and this leads to the sink as well
 MIX = 0x9E3779B97F4A7C15
@@ -21,7 +21,7 @@ ENTERING, FIRST_BIT, FORK = range(3)  # of `last`, once the edges are counted
 
 
 class Graph(NamedTuple):
-    """Room for the graph of one region after the other."""
+    """The graph of one region, and room for the next."""
 
     table: Annotated[ndarray, "int32 [slots]"]  # the node of a k-mer, -1 none
     keys: Annotated[ndarray, "uint64 [nodes, 2]"]  # its high and low word, 2 bits per base: k <= 64
@@ -29,9 +29,9 @@ class Graph(NamedTuple):
     preceding: Annotated[ndarray, "int32 [nodes, 4]"]  # by the first base of that k-mer
     counts: Annotated[ndarray, "int32 [nodes, 4]"]  # fragments on each edge, REFERENCE more where the reference is
     last: Annotated[ndarray, "int32 [nodes, 4]"]  # the last fragment on each edge; later its columns have other uses
-    core: Annotated[ndarray, "uint8 [nodes]"]  # the bit of each edge that stays, REACHED, LEADS
+    core: Annotated[ndarray, "uint8 [nodes]"]  # a bit for each edge that stays; REACHED; LEADS
     order: Annotated[ndarray, "int32 [nodes]"]  # of the core's nodes
-    state: Annotated[ndarray, "int64 [4]"]  # nodes that there are, slots of the table in use, k, the sink
+    state: Annotated[ndarray, "int64 [4]"]  # nodes so far, slots of the table in use, k, the sink
 
 
 def new_graph(nodes: int) -> Graph:
@@ -41,7 +41,7 @@ def new_graph(nodes: int) -> Graph:
 
 @scalar
 def is_usable(base, quality):
-    """A base of quality 0 gave way to its mate's: it adds no weight, as a fragment counts once, but joins k-mers."""
+    """A base of quality 0 gave way to its mate's, but continues a k-mer: a fragment counts once in any case."""
     return base < 4 and (quality >= MIN_QUALITY or quality == 0)
 
 
@@ -54,7 +54,7 @@ def slot_of(high, low, slots):
 
 @kernel
 def clear(graph, k, nodes):
-    """Forget all nodes, and use as much of the table as that many nodes need."""
+    """Empty the graph, and use as much of the table as that many nodes need."""
     slots = np.int64(16)
     while slots < 2 * nodes:
         slots *= 2
@@ -64,7 +64,7 @@ def clear(graph, k, nodes):
 
 @kernel
 def node_of(high, low, graph):
-    """The node of a k-mer, a new one where there was none."""
+    """The node of a k-mer, a new one if there was none."""
     table, keys, following, preceding, counts, last, core, _, state = graph
     slots = state[SLOTS]
     slot = slot_of(high, low, slots)
@@ -153,10 +153,9 @@ def follow(sequence, qualities, first, stop, graph):
 
 @kernel
 def find_core(graph):
-    """Find the edges that stay and lie on a way from node 0 to the sink. Returns the number of nodes there.
+    """Find the edges that stay, and the nodes on ways from node 0 to the sink; returns their number.
 
-    An edge stays where the reference shows it, or MIN_FRAGMENTS fragments that are one in RAREST of those that leave
-    its node.
+    Edges stay that the reference shows, or MIN_FRAGMENTS fragments that are one in RAREST of those that leave the node.
     """
     following, preceding, counts, core, order = graph.following, graph.preceding, graph.counts, graph.core, graph.order
     sink, reached = graph.state[SINK], np.uint8(REACHED)
@@ -202,7 +201,7 @@ def find_core(graph):
 
 @kernel
 def sort_core(number, graph):
-    """Put the `number` nodes of the core into topological order, from node 0 on; False where they have a cycle."""
+    """Put the `number` nodes of the core into topological order, from node 0 on; False if they have a cycle."""
     following, entering, core, order = graph.following, graph.last[:, ENTERING], graph.core, graph.order
     for i in range(number):
         entering[order[i]] = 0

@@ -3,8 +3,8 @@
     count_window(reads: AlignedReads, window: Window, parameters: CallParameters) -> Pileup
 
 `reads` are all usable reads that overlap the window, in file order. A read's base at a position is usable where it is
-A, C, G or T with base quality >= min_base_quality. A deletion across the position is always usable, with the quality
-of the base before it. At each position the first `max_depth` usable ones, in file order, are counted. So every position
+A, C, G or T with base quality >= min_base_quality. A deletion across the position is always usable, with the quality of
+the base before it. At each position the first `max_depth` usable ones, in file order, are counted. So every position
 depends on the reads across it alone, and neither on the window nor on threads.
 
 Insertions and deletions of up to MAX_INDEL bases after an aligned base (the anchor) are events. An event counts unless
