@@ -14,18 +14,18 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, ranges
 from readwarp.rules.cigar import is_match, run_of
 
-MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # of reads in one batch, some 200 MB of tables and pairs
+MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # in one batch: some 200 MB of tables and pairs
 
 
 class Weighed(NamedTuple):
-    """Reads against the haplotypes of their regions. A region's pairs are a table, its rows x its haplotypes."""
+    """Reads against the haplotypes of their regions. The pairs of a region are a table, its rows x its haplotypes."""
 
     regions: Regions
     haplotypes: Haplotypes
     rows: ReadRows  # the regions' reads, cut to the bases that take part
     pair_offsets: Annotated[ndarray, "int64 [regions + 1] of pairs"]
     values: Annotated[ndarray, "float64 [pairs]"]  # log10 P(read | haplotype)
-    status: Annotated[ndarray, "uint8 [pairs]"]  # Status in PairHMM
+    status: Annotated[ndarray, "uint8 [pairs]"]  # Status, by the PairHMM
 
     @property
     def cells(self) -> ndarray:
@@ -75,7 +75,7 @@ def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> t
 
 
 def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
-    """The bases that take part, with penalties by their whole read's context."""
+    """The bases that take part, with gap penalties by the context in the whole read."""
     gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read))
     offsets = offsets_of(regions.base_stop - regions.base_start)
     columns = reads.bases, reads.qualities, gap_open, gap_extend

@@ -15,7 +15,7 @@ TINY = 1e-200  # of smaller products the logarithm is taken
 
 
 class Selection(NamedTuple):
-    """What explains the reads of regions."""
+    """The haplotypes that explain the reads of regions."""
 
     informs: Annotated[ndarray, "bool [rows]"]  # the read says something
     stays: Annotated[ndarray, "bool [haplotypes]"]
@@ -50,7 +50,7 @@ def bound_reads(weighed, reads):
 
 @kernel
 def select_haplotypes(weighed, reads, ploidy, numbers, selected):
-    """Set `stays` and `best`. ploidy: int8 [regions]; beyond it `best` repeats the first haplotype of the combination.
+    """Set `stays` and `best`, which beyond the ploidy (int8 [regions]) repeats the combination's first haplotype.
 
     numbers: of `sites.number_variants`.
     """

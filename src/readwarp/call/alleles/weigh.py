@@ -1,4 +1,4 @@
-"""Haplotypes that explain the reads to sites, and the best haplotype with each allele to likelihoods (host only)."""
+"""From haplotypes to the sites of those that explain the reads, and to likelihoods of their alleles (host only)."""
 
 import numpy as np
 from numpy import ndarray
@@ -21,9 +21,9 @@ ABSENT = -1000.0  # log10, of an allele that no haplotype has, before reads are 
 def weigh_haplotypes(
     weighed: Weighed, reads: AlignedReads, window: Window, ploidy: ndarray, samples: int, forced: frozenset[Variant]
 ) -> tuple[Sites, Likelihoods, Phase]:
-    """`ploidy`: int8 [regions]; `forced` variants are alleles of the result.
+    """See the step's contract. ploidy: int8 [regions]. forced: variants that are alleles in any case.
 
-    `weighed.values` are bounded in place. See the step's contract.
+    `weighed.values` are bounded in place.
     """
     regions, variants = weighed.regions, variants_of(weighed.haplotypes)
     selected = Selection(
@@ -53,7 +53,7 @@ def find_rows(sites: Sites, region: ndarray, regions: Regions, reads: AlignedRea
 
 @kernel
 def widen_by_clips(rows, reads, first, stop):
-    """Widen the reference span of each row's read by its soft-clipped ends, as if they went on along the diagonal."""
+    """Widen the reference span of each row's read by its soft-clipped ends, as if they continued along the diagonal."""
     cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     for r in range(rows.size):
         leading, trailing = soft_clips(cigar, cigar_offsets[rows[r]], cigar_offsets[rows[r] + 1])
@@ -64,7 +64,7 @@ def widen_by_clips(rows, reads, first, stop):
 def place_of(reads, read, target):
     """Index of the base at a reference position, or of the one before a deletion across it.
 
-    Soft-clipped ends go on along the diagonal. Beyond the read's ends it is its first or last base.
+    Soft-clipped ends continue along the diagonal. Beyond its ends it is the read's first or last base.
     """
     position, first, last = reads.position[read], reads.read_offsets[read], reads.read_offsets[read + 1] - 1
     cigar, start, stop = reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
@@ -79,7 +79,7 @@ def place_of(reads, read, target):
 
 @kernel
 def alleles_of_haplotypes(g, haplotypes, s, sites, out):
-    """Fill `out` (int8) with the allele of site s that each haplotype of region g has; -1: one that is not listed."""
+    """Fill `out` (int8) with the allele of site s that is on each haplotype of region g; -1 if it is not listed."""
     variant_offsets, begin, deleted = haplotypes.variant_offsets, haplotypes.begin, haplotypes.deleted
     inserted, inserted_offsets = haplotypes.inserted, haplotypes.inserted_offsets
     place, is_indel, low, high = sites.begin[s], sites.is_indel[s], sites.allele_offsets[s], sites.allele_offsets[s + 1]

@@ -39,7 +39,7 @@ def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParam
 
 
 def new_likelihoods(reads: AlignedReads, sites: Sites, number: ndarray, read: ndarray) -> Likelihoods:
-    """So many pairs of each site with the reads given, and room for what they say."""
+    """Pairs of each site (so many of them) and these reads, with room for what the reads say."""
     value_offsets = offsets_of(number * np.diff(sites.allele_offsets))
     return Likelihoods(
         pair_offsets=offsets_of(number),
@@ -57,7 +57,7 @@ def new_likelihoods(reads: AlignedReads, sites: Sites, number: ndarray, read: nd
 
 @kernel
 def compare_bases(reads, sites, min_base_quality, out):
-    """Fill `out`: what the base of each pair's read says about the site's alleles."""
+    """Fill in what the base of each pair's read says about the site's alleles."""
     position, bases, qualities, read_offsets = reads.position, reads.bases, reads.qualities, reads.read_offsets
     cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     pair_offsets, inserted, values, allele = out.pair_offsets, sites.inserted, out.values, out.allele
