@@ -31,8 +31,9 @@ class Weighed(NamedTuple):
     def cells(self) -> ndarray:
         """Cells of the recurrence in each region (int64 [regions])."""
         haplotypes = self.haplotypes
-        bases: ndarray = np.diff(self.rows.offsets[self.regions.read_offsets])
-        return bases * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
+        bases = np.diff(self.rows.offsets[self.regions.read_offsets])
+        cells: ndarray = bases * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
+        return cells
 
     def pairs_with(self, status: Status) -> ndarray:
         """Pairs of each region that PairHMM gave that status (int64 [regions])."""

@@ -10,7 +10,7 @@ from numpy import ndarray
 from readwarp.batches import Regions, Window
 from readwarp.call.haplotypes import MAX_HAPLOTYPES
 from readwarp.device.jit import kernel
-from readwarp.ragged import empty
+from readwarp.ragged import empty, offsets_of
 
 NOT_ASKED, REFERENCE = np.int64(-1), np.int64(-2)  # in place of an allele asked for
 
@@ -79,12 +79,13 @@ def add_draft(drafts, region, stop, support, asked):
     drafts.used[0], drafts.used[1] = row + 1, stop
 
 
-@kernel
-def add_references(spans, reference, drafts):
-    """Add the reference's haplotype of each region."""
-    for region in range(spans.low.size):
-        stop = copy(reference, spans.low[region], spans.high[region], drafts.bases, drafts.used[1])
-        add_draft(drafts, region, stop, 0, REFERENCE)
+def add_references(spans: Spans, reference: ndarray, drafts: Drafts) -> None:
+    """Add the reference's haplotype of each region to drafts without any."""
+    number, offsets = len(spans), offsets_of(spans.high - spans.low)
+    for low, high, start, stop in zip(spans.low, spans.high, offsets[:-1], offsets[1:], strict=True):
+        drafts.bases[start:stop] = reference[low:high]
+    drafts.base_offsets[: number + 1], drafts.region[:number] = offsets, np.arange(number)
+    drafts.support[:number], drafts.asked[:number], drafts.used[:] = 0, REFERENCE, (number, offsets[-1])
 
 
 def list_bases(drafts: Drafts) -> list[bytes]:

@@ -180,14 +180,10 @@ def find_core(graph):
     while done < found:
         node = order[done]
         done += 1
+        base = np.int64(graph.keys[node, 1] & np.uint64(3))  # the last of its k-mer, which all edges to it add
         for first in range(4):
             before = preceding[node, first]
-            if before < 0 or not core[before] & reached or core[before] & LEADS:
-                continue
-            leads = False
-            for base in range(4):
-                leads |= following[before, base] == node and (core[before] >> base) & 1
-            if leads:
+            if before >= 0 and (core[before] >> base) & 1 and not core[before] & LEADS:
                 core[before] |= LEADS
                 order[found] = before
                 found += 1
