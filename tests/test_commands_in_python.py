@@ -18,8 +18,8 @@ from readwarp import Progress
 from readwarp.align import api as align_api
 from readwarp.call import api as call_api
 from readwarp.call.joint import api as genotype_api
-from readwarp.cli import build_parser, main, parsed
-from readwarp.cli.options import keywords
+from readwarp.cli import build_parser, main, parse
+from readwarp.cli.options import pick_keywords
 from readwarp.errors import InputError, UsageError
 from readwarp.run import api as run_api
 
@@ -202,9 +202,9 @@ def test_defaults_are_those_of_the_command(given, bam, tmp_path):
         ("run", run_api.make_job, reads),
         ("genotype", genotype_api.make_job, [bam]),
     ):
-        options = keywords(parsed([command, str(reference), *map(str, files), "-o", "o.bcf"]), KEYWORDS[command])
+        options = pick_keywords(parse([command, str(reference), *map(str, files), "-o", "o.bcf"]), KEYWORDS[command])
         assert make_job(reference, files, "o.bcf", options, "x") == make_job(reference, files, "o.bcf", {}, "x")
-    options = keywords(parsed(["call", str(reference), str(bam)]), KEYWORDS["call"])
+    options = pick_keywords(parse(["call", str(reference), str(bam)]), KEYWORDS["call"])
     assert call_api.make_job(reference, bam, None, options, "x") == call_api.make_job(reference, bam, None, {}, "x")
 
 

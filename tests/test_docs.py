@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from readwarp.cli import parsed
+from readwarp.cli import parse
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
@@ -37,7 +37,7 @@ def commands(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_command_lines(page):
     for line in commands(page):
-        assert parsed(shlex.split(line)).command, line
+        assert parse(shlex.split(line)).command, line
 
 
 def test_command_lines_are_found():

@@ -5,6 +5,7 @@ import re
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -154,13 +155,17 @@ def processor_time_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-COMPILERS = {"kernel", "scalar", "cuda_kernel", "cuda.jit"}
+COMPILERS = {"kernel", "scalar", "cuda_kernel", "cuda.jit", "inlined", "intrinsic"}
 HOST_PARAMETERS, COMPILED_PARAMETERS = 6, 8
 PYTHON_API = {  # keywords that users give
     "readwarp/call/caller.py: write",
     "readwarp/call/pairhmm/api.py: pair_hmm",
     "readwarp/pairwise/api.py: pairwise",
 }
+
+
+def is_compiled(function: ast.FunctionDef) -> bool:
+    return any(ast.unparse(each).split("(")[0] in COMPILERS for each in function.decorator_list)
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
@@ -170,6 +175,26 @@ def test_batches_travel_whole(path):
         if isinstance(node, ast.FunctionDef) and f"{name_of(path)}: {node.name}" not in PYTHON_API:
             names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
             number = len(names) - (names[:1] in (["self"], ["cls"]))
-            is_compiled = any(ast.unparse(each).split("(")[0] in COMPILERS for each in node.decorator_list)
-            limit = COMPILED_PARAMETERS if is_compiled else HOST_PARAMETERS
+            limit = COMPILED_PARAMETERS if is_compiled(node) else HOST_PARAMETERS
             assert number <= limit, f"{name_of(path)}: {node.name} has {number} parameters"
+
+
+def host_functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:
+    """The functions that Numba does not compile, apart from those inside of compiled ones."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            if is_compiled(node):
+                continue
+            yield node
+        yield from host_functions(node)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_functions_of_the_host_are_annotated(path):
+    """mypy is strict but for this, as compiled functions have no annotations."""
+    for function in host_functions(ast.parse(path.read_text())):
+        given = function.args
+        names = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+        bare = [each.arg for each in names if each and each.annotation is None and each.arg not in ("self", "cls")]
+        is_complete = not bare and (function.returns is not None or function.name == "__init__")
+        assert is_complete, f"{name_of(path)}: {function.name} lacks annotations"

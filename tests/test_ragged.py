@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp import batches
 from readwarp.pairwise import pairs
-from readwarp.ragged import check, concatenate, fields_of, offsets_of, replace, take
+from readwarp.ragged import check, concatenate, empty, fields_of, offsets_of, replace, take
 
 
 class Shelf(NamedTuple):
@@ -75,6 +75,15 @@ def test_rows_of_an_inner_axis_leave_the_outer_one_alone():
     part = take(batch, "books", np.array([1]))
     assert (part.size.tolist(), part.words.tolist(), part.word_offsets.tolist()) == ([[2, 2]], [8, 9], [0, 2])
     assert part.book_offsets is batch.book_offsets and part.height is batch.height
+
+
+def test_a_batch_to_be_filled():
+    """Lengths of axes that no column tells are given."""
+    books, words = np.array([0, 2, 5]), np.array([0, 1, 1, 1, 4, 9])
+    batch = empty(Shelf, {"lamps": 3}, room=4, book_offsets=books, word_offsets=words)
+    assert batch.book_offsets is books and batch.word_offsets is words and batch.room == 4
+    shapes = [(column.shape, column.dtype) for column in (batch.height, batch.size, batch.words, batch.lamps)]
+    assert shapes == [((2,), np.int32), ((5, 2), np.uint8), ((9,), np.uint8), ((3,), np.float64)]
 
 
 @given(st.lists(shelves, min_size=1, max_size=4))

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from readwarp.version import __version__
 
-if TYPE_CHECKING:  # what checkers and editors are to see
-    from readwarp.align.aligner import Aligner
-    from readwarp.align.api import align
-    from readwarp.call.api import call
-    from readwarp.call.caller import Caller
-    from readwarp.call.joint.api import genotype
-    from readwarp.call.pairhmm.api import pair_hmm
-    from readwarp.config import Scoring
-    from readwarp.index import Index
-    from readwarp.pairwise.api import pairwise
-    from readwarp.ragged import Ragged
-    from readwarp.run.api import run
-    from readwarp.stream.reporter import Progress, Result
+if TYPE_CHECKING:  # for checkers and editors
+    from readwarp.align.aligner import Aligner as Aligner
+    from readwarp.align.api import align as align
+    from readwarp.call.api import call as call
+    from readwarp.call.caller import Caller as Caller
+    from readwarp.call.joint.api import genotype as genotype
+    from readwarp.call.pairhmm.api import pair_hmm as pair_hmm
+    from readwarp.config import Scoring as Scoring
+    from readwarp.index import Index as Index
+    from readwarp.pairwise.api import pairwise as pairwise
+    from readwarp.ragged import Ragged as Ragged
+    from readwarp.run.api import run as run
+    from readwarp.stream.reporter import Progress as Progress
+    from readwarp.stream.reporter import Result as Result
 
 
 _CALLABLE_PACKAGES = ("align", "call", "pairwise", "run")
@@ -40,22 +41,7 @@ _PUBLIC = {
     "genotype": "readwarp.call.joint.api",
     "pair_hmm": "readwarp.call.pairhmm.api",
 }
-__all__ = [
-    "Aligner",
-    "Caller",
-    "Index",
-    "Progress",
-    "Ragged",
-    "Result",
-    "Scoring",
-    "__version__",
-    "align",
-    "call",
-    "genotype",
-    "pair_hmm",
-    "pairwise",
-    "run",
-]
+__all__ = ["__version__", *_CALLABLE_PACKAGES, *_PUBLIC]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,14 +1,14 @@
 """The types that travel between steps: named tuples of arrays, which kernels take whole.
 
-Each field says its dtype and its axes: `int32 [sites]` has a row per site. Ragged data are values and the offsets that
-split them: `int64 [sites + 1] of alleles` says where the alleles of each site begin, on an axis of their own.
-`readwarp.ragged` takes, joins and checks rows by what is said here. The same type holds arrays of the host or of a
-card; only the backend moves it. `len` is the number of rows, so a copy is made by `ragged.replace`, not by `_replace`.
+Each field declares its dtype and its axes: `int32 [sites]` has a row per site. Ragged data are values and the offsets
+that split them: `int64 [sites + 1] of alleles` says where the alleles of each site begin, on their own axis. By these
+declarations `readwarp.ragged` takes, joins and checks rows. The same type holds arrays of the host or of a card; only
+the backend moves it. `len` is the number of rows, so use `ragged.replace` to make a copy, not `_replace`.
 
 Positions are 0-based and half-open, bases are 0-4 (A C G T other), strand is 0 forward or 1 reverse, qualities are
 Phred integers. A reference position counts from the first base of the first contig (contigs follow one another, see
 `readwarp.index`). A query position counts on the *oriented* read: the read as sequenced on strand 0, its reverse
-complement on strand 1; so `reference - query` is one diagonal on either strand.
+complement on strand 1. So `reference - query` is one diagonal on either strand.
 """
 
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ class Segment(IntEnum):
 
 
 class Status(IntEnum):
-    """What became of one item of a kernel; everything but OK and UNGAPPED is counted and reported."""
+    """What became of one item of a kernel; all but OK and UNGAPPED are counted and reported."""
 
     OK = 0
-    UNGAPPED = 1  # answered without dynamic programming, and proven optimal
+    UNGAPPED = 1  # solved without dynamic programming, and proven optimal
     TOO_LONG = 2  # longer than the step's limit
     CAPACITY = 3  # did not fit the step's working memory
     OVERFLOW = 4  # score beyond the lane width
@@ -45,16 +45,16 @@ class Origin(IntEnum):
 
 
 class ReadBatch(NamedTuple):
-    """Reads in input order. Mates are neighbours and never split between batches."""
+    """Reads in input order. Mates are neighbours and always in the same batch."""
 
     number: int  # counts from 0 within the run
-    source: int  # input (file or pair of files) the reads come from; a batch has one source
+    source: int  # the input (file or pair of files) that all its reads come from
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
     qualities: Annotated[ndarray, "uint8 [bases]"]  # Phred; 255 throughout a read that has none
     read_offsets: Annotated[ndarray, "int64 [reads + 1] of bases"]
     names: Annotated[ndarray, "uint8 [letters]"]  # without /1 /2 and comment
     name_offsets: Annotated[ndarray, "int64 [reads + 1] of letters"]
-    tags: Annotated[ndarray, "uint8 [tag bytes]"]  # BAM-encoded auxiliary fields carried over, RG not among them
+    tags: Annotated[ndarray, "uint8 [tag bytes]"]  # BAM-encoded auxiliary fields to carry over, without RG
     tag_offsets: Annotated[ndarray, "int64 [reads + 1] of tag bytes"]
     segment: Annotated[ndarray, "uint8 [reads]"]  # Segment
     read_group: Annotated[ndarray, "int32 [reads]"]  # index into the header's read groups, -1 none
@@ -72,7 +72,7 @@ class SeedHits(NamedTuple):
 
     anchors: Annotated[ndarray, "uint64 [anchors]"]
     anchor_offsets: Annotated[ndarray, "int64 [reads + 1] of anchors"]
-    repetitive: Annotated[ndarray, "int32 [reads]"]  # seeds left out because they occur too often in the reference
+    repetitive: Annotated[ndarray, "int32 [reads]"]  # seeds left out since they are too frequent in the reference
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
 
 
@@ -92,7 +92,7 @@ class Chains(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Windows of the reference to extend reads in, grouped by read. A window lies within one contig."""
+    """Windows of the reference in which to extend reads, grouped by read. A window lies within one contig."""
 
     candidate_offsets: Annotated[ndarray, "int64 [reads + 1] of candidates"]
     read: Annotated[ndarray, "int32 [candidates]"]  # index in the batch
@@ -110,7 +110,7 @@ class Candidates(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Best score of each candidate: raw alignment score plus one end bonus per read end that is reached."""
+    """Best score of each candidate: the raw alignment score, plus the end bonus for each read end it reaches."""
 
     score: Annotated[ndarray, "int32 [candidates]"]
     query_stop: Annotated[ndarray, "int32 [candidates]"]  # end of the best alignment on the oriented read
@@ -134,7 +134,7 @@ class Extensions(NamedTuple):
 
 
 class Alignments(NamedTuple):
-    """Output records as arrays, one row each, reads in batch order; rows of a read are neighbours, primary first."""
+    """Output records, reads in batch order; the records of a read are neighbours, the primary first."""
 
     read: Annotated[ndarray, "int32 [records]"]  # index in the batch
     flag: Annotated[ndarray, "uint16 [records]"]  # SAM flag
@@ -161,25 +161,25 @@ class InsertSizes(NamedTuple):
     low: int  # limits of a proper pair, inclusive
     high: int
     pairs: int  # confident pairs it was estimated from; 0 when it is a default
-    other_orientations: int  # confident pairs that did not point at each other
+    other_orientations: int  # confident pairs whose reads did not point at each other
 
 
 class AlignedReads(NamedTuple):
     """Usable aligned reads that overlap a region of one contig, in file order (ascending position).
 
-    Bases lie as in BAM: on the forward strand of the reference, clipped ones included. Reads that belong to no sample
-    are left out; `unassigned` says where they were.
+    Bases are those of BAM: on the forward strand of the reference, clipped ones included. Reads of no sample are left
+    out; `unassigned` says where they were.
     """
 
     contig: int
-    start: int  # the region asked for, 0-based in the contig
+    start: int  # of the region, 0-based in the contig
     stop: int
     position: Annotated[ndarray, "int64 [reads]"]  # first aligned reference base, 0-based in the contig
-    reference_stop: Annotated[ndarray, "int64 [reads]"]  # one after the last aligned reference base
+    reference_stop: Annotated[ndarray, "int64 [reads]"]  # after the last aligned reference base
     flag: Annotated[ndarray, "uint16 [reads]"]  # SAM flag
     mapping_quality: Annotated[ndarray, "uint8 [reads]"]
     name_hash: Annotated[ndarray, "uint64 [reads]"]  # equal for the mates of a pair
-    sample: Annotated[ndarray, "uint8 [reads]"]  # number of the sample among those that are called
+    sample: Annotated[ndarray, "uint8 [reads]"]  # index among the samples that are called
     cigar: Annotated[ndarray, "uint32 [operations]"]  # BAM coding
     cigar_offsets: Annotated[ndarray, "int64 [reads + 1] of operations"]
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
@@ -197,7 +197,7 @@ class AlignedReads(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A stretch of one contig, and the reference around it as far as reads may be compared with it."""
+    """A stretch of one contig, and as much of the reference around it as reads may be compared with."""
 
     contig: int
     start: int  # 0-based in the contig
@@ -212,10 +212,10 @@ class Window(NamedTuple):
 
 
 class Pileup(NamedTuple):
-    """Evidence at each position of a reference window of one contig.
+    """Evidence at each position of a window.
 
-    An allele is an insertion or deletion that CIGARs show, left-aligned against the reference; alleles are in
-    ascending order of position, kind and length.
+    An allele is an insertion or deletion in CIGARs, left-aligned against the reference. Alleles ascend by position,
+    kind and length.
     """
 
     contig: int
@@ -231,27 +231,27 @@ class Pileup(NamedTuple):
 
 
 class Sites(NamedTuple):
-    """Places of one contig where alleles compete, in order of position, and their alleles, the reference's first.
+    """Sites of one contig where alleles compete, in order of position, and their alleles, the reference's first.
 
-    An allele replaces the `deleted` reference bases from the site's `begin` on by its inserted bases. A substitution
-    has `begin` at its base; an insertion or deletion has it right after its anchor base.
+    An allele replaces the `deleted` reference bases from the site's `begin` on with its inserted bases. `begin` is the
+    base of a substitution; for an insertion or deletion it is the base after the anchor base.
     """
 
     contig: int
     begin: Annotated[ndarray, "int64 [sites]"]  # 0-based in the contig
-    stop: Annotated[ndarray, "int64 [sites]"]  # after all places where an allele could be written
+    stop: Annotated[ndarray, "int64 [sites]"]  # after all positions where an allele could be written
     is_indel: Annotated[ndarray, "bool [sites]"]
     unit: Annotated[ndarray, "int32 [sites]"]  # bases in the repeat unit of an indel; 1 elsewhere
     allele_offsets: Annotated[ndarray, "int64 [sites + 1] of alleles"]
     deleted: Annotated[ndarray, "int32 [alleles]"]
-    inserted: Annotated[ndarray, "uint8 [inserted bases]"]  # 4 alone: *, 5 alone: <NON_REF>
+    inserted: Annotated[ndarray, "uint8 [inserted bases]"]  # a single 4: *, a single 5: <NON_REF>
     inserted_offsets: Annotated[ndarray, "int64 [alleles + 1] of inserted bases"]
-    is_forced: Annotated[ndarray, "bool [alleles]"]  # asked for by the user: genotyped whatever the reads say
+    is_forced: Annotated[ndarray, "bool [alleles]"]  # given by the user: genotyped whatever the reads say
 
     @property
     def position(self) -> ndarray:
         """int64 [sites], as VCF writes it but 0-based: of the base, or of an indel's anchor base."""
-        return self.begin - self.is_indel
+        return np.asarray(self.begin - self.is_indel)
 
     def __len__(self) -> int:
         return self.begin.size
@@ -260,8 +260,8 @@ class Sites(NamedTuple):
 class Regions(NamedTuple):
     """Active regions of one contig, where reads are compared with whole haplotypes; a row per read of a region.
 
-    Variants of a region begin in [start, stop). Its haplotypes span [low, high), which is wider than what its reads
-    are cut to, so that no read hangs over the end of a haplotype with a deletion.
+    Variants of a region begin in [start, stop). Its haplotypes span [low, high), more than its trimmed reads, so that
+    no read hangs over the end of a haplotype with a deletion.
     """
 
     contig: int
@@ -271,7 +271,7 @@ class Regions(NamedTuple):
     high: Annotated[ndarray, "int64 [regions]"]
     read_offsets: Annotated[ndarray, "int64 [regions + 1] of rows"]
     read: Annotated[ndarray, "int32 [rows]"]  # index in AlignedReads, in file order
-    base_start: Annotated[ndarray, "int64 [rows]"]  # the bases that take part, clipped ones too: ...
+    base_start: Annotated[ndarray, "int64 [rows]"]  # the bases that take part, even clipped ones: ...
     base_stop: Annotated[ndarray, "int64 [rows]"]  # ... [base_start, base_stop) of AlignedReads.bases
     status: Annotated[ndarray, "uint8 [regions]"]  # CAPACITY: reads were thinned; TOO_LONG: it was cut
 
@@ -282,13 +282,13 @@ class Regions(NamedTuple):
 class Haplotypes(NamedTuple):
     """Candidate haplotypes of each region and the variants on them. The first of a region is the reference's.
 
-    Variants are spelled as in Sites: `deleted` reference bases from `begin` on are replaced by the inserted ones.
+    Variants are written as in Sites: the inserted bases replace the `deleted` reference bases from `begin` on.
     """
 
     haplotype_offsets: Annotated[ndarray, "int64 [regions + 1] of haplotypes"]
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
     base_offsets: Annotated[ndarray, "int64 [haplotypes + 1] of bases"]
-    support: Annotated[ndarray, "int32 [haplotypes]"]  # reads of which the haplotype was made
+    support: Annotated[ndarray, "int32 [haplotypes]"]  # reads that the haplotype was made from
     variant_offsets: Annotated[ndarray, "int64 [haplotypes + 1] of variants"]
     begin: Annotated[ndarray, "int64 [variants]"]  # 0-based in the contig, ascending within a haplotype
     deleted: Annotated[ndarray, "int32 [variants]"]
@@ -301,22 +301,22 @@ class Haplotypes(NamedTuple):
 
 
 class Likelihoods(NamedTuple):
-    """What each read says about the alleles of a site: pairs of a site and a read, grouped by site in file order."""
+    """What each read says about the alleles of a site: pairs of a site and a read, by site, reads in file order."""
 
     pair_offsets: Annotated[ndarray, "int64 [sites + 1] of pairs"]
     read: Annotated[ndarray, "int32 [pairs]"]  # index in AlignedReads
-    allele: Annotated[ndarray, "int8 [pairs]"]  # the allele that fits best, -1 no single one, -2 the read says nothing
+    allele: Annotated[ndarray, "int8 [pairs]"]  # the allele that fits best; -1: several do; -2: the read says nothing
     quality: Annotated[ndarray, "uint8 [pairs]"]  # base quality at the site
     mapping_quality: Annotated[ndarray, "uint8 [pairs]"]
     strand: Annotated[ndarray, "uint8 [pairs]"]
     sample: Annotated[ndarray, "uint8 [pairs]"]
     end_distance: Annotated[ndarray, "int32 [pairs]"]  # bases to the nearer end of the read
-    value_offsets: Annotated[ndarray, "int64 [sites + 1] of values"]  # a site's values are a pairs x alleles table
+    value_offsets: Annotated[ndarray, "int64 [sites + 1] of values"]  # a site's values are a table, pairs x alleles
     values: Annotated[ndarray, "float64 [values]"]  # log10 P(read | allele)
 
 
 class Phase(NamedTuple):
-    """Which alleles lie together on the haplotypes of a region, for sites made of haplotypes."""
+    """Which alleles are together on the haplotypes of a region, for sites found by haplotypes."""
 
     region: Annotated[ndarray, "int64 [sites]"]  # sites of one region are phased with each other
     allele: Annotated[ndarray, "int8 [sites, samples, ploidy]"]  # on each haplotype, -1 none
@@ -326,38 +326,38 @@ class Phase(NamedTuple):
 class Calls:
     """Called sites in order, ready to be written; v sites of m samples.
 
-    The lists hold a value per site; of those that are about samples, one per sample. A genotype is in ascending order
-    of its alleles, or in the order of haplotypes where it has a phase set. Without reads it is unknown, all -1.
+    Lists have an entry per site; entries about samples have an item per sample. A genotype's alleles ascend, or are in
+    the order of haplotypes if it has a phase set. Without reads it is unknown, all -1.
     """
 
     contig: ndarray  # int32 [v]
     position: ndarray  # int64 [v], 0-based
     alleles: list[tuple[str, ...]]  # reference first
     quality: ndarray  # float64 [v], Phred
-    genotype: list[tuple[tuple[int, ...], ...]]  # allele indices, as many as the site's ploidy
+    genotype: list[tuple[tuple[int, ...], ...]]  # allele indices, as many as the ploidy
     genotype_quality: ndarray  # int32 [v, m]
     depth: ndarray  # int32 [v, m]
     allele_depth: list[tuple[tuple[int, ...], ...]]
     likelihoods: list[tuple[tuple[int, ...], ...]]  # PL in VCF order
     phase_set: ndarray  # int64 [v, m], 0-based position of its first call, -1 not phased
-    filters: list[tuple[str, ...]]  # empty: PASS; "." alone: none was applied
-    annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no such value
-    strands: ndarray  # int32 [v, 4], reads of REF forward and reverse, of the other alleles forward and reverse
+    filters: list[tuple[str, ...]]  # empty: PASS; a single ".": no filters were applied
+    annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no value
+    strands: ndarray  # int32 [v, 4], reads of REF forward and reverse, of other alleles forward and reverse
 
     def __len__(self) -> int:
         return self.position.size
 
 
 class Bands(NamedTuple):
-    """Runs of neighbouring positions of one contig without a call, alike in how sure the reference is."""
+    """Runs of neighbouring positions of one contig that have no call and are of one band of confidence."""
 
     contig: int
     start: Annotated[ndarray, "int64 [blocks]"]  # 0-based in the contig, ascending
     stop: Annotated[ndarray, "int64 [blocks]"]
     base: Annotated[ndarray, "uint8 [blocks]"]  # 0-4, of the reference at `start`
-    band: Annotated[ndarray, "int8 [blocks]"]  # number of the band of GQ; -1: nothing is known
+    band: Annotated[ndarray, "int8 [blocks]"]  # index of the GQ band; -1: nothing is known
     ploidy: Annotated[ndarray, "int8 [blocks]"]
-    depth_sum: Annotated[ndarray, "int64 [blocks]"]  # of the run's positions
+    depth_sum: Annotated[ndarray, "int64 [blocks]"]  # over the positions of the run
     min_depth: Annotated[ndarray, "int32 [blocks]"]
     likelihoods: Annotated[ndarray, "int32 [blocks, max copies + 1]"]  # the minimum PL of 0, 1, ... copies
 

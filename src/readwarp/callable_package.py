@@ -1,8 +1,8 @@
-"""Packages that can be called like a function: `readwarp.align(...)`, beside modules in them: `readwarp.align.seed`.
+"""Packages that can be called like functions: `readwarp.align(...)` as well as `readwarp.align.seed`.
 
-Python sets a package's attribute `align` to the module whenever anything in `readwarp.align` is imported, so a function
-of that name would last until then. Here the package itself is what is called, whatever was imported first. Why it is
-so: docs/decisions/0005-callable-packages.md.
+As soon as anything in `readwarp.align` is imported, Python sets the attribute `align` of `readwarp` to that package,
+and would replace a function of the same name. So the package itself is callable, whatever is imported first. For the
+reasons see docs/decisions/0005-callable-packages.md.
 """
 
 import inspect
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class CallablePackage(ModuleType):
-    """Calls the function that has its own name; that, and all else it offers, is imported on first use."""
+    """A package that calls the function of its own name. All that it offers is imported on first use."""
 
     offers: dict[str, str]  # name -> the module that has it
 
@@ -38,7 +38,7 @@ class CallablePackage(ModuleType):
 
 
 def make_callable(package: str, offers: dict[str, str]) -> None:
-    """The package, which is being imported, can be called, and has these names of other modules."""
+    """Make a package that is being imported callable. offers: names, and the modules that have them."""
     module = sys.modules[package]
     module.__class__ = CallablePackage
     assert isinstance(module, CallablePackage)

@@ -1,4 +1,4 @@
-"""Parameters of each step, frozen and checked where they are made. Units: bases, scores, Phred."""
+"""Parameters of each step, frozen, and checked when they are made. Units: bases, scores, Phred."""
 
 from dataclasses import dataclass, field
 
@@ -27,15 +27,15 @@ class Scoring:
 class SeedParameters:
     """Open syncmers (Edgar 2021; Sahlin 2022): a k-mer whose smallest s-mer lies at offset t.
 
-    k, s and t belong to the index; the rest to the look-up.
+    k, s and t belong to the index, the rest to the look-up.
     """
 
     k: int = 20
     s: int = 16
     t: int = 2
-    max_hits: int = 64  # seeds that occur more often are left out at first ...
-    rescue_hits: int = 1024  # ... and looked up to this number for reads left without a hit
-    max_anchors: int = 2048  # per read; seeds with the most places are left out until no more remain
+    max_hits: int = 64  # more frequent seeds are left out at first; ...
+    rescue_hits: int = 1024  # ... for reads without a hit, this is the limit
+    max_anchors: int = 2048  # per read; the most frequent seeds are left out to stay within it
 
     def __post_init__(self) -> None:
         if not 0 < self.s < self.k <= 31 or 2 * self.t != self.k - self.s:
@@ -44,8 +44,8 @@ class SeedParameters:
 
 @dataclass(frozen=True, slots=True)
 class ChainParameters:
-    max_gap: int = 100  # most bases by which neighbouring anchors may differ in diagonal
-    max_chains: int = 64  # kept per read
+    max_gap: int = 100  # difference of the diagonals of neighbouring anchors
+    max_chains: int = 64  # per read
     drop: float = 0.4  # chains below this share of the read's best score are left out
 
 
@@ -54,15 +54,15 @@ class PairParameters:
     max_candidates: int = 24  # chains extended per read
     window_padding: int = 32  # bases of reference on either side of a chain's diagonal span
     max_rescues: int = 8  # rescue windows per mate
-    training_pairs: int = 16384  # first pairs of each input, from which the insert-size model is made
-    deviations: float = 4.0  # half width of the proper-pair interval in standard deviations
+    training_pairs: int = 16384  # first pairs of each input, from which the insert-size model is estimated
+    deviations: float = 4.0  # half the width of the proper-pair interval, in standard deviations
     unpaired_penalty: int = 17  # bwa's -U
 
 
 @dataclass(frozen=True, slots=True)
 class RecordParameters:
     min_score: int = 30  # bwa's -T; reads shorter than 60 bases need half their length
-    min_mate_bases: int = 19  # matches that place a read beside its mate whatever min_score says (bwa's seed length)
+    min_mate_bases: int = 19  # matches that place a read near its mate, whatever min_score says (bwa's seed length)
     max_secondary: int = 5  # hits named in XA (bwa's -h)
     secondary_ratio: float = 0.8
     soft_clip_supplementary: bool = False  # -Y
@@ -88,7 +88,7 @@ class Preset:
 
 PRESETS = {  # see docs/methods/seed.md
     "standard": Preset("reads of 75 bases and more", AlignParameters()),
-    "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # every third k-mer, not fifth
+    "short": Preset("shorter reads", AlignParameters(SeedParameters(k=16, s=14, t=1))),  # 1 k-mer in 3, not in 5
 }
 
 
@@ -100,12 +100,12 @@ class CallParameters:
     max_depth: int = 8000
     max_region_reads: int = 1000  # reads compared with haplotypes in one region; more are thinned
     min_alternate_count: int = 2  # reads that make an allele a candidate ...
-    min_alternate_fraction: float = 0.1  # ... and their share of those counted at the site
-    min_alternate_quality: int = 30  # sum of their base qualities there, below which no call could pass min_quality
+    min_alternate_fraction: float = 0.1  # ... and their share of the reads counted at the site
+    min_alternate_quality: int = 30  # sum of their base qualities, below which no call could pass min_quality
     min_indel_fraction: float = 0.06
     snv_prior: float = 1e-3  # heterozygosity
     indel_prior: float = 1.25e-4
-    # Limits of filters; see `readwarp.call.genotypes.filters`.
+    # Limits of filters: see `readwarp.call.genotypes.filters`.
     min_quality: float = 5.0  # QUAL
     max_strand_bias: float = 40.0  # FS of substitutions ...
     max_indel_strand_bias: float = 200.0  # ... and of insertions and deletions
@@ -113,7 +113,7 @@ class CallParameters:
     min_allele_fraction: float = 0.3  # share of the ALT alleles' reads, times the ploidy ...
     min_haploid_fraction: float = 0.6  # ... and where that is 1
     min_alt_mapping_quality: float = 30.0  # AMQ ...
-    min_expected_fraction: float = 0.6  # ... where that share is below this part of what the genotype makes expect
+    min_expected_fraction: float = 0.6  # ... if that share is below this part of what the genotype predicts
 
     def __post_init__(self) -> None:
         if not 1 <= self.ploidy <= MAX_PLOIDY:
@@ -122,13 +122,13 @@ class CallParameters:
             raise UsageError("qualities must be at least 0, --max-depth at least 1")
 
 
-MAX_ALTS = 100  # alleles of a cohort's site are numbered in a byte
+MAX_ALTS = 100  # a byte numbers the alleles of a cohort's site
 
 
 @dataclass(frozen=True, slots=True)
 class JointParameters:
-    max_alts: int = 8  # ALT alleles of a site; those that the fewest files have are left out
-    max_ploidy: int = 2  # of the samples; alleles are left out until a site has 1,000 genotypes with it
+    max_alts: int = 8  # ALT alleles of a site; those in the fewest files are left out
+    max_ploidy: int = 2  # of the samples; alleles are left out until a site has at most 1,000 genotypes
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_alts <= MAX_ALTS:
@@ -139,7 +139,7 @@ class JointParameters:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a run may use. Budgets in bytes; None: what is free less a margin."""
+    """What a run may use. Budgets are in bytes; None: what is free, minus a margin."""
 
     threads: int = 1
     device: str = "cpu"  # auto | cpu | cuda | cuda:0,1

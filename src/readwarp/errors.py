@@ -1,20 +1,20 @@
-"""Errors that a user can act on, each with the exit code the command line ends with."""
+"""Errors that a user can act on, each with the exit code of the command line."""
 
 
 class ReadwarpError(Exception):
-    """An error with one clear line and an exit code; anything else is a bug (exit code 1)."""
+    """An error that one line explains, with an exit code. Any other exception is a bug (exit code 1)."""
 
     exit_code = 1
 
 
 class UsageError(ReadwarpError):
-    """Options that do not go together, an output that exists already."""
+    """Options that do not go together, or an output that already exists."""
 
     exit_code = 2
 
 
 class InputError(ReadwarpError):
-    """Bad input: names the file, the record (1-based number or name) where known, and the reason."""
+    """Bad input: names the file, the record (1-based number or name) if known, and the reason."""
 
     exit_code = 3
 
@@ -25,7 +25,7 @@ class InputError(ReadwarpError):
 
 
 class DeviceError(ReadwarpError):
-    """A device was asked for and is not usable."""
+    """A device that was asked for cannot be used."""
 
     exit_code = 4
 
@@ -35,24 +35,24 @@ class KernelError(ReadwarpError):
 
 
 class MemoryBudgetError(ReadwarpError):
-    """Not even one batch fits the memory budget; says the minimum."""
+    """Not even one batch fits the memory budget; the message says how much is needed."""
 
     exit_code = 5
 
 
 class TooLargeError(Exception):
-    """An item of work needs more memory than was planned for it: it is done again in halves (`stream.halving`)."""
+    """An item of work needs more memory than was planned: it is done again in halves (`stream.halving`)."""
 
 
 class WorkspaceFullError(TooLargeError):
-    """... of a card's memory."""
+    """An item of work needs more of a card's memory than was planned."""
 
 
 class PinnedMemoryError(ReadwarpError):
-    """The host has not the memory that copies to a card go through."""
+    """The host lacks the pinned memory that copies to a card go through."""
 
     exit_code = 5
 
 
 class StoppedError(Exception):
-    """The run has ended in another thread; what a worker still does for it is of no use."""
+    """Another thread has ended the run, so this worker's item is no longer needed."""

@@ -1,4 +1,4 @@
-"""Options of the commands as keyword arguments in Python: their names, and the command line that they stand for."""
+"""Options of the commands as keyword arguments in Python: their names, and the equivalent command line."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -10,19 +10,19 @@ AnyPath = str | PathLike[str]
 
 
 def check_keywords(function: str, options: Mapping[str, Any], known: type) -> None:
-    """Raises TypeError, as Python does, for a keyword that is none of the TypedDict `known`."""
+    """Raises TypeError, as Python does, for a keyword that the TypedDict `known` lacks."""
     for name in options:
         if name not in known.__annotations__:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
 def pick(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The options that are given, under other names; those that are not given, or None, are left to the defaults."""
+    """The given options under other names. Those that are absent or None keep their defaults."""
     return {other: options[name] for name, other in names.items() if options.get(name) is not None}
 
 
 def command_line(command: str, *files: AnyPath, **options: Any) -> str:
-    """What would be typed: `readwarp align ref.fa reads.fq --output out.bam --sort coordinate`."""
+    """What one would type: `readwarp align ref.fa reads.fq --output out.bam --sort coordinate`."""
     words = ["readwarp", command, *map(str, files)]
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
@@ -42,5 +42,5 @@ def path_or_none(given: AnyPath | None) -> Path | None:
 
 
 def as_tuple(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Of one text, of several or of none."""
+    """One text, several, or none."""
     return (given,) if isinstance(given, str) else tuple(given or ())

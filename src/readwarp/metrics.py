@@ -1,4 +1,4 @@
-"""Counters, stage times and facts of one run, added up over threads; `--metrics` writes them as JSON."""
+"""Counters, stage times and facts of a run, summed over threads; `--metrics` writes them as JSON."""
 
 import json
 import threading
@@ -24,7 +24,7 @@ class Metrics:
             self.counts[name] = self.counts.get(name, 0) + int(number)
 
     def note(self, **facts: object) -> None:
-        """Facts that are not added up: version, device, insert sizes. The last one of a name counts."""
+        """Set facts that are not summed: version, device, insert sizes."""
         with self._lock:
             self.facts.update(facts)
 
@@ -39,7 +39,7 @@ class Metrics:
 
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
-        """Add the block's time to the seconds of the stage, which are summed over threads; errors name the stage."""
+        """Add the block's time to the stage's seconds, which are summed over threads. Errors name the stage."""
         started = time.perf_counter()
         try:
             yield
@@ -52,14 +52,14 @@ class Metrics:
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
     def include(self, other: "Metrics") -> None:
-        """Add the counts and seconds of `other`, to which nothing is added any more."""
+        """Add the counts and seconds of `other`, which no thread may change any more."""
         with self._lock:
             for mine, theirs in ((self.counts, other.counts), (self.seconds, other.seconds)):
                 for name, value in theirs.items():
                     mine[name] = mine.get(name, 0) + value  # type: ignore[assignment]
 
     def lap(self, phase: str) -> None:
-        """Assign the wall time since the last lap, or since the beginning, to this phase of the run."""
+        """Add the wall time since the last lap, or since the start, to this phase of the run."""
         with self._lock:
             last, self._lapped = self._lapped, time.perf_counter()
             self.phases[phase] = self.phases.get(phase, 0.0) + self._lapped - last

@@ -1,5 +1,6 @@
-"""Ragged arrays, the values of rows one after the other with `offsets` (int64 [rows + 1]) where each row begins, and
-batches of them: rows taken, joined and checked by the axes that `readwarp.batches` declares.
+"""Ragged arrays: the values of all rows in one array, and `offsets` (int64 [rows + 1]) that say where each row begins.
+
+Rows of batches are taken, joined and checked by the axes that `readwarp.batches` declares.
 """
 
 import re
@@ -23,10 +24,11 @@ def offsets_of(sizes: ArrayLike) -> ndarray:
 
 
 def ranges(offsets: ndarray, rows: ndarray) -> ndarray:
-    """All indices of the values of the given rows, one row after the other."""
+    """The indices of all values of the given rows, row by row."""
     sizes = np.diff(offsets)[rows]
-    ends = np.cumsum(sizes)
-    return np.arange(sizes.sum()) + np.repeat(offsets[rows] - ends + sizes, sizes)
+    places = np.repeat(offsets[rows] - np.cumsum(sizes) + sizes, sizes)
+    places += np.arange(places.size)
+    return places
 
 
 class Field(NamedTuple):
@@ -34,11 +36,11 @@ class Field(NamedTuple):
 
     dtype: str
     axes: tuple[str, ...]
-    splits: str | None  # the axis whose values these offsets divide among the rows
+    splits: str | None  # the axis whose values these offsets split into rows
 
     @property
     def rows(self) -> str:
-        """The first axis, of offsets without its `+ 1`."""
+        """The first axis, without the `+ 1` of offsets."""
         return self.axes[0].removesuffix(" + 1")
 
 
@@ -63,22 +65,28 @@ def columns_of(value: Any) -> dict[str, Any]:
 
 
 def replace(value: T, **columns: Any) -> T:
-    """The batch or dataclass with other columns."""
+    """A copy of the batch or dataclass with other columns."""
     return type(value)(**{**columns_of(value), **columns})
 
 
-def empty(kind: type[Batch], lengths: dict[str, int]) -> Batch:
-    """A batch to be filled, whose axes have these lengths."""
-
-    def length(axis: str) -> int:
-        return int(axis) if axis.isdigit() else lengths[axis.removesuffix(" + 1")] + axis.endswith(" + 1")
-
-    shapes = {name: [length(axis) for axis in field.axes] for name, field in fields_of(kind).items()}
-    return kind(**{name: np.empty(shape, fields_of(kind)[name].dtype) for name, shape in shapes.items()})
+def empty(kind: type[Batch], lengths: dict[str, int], **columns: Any) -> Batch:
+    """A batch to be filled, with these columns. Its axes have these lengths, or those of the columns."""
+    lengths, declared = dict(lengths), fields_of(kind)
+    for name in columns.keys() & declared.keys():
+        field, values = declared[name], columns[name]
+        lengths[field.rows] = len(values) - field.axes[0].endswith(" + 1")
+        if field.splits:
+            lengths[field.splits] = int(values[-1])
+    for name, field in declared.items():
+        if name not in columns:
+            sizes = ((axis.removesuffix(" + 1"), axis.endswith(" + 1")) for axis in field.axes)
+            shape = [int(axis) if axis.isdigit() else lengths[axis] + more for axis, more in sizes]
+            columns[name] = np.empty(shape, field.dtype)
+    return kind(**columns)
 
 
 def take(batch: Batch, axis: str, rows: "slice | ndarray") -> Batch:
-    """The rows of an axis that are given (a slice: views; bool [rows]; or integers in any order), with all they hold.
+    """The given rows of an axis (a slice: views; bool [rows]; or integers in any order), with all they hold.
 
     Arrays on other axes stay as they are.
     """
@@ -95,7 +103,7 @@ def take(batch: Batch, axis: str, rows: "slice | ndarray") -> Batch:
 
 
 def _taken(offsets: ndarray, rows: "slice | ndarray") -> "tuple[ndarray, slice | ndarray]":
-    """Offsets of these rows, and where their values lie."""
+    """Offsets of these rows, and where their values are."""
     if isinstance(rows, slice):
         start, stop, _ = rows.indices(offsets.size - 1)
         stop = max(start, stop)
@@ -106,7 +114,7 @@ def _taken(offsets: ndarray, rows: "slice | ndarray") -> "tuple[ndarray, slice |
 
 
 def concatenate(batches: Sequence[Batch], axis: str) -> Batch:
-    """The rows of an axis of all batches, at least one, with all they hold; the rest is the first one's."""
+    """The rows of an axis of all batches (at least one), with all they hold; the rest is the first batch's."""
     joined, columns = {axis}, dict[str, Any]()
     for name, field in _from_rows_to_values(type(batches[0])):
         if field.rows not in joined:
@@ -121,7 +129,7 @@ def concatenate(batches: Sequence[Batch], axis: str) -> Batch:
 
 
 def check(batch: tuple[Any, ...]) -> None:
-    """Raises ValueError where a batch is not what its type declares: dtypes, axes of one length, rising offsets."""
+    """Raises ValueError if a batch is not what its type declares: dtypes, axes of one length, rising offsets."""
     kind, lengths = type(batch), dict[str, int]()
     for name, field in fields_of(kind).items():
         values = getattr(batch, name)
@@ -135,14 +143,14 @@ def check(batch: tuple[Any, ...]) -> None:
                 raise ValueError(f"{where}: {length - more} {axis}, elsewhere {known}")
         if field.splits:
             if values[0] != 0 or (np.diff(values) < 0).any():
-                raise ValueError(f"{where}: offsets rise from 0")
+                raise ValueError(f"{where}: offsets must rise from 0")
             if lengths.setdefault(field.splits, int(values[-1])) != values[-1]:
                 raise ValueError(f"{where}: ends at {values[-1]} of {lengths[field.splits]} {field.splits}")
 
 
 @cache
 def _from_rows_to_values(kind: type) -> tuple[tuple[str, Field], ...]:
-    """The declared arrays: offsets first, those of rows before those of what the rows hold."""
+    """The declared arrays: offsets first, those of rows before those of the values in the rows."""
     waiting = dict(fields_of(kind))
     split = {field.splits: field.rows for field in waiting.values() if field.splits}
 
@@ -157,7 +165,7 @@ def _from_rows_to_values(kind: type) -> tuple[tuple[str, Field], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Ragged:
-    """Rows that users give or get: arrays of NumPy or of another library, on the host or on a card."""
+    """Rows that users give or get: arrays of NumPy or another library, on the host or on a card."""
 
     values: Any  # [offsets[-1]]
     offsets: Any  # integers [rows + 1], ascending from 0

@@ -108,7 +108,7 @@ def test_what_is_allocated_is_what_was_planned(index, seeding):
     on_card = reference_bytes(index) + (seed_bytes(index) if seeding == "cuda" else 0)
     made = CardPlan(3, workspace_bytes(LEAST_ON_CARD, seeding == "cuda"), on_card, LEAST_ON_CARD, seeding)
     cards = Cards(CARD, made, READS, lambda backend, planned: steps.place(index, backend, seeding == "cpu"))
-    with cards.borrowed() as placed:
+    with cards.borrow() as placed:
         there = arrays(placed, placed.there)
     assert there + cards.workspaces.allocated == made.device_bytes
 

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pysam
@@ -145,7 +146,7 @@ def test_no_index(plain, refused, tmp_path):
 def test_broken_index(plain, refused, tmp_path):
     path = copied(plain[1], tmp_path)
     Path(f"{path}.bai").write_bytes(Path(f"{path}.bai").read_bytes()[:50])
-    assert refused(path).startswith(f"{path}.bai: not a whole BAM index")
+    assert refused(path).startswith(f"{path}.bai: not a whole index")
 
 
 def test_index_of_another_file(refused, tmp_path):
@@ -201,8 +202,9 @@ def test_cram_of_another_reference(has_md5, plain, refused, tmp_path):
     if not has_md5:
         header = tmp_path / "header.sam"
         header.write_text("".join(f"@SQ\tSN:{name}\tLN:{k}\n" for name, k in LENGTHS.items()))
-        with open(f"{path}.new", "wb") as out:
-            assert samtools.start("reheader", "-P", str(header), str(path), stdout=out).wait() == 0
+        command = ("reheader", "-P", str(header), str(path))
+        with open(f"{path}.new", "wb") as out, closing(samtools.Child(*command, stdout=out)) as child:
+            assert child.wait() == 0
         Path(f"{path}.new").replace(path)
         pysam.index(str(path))
     said = refused(path, ref=ref)

@@ -61,7 +61,7 @@ OUT_OF_MEMORY, ILLEGAL_ADDRESS = 2, 700  # CUresult
 
 
 def name_of(device: int) -> str:
-    return backends.described(device).name
+    return backends.describe(device).name
 
 
 def test_a_full_card_halves_batches(align, most_reads):

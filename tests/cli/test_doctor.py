@@ -22,42 +22,42 @@ def test_doctor_runs_here(capsys):
 
 @pytest.mark.parametrize(("cuda", "extra"), [((12, 4), "cuda12"), ((13, 0), "cuda13"), ((14, 1), "cuda13")])
 def test_install_line_fits_the_driver(cuda, extra):
-    lines = doctor.advice(Driver(cuda, "580.1", (CARD,)), "No module named 'numba_cuda'")
+    lines = doctor.advise(Driver(cuda, "580.1", (CARD,)), "No module named 'numba_cuda'")
     assert lines == [
         "readwarp runs on the CPU: No module named 'numba_cuda'.",
-        "For the GPU install:",
+        "To use the GPU, install:",
         f"  python -m pip install 'readwarp[{extra}]'",
     ]
 
 
 def test_old_driver():
-    lines = doctor.advice(Driver((11, 8), None, (CARD,)), "too old")
+    lines = doctor.advise(Driver((11, 8), None, (CARD,)), "too old")
     assert "CUDA 11.8 at most" in lines[1]
 
 
 def test_no_driver(monkeypatch):
     monkeypatch.setattr(doctor, "has_card", lambda: False)
-    assert doctor.advice("no NVIDIA driver (libcuda.so.1)", "whatever") == [
+    assert doctor.advise("no NVIDIA driver (libcuda.so.1)", "whatever") == [
         "readwarp runs on the CPU: no NVIDIA driver (libcuda.so.1).",
         "Nothing is missing.",
     ]
     monkeypatch.setattr(doctor, "has_card", lambda: True)
-    assert "Install NVIDIA's driver" in doctor.advice("an NVIDIA card without a driver", "whatever")[1]
+    assert "Install NVIDIA's driver" in doctor.advise("an NVIDIA card without a driver", "whatever")[1]
 
 
 def test_usable_gpu():
-    assert doctor.advice(Driver((13, 0), None, (CARD,)), None) == ["readwarp runs on the GPU."]
+    assert doctor.advise(Driver((13, 0), None, (CARD,)), None) == ["readwarp runs on the GPU."]
     old = Device("Tesla V100", (7, 0), 16 << 30, None)
-    assert "Tesla V100 is older than compute capability 7.5" in doctor.advice(Driver((12, 8), None, (old,)), None)[1]
+    assert "Tesla V100 is older than compute capability 7.5" in doctor.advise(Driver((12, 8), None, (old,)), None)[1]
 
 
 def test_gpu_rows():
-    rows = doctor.gpu_rows(Driver((13, 0), "580.65", (CARD,)))
+    rows = doctor.describe_gpus(Driver((13, 0), "580.65", (CARD,)))
     assert rows == [
         ("CUDA driver", "580.65, up to CUDA 13.0"),
         ("cuda:0", "NVIDIA H200, compute capability 9.0, s16x2 kernels, 141G, 140G of it free"),
     ]
-    assert doctor.gpu_rows("no NVIDIA driver") == [("GPU", "no NVIDIA driver")]
+    assert doctor.describe_gpus("no NVIDIA driver") == [("GPU", "no NVIDIA driver")]
 
 
 def planned(capsys, *options: str) -> str:
@@ -92,6 +92,6 @@ def test_plan_of_each_card_that_is_there(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "HUMAN", 10**9)
     options = argparse.Namespace(vram=None, index=Path("missing"), threads=4)
     with pytest.raises(InputError):
-        doctor.plan_lines(options, doctor.read_driver())
+        doctor.describe_plan(options, doctor.read_driver())
     options.index = None
-    assert doctor.plan_lines(options, doctor.read_driver())[2].startswith("cuda:0 with --vram 112G: 4 batches")
+    assert doctor.describe_plan(options, doctor.read_driver())[2].startswith("cuda:0 with --vram 112G: 4 batches")

@@ -59,7 +59,10 @@ def test_verbose_shows_the_traceback(capsys):
             ["run", "r", "q", "--outpt", "o"],
             "the following arguments are required: -o/--output; --outpt: perhaps --output (see `readwarp run --help`)",
         ),
-        (["align", "r", "q", "-t", "0"], "argument -t/--threads: '0' must be at least 1 (see `readwarp align --help`)"),
+        (
+            ["align", "r", "q", "-t", "0"],
+            "argument -t/--threads: '0' is not a whole number of 1 or more (see `readwarp align --help`)",
+        ),
         (
             ["align", "r", "q", "--memory", "lots"],
             "argument --memory: 'lots' is not a size such as 500M or 4G (see `readwarp align --help`)",

@@ -63,7 +63,7 @@ def test_not_a_number(text):
 
 
 def parsed(command: str, known: type, *more: str) -> Any:
-    return options.keywords(build_parser([command]).parse_args([command, "ref.fa", *more]), known)
+    return options.pick_keywords(build_parser([command]).parse_args([command, "ref.fa", *more]), known)
 
 
 def test_limits_of_filters():

@@ -1,6 +1,7 @@
 """The command `readwarp pairwise`."""
 
 import gzip
+import os
 
 import pysam
 import pytest
@@ -65,3 +66,12 @@ def test_damaged_input(files, tmp_path):
     broken.write_text("@a\nACGT\n+\nII\n")
     assert main(["pairwise", str(broken), files[1], "--device", "cpu"]) == 3
     assert main(["pairwise", str(tmp_path / "none.fa"), files[1], "--device", "cpu"]) == 3
+
+
+def test_a_pipe_is_written_to_and_not_replaced(files, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert main(["pairwise", *files, "-o", str(pipe), "--device", "cpu"]) == 0
+    assert os.read(reader, 1 << 16).count(b"\n") == 3 and pipe.is_fifo()
+    os.close(reader)

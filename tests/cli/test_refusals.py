@@ -66,7 +66,7 @@ def test_lowest_score_is_a_natural_number(value, reference, mates, refused):
 
 
 def test_no_seed_of_no_bases(reference, refused):
-    assert "at least 1" in refused(2, "index", reference, "-f", "-k", "0")
+    assert "1 or more" in refused(2, "index", reference, "-f", "-k", "0")
 
 
 def test_call_says_what_it_is_not(reference, mates, refused):
@@ -110,9 +110,9 @@ def test_insert_sizes_of_many_inputs_fit_a_line():
     metrics = Metrics()
     models = [{"pairs": 9, "mean": 400.0 + 10 * i, "deviation": 50.0 + i} for i in range(4)]
     metrics.note(insert_sizes=models)
-    assert summary.insert_size(metrics) == "400-430 ± 50-53"
+    assert summary.describe_insert_size(metrics) == "400-430 ± 50-53"
     metrics.note(insert_sizes=models[:2])
-    assert summary.insert_size(metrics) == "400 ± 50, 410 ± 51"
+    assert summary.describe_insert_size(metrics) == "400 ± 50, 410 ± 51"
 
 
 def test_compilation_goes_on_alone_where_no_process_can_start(tmp_path, monkeypatch):
@@ -121,7 +121,7 @@ def test_compilation_goes_on_alone_where_no_process_can_start(tmp_path, monkeypa
 
     monkeypatch.setattr(precompile, "_mark", lambda stage: tmp_path / stage)
     monkeypatch.setattr(subprocess, "Popen", refuse)
-    with precompile.precompiled(["formats"], 2):
+    with precompile.precompile_stages(["formats"], 2):
         done = True
     assert done
 

@@ -12,17 +12,17 @@ import pytest
 
 from helpers.command_samples import pairs, record, run_main
 from readwarp.formats.alignments import segments
-from readwarp.formats.common.lock import locked
+from readwarp.formats.common.files import locked
 
 SLOWED = """
 import sys, time
 from readwarp.formats.alignments import segments
 segments.SEGMENT_BYTES = 20_000
-reached = segments.ResumableWriter.reached
+checkpoint = segments.ResumableWriter.checkpoint
 def slowly(self, *arguments):
-    reached(self, *arguments)
+    checkpoint(self, *arguments)
     time.sleep(0.1)
-segments.ResumableWriter.reached = slowly
+segments.ResumableWriter.checkpoint = slowly
 from readwarp.cli import main
 sys.exit(main())
 """
@@ -241,12 +241,12 @@ def test_stdout_needs_no_lock(tmp_path, monkeypatch):
 
 
 def test_a_file_system_without_locks(tmp_path, monkeypatch, caplog):
-    from readwarp.formats.common import lock
+    from readwarp.formats.common import files
 
     def unknown(*arguments):
         raise OSError(errno.ENOSYS, "Function not implemented")
 
-    monkeypatch.setattr(lock.fcntl, "flock", unknown)
+    monkeypatch.setattr(files.fcntl, "flock", unknown)
     with caplog.at_level("WARNING"), locked(tmp_path / "out.bam"):
         pass
     assert "has no locks (Function not implemented)" in caplog.text

@@ -26,7 +26,7 @@ began = threading.Event()
 def command(options):
     with closing(Workspaces(Backend("cuda", (0, 1)), 8, 1 << 24)) as workspaces:
         def work(number):
-            with workspaces.borrowed():
+            with workspaces.borrow():
                 for _ in range(1000):
                     with memory.current().frame() as workspace:
                         workspace.download(workspace.upload(VALUES))

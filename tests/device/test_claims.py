@@ -82,23 +82,23 @@ def two_cards(monkeypatch, tmp_path):
 
 def test_cuda_takes_a_free_card_and_keeps_it(two_cards, tmp_path):
     busy = claim(TWO[:1], tmp_path)
-    assert backends.taken(None) == 1
-    assert backends.taken(None) == 1  # the same for the next stage of the run
+    assert backends.take_device(None) == 1
+    assert backends.take_device(None) == 1  # the same for the next stage of the run
     (other := claim(TWO[1:], tmp_path)).release()
     assert other.others == 1
     busy.release()
 
 
 def test_a_card_that_is_asked_for_is_told_to_others(two_cards, tmp_path):
-    assert backends.taken(0) == 0
+    assert backends.take_device(0) == 0
     (other := claim(TWO, tmp_path)).release()
     assert (other.card, other.others) == (1, 0)
 
 
 def test_sharing_is_said(two_cards, tmp_path, caplog):
     busy = [claim(TWO, tmp_path) for _ in range(3)]
-    assert backends.taken(None) == 1
-    assert "every GPU is taken: sharing cuda:1 with 1 other processes" in caplog.text
+    assert backends.take_device(None) == 1
+    assert "every GPU is in use: sharing cuda:1 with 1 other processes" in caplog.text
     for each in busy:
         each.release()
 

@@ -14,13 +14,13 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 from numba.cuda import compile_ptx, dispatcher
-from readwarp.device.compilation import watched
+from readwarp.device.compilation import watch
 from compiled.compile import types_of
 from compiled.kernels import KERNELS
 
 dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
 said = []
-with watched(lambda name, number: said.append(f"{number}={name}")) as compilation:
+with watch(lambda name, number: said.append(f"{number}={name}")) as compilation:
     for kernel in KERNELS[:2]:
         compile_ptx(kernel.compiled_by().py_func, types_of(kernel.arguments), cc=(9, 0))
     numba.njit(lambda n: n + 1)(3)

@@ -19,7 +19,7 @@ CudaAPIError.__module__ = "numba.cuda.cudadrv.driver"
 
 
 def raised(error, stage="extend_score"):
-    with failure.named("cuda:1 (H200)"), Metrics().time("run"), Metrics().time(stage):
+    with failure.translate_errors("cuda:1 (H200)"), Metrics().time("run"), Metrics().time(stage):
         raise error
 
 
@@ -41,7 +41,7 @@ def test_the_first_failure_counts_not_those_of_leaving_the_card():
         finally:
             raise CudaAPIError("CUDA_ERROR_LAUNCH_FAILED")
 
-    with pytest.raises(KernelError, match="during chain: Call to"), failure.named("cuda:0 (L4)"):
+    with pytest.raises(KernelError, match="during chain: Call to"), failure.translate_errors("cuda:0 (L4)"):
         fail_and_leave()
 
 
@@ -66,7 +66,7 @@ def test_other_errors_pass(error):
 
 
 def test_what_the_card_says_can_be_dropped_and_nothing_else():
-    with failure.dropped():
+    with failure.drop_errors():
         raise CudaAPIError("CUDA_ERROR_UNKNOWN")
-    with pytest.raises(ValueError, match="other"), failure.dropped():
+    with pytest.raises(ValueError, match="other"), failure.drop_errors():
         raise ValueError("other")

@@ -33,7 +33,7 @@ def test_a_planned_workspace_says_when_it_is_full():
     workspace = Workspace(2 * ALIGNMENT)
     with workspace.frame():
         workspace.empty(ALIGNMENT, np.uint8)
-        with pytest.raises(WorkspaceFullError, match=f"{rounded(ALIGNMENT + 1)} bytes asked for, {ALIGNMENT} of"):
+        with pytest.raises(WorkspaceFullError, match=f"{rounded(ALIGNMENT + 1)} bytes needed, {ALIGNMENT} of"):
             workspace.empty(ALIGNMENT + 1, np.uint8)
         workspace.empty(ALIGNMENT, np.uint8)  # what was refused took nothing
 
@@ -173,7 +173,7 @@ def test_separate_arrays_have_no_more_room_than_a_block(separate):
     workspace = Workspace(2 * ALIGNMENT)
     with workspace.frame():
         workspace.empty(ALIGNMENT + 1, np.uint8)
-        with pytest.raises(WorkspaceFullError, match=f"{ALIGNMENT} bytes asked for, 0 of {2 * ALIGNMENT} left"):
+        with pytest.raises(WorkspaceFullError, match=f"{ALIGNMENT} bytes needed, 0 of {2 * ALIGNMENT} left"):
             workspace.empty(1, np.uint8)
     with workspace.frame():
         workspace.empty(2 * ALIGNMENT, np.uint8)

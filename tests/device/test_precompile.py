@@ -26,18 +26,21 @@ def test_the_slowest_stage_gets_the_first_child(tmp_path, monkeypatch):
     """With two threads one child is started; the rest is compiled here, after the block."""
     done = []
     monkeypatch.setattr(precompile, "_mark", lambda stage: tmp_path / stage)
-    monkeypatch.setattr(precompile, "_started", lambda folder, stage: done.append(f"child {stage}") or [Child()])
+    monkeypatch.setattr(precompile.subprocess, "Popen", lambda command, **_: Child(done, command[-1]))
     monkeypatch.setattr(precompile, "compile_stage", lambda folder, stage: done.append(stage))
-    with precompile.precompiled(["formats", "calling"], 2):
+    with precompile.precompile_stages(["formats", "calling"], 2):
         done.append("block")
     assert done == ["child calling", "block", "formats"]
     (tmp_path / "calling").touch()
-    with precompile.precompiled(["formats", "calling"], 8):
+    with precompile.precompile_stages(["formats", "calling"], 8):
         done.append("block")
     assert done[3:] == ["child formats", "block"]
 
 
 class Child:
+    def __init__(self, done, stage):
+        done.append(f"child {stage}")
+
     def kill(self):
         pass
 

@@ -28,7 +28,7 @@ def test_batches_go_round_the_cards(two_cards):
     workspaces = Workspaces(two_cards, 2, 4 * ALIGNMENT)
     lent = []
     for _ in range(6):
-        with workspaces.borrowed() as device:
+        with workspaces.borrow() as device:
             assert memory.current() in workspaces.of[device] and memory.current().device == device
             assert cuda.get_current_device().id == device
             lent.append((device, workspaces.of[device].index(memory.current())))
@@ -40,10 +40,10 @@ def test_a_thread_waits_until_a_workspace_is_free():
     workspaces, order = Workspaces(Backend("cuda", (0,)), 1, ALIGNMENT), []
 
     def wait():
-        with workspaces.borrowed():
+        with workspaces.borrow():
             order.append("second")
 
-    with workspaces.borrowed():
+    with workspaces.borrow():
         waiting = Thread(target=wait)
         waiting.start()
         waiting.join(0.1)
@@ -54,9 +54,9 @@ def test_a_thread_waits_until_a_workspace_is_free():
 
 def test_an_error_gives_the_workspace_back():
     workspaces = Workspaces(Backend("cuda", (0,)), 1, ALIGNMENT)
-    with pytest.raises(ZeroDivisionError), workspaces.borrowed():
+    with pytest.raises(ZeroDivisionError), workspaces.borrow():
         raise ZeroDivisionError
-    with workspaces.borrowed():
+    with workspaces.borrow():
         pass
     assert workspaces.facts()[0]["batches"] == 2
 
@@ -67,7 +67,7 @@ def test_closing_waits_for_those_who_have_a_workspace():
 
     def work():
         try:
-            with workspaces.borrowed(), memory.current().frame() as workspace:
+            with workspaces.borrow(), memory.current().frame() as workspace:
                 there = workspace.upload(np.arange(9))
                 entered.set()
                 go_on.wait(5)
@@ -94,12 +94,12 @@ def test_closing_wakes_those_who_wait_for_a_workspace():
 
     def wait():
         try:
-            with workspaces.borrowed():
+            with workspaces.borrow():
                 said.append("lent")
         except StoppedError:
             said.append("stopped")
 
-    with workspaces.borrowed():
+    with workspaces.borrow():
         waiting, closing = [Thread(target=wait) for _ in range(3)], Thread(target=workspaces.close)
         for thread in (*waiting, closing):
             thread.start()
@@ -109,7 +109,7 @@ def test_closing_wakes_those_who_wait_for_a_workspace():
         assert not thread.is_alive()
     assert said == ["stopped"] * 3
     workspaces.close()
-    with pytest.raises(StoppedError), workspaces.borrowed():
+    with pytest.raises(StoppedError), workspaces.borrow():
         pass
 
 
@@ -138,7 +138,7 @@ def test_workspaces_that_do_not_all_fit_leave_nothing_on_the_card(monkeypatch):
 
 def test_the_cpu_has_none():
     workspaces = Workspaces(Backend("cpu"))
-    with workspaces.borrowed() as device:
+    with workspaces.borrow() as device:
         assert device == 0
     assert workspaces.allocated == 0 and workspaces.facts() == []
 
@@ -146,12 +146,12 @@ def test_the_cpu_has_none():
 def test_facts_add_up_what_the_workspaces_did(two_cards):
     workspaces = Workspaces(two_cards, 2, 8 * ALIGNMENT)
     for size in (10, 20, 30):
-        with workspaces.borrowed(), memory.current().frame():
+        with workspaces.borrow(), memory.current().frame():
             memory.current().download(memory.current().upload(np.zeros(size, np.uint8)))
     first, second = workspaces.facts(index_bytes=1000)
     assert (first["device"], first["name"], first["batches"], second["batches"]) == (
         0,
-        backends.described(0).name,
+        backends.describe(0).name,
         2,
         1,
     )
@@ -163,7 +163,7 @@ def test_facts_add_up_what_the_workspaces_did(two_cards):
 
 def test_warming_up_is_not_counted():
     workspaces = Workspaces(Backend("cuda", (0,)), 1, 8 * ALIGNMENT)
-    with workspaces.borrowed(), memory.current().frame():
+    with workspaces.borrow(), memory.current().frame():
         memory.current().download(memory.current().upload(np.zeros(5, np.uint8)))
     before = workspaces.facts()[0]
     workspaces.start_counting()
@@ -181,14 +181,14 @@ def test_the_union_of_intervals(spans, covered):
 
 def test_what_the_card_lost_is_said(monkeypatch):
     card = Device("H200", (9, 0), 1 << 37, 1000, "uuid", "0000:01:00.0")
-    monkeypatch.setattr("readwarp.device.workspaces.free_memory", lambda device: 300)
+    monkeypatch.setattr("readwarp.device.workspaces.free_memory", lambda bus: 300)
     monkeypatch.setattr(backends, "devices", lambda: (card,))
     assert Workspaces(Backend("cuda", (0,)), 1, ALIGNMENT).facts()[0]["vram_taken_bytes"] == 700
 
 
 def test_energy_is_what_the_counter_moved(monkeypatch):
     card, joules = Device("H200", (9, 0), 1 << 37, None, "uuid", "0000:01:00.0"), iter([100.0, 350.5])
-    monkeypatch.setattr("readwarp.device.workspaces.energy", lambda device: next(joules))
+    monkeypatch.setattr("readwarp.device.workspaces.energy", lambda bus: next(joules))
     monkeypatch.setattr(backends, "devices", lambda: (card,))
     facts = Workspaces(Backend("cuda", (0,)), 1, ALIGNMENT).facts()[0]
     assert facts["energy_joules"] == 250.5 and facts["mean_watts"] > 0
@@ -196,4 +196,4 @@ def test_energy_is_what_the_counter_moved(monkeypatch):
 
 
 def test_energy_without_a_card():
-    assert driver.energy(backends.UNKNOWN) is None
+    assert driver.energy(backends.UNKNOWN.bus) is None

@@ -20,7 +20,7 @@ from readwarp.pairwise.cuda_local import (
     shape_table,
     stream_starts,
 )
-from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, OUTSIDE, UNKNOWN, Tiles, lay_rows
+from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, MAX_QUERY, OUTSIDE, UNKNOWN, Tiles, lay_rows
 from readwarp.pairwise.pairs import Costs, Ends, Scheme
 from readwarp.pairwise.scalar import LOCAL, OVERFLOWN
 from readwarp.ragged import replace
@@ -247,13 +247,13 @@ def test_costs_that_a_form_does_not_hold():
     assert constants_of(HALF2, Costs(1, 8, 6, 1, 0)) is None  # a gain below zero
     assert constants_of(HALF2, Costs(2, 8, 12, 2, 0)) is not None
     assert constants_of(S16X2, Costs(1, 4, 900, 1, 0)) is None  # nothing left for scores
-    assert constants_of(S16X2, Costs(7, 4, 6, 1, 0)).max_bases < LONGEST  # a half would be carried to the other
+    assert constants_of(S16X2, Costs(7, 4, 6, 1, 0)).max_bases < MAX_QUERY  # a half would be carried to the other
     assert constants_of(S16X2, Costs(2, 8, 12, 2, 10)).max_bases >= 250
 
 
 def test_shapes_hold_their_queries():
     table = shape_table()
-    for length in range(1, LONGEST + 1):
+    for length in range(1, MAX_QUERY + 1):
         group, columns = divmod(int(table[length]), 100)
         assert group in GROUPS and columns in COLUMNS
         assert length <= group * columns <= max(24, 1.35 * length)

@@ -38,7 +38,7 @@ def mild(costs):
 @pytest.mark.parametrize(("words", "group"), [(1, 1), (1, 4), (1, 5), (2, 2), (2, 3), (2, 8), (4, 1), (4, 6)])
 def test_the_bytes_of_the_lanes_in_any_shape(mode, words, group, monkeypatch):
     wide = 8 * words * group
-    table = np.full(trace_plan.WIDEST + 1, 100 * words + 32)
+    table = np.full(trace_plan.MAX_DIAGONALS + 1, 100 * words + 32)
     table[: 4 * wide + 1], table[: wide + 1] = 100 * words + 4 * group, 100 * words + group
     monkeypatch.setattr(trace_plan, "shape_table", lambda pairs: table)
     rng = np.random.default_rng(wide + mode)
@@ -74,7 +74,7 @@ def test_several_launches_and_bands_that_are_too_wide(monkeypatch):
     queries, targets = random_pairs(rng, 800, 150)
     monkeypatch.setattr(cuda, "ROOM", 100_000)
     check(queries, targets, READS, LOCAL)
-    monkeypatch.setattr(cuda, "WIDEST", 12)
+    monkeypatch.setattr(cuda, "MAX_DIAGONALS", 12)
     monkeypatch.setattr(cuda, "trace_by_threads", cpu.trace_pairs)
     check(queries, targets, READS, LOCAL)
 
@@ -86,13 +86,13 @@ def test_several_launches_and_bands_that_are_too_wide(monkeypatch):
      ((1, 130, 9, 1, 0), GLOBAL, 6, True), ((1, 4, 1 << 28, 1, 0), LOCAL, 6, False)],
 )  # fmt: skip
 def test_what_is_served(costs, mode, letters, is_served):
-    assert trace_plan.is_served(Scheme(Costs(*costs), mode), 150, letters) == is_served
+    assert trace_plan.can_trace(Scheme(Costs(*costs), mode), 150, letters) == is_served
 
 
 def test_codes_are_looked_at():
     pairs = packed([[0, 1]], [[0, 6]])
-    assert not cuda._is_served(pairs, SCHEME, ALPHABET) and cuda._is_served(pairs, SCHEME, 6)
-    assert cuda._is_served(packed([[0, 1]], [[0, 5]]), SCHEME, ALPHABET)
+    assert not cuda._can_trace(pairs, SCHEME, ALPHABET) and cuda._can_trace(pairs, SCHEME, 6)
+    assert cuda._can_trace(packed([[0, 1]], [[0, 5]]), SCHEME, ALPHABET)
 
 
 def test_gains():
@@ -122,7 +122,7 @@ def test_what_is_planned_is_what_is_allocated(room):
     rng = np.random.default_rng(2)
     pairs = packed(*random_pairs(rng, 300, 30))
     tasks = cpu.tasks_of(pairs, SCHEME, cpu.score_pairs(pairs, SCHEME))
-    plan = trace_plan.planned(tasks, SCHEME, room)
+    plan = trace_plan.plan_trace(tasks, SCHEME, room)
     sequences = memory.rounded(pairs.queries.nbytes) + memory.rounded(pairs.targets.nbytes)
     workspace = memory.Workspace(plan.device_bytes(sequences))
     memory.bind(workspace)
@@ -141,7 +141,7 @@ def test_launches_stay_within_the_room():
     pairs = Pairs(none, np.zeros(number, np.int64), lengths, none, np.zeros(number, np.int64), lengths + 80)
     score = (lengths + 10 - rng.integers(0, 40, number)).astype(np.int32)
     ends = cpu.Ends(score, lengths.astype(np.int32), (lengths + rng.integers(0, 80, number)).astype(np.int32))
-    plan = trace_plan.planned(Tasks(pairs, ends, cpu.strays_of(ends, SCHEME)), SCHEME, 100_000)
+    plan = trace_plan.plan_trace(Tasks(pairs, ends, cpu.strays_of(ends, SCHEME)), SCHEME, 100_000)
     assert sorted(plan.slots.geometry[trace_plan.PAIR]) == list(range(number))
     assert plan.rounds[0].begin == 0 and plan.rounds[-1].stop == number
     stops = [each.stop for each in plan.rounds]

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 from readwarp.report.alignments import AlignmentStatistics
-from readwarp.report.headline import Subject, headline, unusual
+from readwarp.report.headline import Subject, find_figures, find_unusual
 from readwarp.report.variants import Genotypes, VariantStatistics
 
 READS = {"total": 10_000, "primary": 10_000, "supplementary": 0, "duplicates": 500, "mapped": 9_950, "paired": 10_000}
@@ -28,7 +28,7 @@ CALLS = VariantStatistics(
 
 
 def said(alignments=None, variants=None, **run) -> str:
-    return " ".join(unusual(Subject("x", alignments, variants, run)))
+    return " ".join(find_unusual(Subject("x", alignments, variants, run)))
 
 
 def test_good_figures_say_nothing():
@@ -60,5 +60,5 @@ def test_few_reads_say_nothing_of_what_is_usual():
 def test_no_reads():
     empty = replace(GOOD, flagstat=dict.fromkeys(GOOD.flagstat, 0), insert_sizes=[], depth=[(0.0, 1000.0)])
     assert said(empty) == "There are no reads."
-    shown = headline(Subject("x", empty, None, {}))
+    shown = find_figures(Subject("x", empty, None, {}))
     assert shown["mapped"] == shown["insert size"] == "-" and shown["mean depth"] == "0.0"

@@ -5,17 +5,16 @@ from collections import Counter
 import pysam
 import pytest
 
-from readwarp.report import gather
-from readwarp.report.alignments import mean, median, share_from
-from readwarp.report.headline import headline
+from readwarp.report.headline import find_figures, read_subject
 from readwarp.report.inputs import Sample, samples_in
+from readwarp.report.points import mean, median, share_from
 from readwarp.report.statistics import make
 
 
 @pytest.fixture(scope="module")
 def subject(made):
     samples = samples_in(made.folder)
-    return gather.subjects(samples, make(samples, None, 2))[0]
+    return read_subject(samples[0], make(samples, None, 2)[0])
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +56,7 @@ def test_depth_leaves_out_duplicates_and_counts_overlapping_mates_once(subject, 
                 names[place].add(read.query_name)
     counted = Counter(len(covering) for covering in names)
     assert present(subject.alignments.depth) == counted
-    assert subject.alignments.mean_depth == pytest.approx(sum(d * n for d, n in counted.items()) / 3500)
+    assert mean(subject.alignments.depth) == pytest.approx(sum(d * n for d, n in counted.items()) / 3500)
     assert share_from(subject.alignments.depth, 10) == sum(n for d, n in counted.items() if d >= 10) / 3500
 
 
@@ -107,7 +106,7 @@ def test_genotypes(subject):
 
 
 def test_headline(subject, reads):
-    shown = headline(subject)
+    shown = find_figures(subject)
     mapped = 100 * sum(not r.is_unmapped for r in reads) / len(reads)
     assert (
         shown["reads"] == "1,200"
@@ -127,7 +126,7 @@ def test_real_reads_without_calls_or_reference(test_data, tmp_path):
     bam.write_bytes((test_data / "mito" / bam.name).read_bytes())
     pysam.index(str(bam))
     samples = [Sample("HG03478", bam)]
-    found = gather.subjects(samples, make(samples, tmp_path, 2))[0]
+    found = read_subject(samples[0], make(samples, tmp_path, 2)[0])
     with pysam.AlignmentFile(str(bam)) as file:
         reads, length = list(file), sum(file.lengths)
     assert found.alignments.flagstat["total"] == len(reads)

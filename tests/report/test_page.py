@@ -8,10 +8,10 @@ from importlib import resources
 
 import pytest
 
-from readwarp.report import gather
+from readwarp.report.drawing import MAX_COLOURS
+from readwarp.report.headline import read_subject
 from readwarp.report.inputs import samples_in
 from readwarp.report.page import render
-from readwarp.report.plots import NAMED
 from readwarp.report.statistics import make
 
 EMPTY = {"meta", "link", "br", "img", "input", "hr"}
@@ -50,7 +50,7 @@ class Tree(HTMLParser):
 @pytest.fixture(scope="module")
 def subjects(made, page):
     samples = samples_in(made.folder)
-    return gather.subjects(samples, make(samples, None, 1))
+    return [read_subject(samples[0], make(samples, None, 1)[0])]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def many(subjects):
     out = []
     for name in names:
         alignments = replace(subjects[0].alignments, depth=[(d, rng.randrange(100)) for d in range(60)])
-        out.append(replace(subjects[0], name=name, run=run, alignments=alignments))
+        out.append(subjects[0]._replace(name=name, run=run, alignments=alignments))
     return out
 
 
@@ -127,8 +127,8 @@ def test_contrast(scheme):
         for text in ("ink", "soft", "accent"):
             assert contrast(found[text], found[ground]) >= 4.5, (text, ground)
     assert contrast(found["ink"], found["notice"]) >= 4.5
-    series = [found[f"series-{number + 1}"] for number in range(NAMED)]
-    assert len(set(series)) == NAMED and all(contrast(colour, found["card"]) >= 3 for colour in series)
+    series = [found[f"series-{number + 1}"] for number in range(MAX_COLOURS)]
+    assert len(set(series)) == MAX_COLOURS and all(contrast(colour, found["card"]) >= 3 for colour in series)
 
 
 def test_colours_are_those_of_the_page(page):
@@ -140,7 +140,7 @@ def test_colours_are_those_of_the_page(page):
 
 def test_text_is_escaped(subjects):
     name = "<script>alert(1)</script>&amp;\"'"
-    page = render([replace(subjects[0], name=name), subjects[0]], name)
+    page = render([subjects[0]._replace(name=name), subjects[0]], name)
     assert "<script>" not in page and "alert(1)" in page
     assert "-o &lt;here&gt;" in page
 
@@ -153,9 +153,9 @@ def test_many_samples_stay_small(many):
 
 
 def test_samples_side_by_side(many):
-    page = render(many[:NAMED], "some")
+    page = render(many[:MAX_COLOURS], "some")
     Tree(page)
-    for index in range(NAMED):
+    for index in range(MAX_COLOURS):
         assert page.count(f"var(--series-{index + 1})") > 10
     assert "series-9" not in page
     for text in ("GPU 0: a card, call", '<th scope="row">bytes up</th><td>3 GiB</td>', "50.0\N{NO-BREAK SPACE}%"):
@@ -164,9 +164,9 @@ def test_samples_side_by_side(many):
 
 def test_parts_that_are_missing_are_left_out(subjects):
     only = {
-        "alignments": replace(subjects[0], variants=None, run={}),
-        "variants": replace(subjects[0], alignments=None, run={}),
-        "run": replace(subjects[0], alignments=None, variants=None),
+        "alignments": subjects[0]._replace(variants=None, run={}),
+        "variants": subjects[0]._replace(alignments=None, run={}),
+        "run": subjects[0]._replace(alignments=None, variants=None),
     }
     shown = {name: {a["id"] for a in Tree(render([subject], name)).of("figure")} for name, subject in only.items()}
     assert all(shown.values()) and set.union(*shown.values()) == FIGURES

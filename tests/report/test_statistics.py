@@ -1,5 +1,6 @@
 """The texts beside the files: made when absent or stale, complete or not there, errors with the tool's name."""
 
+import gzip
 import os
 from dataclasses import replace
 
@@ -9,12 +10,11 @@ import pytest
 from helpers.made_samples import build
 from readwarp.cli import main
 from readwarp.errors import InputError, ReadwarpError, UsageError
-from readwarp.report import gather
 from readwarp.report.alignments import read_depth
+from readwarp.report.headline import read_subject
 from readwarp.report.inputs import Sample, samples_in, stem, tell_apart
-from readwarp.report.sections import Sections
-from readwarp.report.statistics import intervals_of, make, merge_intervals, texts_of
-from readwarp.report.tools import Tools
+from readwarp.report.statistics import make, merge_intervals, texts_of
+from readwarp.report.tools import Tools, read_sections
 
 
 @pytest.fixture
@@ -24,8 +24,11 @@ def folder(tmp_path):
 
 def test_texts_are_made_once_and_again_when_their_file_is_newer(folder):
     samples = samples_in(folder.folder)
-    texts = make(samples, None, 2)[0].files
-    assert set(texts) == {p for p in texts_of(folder.folder / "x.bam", folder.folder / "x.vcf") if "_mqc" not in p.name}
+    texts = make(samples, None, 2)[0].texts.values()
+    assert set(texts) == {
+        folder.folder / f"x.{name}.txt" for name in ("stats", "flagstat", "idxstats", "depth", "vcf.stats")
+    }
+    assert list(texts) == list(texts_of(samples[0]).values())
     before = {path: path.stat().st_mtime_ns for path in texts}
     make(samples, None, 2)
     assert before == {path: path.stat().st_mtime_ns for path in texts}
@@ -40,19 +43,21 @@ def test_texts_are_made_once_and_again_when_their_file_is_newer(folder):
 def test_a_reference_that_was_not_known_makes_them_anew(folder):
     samples = samples_in(folder.folder)
     without = [replace(sample, reference=None) for sample in samples]
-    text = make(without, None, 1)[0].stats
-    assert Sections(text)["MPC"] == []
+    text = make(without, None, 1)[0].texts["stats"]
+    assert read_sections(text)["MPC"] == []
     make(samples, None, 1)
-    assert Sections(text)["MPC"]
+    assert read_sections(text)["MPC"]
 
 
 def test_targets(folder):
     """Depth in the intervals alone, of which two overlap; bases without a read count."""
     bed = folder.folder / "targets.bed"
     bed.write_text("track name=x\none\t100\t200\none\t150\t250\n\ntwo\t0\t50\textra\n")
-    assert merge_intervals(bed) == [("one", 100, 250), ("two", 0, 50)]
+    packed = folder.folder / "targets.bed.gz"
+    packed.write_bytes(gzip.compress(bed.read_bytes()))
+    assert merge_intervals(bed) == merge_intervals(packed) == [("one", 100, 250), ("two", 0, 50)]
     samples = [replace(sample, targets=bed) for sample in samples_in(folder.folder)]
-    title, depth = read_depth(make(samples, None, 2)[0].depth)
+    title, depth = read_depth(make(samples, None, 2)[0].texts["depth"])
     assert title.startswith("Depth of the intervals of targets.bed: ")
     names: list[set[str]] = [set() for _ in range(150)]
     with pysam.AlignmentFile(str(folder.folder / "x.bam")) as file:
@@ -68,8 +73,8 @@ def test_targets(folder):
 def test_a_bad_interval_is_named(tmp_path):
     bed = tmp_path / "bad.bed"
     bed.write_text("one\t0\t10\none\tten\t20\n")
-    with pytest.raises(InputError, match=r"bad\.bed.*line 2"):
-        intervals_of(bed)
+    with pytest.raises(InputError, match=r"bad\.bed: record 2"):
+        merge_intervals(bed)
 
 
 def test_gvcf(folder):
@@ -84,9 +89,9 @@ def test_gvcf(folder):
     gvcf = folder.folder / "x.g.vcf"
     gvcf.write_text("\n".join([head[0], alt, *head[1:], block, *withall]) + "\n")
     plain, both = ([Sample("x", calls=folder.folder / name)] for name in ("x.vcf", "x.g.vcf"))
-    wanted = gather.subjects(plain, make(plain, None, 1))[0].variants
+    wanted = read_subject(plain[0], make(plain, None, 1)[0]).variants
     (folder.folder / "x.vcf.stats.txt").unlink()
-    found = gather.subjects(both, make(both, None, 1))[0].variants
+    found = read_subject(both[0], make(both, None, 1)[0]).variants
     assert found == replace(wanted, genotypes=found.genotypes)
     assert found.genotypes == wanted.genotypes
 
@@ -98,7 +103,7 @@ def test_calls_without_genotypes_or_qualities(tmp_path):
         "one\t5\t.\tA\tC\t.\t.\t.\none\t9\t.\tA\tG\t.\t.\t.\n"
     )
     samples = [Sample("sites", calls=vcf)]
-    found = gather.subjects(samples, make(samples, None, 1))[0].variants
+    found = read_subject(samples[0], make(samples, None, 1)[0]).variants
     assert (found.transitions, found.transversions, found.genotypes.passed) == (1, 1, 2)
     assert found.genotypes.heterozygous == 0 and not found.genotypes.depth
 
@@ -128,7 +133,7 @@ def test_a_text_of_something_else_is_refused(tmp_path):
     other = tmp_path / "x.stats.txt"
     other.write_text("hello\n")
     with pytest.raises(InputError, match="was not made by samtools stats"):
-        Sections(other)
+        read_sections(other)
 
 
 def test_nothing_is_started_after_the_stop(tmp_path):

@@ -25,13 +25,13 @@ def test_format_and_lint(project):
 @pytest.mark.parametrize(
     ("samples", "units", "message"),
     [
-        ("sample\nA\nA\n", unit("A", "1", READS), "sample A comes twice"),
-        ("sample\nA\n", unit("A", "1", READS) * 2, "unit 1 of sample A comes twice"),
+        ("sample\nA\nA\n", unit("A", "1", READS), "sample A is listed twice"),
+        ("sample\nA\n", unit("A", "1", READS) * 2, "unit 1 of sample A is listed twice"),
         ("sample\nA\n", unit("B", "1", READS), "sample B is not in"),
         ("sample\nA\nB\n", unit("A", "1", READS), "sample B has no unit"),
         ("sample\tploidy\nA\t20\n", unit("A", "1", READS), "20 is greater than the maximum of 8"),
         ("sample\nA b\n", unit("A b", "1", READS), "does not match"),
-        ("sample\n", "", "holds no line"),
+        ("sample\n", "", "the table is empty"),
     ],
 )
 def test_tables_that_do_not_fit(samples, units, message, project):

@@ -34,11 +34,11 @@ if os.environ.get("READWARP_TEST_PAUSE"):
     import time
     from readwarp.formats.alignments import segments
     segments.SEGMENT_BYTES = 200_000
-    reached = segments.ResumableWriter.reached
+    checkpoint = segments.ResumableWriter.checkpoint
     def slowly(self, *arguments):
-        reached(self, *arguments)
+        checkpoint(self, *arguments)
         time.sleep(float(os.environ["READWARP_TEST_PAUSE"]))
-    segments.ResumableWriter.reached = slowly
+    segments.ResumableWriter.checkpoint = slowly
 """
 
 

@@ -15,15 +15,14 @@ from readwarp.align.inputs import Inputs
 from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
-from readwarp.device.precompile import precompiled
+from readwarp.device.precompile import precompile_stages
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
-from readwarp.formats.common.files import check_output, check_resume
-from readwarp.formats.common.lock import locked
+from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, index_path, open_or_build
@@ -104,7 +103,7 @@ def align_reads(
     planned, cards = open_memory(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0, metrics)
     with closing(cards):
         stages = ("text" if job.is_text else "formats", *compile_too)
-        with reporter.compiling(), precompiled(stages, job.resources.threads):
+        with reporter.compiling(), precompile_stages(stages, job.resources.threads):
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
         started = time.perf_counter()
@@ -210,7 +209,7 @@ class Stream:
         """The model; made on the CPU, where it is the same, if the reads are too much for the card."""
         cards, parameters = self.cards, self.job.parameters
         try:
-            with cards.borrowed() as index:
+            with cards.borrow() as index:
                 return steps.train(first, index, parameters, self.metrics)
         except Exception as error:
             if not cards.backend.is_out_of_memory(error):
@@ -246,7 +245,7 @@ class Stream:
         self.metrics.count("batches")
         self.aligned.include(done.metrics)
         if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
-            self.writer.reached(done.stop, dict(self.aligned.counts))
+            self.writer.checkpoint(done.stop, dict(self.aligned.counts))
         self.meter.advance(done.reads, consumed(self.job.inputs.paths, done.source))
 
 

@@ -11,8 +11,7 @@ from readwarp.formats.alignments.header import PART, field, header_text, lines_o
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import read_stored, split_blocks
-from readwarp.formats.common.files import check_inputs, check_output
-from readwarp.formats.common.lock import locked
+from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.reads.bam import read_header
 from readwarp.stream import parts
 from readwarp.stream.reporter import Reporter, Result

@@ -23,8 +23,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
-from readwarp.formats.common.files import check_inputs, check_output
-from readwarp.formats.common.lock import locked
+from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, header_lines, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, kind_of, lines_of
 from readwarp.index.build import read_reference

@@ -1,14 +1,13 @@
 """Which parts of the reference are called: regions, BED files, and the windows they are cut into."""
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from readwarp.call.inputs import contig_length
 from readwarp.errors import InputError
+from readwarp.formats.common.bed import read_intervals
 from readwarp.index.reference import Reference
 
 Region = str | tuple[str, int, int]  # as the command line takes it; or contig, start and stop, 0-based and half-open
@@ -95,30 +94,13 @@ def read_bed(path: Path, names: Sequence[str], lengths: Sequence[int]) -> list[T
 def read_bed_lines(path: Path, names: Sequence[str], lengths: Sequence[int]) -> Iterator[tuple[int, Target, list[str]]]:
     """Line number, interval and the columns after it. Raises InputError."""
     numbers = {name: contig for contig, name in enumerate(names)}
-    for number, line in enumerate(_read_text(path).splitlines(), 1):
-        fields = line.split("\t") if "\t" in line else line.split()
-        if not fields or fields[0].startswith(("#", "track", "browser")):
-            continue
-        if len(fields) < 3 or not all(field.isascii() and field.strip().isdigit() for field in fields[1:3]):
-            raise InputError(path, "not contig, start and end", number)
-        if fields[0] not in numbers:
-            raise InputError(path, f"no contig {fields[0]!r} in the reference", number)
-        contig, start, stop = numbers[fields[0]], int(fields[1]), int(fields[2])
+    for line, name, start, stop, rest in read_intervals(path):
+        if name not in numbers:
+            raise InputError(path, f"no contig {name!r} in the reference", line)
+        contig = numbers[name]
         if start > stop or start > lengths[contig]:
-            raise InputError(path, f"ends before it starts, or lies outside {fields[0]!r}", number)
-        yield number, Target(contig, start, min(stop, lengths[contig])), fields[3:]
-
-
-def _read_text(path: Path) -> str:
-    try:
-        data = path.read_bytes()
-        return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror or error})") from error
-    except (EOFError, zlib.error) as error:
-        raise InputError(path, f"truncated or corrupt gzip ({error})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(path, "is not text") from error
+            raise InputError(path, f"ends before it starts, or lies outside {name!r}", line)
+        yield line, Target(contig, start, min(stop, lengths[contig])), rest
 
 
 def merge_targets(targets: Iterable[Target]) -> list[Target]:

@@ -1,7 +1,7 @@
 """The command line: one module per subcommand, and the one place where exceptions become exit codes.
 
-A subcommand is a module with `add_arguments(parser)` and `run(options) -> int`. Only the one that is asked for is
-imported, and it imports NumPy, Numba and pysam inside `run`: `--help` has to be instant.
+A subcommand is a module with `add_arguments(parser)` and `run(options)`. Only the requested one is imported, and it
+imports NumPy, Numba and pysam inside `run`: `--help` has to be instant.
 """
 
 import argparse
@@ -20,28 +20,33 @@ from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
 
 COMMANDS = {
-    "run": "reads to sorted alignments and variants, in one go",
+    "run": "turn reads into sorted alignments and variants, in one go",
     "index": "build the index of a reference",
     "align": "align reads: FASTQ, BAM or CRAM to SAM, BAM or CRAM",
     "merge": "join parts and lanes: sort, mark duplicates, index",
     "call": "call variants from sorted alignments",
     "genotype": "genotype a cohort from the gVCF of each sample",
-    "report": "show one sample or several in one page of HTML",
+    "report": "show one or several samples on one HTML page",
     "pairwise": "align pairs of sequences (Smith-Waterman)",
     "doctor": "show what this machine has and what is missing",
-    "completion": "make a shell complete commands and options",
+    "completion": "print a script that completes commands and options in a shell",
+}
+ANSWERS: dict[type[BaseException], tuple[int, str]] = {  # exit code, message
+    KeyboardInterrupt: (130, "interrupted"),
+    Terminated: (143, "terminated"),
+    MemoryError: (5, "out of memory: try a smaller --memory or fewer --threads"),
 }
 EPILOG = """\
 example:
   readwarp run ref.fa reads_1.fq.gz reads_2.fq.gz -o results
 
 `readwarp COMMAND --help` shows the options of one command.
-exit codes: 0 fine, 1 internal error, 2 usage, 3 bad input, 4 device not usable, 5 not enough memory, 130 / 143 stopped
+exit codes: 0 success, 1 internal error, 2 usage, 3 bad input, 4 unusable device, 5 not enough memory, 130 / 143 stopped
 """
 
 
 class Parser(argparse.ArgumentParser):
-    """Usage errors take the same way out as all others: one line, exit code 2."""
+    """Raises UsageError where argparse would end the process."""
 
     _given: Sequence[str] = ()
 
@@ -56,7 +61,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}{self._slips()} (see `{self.prog} --help`)")
 
     def _slips(self) -> str:
-        """Options that were given and are not known, each with the one that it looks like."""
+        """Unknown options, each with the known one that it resembles."""
         from difflib import get_close_matches
 
         given = {text.partition("=")[0] for text in self._given if text.startswith("--")}
@@ -66,36 +71,36 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code. The installed `readwarp` script ends with it."""
+    """Run one command -> exit code. Without `argv` the process is the command: signals stop it, and it may end here."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
-        stopping.heed()
+        stopping.install()
     try:
         if not arguments:
             build_parser(arguments).print_help(sys.stderr)
             return UsageError.exit_code
-        options = parsed(arguments)
+        options = parse(arguments)
         options.command_line = shlex.join(["readwarp", *arguments])
-        code: int = options.run(options)
+        options.run(options)
         sys.stdout.flush()
-        return code
+        return 0
     except SystemExit as leaving:  # --help, --version
         return leaving.code if isinstance(leaving.code, int) else 0
     except BaseException as error:
-        code = explain(stopping.why(error), verbose=_is_verbose(arguments))
+        code = explain(stopping.cause_of(error), verbose=_is_verbose(arguments))
         if argv is None:
-            sys.unraisablehook = lambda _: None  # libraries that are left in the middle of their work complain of it
-            _leave_if_busy(code)
+            sys.unraisablehook = lambda _: None  # libraries complain when they are interrupted
+            _exit_if_busy(code)
         return code
 
 
-def parsed(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of the command that is asked for. Raises UsageError."""
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of the requested command. Raises UsageError."""
     return build_parser(arguments).parse_args(arguments)
 
 
 def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse.ArgumentParser:
-    """The parser, with the arguments of the command that is asked for, or of every one."""
+    """The parser, with the arguments of the requested command, or of every one."""
     parser = Parser(
         "readwarp",
         description="Sequencing reads to alignments and variants, on GPU or SIMD CPU cores.",
@@ -118,8 +123,8 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
 
 
 def explain(error: BaseException, verbose: bool = False) -> int:
-    """Say in one line on stderr what went wrong (with -v a traceback before it); the exit code."""
-    if isinstance(error, BrokenPipeError):  # the reader of our output has gone, as `head` does: no error
+    """Print one line on stderr that says what went wrong (with -v after a traceback) -> exit code."""
+    if isinstance(error, BrokenPipeError):  # the reader of our output has gone, such as `head`: no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if verbose:
@@ -135,21 +140,18 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
     text = " ".join(str(error).split())
     if isinstance(error, ReadwarpError):
         return error.exit_code, text
-    if isinstance(error, KeyboardInterrupt):
-        return 130, "interrupted"
-    if isinstance(error, Terminated):
-        return 143, "terminated"
-    if isinstance(error, MemoryError):
-        return 5, "out of memory: try a smaller --memory or fewer --threads"
+    for kind, answer in ANSWERS.items():
+        if isinstance(error, kind):
+            return answer
     if isinstance(error, OSError) and error.errno:
         return 1, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
     return 1, f"internal error: {type(error).__name__}: {text} (please report this; -v shows the traceback)"
 
 
-def _leave_if_busy(code: int) -> None:
-    """End the process without waiting for threads of ours that are in a kernel, or blocked on a pipe.
+def _exit_if_busy(code: int) -> None:
+    """End the process without waiting for threads of ours that are in a kernel or blocked on a pipe.
 
-    What they use of a card is left to the driver.
+    The driver frees the memory that they use on a card.
     """
     if any(thread.name.startswith("readwarp") for thread in threading.enumerate()):
         if "readwarp.device.freeing" in sys.modules:

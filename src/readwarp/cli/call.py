@@ -15,32 +15,20 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be gzipped")
-    parser.add_argument(
-        "alignments",
-        type=Path,
-        metavar="ALIGNMENTS",
-        help="sorted and indexed BAM or CRAM; - is a sorted stream of BAM, CRAM or SAM",
-    )
+    shared.add_reference(parser)
+    text = "sorted and indexed BAM or CRAM; - is a sorted stream of BAM, CRAM or SAM"
+    parser.add_argument("alignments", type=Path, metavar="ALIGNMENTS", help=text)
     shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")
     shared.add_calling(parser)
-    parser.add_argument(
-        "--sample",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="sample to call; may be repeated [all of them]",
-    )
+    text = "sample to call; may be repeated [all samples]"
+    parser.add_argument("--sample", action="append", default=[], metavar="NAME", help=text)
     shared.add_resources(parser)
     shared.add_reporting(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     from readwarp.call.api import CallOptions, make_job
     from readwarp.call.job import run_call
-    from readwarp.cli.reporting import CommandReporter
+    from readwarp.cli.reporting import run_job
 
-    with CommandReporter(options) as reporter:
-        given = shared.keywords(options, CallOptions)
-        run_call(make_job(options.reference, options.alignments, options.output, given, options.command_line), reporter)
-    return 0
+    run_job(options, options.alignments, CallOptions, make_job, run_call)

@@ -2,11 +2,15 @@
 
 import argparse
 import os
+import platform
 from pathlib import Path
 
 from readwarp.cli import options as shared
 from readwarp.cli.reporting import show
+from readwarp.device import machine
 from readwarp.device.driver import Driver, has_card, read_driver
+from readwarp.stream.plan import FREE_SHARE, USUAL_BATCH, least_bytes, plan_card, readable, workers_of
+from readwarp.version import __version__
 
 EPILOG = """\
 examples:
@@ -15,63 +19,56 @@ examples:
   readwarp doctor --vram 80G --threads 16          a card of another machine, human genome
 """
 HUMAN = 3_100_000_000  # bases
-OLDEST_CUDA, OLDEST_CAPABILITY = 12, (7, 5)
+MIN_CUDA, MIN_CAPABILITY = 12, (7, 5)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("plan of a GPU's memory, with or without a GPU")
-    group.add_argument("--vram", type=shared.size, metavar="SIZE", help="plan for so much memory, such as 8G")
-    group.add_argument(
-        "--index", type=Path, metavar="REF.rwx", help="plan for this index [with --vram: one of a human genome]"
-    )
-    group.add_argument(
-        "-t", "--threads", type=shared.count, metavar="N", help="plan for so many threads [all this process may use]"
-    )
+    group.add_argument("--vram", type=shared.size, metavar="SIZE", help="plan for this much memory, such as 8G")
+    text = "plan for this index [with --vram: one of a human genome]"
+    group.add_argument("--index", type=Path, metavar="REF.rwx", help=text)
+    shared.add_threads(group)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     from rich.table import Table
+
+    from readwarp.device.backend import unusable
 
     driver = read_driver()
     table = Table(title="readwarp doctor", title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, value in [*machine_rows(), *gpu_rows(driver), *software_rows()]:
+    for name, value in [*describe_machine(), *describe_gpus(driver), *describe_software()]:
         table.add_row(name, value)
-    planned = plan_lines(options, driver) if options.vram or options.index else []
-    show(table, "", *advice(driver, cuda_problem()), *planned)
-    return 0
+    planned = describe_plan(options, driver) if options.vram or options.index else []
+    show(table, "", *advise(driver, unusable()), *planned)
 
 
-def plan_lines(options: argparse.Namespace, driver: Driver | str) -> list[str]:
+def describe_plan(options: argparse.Namespace, driver: Driver | str) -> list[str]:
     """How `align` would use a card of --vram bytes, or each card that is there. Raises MemoryBudgetError."""
     from readwarp.align.budget import CONTEXT_BYTES, card_for, card_of
-    from readwarp.device.machine import usable_threads
     from readwarp.index import Index
-    from readwarp.stream.plan import FREE_SHARE, USUAL_BATCH, least_bytes, plan_card, readable, workers_of
 
     card = card_of(Index.open(options.index)) if options.index else card_for(HUMAN)
     shown = () if isinstance(driver, str) else driver.devices
     free = {f"cuda:{i}": int(FREE_SHARE * (device.free or device.memory)) for i, device in enumerate(shown)}
     rooms = {"a card": options.vram} if options.vram else free
     what = str(options.index or f"an index of {HUMAN:,} bases")
-    threads = workers_of(options.threads or usable_threads(), 1)
+    threads = workers_of(options.threads or machine.usable_threads(), 1)
     lines = ["", f"{what}: {readable(card.reference)} for bases, {readable(card.seeds)} for seeds"]
     for name, room in rooms.items():
         made = plan_card(room, card, threads, USUAL_BATCH)
         side = "the card" if made.seeding == "cuda" else "the CPU"
-        lines += [
+        lines.append(
             f"{name} with --vram {readable(room)}: {made.workspaces} batches in flight of {made.batch_bases:,} bases, "
-            f"{readable(made.capacity)} each; seeds are looked up on {side}; {readable(made.device_bytes)} are taken"
-        ]
+            f"{readable(made.capacity)} each; seeds are looked up on {side}; {readable(made.device_bytes)} are used"
+        )
     context = f"about {readable(CONTEXT_BYTES)} more for CUDA itself"
     return [*lines, f"at least --vram {readable(least_bytes(card))}; {context}"]
 
 
-def machine_rows() -> list[tuple[str, str]]:
-    from readwarp.device import machine
-    from readwarp.stream.plan import readable
-
+def describe_machine() -> list[tuple[str, str]]:
     cores, usable = os.cpu_count() or 1, machine.usable_threads()
     return [
         ("processor", machine.processor()),
@@ -81,9 +78,7 @@ def machine_rows() -> list[tuple[str, str]]:
     ]
 
 
-def gpu_rows(driver: Driver | str) -> list[tuple[str, str]]:
-    from readwarp.stream.plan import readable
-
+def describe_gpus(driver: Driver | str) -> list[tuple[str, str]]:
     if isinstance(driver, str):
         return [("GPU", driver)]
     from readwarp.device.lanes import form_of
@@ -92,7 +87,7 @@ def gpu_rows(driver: Driver | str) -> list[tuple[str, str]]:
     for ordinal, device in enumerate(driver.devices):
         major, minor = device.compute_capability
         free = "" if device.free is None else f", {readable(device.free)} of it free"
-        is_new_enough = device.compute_capability >= OLDEST_CAPABILITY
+        is_new_enough = device.compute_capability >= MIN_CAPABILITY
         kernels = f", {form_of(device.compute_capability).name} kernels" if is_new_enough else ""
         text = f"{device.name}, compute capability {major}.{minor}{kernels}, {readable(device.memory)}{free}"
         rows.append((f"cuda:{ordinal}", text))
@@ -101,51 +96,31 @@ def gpu_rows(driver: Driver | str) -> list[tuple[str, str]]:
     return rows
 
 
-def software_rows() -> list[tuple[str, str]]:
-    import platform
-
-    from readwarp.device import machine
+def describe_software() -> list[tuple[str, str]]:
     from readwarp.device.kernel_cache import count_kernels, package_folder
-    from readwarp.version import __version__
 
-    versions = machine.library_versions()
-    installed = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
-    folder = package_folder().parent
-    kernels = count_kernels()
+    versions, kernels = machine.library_versions(), count_kernels()
+    content = f"{kernels} kernels" if kernels else "empty: the first run compiles"
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
-        ("libraries", installed),
-        ("kernel cache", f"{folder} ({kernels} kernels)" if kernels else f"{folder} (empty: the first run compiles)"),
+        ("libraries", ", ".join(f"{name} {version}" for name, version in versions.items() if version)),
+        ("kernel cache", f"{package_folder().parent} ({content})"),
     ]
 
 
-def cuda_problem() -> str | None:
-    from readwarp.device.backend import unusable
-
-    return unusable()
-
-
-def advice(driver: Driver | str, problem: str | None) -> list[str]:
-    """Which side would be used, and the line that would change that."""
+def advise(driver: Driver | str, problem: str | None) -> list[str]:
+    """Whether the CPU or a GPU would be used, and what to do to use the GPU."""
     if isinstance(driver, str):
         missing = "Install NVIDIA's driver, then run `readwarp doctor` again." if has_card() else "Nothing is missing."
         return [f"readwarp runs on the CPU: {driver}.", missing]
     if not driver.devices:
         return ["readwarp runs on the CPU: the driver shows no device to this process."]
     if problem is None:
-        old = [d.name for d in driver.devices if d.compute_capability < OLDEST_CAPABILITY]
-        return [
-            "readwarp runs on the GPU.",
-            *(f"{name} is older than compute capability 7.5: use --device cpu or another card." for name in old),
-        ]
-    return [f"readwarp runs on the CPU: {problem}.", *install_lines(driver)]
-
-
-def install_lines(driver: Driver) -> list[str]:
-    """The extra that fits the driver."""
-    major = driver.cuda[0]
-    if major < OLDEST_CUDA:
-        return [
-            f"The driver supports CUDA {driver.cuda[0]}.{driver.cuda[1]} at most; update it to one for CUDA 12 or 13."
-        ]
-    return ["For the GPU install:", f"  python -m pip install 'readwarp[cuda{min(major, 13)}]'"]
+        old = [device.name for device in driver.devices if device.compute_capability < MIN_CAPABILITY]
+        advice = "is older than compute capability 7.5: use --device cpu or another card."
+        return ["readwarp runs on the GPU.", *(f"{name} {advice}" for name in old)]
+    lines = [f"readwarp runs on the CPU: {problem}."]
+    major, minor = driver.cuda
+    if major < MIN_CUDA:
+        return [*lines, f"The driver supports CUDA {major}.{minor} at most; update it to one for CUDA 12 or 13."]
+    return [*lines, "To use the GPU, install:", f"  python -m pip install 'readwarp[cuda{min(major, 13)}]'"]

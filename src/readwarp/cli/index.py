@@ -14,22 +14,22 @@ examples:
   readwarp index ref.fa                    ref.fa.rwx, for reads of 75 bases and more
   readwarp index --preset short ref.fa     for shorter reads
 
-align and run build the index when it is absent.
+align and run build the index if it does not exist.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("reference", metavar="REF", type=Path, help="FASTA (plain, gzip, bgzip), GenBank or EMBL")
     shared.add_output(parser, "the index [REF.rwx]")
-    parser.add_argument("-t", "--threads", type=shared.count, metavar="N", help="CPU threads [all it may use]")
+    shared.add_threads(parser)
     group = parser.add_argument_group("seeds")
-    group.add_argument("--preset", choices=PRESETS, default="standard", help=f"{shared.kinds_of_reads()} [standard]")
-    group.add_argument("-k", type=shared.count, metavar="N", help="bases of a seed [of the preset]")
-    group.add_argument("-s", type=shared.count, metavar="N", help="bases of a seed's inner words [of the preset]")
+    group.add_argument("--preset", choices=PRESETS, default="standard", help=f"{shared.describe_presets()} [standard]")
+    group.add_argument("-k", type=shared.count, metavar="N", help="length of a seed, in bases [by the preset]")
+    group.add_argument("-s", type=shared.count, metavar="N", help="length of the words in a seed [by the preset]")
     shared.add_reporting(parser)
 
 
-def seed_parameters(options: argparse.Namespace) -> SeedParameters:
+def choose_seeds(options: argparse.Namespace) -> SeedParameters:
     preset = PRESETS[options.preset].parameters.seed
     k, s = options.k or preset.k, options.s or preset.s
     if (k - s) % 2:
@@ -37,14 +37,14 @@ def seed_parameters(options: argparse.Namespace) -> SeedParameters:
     return SeedParameters(k=k, s=s, t=(k - s) // 2)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
     from readwarp.formats.common.files import check_inputs, check_output
     from readwarp.index import Index, index_path
 
     started = time.perf_counter()
-    parameters = seed_parameters(options)
+    parameters = choose_seeds(options)
     output = options.output or index_path(options.reference)
     check_inputs([options.reference])
     check_output(output, options.force, [options.reference])
@@ -61,4 +61,3 @@ def run(options: argparse.Namespace) -> int:
             output, f"{contigs:,}", "" if contigs == 1 else "s", f"{bases:,}", f"{index.positions.size:,}",
             parameters.k, parameters.s, time.perf_counter() - started,
         )  # fmt: skip
-    return 0

@@ -4,17 +4,18 @@ import argparse
 import logging
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
-from types import TracebackType
 from typing import Any
 
+from readwarp.cli.options import pick_keywords
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_output
-from readwarp.stream.reporter import Meter, Reporter
+from readwarp.stream.reporter import Meter, Reporter, Result
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
+COMPILING = "compiling kernels for this machine (once, about a minute)"
 logger = logging.getLogger("readwarp")
 
 
@@ -31,36 +32,34 @@ def show(*lines: Any) -> None:
 
 
 class CommandReporter(Reporter):
-    """Sets up logging for a command, and shows how its job comes along; writes the metrics when it succeeds."""
+    """Sets up logging for a command, shows the progress of its job, and writes the metrics when it succeeds."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options.command_line)
-        self.metrics_file = options.metrics
+        self.options = options
         self.bars = sys.stderr.isatty() and not options.no_progress and not options.quiet
-        self._level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
-        self._log_file = options.log
         self._handlers: list[logging.Handler] = []
 
     def __enter__(self) -> "CommandReporter":
-        for path in (self._log_file, self.metrics_file):
+        options = self.options
+        for path in (options.log, options.metrics):
             check_output(path, force=True)
-        logger.setLevel(min(self._level, logging.INFO))
+        level = logging.WARNING if options.quiet else logging.DEBUG if options.verbose else logging.INFO
+        logger.setLevel(min(level, logging.INFO))
         logger.propagate = False
-        self._add(_Stderr(), "readwarp: %(message)s").setLevel(self._level)
-        if self._log_file:
+        self._add(_Stderr(), "readwarp: %(message)s").setLevel(level)
+        if options.log:
             try:
-                self._add(logging.FileHandler(self._log_file), "%(asctime)s %(levelname)s %(message)s")
+                self._add(logging.FileHandler(options.log), "%(asctime)s %(levelname)s %(message)s")
             except OSError as error:
-                raise UsageError(f"--log {self._log_file}: {error.strerror}") from None
+                raise UsageError(f"--log {options.log}: {error.strerror}") from None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None and self.metrics_file:
-            self.write_metrics(self.metrics_file)
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None and self.options.metrics:
+            self.write_metrics(self.options.metrics)
         if error is not None:
-            self._handlers[0].setLevel(logging.CRITICAL)  # on stderr the command line says it
+            self._handlers[0].setLevel(logging.CRITICAL)  # `readwarp.cli.explain` prints the error on stderr
             logger.error("%s", error or type(error).__name__)
         for handler in self._handlers:
             logger.removeHandler(handler)
@@ -74,34 +73,40 @@ class CommandReporter(Reporter):
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
-        """A bar on a terminal, else a log line every half minute; kernels that are compiled meanwhile show there."""
-        from readwarp.device.compilation import watched
+        """A bar on a terminal, else a log line every half minute; either also shows kernels that are being compiled."""
+        from readwarp.device.compilation import watch
 
-        with _bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watched(meter.kernel):
+        with _show_bar(what, unit) if self.bars else nullcontext(_LogLines(what, unit)) as meter, watch(meter.kernel):
             yield meter
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
-        """On a terminal the name of the kernel at hand, else one log line."""
-        shown = _Status() if self.bars else _LogLines("compiling", "kernels")
-        try:
-            yield shown
-        finally:
-            if isinstance(shown, _Status):
-                shown.stop()
+        """On a terminal the name of the kernel that is being compiled, else one log line."""
+        with _show_status() if self.bars else nullcontext(_LogLines("compiling", "kernels")) as meter:
+            yield meter
+
+
+def run_job(
+    options: argparse.Namespace,
+    inputs: Any,
+    known: type,
+    make_job: Callable[..., Any],
+    run: Callable[[Any, Reporter], Result],
+) -> Result:
+    """Make and run the job of a command; `known`: the TypedDict of its keywords."""
+    with CommandReporter(options) as reporter:
+        given = pick_keywords(options, known)
+        return run(make_job(options.reference, inputs, options.output, given, options.command_line), reporter)
 
 
 class _Stderr(logging.Handler):
-    """Log lines on what stderr is at the time: a progress bar puts them above itself."""
+    """Writes log lines to sys.stderr as it is at the time: a progress bar replaces it, to print them above itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             print(self.format(record), file=sys.stderr, flush=True)
-        except OSError:  # nobody reads it any more
+        except OSError:  # the reader of stderr has gone
             self.handleError(record)
-
-
-COMPILING = "compiling kernels for this machine (once, about a minute)"
 
 
 @cache
@@ -129,10 +134,9 @@ class _LogLines(Meter):
 
 
 @contextmanager
-def _bar(what: str, unit: str) -> Iterator[Meter]:
+def _show_bar(what: str, unit: str) -> Iterator[Meter]:
     from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
         SpinnerColumn(),
@@ -143,7 +147,7 @@ def _bar(what: str, unit: str) -> Iterator[Meter]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5) as bar:
         yield _Bar(bar, what, unit)
 
 
@@ -162,22 +166,23 @@ class _Bar(Meter):
         self.bar.update(self.task, description=f"{self.what} (compiling {name})")
 
 
-class _Status(Meter):
-    """On a terminal the name of the kernel at hand; nothing while none is compiled."""
+@contextmanager
+def _show_status() -> Iterator[Meter]:
+    """A line that names the kernel that is being compiled; nothing is shown before the first one."""
+    from rich.console import Console
 
-    def __init__(self) -> None:
+    status = Console(stderr=True).status(COMPILING)
+    try:
+        yield _Status(status)
+    finally:
+        status.stop()
+
+
+class _Status(Meter):
+    def __init__(self, status: Any) -> None:
         super().__init__("compiling", "kernels")
-        self.status: Any = None
+        self.status = status
 
     def kernel(self, name: str, number: int) -> None:
-        text = f"{COMPILING}: {number} {name}"
-        if self.status is None:
-            from rich.console import Console
-
-            self.status = Console(stderr=True).status(text)
-            self.status.start()
-        self.status.update(text)
-
-    def stop(self) -> None:
-        if self.status is not None:
-            self.status.stop()
+        self.status.update(f"{COMPILING}: {number} {name}")
+        self.status.start()  # does nothing once it has started

@@ -12,16 +12,18 @@ example:
 
 makes results/sample.bam and .bai, results/sample.vcf.gz and .tbi (sample.g.vcf.gz with --gvcf), results/metrics.json,
 and results/report.html with the texts of samtools and bcftools that it is made from; `sample` is the SM of the read
-group, by default from the file's name. The index REF.rwx is built when it is absent.
+group, by default taken from the file name. The index REF.rwx is built if it does not exist.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_inputs(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True, help="folder of the results")
-    parser.add_argument("-f", "--force", action="store_true", help="replace results that exist")
+    parser.add_argument("-f", "--force", action="store_true", help="replace existing results")
     parser.add_argument("--no-pg", action="store_true", help="no @PG line in the header of the BAM file")
-    parser.add_argument("--no-report", action="store_true", help="no report.html and none of the texts it is made from")
+    parser.add_argument(
+        "--no-report", action="store_true", help="no report.html, and none of the texts it is made from"
+    )
     shared.add_resume(parser)
     add_alignment(parser)
     shared.add_scoring(parser, short=False)
@@ -30,15 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reporting(parser)
 
 
-def run(options: argparse.Namespace) -> int:
-    from readwarp.cli.reporting import CommandReporter
-    from readwarp.cli.summary import show
+def run(options: argparse.Namespace) -> None:
+    from readwarp.cli.reporting import run_job
+    from readwarp.cli.summary import show_summary
     from readwarp.run.api import RunOptions, make_job
     from readwarp.run.job import run_sample
 
-    with CommandReporter(options) as reporter:
-        given = shared.keywords(options, RunOptions)
-        job = make_job(options.reference, options.reads, options.output, given, options.command_line)
-        result = run_sample(job, reporter)
-    show(result, quiet=options.quiet)
-    return 0
+    result = run_job(options, options.reads, RunOptions, make_job, run_sample)
+    if not options.quiet:
+        show_summary(result)

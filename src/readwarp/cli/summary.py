@@ -1,59 +1,61 @@
 """What `run` shows at its end: reads, alignments, variants, files and the first calls."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
+import pysam
 from rich.markup import escape
 from rich.table import Table
 
-from readwarp.cli.reporting import show as printed
+from readwarp.cli.reporting import show
 from readwarp.metrics import Metrics
+from readwarp.report.numbers import ratio
 from readwarp.stream.reporter import Result
 
-FIRST_CALLS = 5
+MAX_CALLS = 5
 
 
-def show(result: Result, quiet: bool = False) -> None:
-    """Tables on stdout; nothing with `quiet`."""
-    if quiet:
-        return
-    files = [path for name, path in result.paths.items() if not name.endswith("_index")]
+def show_summary(result: Result) -> None:
+    """Tables on stdout."""
     title = f"[bold]sample {escape(result.paths['alignments'].stem)}[/]"
     table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(justify="right")
     table.add_column(style="dim")
-    for row in rows(result.metrics):
+    for row in summarise(result.metrics):
         table.add_row(*row)
-    calls = first_calls(result.paths["variants"])
-    printed(table, "", *((calls_table(calls), "") if calls else ()), *map(str, files))
+    calls = Table(title="first variants", title_justify="left", box=None, pad_edge=False, title_style="bold")
+    for name in ("place", "alleles", "genotype", "depth", "quality"):
+        calls.add_column(name, justify="right" if name in ("depth", "quality") else "left")
+    for call in islice(read_calls(result.paths["variants"]), MAX_CALLS):
+        calls.add_row(*call)
+    files = [str(path) for name, path in result.paths.items() if not name.endswith("_index")]
+    show(table, "", *((calls, "") if calls.rows else ()), *files)
 
 
-def rows(metrics: Metrics) -> list[tuple[str, str, str]]:
+def summarise(metrics: Metrics) -> list[tuple[str, str, str]]:
     """(what, figure, explanation)."""
     count = metrics.counts.get
-    reads, aligned, depth = count("reads", 0), count("mapped", 0), metrics.facts.get("mean_depth")
-    snvs, indels, passed = count("snvs", 0), count("indels", 0), count("variants_pass", 0)
-    out = [
+    reads, passed = count("reads", 0), count("variants_pass", 0)
+    depth = f"{metrics.facts['mean_depth']:.1f}" if "mean_depth" in metrics.facts else ""
+    rows = [
         ("reads", f"{reads:,}", ""),
-        ("mapped", percent(aligned, reads), ""),
+        ("mapped", percent(count("mapped", 0), reads), ""),
         ("properly paired", percent(count("proper", 0), reads), ""),
         ("duplicates", percent(count("duplicates", 0), reads), ""),
-        *((("insert size", size, "bases, mean ± deviation"),) if (size := insert_size(metrics)) else ()),
-        *(
-            (("mean depth", f"{depth:.1f}", "bases used for calling per base of the reference"),)
-            if isinstance(depth, float)
-            else ()
-        ),
+        ("insert size", describe_insert_size(metrics), "bases, mean ± deviation"),
+        ("mean depth", depth, "bases used for calling per base of the reference"),
         ("variants", f"{passed:,}", f"pass all filters, of {count('variants', 0):,}"),
-        ("SNVs", f"{snvs:,}", f"Ts/Tv {ratio(count('transitions', 0), count('transversions', 0))}"),
-        ("indels", f"{indels:,}", ""),
+        ("SNVs", f"{count('snvs', 0):,}", f"Ts/Tv {ratio(count('transitions', 0), count('transversions', 0))}"),
+        ("indels", f"{count('indels', 0):,}", ""),
         ("heterozygous", percent(count("heterozygous", 0), passed), "of the variants"),
     ]
-    return out
+    return [row for row in rows if row[1]]
 
 
-def insert_size(metrics: Metrics) -> str:
+def describe_insert_size(metrics: Metrics) -> str:
+    """Of each input; the range of more than two. Empty where none is known."""
     models = metrics.facts.get("insert_sizes")
     known = [m for m in models if m["pairs"]] if isinstance(models, list) else []
     if len(known) < 3:
@@ -66,36 +68,14 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.2f} %" if whole else "-"
 
 
-def ratio(a: int, b: int) -> str:
-    return f"{a / b:.2f}" if b else "-"
-
-
-def first_calls(vcf: Path) -> list[tuple[str, ...]]:
-    """Place, alleles, genotype, depth and quality of the first variants that pass."""
-    import pysam
-
-    out: list[tuple[str, ...]] = []
+def read_calls(vcf: Path) -> Iterator[tuple[str, ...]]:
+    """Place, alleles, genotype, depth and quality of each variant that passes."""
     with pysam.VariantFile(str(vcf)) as file:
         for record in file:
-            if len(out) == FIRST_CALLS:
-                break
             others = [allele for allele in record.alts or () if allele != "<NON_REF>"]
-            if not others or list(record.filter) not in ([], ["PASS"]):
-                continue
-            sample = record.samples[0]
-            genotype = "/".join("." if allele is None else str(allele) for allele in sample["GT"])
-            place = f"{record.chrom}:{record.pos:,}"
-            alleles = f"{record.ref} → {','.join(others)}"
-            out.append((place, alleles, genotype, str(sample.get("DP", "")), f"{record.qual or 0:.0f}"))
-    return out
-
-
-def calls_table(calls: Sequence[tuple[str, ...]]) -> Table:
-    table = Table(title="first variants", title_justify="left", box=None, pad_edge=False, title_style="bold")
-    for name in ("place", "alleles", "genotype"):
-        table.add_column(name)
-    for name in ("depth", "quality"):
-        table.add_column(name, justify="right")
-    for call in calls:
-        table.add_row(*call)
-    return table
+            if others and list(record.filter) in ([], ["PASS"]):
+                sample = record.samples[0]
+                genotype = "/".join("." if allele is None else str(allele) for allele in sample["GT"])
+                alleles = f"{record.ref} → {','.join(others)}"
+                depth, quality = str(sample.get("DP", "")), f"{record.qual or 0:.0f}"
+                yield f"{record.chrom}:{record.pos:,}", alleles, genotype, depth, quality

@@ -18,12 +18,12 @@ def is_on_card(given: Any) -> bool:
 
 
 def is_foreign(given: Any) -> bool:
-    """Whether it is an array of another library than NumPy."""
+    """Whether it is an array of a library other than NumPy."""
     return not isinstance(given, ndarray | np.generic) and (hasattr(given, "__dlpack__") or is_on_card(given))
 
 
 def on_host(given: Any, name: str) -> ndarray:
-    """As an array of NumPy: without a copy if it is on the host, else brought there. Raises UsageError."""
+    """As a NumPy array: without a copy if it is on the host, else copied there. Raises UsageError."""
     if is_on_card(given):
         return np.asarray(on_card(given, name).copy_to_host())
     if isinstance(given, ndarray) or not hasattr(given, "__dlpack__"):
@@ -34,7 +34,7 @@ def on_host(given: Any, name: str) -> ndarray:
 
 
 def on_card(given: Any, name: str) -> Any:
-    """An array on a card as one of Numba's, without a copy. Raises UsageError for one that is not contiguous."""
+    """An array on a card as Numba's, without a copy. Raises UsageError unless it is contiguous."""
     if getattr(given, "__cuda_ndarray__", False):  # Numba's
         view = given
     else:
@@ -47,14 +47,14 @@ def on_card(given: Any, name: str) -> Any:
 
 
 def resident(array: ndarray) -> Any:
-    """A copy on the card, to stay."""
+    """A copy on the card, where it stays."""
     from readwarp.device.jit import cuda
 
     return cuda.to_device(array)
 
 
 def check_places(output: str, is_cuda: bool, *given: Any) -> None:
-    """Raises UsageError where arrays are, or results are wanted, on a card although the device is the CPU."""
+    """Raises UsageError if arrays are on a card, or results are wanted there, but the device is the CPU."""
     if output not in OUTPUTS:
         raise UsageError(f"output {output!r}: not one of {', '.join(OUTPUTS)}")
     if output == "device" and not is_cuda:
@@ -66,7 +66,7 @@ def check_places(output: str, is_cuda: bool, *given: Any) -> None:
 def ragged_of(given: Any, name: str) -> Ragged | None:
     """Codes given as a `Ragged` or as an array on a card: uint8 values where they are, int64 offsets on the host.
 
-    An array of one axis is one row; of two axes, it has a row each. None for anything else. Raises UsageError.
+    An array of one axis is one row; one of two axes has a sequence in each row. None for all else. Raises UsageError.
     """
     if not isinstance(given, Ragged):
         if not is_on_card(given):

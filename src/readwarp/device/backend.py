@@ -1,7 +1,7 @@
-"""The side that kernels run on, chosen once at the edge.
+"""The side that kernels run on, CPU or CUDA; a job chooses it once.
 
-`backend.step("readwarp.align.seed")` is that step's module for this side (`cpu` or `cuda`: same names, same argument
-order); `to_device` brings the arrays of a batch to it, as nothing else does.
+`backend.step("readwarp.align.seed")` is the step's module for this side (`cpu` or `cuda`: same names, same argument
+order). Only `to_device` brings the arrays of a batch to a card.
 """
 
 import logging
@@ -36,7 +36,7 @@ class Backend:
 
     @contextmanager
     def on(self, device: int | None = None) -> Iterator[None]:
-        """Inside, the calling thread works on this device (None: the first), and errors of CUDA name it.
+        """Inside, the calling thread works on this device (None: the first), and CUDA errors name it.
 
         Does nothing on the CPU.
         """
@@ -47,12 +47,12 @@ class Backend:
         from readwarp.device import freeing
         from readwarp.device.jit import cuda
 
-        with failure.named(f"cuda:{device} ({described(device).name})"), cuda.gpus[device]:
+        with failure.translate_errors(f"cuda:{device} ({describe(device).name})"), cuda.gpus[device]:
             freeing.prepare(device)
             yield
 
     def free_memory(self, share: float) -> int:
-        """That share of the free bytes of the card with the least. Not for the CPU."""
+        """That share of the free bytes of the card that has the fewest. Not for the CPU."""
         from readwarp.device.jit import cuda
 
         free = []
@@ -67,7 +67,7 @@ class Backend:
 
     @contextmanager
     def as_far_as_it_fits(self) -> Iterator[None]:
-        """Work that may be left undone: it ends where the card is full."""
+        """Inside is work that may end early: it stops without an error where the card is full."""
         try:
             yield
         except Exception as error:
@@ -75,7 +75,7 @@ class Backend:
                 raise
 
     def frame(self) -> AbstractContextManager[object]:
-        """Device memory that the calling thread takes inside is given back at the end. Does nothing on the CPU."""
+        """Device memory that the calling thread takes inside is returned at the end. Does nothing on the CPU."""
         if self.name == "cpu":
             return nullcontext()
         from readwarp.device import memory
@@ -83,20 +83,20 @@ class Backend:
         return memory.current().frame()
 
     def resident(self, value: T) -> T:
-        """The same value with its arrays on the current device to stay, shared by all threads."""
+        """The same value with its arrays on the current device, where they stay for all threads."""
         if self.name == "cpu":
             return value
         from readwarp.device.jit import cuda
 
-        return _mapped(value, cuda.to_device)
+        return _map_arrays(value, cuda.to_device)
 
     def release(self, device: int, value: object) -> None:
-        """Give back the arrays of what `resident` returned on this device, which no thread may use any more."""
+        """Free the arrays of a value that `resident` returned on this device; no thread may use it any more."""
         if self.name == "cpu":
             return
         from readwarp.device import freeing
 
-        freeing.free(device, _on_card(value))
+        freeing.free(device, _find_arrays(value))
 
     def to_device(self, value: T, *names: str) -> T:
         """The same value with its arrays (those of these names, or all) in the calling thread's workspace.
@@ -107,10 +107,10 @@ class Backend:
             return value
         from readwarp.device import memory
 
-        return _mapped(value, memory.current().upload, names)
+        return _map_arrays(value, memory.current().upload, names)
 
     def to_host(self, value: T) -> T:
-        """The same value with its device arrays on the host, all of them brought there at once."""
+        """The same value with its device arrays on the host, all copied in one go."""
         if self.name == "cpu":
             return value
         from readwarp.device import memory
@@ -120,14 +120,14 @@ class Backend:
         return replace(value, **dict(zip(there, here, strict=True)))
 
 
-def _mapped(value: Any, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> Any:
+def _map_arrays(value: T, move: Callable[[np.ndarray], Any], names: tuple[str, ...] = ()) -> T:
     """The value with its host arrays moved: those of these names, or all."""
     arrays = {name: array for name, array in columns_of(value).items() if isinstance(array, np.ndarray)}
     return replace(value, **{name: move(array) for name, array in arrays.items() if not names or name in names})
 
 
-def _on_card(value: object) -> Iterator[Any]:
-    """The arrays on a card in a value and in those it is made of, each once."""
+def _find_arrays(value: object) -> Iterator[Any]:
+    """The arrays on a card in a value and in its parts, each once."""
     found: dict[int, Any] = {}
     waiting = [value]
     while waiting:
@@ -142,8 +142,8 @@ def _on_card(value: object) -> Iterator[Any]:
 def choose(device: str) -> Backend:
     """auto | cpu | cuda | cuda:0,1 -> Backend. Raises UsageError, DeviceError.
 
-    auto takes a GPU if one works. auto and cuda take one that no other process uses (`readwarp.device.claims`), or
-    warn if there is none.
+    auto takes a GPU if one works. auto and cuda take one that no other process uses (`readwarp.device.claims`), and
+    warn if all are in use.
     """
     if device == "cpu":
         return Backend("cpu")
@@ -157,7 +157,7 @@ def choose(device: str) -> Backend:
 
 
 def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
-    """These devices, the least used one where none is named."""
+    """These devices; the least used one where none is named."""
     reason = unusable()
     if reason:
         raise DeviceError(f"--device {asked}: {reason}")
@@ -167,7 +167,7 @@ def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
     missing = [n for n in wanted if n >= present]
     if missing:
         raise DeviceError(f"--device {asked}: no device {missing[0]}; this machine shows {present}")
-    devices = tuple(taken(device) for device in wanted) or (taken(None),)
+    devices = tuple(take_device(device) for device in wanted) or (take_device(None),)
     for device in devices:
         let_waiting_threads_sleep(device)
     return Backend("cuda", devices)
@@ -176,14 +176,14 @@ def _cuda(asked: str, wanted: tuple[int, ...]) -> Backend:
 _claims: dict[int, Claim | None] = {}  # of this process, until its end
 
 
-def taken(wanted: int | None) -> int:
-    """The device wanted, or the one this process has, or the least used one; a lock tells other processes."""
+def take_device(wanted: int | None) -> int:
+    """The device wanted, else the one this process has, else the least used one. A lock tells other processes."""
     if wanted in _claims or (wanted is None and _claims):
         return next(iter(_claims)) if wanted is None else wanted
     uuids = [device.uuid for device in devices()]
     made = claim(uuids if wanted is None else uuids[wanted : wanted + 1])
     if wanted is None and made and made.others:
-        text = "every GPU is taken: sharing cuda:%d with %d other processes"
+        text = "every GPU is in use: sharing cuda:%d with %d other processes"
         logging.getLogger("readwarp").warning(text, made.card, made.others)
     device = wanted if wanted is not None else made.card if made else 0
     _claims[device] = made
@@ -192,12 +192,12 @@ def taken(wanted: int | None) -> int:
 
 @cache
 def devices() -> tuple[Device, ...]:
-    """Those that the driver shows to this process; none without a driver."""
+    """The devices that the driver shows to this process; none without a driver."""
     driver = read_driver()
     return () if isinstance(driver, str) else driver.devices
 
 
-def described(device: int) -> Device:
+def describe(device: int) -> Device:
     return devices()[device] if device < len(devices()) else UNKNOWN
 
 

@@ -1,7 +1,7 @@
 """Lock files that show which cards of a shared machine are taken, so that each process takes a card of its own.
 
-A card has places, each a file in the temporary folder that its user keeps locked while the process lives. A process
-that wants any card takes the lowest free place of all cards: an unused card if there is one, else the least used. The
+A card has places: files in the temporary folder, each locked by one process for as long as it lives. A process that
+wants any card takes the lowest free place of all cards, and so an unused card if there is one, else the least used. The
 system releases the locks however a process ends. Files are named after the cards' UUIDs, so that processes that see
 different cards (CUDA_VISIBLE_DEVICES) agree on them.
 """
@@ -18,10 +18,10 @@ MAX_PLACES = 1024  # of a card; further users are not counted
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A card that is used by this process; the lock lasts until `release`, or the end of the process."""
+    """A card that this process uses; the lock lasts until `release` or the end of the process."""
 
-    card: int  # which of those asked for
-    others: int  # users that were there before
+    card: int  # its place among those asked for
+    others: int  # processes that used it before
     lock: int  # file descriptor
 
     def release(self) -> None:
@@ -29,7 +29,7 @@ class Claim:
 
 
 def claim(uuids: Sequence[str], folder: Path | None = None) -> Claim | None:
-    """The least used of the cards; None where no lock files can be made in the folder."""
+    """The least used of the cards; None if no lock files can be made in the folder."""
     folder = folder or Path(tempfile.gettempdir())
     for place in range(MAX_PLACES):
         for card, uuid in enumerate(uuids):
@@ -43,10 +43,10 @@ def claim(uuids: Sequence[str], folder: Path | None = None) -> Claim | None:
 
 
 def _lock(path: Path) -> int | None:
-    """The file, locked; None where another process, or another claim of this one, has it. Raises OSError.
+    """The file, locked; None if another process, or another claim of this one, has it. Raises OSError.
 
-    A file that another user made can be locked without permission to write to it; in folders such as /tmp it may not
-    even be opened with O_CREAT (fs.protected_regular).
+    A file of another user can be locked without permission to write to it; in folders such as /tmp it cannot even be
+    opened with O_CREAT (fs.protected_regular).
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
     try:

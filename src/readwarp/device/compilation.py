@@ -11,7 +11,7 @@ FIRST_PASS = "translate_bytecode"  # part of the name of the first pass that num
 
 
 class Compilation(event.Listener):
-    """Counts the kernels compiled. Those that a kernel calls are not counted: their events are nested in its own."""
+    """Counts compiled kernels, but not the functions that they call, whose events are nested in theirs."""
 
     def __init__(self, started: Callable[[str, int], None]) -> None:
         self.kernels, self._depth, self._started = 0, 0, started
@@ -28,23 +28,23 @@ class Compilation(event.Listener):
 
 
 def _kernel_of(data: dict[str, Any]) -> str | None:
-    """The kernel whose compilation begins: Numba reports it as a whole, numba-cuda each pass."""
+    """The kernel whose compilation begins: Numba reports a compilation as a whole, numba-cuda each of its passes."""
     if "dispatcher" in data:
         return str(data["dispatcher"].py_func.__name__)
     return data["qualname"].rpartition(".")[2] if FIRST_PASS in data["name"] else None
 
 
 @contextmanager
-def watched(started: Callable[[str, int], None]) -> Iterator[Compilation]:
-    """While the block runs, `started(name, number)` is called before each kernel is compiled."""
+def watch(started: Callable[[str, int], None]) -> Iterator[Compilation]:
+    """While the block runs, call `started(name, number)` before each kernel is compiled."""
     listener = Compilation(started)
-    with event.install_listener("numba:compile", listener), _watched_for_cards(listener):
+    with event.install_listener("numba:compile", listener), _watch_cards(listener):
         yield listener
 
 
 @contextmanager
-def _watched_for_cards(listener: Compilation) -> Iterator[None]:
-    """numba-cuda has a register of its own, which is loaded by now if kernels for cards may be compiled."""
+def _watch_cards(listener: Compilation) -> Iterator[None]:
+    """numba-cuda has its own register, which is loaded by now if kernels for cards may be compiled."""
     if "numba.cuda.core.event" not in sys.modules:  # Numba itself has no such module
         yield
         return

@@ -1,4 +1,4 @@
-"""Codes of sequences on a card, examined and replaced there."""
+"""Codes of sequences on a card, checked and replaced there."""
 
 from typing import Any
 
@@ -25,10 +25,10 @@ def highest(values: Any, workspace: Workspace) -> int:
         return int(workspace.download(found)[0][0])
 
 
-def with_replaced(values: Any, code: int, other: int, workspace: Workspace) -> Any:
-    """A copy in the workspace, with another code in place of one."""
+def replace_code(values: Any, code: int, other: int, workspace: Workspace) -> Any:
+    """A copy in the workspace, in which another code replaces one."""
     out = workspace.empty(values.size, np.uint8)
-    replace_code[_grid(values.size), BLOCK, workspace.stream](values, code, other, out)
+    replace_codes[_grid(values.size), BLOCK, workspace.stream](values, code, other, out)
     return out
 
 
@@ -41,6 +41,6 @@ def find_highest(values, found):
 
 
 @cuda_kernel
-def replace_code(values, code, other, out):
+def replace_codes(values, code, other, out):
     for k in range(cuda.grid(1), values.size, cuda.gridsize(1)):
         out[k] = other if values[k] == code else values[k]

@@ -1,8 +1,8 @@
-"""Sizes of rows to offsets on a card, so that no step needs the host to know where its output begins.
+"""Sizes of rows to offsets on a card, so that no step needs the host to learn where its output begins.
 
 Two launches. The first sums each tile of TILE sizes. In the second, a block adds up the sums of the tiles before its
-own and then scans its tile. That is about 6 n + (n / TILE)^2 / 2 additions for n sizes; the second term exceeds the
-first from ten million rows on, far more than a batch has.
+own and then scans its tile. That takes about 6 n + (n / TILE)^2 / 2 additions for n sizes. The second term exceeds the
+first only above ten million rows, far more than a batch has.
 """
 
 from typing import Any
@@ -27,13 +27,13 @@ def exclusive_scan(sizes: Any, offsets: Any, workspace: Workspace) -> None:
 
 
 def total_of(offsets: Any, workspace: Workspace) -> int:
-    """The last of the offsets, so that the host can reserve what they divide; waits for the stream."""
+    """The last of the offsets, so that the host can allocate what they split; waits for the stream."""
     (last,) = workspace.download(offsets[offsets.size - 1 :])
     return int(last[0])
 
 
 def device_bytes(size: int) -> int:
-    """Of the workspace, while so many sizes are scanned."""
+    """Bytes of the workspace that a scan of so many sizes takes."""
     return rounded(8 * tiles_of(size))
 
 
@@ -66,7 +66,7 @@ def sum_tiles(sizes, sums):
 
 @cuda_kernel
 def scan_tiles(sizes, sums, offsets):
-    """Offsets of each tile's rows; the thread of the last row also writes where that ends."""
+    """Offsets of each tile's rows; the thread of the last row also writes the end of that row."""
     partial = cuda.shared.array(THREADS, np.int64)
     earlier = cuda.shared.array(THREADS, np.int64)
     thread, tile = cuda.threadIdx.x, cuda.blockIdx.x

@@ -1,4 +1,4 @@
-"""The CUDA driver, through its C interface: works with no CUDA package installed.
+"""The CUDA driver through its C interface, which works without any CUDA package.
 
 Sources: CUDA Driver API (cuInit, cuDriverGetVersion, cuDeviceGetAttribute, cuDevicePrimaryCtxSetFlags) and NVML
 reference manuals, NVIDIA.
@@ -8,6 +8,7 @@ import ctypes
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
@@ -20,14 +21,14 @@ class Device:
     name: str
     compute_capability: tuple[int, int]
     memory: int  # bytes
-    free: int | None  # bytes, None where NVML does not tell
-    uuid: str = ""  # of the card, or of the visible part of one (MIG)
+    free: int | None  # bytes; None if NVML does not tell
+    uuid: str = ""  # of the card, or of the visible part of it (MIG)
     bus: str = ""  # PCI address, by which NVML knows it
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    cuda: tuple[int, int]  # newest CUDA version it supports
+    cuda: tuple[int, int]  # the newest CUDA version that it supports
     version: str | None
     devices: tuple[Device, ...]
 
@@ -42,13 +43,11 @@ def read_driver() -> Driver | str:
     version = ctypes.c_int()
     cuda.cuDriverGetVersion(ctypes.byref(version))
     supported = version.value // 1000, version.value % 1000 // 10
-    nvml = _nvml()
     if code:
         return f"the driver (CUDA {supported[0]}.{supported[1]}) shows no usable device (cuInit: error {code})"
     number = ctypes.c_int()
     cuda.cuDeviceGetCount(ctypes.byref(number))
-    devices = tuple(_device(cuda, nvml, ordinal) for ordinal in range(number.value))
-    return Driver(supported, _driver_version(nvml), devices)
+    return Driver(supported, _driver_version(), tuple(_device(cuda, ordinal) for ordinal in range(number.value)))
 
 
 def has_card() -> bool:
@@ -59,9 +58,9 @@ def has_card() -> bool:
 
 
 def let_waiting_threads_sleep(ordinal: int) -> None:
-    """Have threads that wait for the card leave their cores to others; to be called before the card is used.
+    """Have threads that wait for the card leave their cores to others. Call it before the card is used.
 
-    By default they spin, which takes the cores from the steps of the host. If the driver refuses, they still do.
+    By default they spin, which takes the cores from the steps on the host. If the driver refuses, they go on spinning.
     """
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
@@ -72,21 +71,20 @@ def let_waiting_threads_sleep(ordinal: int) -> None:
         cuda.cuDevicePrimaryCtxSetFlags_v2(handle, BLOCKING_SYNC)
 
 
-def energy(device: Device) -> float | None:
+def energy(bus: str) -> float | None:
     """Joules that the whole card has used since the driver was loaded (Volta and newer); None if NVML does not tell."""
-    nvml, millijoules = _nvml(), ctypes.c_ulonglong()
-    handle = _handle(nvml, device.bus.encode())
-    if nvml is None or handle is None or nvml.nvmlDeviceGetTotalEnergyConsumption(handle, ctypes.byref(millijoules)):
-        return None
-    return millijoules.value / 1000
+    millijoules = ctypes.c_ulonglong()
+    is_known = _ask(bus, "nvmlDeviceGetTotalEnergyConsumption", millijoules)
+    return millijoules.value / 1000 if is_known else None
 
 
-def free_memory(device: Device) -> int | None:
-    """Bytes that all processes leave free on the card; None if NVML does not tell."""
-    return _free_memory(_nvml(), device.bus.encode())
+def free_memory(bus: str) -> int | None:
+    """Bytes that all processes leave free on the card at a PCI address; None if NVML does not tell."""
+    sizes = (ctypes.c_ulonglong * 3)()  # total, free, used
+    return int(sizes[1]) if _ask(bus, "nvmlDeviceGetMemoryInfo", sizes) else None
 
 
-def _device(cuda: ctypes.CDLL, nvml: ctypes.CDLL | None, ordinal: int) -> Device:
+def _device(cuda: ctypes.CDLL, ordinal: int) -> Device:
     handle, memory = ctypes.c_int(), ctypes.c_size_t()
     name, bus, uuid = (ctypes.create_string_buffer(size) for size in (256, 64, 16))
     cuda.cuDeviceGet(ctypes.byref(handle), ordinal)
@@ -99,9 +97,9 @@ def _device(cuda: ctypes.CDLL, nvml: ctypes.CDLL | None, ordinal: int) -> Device
         value = ctypes.c_int()
         cuda.cuDeviceGetAttribute(ctypes.byref(value), attribute, handle)
         capability.append(value.value)
-    free = _free_memory(nvml, bus.value)
-    identity = str(UUID(bytes=uuid.raw))
-    return Device(name.value.decode(), (capability[0], capability[1]), memory.value, free, identity, bus.value.decode())
+    place, identity = bus.value.decode(), str(UUID(bytes=uuid.raw))
+    major, minor = capability
+    return Device(name.value.decode(), (major, minor), memory.value, free_memory(place), identity, place)
 
 
 @cache
@@ -113,20 +111,14 @@ def _nvml() -> ctypes.CDLL | None:
     return None if nvml.nvmlInit_v2() else nvml
 
 
-def _driver_version(nvml: ctypes.CDLL | None) -> str | None:
-    text = ctypes.create_string_buffer(96)
+def _driver_version() -> str | None:
+    nvml, text = _nvml(), ctypes.create_string_buffer(96)
     return None if nvml is None or nvml.nvmlSystemGetDriverVersion(text, 96) else text.value.decode()
 
 
-def _handle(nvml: ctypes.CDLL | None, bus: bytes) -> ctypes.c_void_p | None:
-    handle = ctypes.c_void_p()
-    if not bus or nvml is None or nvml.nvmlDeviceGetHandleByPciBusId_v2(bus, ctypes.byref(handle)):
-        return None
-    return handle
-
-
-def _free_memory(nvml: ctypes.CDLL | None, bus: bytes) -> int | None:
-    handle, sizes = _handle(nvml, bus), (ctypes.c_ulonglong * 3)()  # total, free, used
-    if nvml is None or handle is None or nvml.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(sizes)):
-        return None
-    return int(sizes[1])
+def _ask(bus: str, function: str, answer: Any) -> bool:
+    """Whether that function of NVML has filled in its answer for the card at a PCI address."""
+    nvml, handle = _nvml(), ctypes.c_void_p()
+    if not bus or nvml is None or nvml.nvmlDeviceGetHandleByPciBusId_v2(bus.encode(), ctypes.byref(handle)):
+        return False
+    return not getattr(nvml, function)(handle, ctypes.byref(answer))

@@ -1,6 +1,6 @@
 """Errors of a card in one line: the card, the stage of the run and the driver's reason.
 
-Kernels run after the call that launches them, so the driver reports a failure at the next wait; the stage (see
+Kernels run after the call that launches them, so the driver reports a failure at the next wait. The stage (see
 `readwarp.metrics`) shows which kernels were running then.
 """
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from readwarp.errors import DeviceError, KernelError, ReadwarpError, WorkspaceFullError
 
 OUT_OF_MEMORY = "CUDA_ERROR_OUT_OF_MEMORY"
-LOST = (  # the card is gone, or cannot be trusted any more
+LOST = (  # the card is gone, or can no longer be trusted
     "CUDA_ERROR_DEINITIALIZED",
     "CUDA_ERROR_DEVICE_UNAVAILABLE",
     "CUDA_ERROR_NO_DEVICE",
@@ -24,13 +24,13 @@ LOST = (  # the card is gone, or cannot be trusted any more
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the error means that the card, or what was planned of it, is full, so that half a batch may still fit."""
+    """Whether the card, or the part of it that was planned, is full, so that half a batch may still fit."""
     return isinstance(error, WorkspaceFullError) or (_is_of_cuda(error) and OUT_OF_MEMORY in str(error))
 
 
 @contextmanager
-def named(card: str) -> Iterator[None]:
-    """Errors of CUDA inside become a DeviceError (the card is lost) or a KernelError; others pass."""
+def translate_errors(card: str) -> Iterator[None]:
+    """CUDA errors inside become a DeviceError (the card is lost) or a KernelError; others pass."""
     try:
         yield
     except Exception as error:
@@ -44,8 +44,8 @@ def named(card: str) -> Iterator[None]:
 
 
 @contextmanager
-def dropped() -> Iterator[None]:
-    """Errors of CUDA inside are dropped; others pass."""
+def drop_errors() -> Iterator[None]:
+    """CUDA errors inside are ignored; others pass."""
     try:
         yield
     except Exception as error:
@@ -54,11 +54,11 @@ def dropped() -> Iterator[None]:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first error: a card that has failed fails again while its stream and context are left."""
+    """The first error: a card that has failed fails again when its stream and context are closed."""
     before = error.__context__
     return error if before is None or not _is_of_cuda(before) or is_out_of_memory(before) else _first(before)
 
 
 def _is_of_cuda(error: BaseException) -> bool:
-    """By the module of its class, so that nothing is imported."""
+    """Judged by the module of its class, so that nothing is imported."""
     return type(error).__module__.startswith(("numba.cuda", "cuda."))

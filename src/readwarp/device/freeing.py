@@ -1,8 +1,8 @@
-"""Frees what Numba has of a card: in the card's context, by one thread at a time, and nothing once `keep` was called.
+"""Frees what Numba holds of a card: in the card's context, one thread at a time, and nothing after `keep`.
 
-Numba lists device and pinned memory, streams and events that are out of use. It frees a list that has grown, in the
-thread that drops the last entry, or at the end of the process. Often no context is current there, and the driver
-refuses. Nor are its lists made for several threads.
+Numba lists device and pinned memory, streams and events that are no longer used. When a list has grown long, the thread
+that adds to it frees all of it; the rest goes at the end of the process. Often no context is current then, and the
+driver refuses. Nor are these lists safe for several threads.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ _is_kept = False
 
 
 def prepare(device: int) -> None:
-    """Have Numba free all of this device like this; it must be the calling thread's current device."""
+    """Have Numba free memory of this device in this way; it must be the calling thread's current device."""
     if device in _lists:
         return
     with _lock:
@@ -44,29 +44,29 @@ def _in_context(context: Any, clear: Callable[[], None]) -> Callable[[], None]:
 
 
 def free(device: int, arrays: Iterable[Any]) -> None:
-    """Free these arrays, whoever still holds them or views of them (the frames of an error do), and all unused ones.
+    """Free these arrays, even if something still holds them (an error's frames do), and all that Numba has listed.
 
-    Errors of a card that has failed before are dropped: the reason is known by then.
+    Errors of a card that has failed before are ignored: the reason is known by then.
     """
     for array in arrays:
-        if not array.size:  # nothing was taken for it
+        if not array.size:  # it has no memory
             continue
         owner = array.gpu_data._mem
         owner.refct += 1  # never 0 again, so that it is not freed twice
-        with failure.dropped():
+        with failure.drop_errors():
             owner.free()
     from numba.cuda.dispatcher import CUDADispatcher
 
     CUDADispatcher.configure.cache_clear()  # holds the streams of the last launches
     for unused in _lists.get(device, ()):
         left = -1
-        while len(unused) not in (0, left):  # an entry that is refused leaves the list, and ends the round
+        while len(unused) not in (0, left):  # an entry that the driver refuses leaves the list and ends the round
             left = len(unused)
-            with failure.dropped():
+            with failure.drop_errors():
                 unused.clear()
 
 
 def keep() -> None:
-    """Free nothing from here on: the process ends, and threads that cannot be waited for may use it."""
+    """Free nothing from here on: the process is ending, and threads that nobody waits for may still use it."""
     global _is_kept
     _is_kept = True

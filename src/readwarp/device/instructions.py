@@ -10,7 +10,7 @@ from readwarp.device.jit import cuda
 
 
 def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any = types.int32) -> Any:
-    """A device function of one to three 32-bit operands $1, $2, $3 of one type, whose result is $0."""
+    """A device function of one to three 32-bit operands $1, $2, $3 of one type; its result is $0."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(32)
@@ -23,25 +23,24 @@ def instruction(ptx: str, operands: int, given: Any = types.int32, result: Any =
         lambda typing, a, b, c: (result(given, given, given), code),
     )
     made = intrinsic(typings[operands - 1])
-    # A random identifier would hide the kernels that use it from their disk cache.
+    # With a random identifier, kernels that use it would never be found in the disk cache.
     made._set_uuid(f"readwarp {result}: {ptx}")
     return made
 
 
-# Four of the eight bytes of (low, high), named by the lowest four nibbles of the selector; + 8: its sign alone.
-permuted = instruction("prmt.b32 $0, $1, $2, $3;", 3)
+# Four of the eight bytes of (low, high), chosen by the lowest four nibbles of a selector; + 8: only the byte's sign.
+permute_bytes = instruction("prmt.b32 $0, $1, $2, $3;", 3)
 
-# The sum of the products of four signed bytes, and a number.
-dotted = instruction("dp4a.s32.s32 $0, $1, $2, $3;", 3)
+# The products of four signed bytes and a number, added up.
+dot = instruction("dp4a.s32.s32 $0, $1, $2, $3;", 3)
 
-# A product and a sum.
-scaled = instruction("mad.lo.s32 $0, $1, $2, $3;", 3)
+multiply_add = instruction("mad.lo.s32 $0, $1, $2, $3;", 3)
 
-# Nibbles pushed to the right by one; the lowest of the other operand comes in.
-nibble_pushed = instruction("shf.r.wrap.b32 $0, $1, $2, 4;", 2)
+# Nibbles moved right by one; the lowest nibble of the other operand comes in at the left.
+push_nibble = instruction("shf.r.wrap.b32 $0, $1, $2, 4;", 2)
 
 
 @cuda.jit(device=True)
-def handed(value):
-    """The value of the thread before, in a warp all of whose threads take part."""
+def shuffle_up(value):
+    """The value of the previous thread; all threads of the warp take part."""
     return cuda.shfl_up_sync(0xFFFFFFFF, value, 1)

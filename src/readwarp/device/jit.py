@@ -20,9 +20,9 @@ kernel_cache.install()
 
 @typeof_impl.register(tuple)
 def _typeof_tuple(value: tuple[Any, ...], context: Any) -> Any:
-    """In a batch, a read-only array has the type of any other, so that one compilation serves all batches.
+    """In a batch, a read-only array has the type of any other array, so that one compilation serves all batches.
 
-    Kernels do not write to their inputs; if one did so to a mapped file, the system would stop it.
+    Kernels do not write to their inputs. If one wrote to a mapped file, the system would stop it.
     """
     parts = [typeof_impl(part, context) for part in value]
     if hasattr(value, "_fields"):
@@ -44,9 +44,9 @@ def scalar(function: Callable[..., Any]) -> Any:
 
 
 def cuda_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel for cards. Its machine code is kept on disk too, by compute capability and version of CUDA.
+    """A kernel for cards. Its machine code is kept on disk too, by compute capability and CUDA version.
 
-    Functions that kernels call are `scalar`, or `cuda.jit(device=True)` if only a card can run them.
+    The functions that kernels call are `scalar`, or `cuda.jit(device=True)` if only a card can run them.
     """
     from numba import cuda
 
@@ -57,7 +57,7 @@ def cuda_kernel(function: Callable[..., Any]) -> Any:
 
 
 class PlainTuples:
-    """Batches as numba-cuda passes them to kernels: it asks for their len, which is their rows, not their fields."""
+    """Passes batches to kernels as plain tuples: numba-cuda takes their len for the number of fields, not of rows."""
 
     def prepare_args(self, kind: Any, value: Any, **_: Any) -> tuple[Any, Any]:
         return kind, tuple(value) if isinstance(value, tuple) else value
@@ -65,15 +65,15 @@ class PlainTuples:
 
 @cache
 def _load_one_at_a_time() -> None:
-    """Have one thread load a kernel onto a card while others that launch it wait: numba-cuda 0.30 has no lock there.
+    """Have one thread load a kernel onto a card while others wait to launch it: numba-cuda 0.30 has no lock there.
 
-    The lock is that of compilation, which loads too. A kernel that is loaded already is found without it.
+    The lock is that of compilation, which loads too. A kernel that is already loaded is found without it.
     """
     from numba.core.compiler_lock import global_compiler_lock
     from numba.cuda.codegen import CUDACodeLibrary
     from numba.cuda.cudadrv.devices import get_context
 
-    load = CUDACodeLibrary.get_cufunc
+    load: Any = CUDACodeLibrary.get_cufunc
 
     def get_cufunc(library: Any) -> Any:
         loaded = library._cufunc_cache.get(get_context().device.id)
@@ -86,7 +86,7 @@ def _load_one_at_a_time() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """`from readwarp.device.jit import cuda` imports numba.cuda only where it is asked for."""
+    """`from readwarp.device.jit import cuda` imports numba.cuda only when it is needed."""
     if name == "cuda":
         from numba import cuda
 

@@ -1,7 +1,7 @@
-"""Where compiled kernels are kept: a folder for each module, named after the content of all that its kernels depend on.
+"""Where compiled kernels are kept: a folder for each module, named after a hash of all that its kernels depend on.
 
-That is the module and all that it imports from the package, directly or not: Numba itself does not notice an edit in an
-imported module. So a changed help text or report recompiles nothing. Old versions are removed when a new one is made.
+That is the module and all that it imports from the package, directly or not; Numba itself does not notice an edit in an
+imported module. A changed help text or report recompiles nothing. Old versions are removed when a new one is made.
 """
 
 import hashlib
@@ -10,23 +10,26 @@ import re
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numba
 from numba.core.caching import CacheImpl, UserProvidedCacheLocator
 
 PACKAGE = Path(__file__).resolve().parent.parent
 NAME = PACKAGE.name
+NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
-# What the code depends on beside its source: Numba knows the CPU, but neither itself nor the width of our vectors.
+# What the code depends on besides its source: Numba's key has the CPU, but not its own version nor our vector width.
 SURROUNDINGS = f"{numba.__version__} {os.environ.get('READWARP_VECTOR_BYTES', '')}"
-LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use until others are removed
+LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
 
 
 def cache_roots() -> list[Path]:
-    """$READWARP_CACHE, $XDG_CACHE_HOME or ~/.cache, the temporary folder: the first that is writable is used."""
+    """$READWARP_CACHE, $XDG_CACHE_HOME or ~/.cache, the temporary folder: the first writable one is used."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     roots = [home / NAME, Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"]
     given = os.environ.get("READWARP_CACHE")
@@ -34,12 +37,12 @@ def cache_roots() -> list[Path]:
 
 
 def folder_of(module: str) -> Path:
-    """Where the kernels of a module of the package are kept. Raises OSError if no folder is writable."""
+    """Where the kernels of a module are kept. Raises OSError if no folder is writable."""
     return _folder(f"{module}-{key_of(module)}")
 
 
 def package_folder() -> Path:
-    """Where that is kept which depends on the whole package but its commands, runs and reports. Raises OSError."""
+    """Where to keep what depends on the whole package except NO_KERNELS. Raises OSError."""
     return _folder(f"{NAME}-{_package_key()}")
 
 
@@ -49,18 +52,18 @@ def _folder(name: str) -> Path:
         folder, is_new = root / name, not (root / name).exists()
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            os.utime(folder)  # it is in use
-        except OSError:  # among others, for a folder of another user
+            os.utime(folder)  # marks it as used
+        except OSError:  # such as for a folder of another user
             continue
         if os.access(folder, os.W_OK):
             if is_new:
                 prune(folder)
             return folder
-    raise OSError(f"no folder for compiled kernels can be written: {', '.join(map(str, cache_roots()))}")
+    raise OSError(f"no folder for compiled kernels is writable: {', '.join(map(str, cache_roots()))}")
 
 
 def prune(newest: Path) -> None:
-    """Remove versions of the same module, but for the LATEST ones, that nothing has used for UNUSED days."""
+    """Remove versions of the same module, except the LATEST ones, that nothing has used for UNUSED days."""
     limit = time.time() - UNUSED * 24 * 3600
     with suppress(OSError):  # another process removes them too
         others = [path for path in newest.parent.iterdir() if _module_of(path) == _module_of(newest)]
@@ -77,24 +80,21 @@ def _module_of(folder: Path) -> str:
 @cache
 def key_of(module: str) -> str:
     """A hash of the sources that the module depends on, 16 hexadecimal digits."""
-    digest = hashlib.sha256(SURROUNDINGS.encode())
-    for name in sorted(dependencies(module)):
-        digest.update(name.encode())
-        digest.update(_source(name).encode())
-    return digest.hexdigest()[:16]
+    return _hash(name + _source(name) for name in sorted(dependencies(module)))
 
 
 @cache
 def _package_key() -> str:
-    digest = hashlib.sha256(SURROUNDINGS.encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] not in ("cli", "report", "run"):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    paths = (path for path in sorted(PACKAGE.rglob("*.py")) if path.relative_to(PACKAGE).parts[0] not in NO_KERNELS)
+    return _hash(path.read_text("utf-8") for path in paths)
+
+
+def _hash(sources: Iterable[str]) -> str:
+    return hashlib.sha256("".join((SURROUNDINGS, *sources)).encode()).hexdigest()[:16]
 
 
 def count_kernels() -> int:
-    """Number of compiled kernels of the package in its present version."""
+    """Number of compiled kernels of the current version of the package."""
     folders = [path for path in package_folder().parent.glob(f"{NAME}.*-*") if path.is_dir()]
     current = (path for path in folders if path.name == f"{_module_of(path)}-{key_of(_module_of(path))}")
     return sum(1 for folder in current for _ in folder.glob("*.nbi"))
@@ -128,7 +128,7 @@ def _source(module: str) -> str:
 
 @cache
 def _path(module: str) -> Path | None:
-    """Of a module's source; None if the name is not that of a module."""
+    """A module's source file; None if there is no module of that name."""
     base = PACKAGE.parent.joinpath(*module.split("."))
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 
@@ -136,22 +136,21 @@ def _path(module: str) -> Path | None:
 class KernelLocator(UserProvidedCacheLocator):
     """Tells Numba and numba-cuda where the kernels of this package are, and whether they are current."""
 
-    def __init__(self, py_func, py_file):
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
         self._cache_path = str(folder_of(py_func.__module__))
 
-    def get_source_stamp(self):
+    def get_source_stamp(self) -> str:
         return key_of(self._module)
 
     @classmethod
-    def from_function(cls, py_func, py_file):
-        if py_func.__module__.partition(".")[0] != NAME:
-            return None
-        return super().from_function(py_func, py_file)
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Any:
+        is_ours = py_func.__module__.startswith(f"{NAME}.")
+        return super().from_function(py_func, py_file) if is_ours else None  # type: ignore[no-untyped-call]
 
 
 def install() -> None:
-    """Keep kernels of the package like this from now on, and others below `package_folder`."""
+    """From now on, keep kernels of the package in this way, and all others below `package_folder`."""
     numba.config.CACHE_DIR = str(package_folder())  # type: ignore[attr-defined]
     CacheImpl._locator_classes.insert(0, KernelLocator)
 

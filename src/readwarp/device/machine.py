@@ -10,7 +10,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def usable_threads() -> int:
-    """Cores in the affinity mask, or fewer if SLURM or the container's CPU quota grants fewer; at least 1."""
+    """Cores in the affinity mask, or fewer if SLURM or the container's CPU quota allows fewer; at least 1."""
     limits = [len(os.sched_getaffinity(0))]
     granted = os.environ.get("SLURM_CPUS_PER_TASK", "")
     if granted.isdigit():
@@ -22,7 +22,7 @@ def usable_threads() -> int:
 
 
 def free_memory() -> int:
-    """Bytes that this process may still take: those the system has available, or fewer if the container is limited."""
+    """Bytes that this process may still take: what the system has available, or less in a limited container."""
     match = re.search(r"^MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")), re.MULTILINE)
     available = int(match[1]) * 1024 if match else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limit, used = _read(CGROUP / "memory.max").strip(), _read(CGROUP / "memory.current").strip()

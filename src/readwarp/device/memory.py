@@ -1,8 +1,8 @@
 """Memory of a card while batches are worked on: a workspace for each batch in flight.
 
 A workspace is a stream, a block of device bytes and one of pinned host bytes. The block is taken once, when the
-workspace is made; inside the loop nothing is allocated: `empty` hands out the next bytes of the block, and the end of a
-`frame` takes back what was handed out in it.
+workspace is made. After that nothing is allocated: `empty` gives out the next bytes of the block, and the end of a
+`frame` takes back what was given out in it.
 
     with workspace.frame():
         bases = workspace.upload(reads.bases)           # copied through pinned memory, on the stream
@@ -10,14 +10,14 @@ workspace is made; inside the loop nothing is allocated: `empty` hands out the n
         kernel[grid, block, workspace.stream](bases, scores)
         scores, = workspace.download(scores)            # waits for the stream
 
-A stream does its work in order, so bytes that a frame has taken back can be handed out again at once. Pinned bytes are
+A stream does its work in order, so bytes that a frame has taken back can be given out again at once. Pinned bytes are
 free again after a wait for the stream.
 
-A planned workspace has a fixed capacity, and raises WorkspaceFullError if a batch needs more. One without a plan, which
-`current` makes for threads that have none (calls from Python), takes further blocks and frees them with its last frame.
+A planned workspace has a fixed capacity and raises WorkspaceFullError if a batch needs more. An unplanned one, which
+`current` makes for threads that have none (calls from Python), takes more blocks and frees them with its last frame.
 
-With READWARP_SEPARATE_ARRAYS=1 each array is an allocation of its own, of exactly its bytes, that ends with its frame:
-compute-sanitizer and the emulated card then notice an access beyond it, which in a block would reach its neighbour.
+With READWARP_SEPARATE_ARRAYS=1, each array is an allocation of its own, of exactly its bytes, that ends with its frame.
+Then compute-sanitizer and the emulated card notice an access beyond it, which in a block would reach its neighbour.
 """
 
 import os
@@ -35,8 +35,8 @@ from readwarp.device.jit import cuda
 from readwarp.errors import PinnedMemoryError, StoppedError, WorkspaceFullError
 
 ALIGNMENT = 256  # bytes: what the driver aligns allocations to, and more than any access needs
-BLOCK = 64 << 20  # bytes of a block where no capacity was planned
-PINNED = 8 << 20  # bytes that one copy goes through, unless planned otherwise
+BLOCK = 64 << 20  # bytes of a block of an unplanned workspace
+PINNED = 8 << 20  # pinned bytes of a workspace
 SEPARATE = "READWARP_SEPARATE_ARRAYS"
 
 
@@ -51,7 +51,7 @@ class Workspace:
     def __init__(self, capacity: int | None = None, pinned: int = PINNED) -> None:
         """Take the memory, on the thread's current device. capacity, pinned: bytes.
 
-        Raises PinnedMemoryError, and the driver's error if the card has not as much.
+        Raises PinnedMemoryError, and the driver's error where the card has too little.
         """
         self.capacity = capacity
         self.device: int = cuda.get_current_device().id
@@ -65,21 +65,21 @@ class Workspace:
         self._staged = 0  # pinned bytes that the stream may still read
         self.stream: Any = cuda.stream()
         self._began, self._ended = cuda.event(), cuda.event()
-        self._is_at_work = False  # the stream has got work since the last wait
+        self._is_at_work = False  # the stream was given work since the last wait
         self._is_stopped = False
-        self.high_water = 0  # most device bytes handed out at once
+        self.high_water = 0  # most device bytes given out at once
         self.bytes_up = self.bytes_down = 0
-        self.batches = 0  # it was lent for (readwarp.device.workspaces)
+        self.batches = 0  # for which `readwarp.device.workspaces` lent it
         self.spans: list[tuple[float, float]] = []  # of time.perf_counter: see `synchronize`
 
     def stop(self) -> None:
-        """The thread that works with it gets a StoppedError when it next asks for memory or waits for the card."""
+        """Raise a StoppedError in the thread that uses it, when that next asks for memory or waits for the card."""
         self._is_stopped = True
 
     def close(self) -> None:
-        """Give all memory back once no thread works with it; nothing that was handed out may be used any more."""
+        """Free all memory; from here on, no thread may use the workspace or what it gave out."""
         self._is_stopped = True
-        with failure.dropped(), cuda.gpus[self.device]:  # of a card that has failed; the reason is known
+        with failure.drop_errors(), cuda.gpus[self.device]:  # a card that has failed; the reason is known
             self.stream.synchronize()
         del self._pinned, self.stream, self._began, self._ended
         freeing.free(self.device, self._blocks)
@@ -92,12 +92,12 @@ class Workspace:
 
     @property
     def left(self) -> int | None:
-        """Device bytes that can still be handed out; None if no capacity was planned."""
+        """Device bytes that can still be given out; None in an unplanned workspace."""
         return None if self.capacity is None else self.capacity - self._used
 
     @contextmanager
     def frame(self) -> Iterator["Workspace"]:
-        """What is handed out inside is taken back at the end."""
+        """What is given out inside is taken back at the end."""
         mark, blocks = (self._block, self._used), len(self._blocks)
         self._depth += 1
         try:
@@ -127,12 +127,17 @@ class Workspace:
         """The host array on the device; the array may be changed as soon as this returns."""
         values = np.ascontiguousarray(array)
         there = self.empty(values.shape, values.dtype)
-        if values.nbytes:
-            self._send(values, there)
+        for part, target in self._parts(values, there):
+            if self._staged + part.size > self._pinned.size:
+                self.synchronize()
+            staging = self._stage(part.size)
+            staging[:] = part
+            target.copy_to_device(staging, stream=self.stream)
+        self.bytes_up += values.nbytes
         return there
 
     def on_card(self, value: Any) -> Any:
-        """The value with its arrays on the device: an array, of either side, or a batch, with batches in it or not."""
+        """The value with its arrays on the device: an array of either side, or a batch, which may hold batches."""
         if isinstance(value, tuple):
             return type(value)(*map(self.on_card, value))
         return self.upload(value) if isinstance(value, ndarray) else value
@@ -142,26 +147,22 @@ class Workspace:
         out: list[ndarray] = [np.empty(array.shape, array.dtype) for array in arrays]
         waiting: list[tuple[ndarray, ndarray]] = []
         for array, host in zip(arrays, out, strict=True):
-            if not host.size:
-                continue
-            raw, source = host.reshape(-1).view(np.uint8), array.reshape(host.size).view(np.uint8)
-            for begin in range(0, raw.size, self._pinned.size):
-                part = raw[begin : begin + self._pinned.size]
+            for part, source in self._parts(host, array):
                 if self._staged + part.size > self._pinned.size:
                     self._collect(waiting)
                 staging = self._stage(part.size)
-                source[begin : begin + part.size].copy_to_host(staging, stream=self.stream)
+                source.copy_to_host(staging, stream=self.stream)
                 waiting.append((part, staging))
-            self.bytes_down += raw.size
+            self.bytes_down += host.nbytes
         self._collect(waiting)
         return tuple(out)
 
     def synchronize(self) -> None:
         """Wait until all work of the stream is done.
 
-        In a planned workspace, `spans` records that the card was busy: while the thread waits here, and no longer than
-        from the first work to the last by the card's own clock. Earlier work is not counted, as the card may have idled
-        in between; nor is the time until the thread wakes after the card is done.
+        In a planned workspace, `spans` records when the card was busy: while the thread waits here, but no longer than
+        from the first work to the last by the card's own clock. Earlier work is not counted, since the card may have
+        idled in between, nor is the time in which the thread wakes up.
         """
         self._check_stop()
         if self._is_at_work:
@@ -188,7 +189,7 @@ class Workspace:
             self._is_at_work = True
         needed = rounded(nbytes)
         if self.left is not None and needed > self.left:
-            raise WorkspaceFullError(f"{needed} bytes asked for, {self.left} of {self.capacity} left")
+            raise WorkspaceFullError(f"{needed} bytes needed, {self.left} of {self.capacity} left")
         if self._is_separate:
             self._blocks.append(cuda.device_array(max(1, nbytes), np.uint8))
             self._used += needed
@@ -197,7 +198,7 @@ class Workspace:
         return self._next(needed)
 
     def _next(self, nbytes: int) -> Any:
-        """The next bytes of this block, or of a further one."""
+        """The next bytes of this block, or of another."""
         while self._block < len(self._blocks) and self._used + nbytes > self._blocks[self._block].size:
             self._block, self._used = self._block + 1, 0
         if self._block == len(self._blocks):
@@ -211,19 +212,15 @@ class Workspace:
         start, self._staged = self._staged, self._staged + rounded(nbytes)
         return self._pinned[start : start + nbytes]
 
-    def _send(self, values: ndarray, there: Any) -> None:
-        raw, target = values.reshape(-1).view(np.uint8), there.reshape(values.size).view(np.uint8)
-        for begin in range(0, raw.size, self._pinned.size):
-            part = raw[begin : begin + self._pinned.size]
-            if self._staged + part.size > self._pinned.size:
-                self.synchronize()
-            staging = self._stage(part.size)
-            staging[:] = part
-            target[begin : begin + part.size].copy_to_device(staging, stream=self.stream)
-        self.bytes_up += raw.size
+    def _parts(self, host: ndarray, there: Any) -> Iterator[tuple[ndarray, Any]]:
+        """Pieces of both arrays, as bytes, that fit the pinned memory."""
+        if host.size:
+            here, there = host.reshape(-1).view(np.uint8), there.reshape(host.size).view(np.uint8)
+            for begin in range(0, here.size, self._pinned.size):
+                yield here[begin : begin + self._pinned.size], there[begin : begin + self._pinned.size]
 
     def _collect(self, waiting: list[tuple[ndarray, ndarray]]) -> None:
-        """Wait, then copy what has arrived to its place."""
+        """Wait, then copy what has arrived to where it belongs."""
         self.synchronize()
         for part, staging in waiting:
             part[:] = staging
@@ -233,16 +230,17 @@ class Workspace:
 def pinned_array(nbytes: int) -> ndarray:
     """Bytes of the host that a card can copy from and to. Raises PinnedMemoryError."""
     try:
-        return cuda.pinned_array(nbytes, np.uint8)
+        pinned: ndarray = cuda.pinned_array(nbytes, np.uint8)
+        return pinned
     except Exception as error:
-        if not failure.is_out_of_memory(error):  # the driver has one name for both
+        if not failure.is_out_of_memory(error):  # the driver's word for either memory
             raise
         reason = f"the system cannot pin {nbytes} bytes of memory for copies to the card"
         raise PinnedMemoryError(f"{reason}: free memory of the host, or use fewer --threads") from error
 
 
 def forget_shapes() -> None:
-    """Numba keeps a description, of a kilobyte, of every shape that an array on a card ever had; few come again."""
+    """Have Numba forget the shapes of arrays on cards: it keeps a kilobyte for each, and few come again."""
     from numba.cuda.cudadrv import driver, dummyarray
 
     remembered: tuple[Any, ...] = dummyarray.Array.from_desc, driver.memory_size_from_info
@@ -254,12 +252,12 @@ _mine = threading.local()
 
 
 def bind(workspace: Workspace | None) -> None:
-    """Set the workspace of the calling thread; None: one of its own, without a plan, made when it is asked for."""
+    """Set the workspace of the calling thread. None: an unplanned one of its own, made when it is needed."""
     _mine.workspace = workspace
 
 
 def current() -> Workspace:
-    """The calling thread's workspace: the one it is bound to, or one of its own on the current device."""
+    """The calling thread's workspace: the one bound to it, or its own on the current device."""
     workspace: Workspace | None = getattr(_mine, "workspace", None)
     if workspace is not None:
         return workspace

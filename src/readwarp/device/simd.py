@@ -10,15 +10,18 @@ Arrays are C-contiguous, and an index counts elements. `add` and `subtract` satu
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import binding, ir
 from numba import extending, types
+from numba.core import cgutils
 from numba.extending import models, register_model
+from numpy.typing import DTypeLike
 
-intrinsic: Any = extending.intrinsic  # its type says that the typing context is an argument of the caller
+intrinsic: Any = extending.intrinsic  # by its type, callers would have to pass the typing context
+READ, MOST_LOCAL, DATA = 0, 3, 1  # operands of llvm.prefetch
 
 
 def _vector_bytes() -> int:
@@ -32,13 +35,13 @@ def _vector_bytes() -> int:
 VECTOR_BYTES = _vector_bytes()
 
 
-def lanes(dtype: Any) -> int:
+def lanes(dtype: DTypeLike) -> int:
     """Lanes of that type in one vector."""
     return VECTOR_BYTES // np.dtype(dtype).itemsize
 
 
 @extending.register_jitable
-def empty_vectors(elements, dtype):
+def empty_vectors(elements: int, dtype: Any) -> np.ndarray:
     """An array of that many elements, its content undefined, aligned for vectors.
 
     Numba aligns arrays to 32 bytes; every vector of 64 would then take two cache lines.
@@ -51,14 +54,10 @@ def empty_vectors(elements, dtype):
 class Lanes(types.Type):
     """The Numba type of one vector of `count` signed integers or floats of `bits` bits."""
 
-    def __init__(self, element: Any):
+    def __init__(self, element: Any) -> None:
         self.is_float = isinstance(element, types.Float)
         self.bits, self.count = element.bitwidth, VECTOR_BYTES * 8 // element.bitwidth
         super().__init__(name=f"Lanes({'float' if self.is_float else 'int'}{self.bits} x {self.count})")
-
-    @property
-    def key(self) -> tuple[bool, int, int]:
-        return self.is_float, self.bits, self.count
 
     @property
     def element(self) -> ir.Type:
@@ -73,8 +72,8 @@ class Lanes(types.Type):
 
 @register_model(Lanes)
 class LanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, lane_type: Lanes):
-        super().__init__(manager, lane_type, lane_type.llvm)
+    def __init__(self, manager: Any, lane_type: Lanes) -> None:
+        super().__init__(manager, lane_type, lane_type.llvm)  # type: ignore[no-untyped-call]
 
 
 def _pointer(context: Any, builder: Any, target: ir.Type, array_type: Any, array: Any, index: Any) -> Any:
@@ -140,18 +139,18 @@ def splat(typing, array, number):
     return lane_type(array, number), codegen
 
 
+def _call(builder: Any, name: str, kind: Lanes, arguments: Sequence[Any]) -> Any:
+    """Call an intrinsic function of LLVM whose arguments and result are vectors of one kind."""
+    function_type = ir.FunctionType(kind.llvm, [kind.llvm] * len(arguments))
+    symbol = f"llvm.{name}.v{kind.count}{'f' if kind.is_float else 'i'}{kind.bits}"
+    return builder.call(cgutils.get_or_insert_function(builder.module, function_type, symbol), arguments)
+
+
 def _binary(name: str) -> Any:
-    """An intrinsic that is one LLVM vector instruction of two arguments."""
+    """The operation of two vectors that LLVM calls by that name."""
 
-    def operation(typing, a, b):
-        def codegen(context, builder, signature, arguments):
-            symbol = f"llvm.{name}.v{a.count}i{a.bits}"
-            function = builder.module.globals.get(symbol)
-            if function is None:
-                function = ir.Function(builder.module, ir.FunctionType(a.llvm, [a.llvm] * 2), symbol)
-            return builder.call(function, arguments)
-
-        return a(a, b), codegen
+    def operation(typing: Any, a: Any, b: Any) -> Any:
+        return a(a, b), lambda context, builder, signature, arguments: _call(builder, name, a, arguments)
 
     return intrinsic(operation)
 
@@ -174,20 +173,12 @@ def plus(typing, a, b):
 @intrinsic
 def fused(typing, a, b, c):
     """a * b + c of floats, rounded once."""
-
-    def codegen(context, builder, signature, arguments):
-        symbol = f"llvm.fma.v{a.count}f{a.bits}"
-        function = builder.module.globals.get(symbol)
-        if function is None:
-            function = ir.Function(builder.module, ir.FunctionType(a.llvm, [a.llvm] * 3), symbol)
-        return builder.call(function, arguments)
-
-    return a(a, b, c), codegen
+    return a(a, b, c), lambda context, builder, signature, arguments: _call(builder, "fma", a, arguments)
 
 
-def _select(comparison: str) -> Callable[..., Any]:
-    def operation(typing, a, b, yes, no):
-        def codegen(context, builder, signature, arguments):
+def _select(comparison: str) -> Any:
+    def operation(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             mask = builder.icmp_signed(comparison, arguments[0], arguments[1])
             return builder.select(mask, arguments[2], arguments[3])
 
@@ -238,6 +229,20 @@ def store_eight(typing, array, index, value):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.uint64), codegen
+
+
+@intrinsic
+def prefetch(typing, array, index):
+    """Bring array[index] into the cache; never faults (LLVM language reference, llvm.prefetch)."""
+
+    def codegen(context, builder, signature, arguments):
+        word, pointer = ir.IntType(32), _pointer(context, builder, ir.IntType(8), array, *arguments)
+        function_type = ir.FunctionType(ir.VoidType(), [pointer.type, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
+        builder.call(function, [pointer, word(READ), word(MOST_LOCAL), word(DATA)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), codegen
 
 
 @intrinsic

@@ -5,7 +5,7 @@
     H(i, j) = max(H(i-1, j-1) + s(q_j, t_i), E(i, j), F(i, j) [, 0 in local mode])
 
 with columns j over the query and rows i over the target (Gotoh 1982). A gap of n bases costs o + n e. F opens from the
-better of M and E, since a deletion behind an insertion scores as much as the two the other way round.
+better of M and E, since an insertion and a deletion score the same in either order.
 
     mode         first column H(i, 0)    first row H(0, j)    the alignment ends
     local        bonus                   0                    anywhere; in the last column with the bonus
@@ -14,12 +14,12 @@ better of M and E, since a deletion behind an insertion scores as much as the tw
 
 The bonus (0 for users, the end bonus of align/extend) is for an aligned pair at an end of the query, so a local
 alignment never begins or ends with a gap. Ties: the smallest target stop, then the smallest query stop; from there M
-before E before F and a longer gap before another, so that gaps lie leftmost; a local alignment that has come down to
-score 0 begins there.
+before E before F, and a longer gap before a second one, so that gaps are leftmost. A local alignment begins where the
+walk back has used up its score.
 
-Lanes hold 8, 16 or 32 bits: local scores overflow from one to the next, the others choose by a bound beforehand. A
-trace keeps four bits per cell in a band around the diagonal of the end, as wide on either side as `scalar.longest_gaps`
-says, which no path of the known score can leave.
+Lanes have 8, 16 or 32 bits. A pair whose local score overflows moves to wider lanes; other modes choose lanes by a
+bound beforehand. A trace keeps four bits per cell in a band around the diagonal of the end, which no path of the known
+score can leave: `scalar.longest_gaps` says how wide it is on either side.
 
     scalar.py, band.py  rules     pairs.py  types     lanes.py, groups.py, cpu.py  CPU lanes     cuda*.py     api.py
 

@@ -15,10 +15,11 @@ from readwarp.pairwise.matches import split_matches
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
 from readwarp.ragged import Ragged, offsets_of
+from readwarp.rules.bases import CODES
 from readwarp.rules.cigar import LETTERS
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
-NEVER = 5  # the code of a target's N, so that it does not match a query's (4)
+NEVER = 5  # the code of N in targets, which does not match N in queries (4)
 
 Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
 
@@ -27,7 +28,7 @@ Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
 class MatrixScoring:
     """A substitution matrix: scores of query letter (row) with target letter (column), and affine gap costs."""
 
-    matrix: ndarray  # integers [letters, letters]; a matrix of Bio.Align.substitution_matrices will do
+    matrix: ndarray  # integers [letters, letters], such as one of Bio.Align.substitution_matrices
     alphabet: str  # the letters of its rows and columns; case does not matter
     gap_open: int
     gap_extend: int
@@ -35,9 +36,9 @@ class MatrixScoring:
 
 @dataclass(frozen=True, slots=True)
 class Alignments:
-    """Scores and places of pairs; the last five are None without traceback. Positions are 0-based and half-open.
+    """Scores and positions of pairs; the last five fields are None without traceback. Positions are 0-based, half-open.
 
-    Arrays are NumPy's, or Numba's of a card, which have the CUDA Array Interface.
+    Arrays are NumPy's or, on a card, Numba's, which have the CUDA Array Interface.
     """
 
     score: ndarray  # int32 [p]
@@ -46,7 +47,7 @@ class Alignments:
     query_start: ndarray | None = None  # int32 [p]
     target_start: ndarray | None = None  # int32 [p]
     edit_distance: ndarray | None = None  # int32 [p]
-    cigar: ndarray | None = None  # uint32, BAM coding, of the aligned span
+    cigar: ndarray | None = None  # uint32, BAM coding, of the aligned spans
     cigar_offsets: ndarray | None = None  # int64 [p + 1]
 
     def __len__(self) -> int:
@@ -72,19 +73,19 @@ def pairwise(
     """Align the i-th query with the i-th target; a single query or target is paired with all of the others.
 
     Sequences are str or bytes (letters; case does not matter, U is T), or uint8 arrays of codes, 0-3 for A C G T and 4
-    for a base that matches nothing (with a matrix: rows of it). With match and mismatch scores equal letters match, N
-    matches nothing; the end bonus of a `Scoring` is not used. A gap of n bases costs gap_open + n * gap_extend.
+    for a base that matches nothing (with a matrix: rows of it). With match and mismatch scores, equal letters match and
+    N matches nothing. The end bonus of a `Scoring` is not used. A gap of n bases costs gap_open + n * gap_extend.
 
-    Many sequences are given as a list, as rows of an array of two axes, or as a `Ragged` of codes, whose arrays may be
-    of other libraries: on the host by DLPack, on a card (device="cuda") by the CUDA Array Interface; neither is copied,
-    but for targets on a card that have a code 4, which are copied there. Offsets of a `Ragged` come down.
+    Many sequences are a list, the rows of an array of two axes, or a `Ragged` of codes. Its arrays may come from other
+    libraries: on the host by DLPack, on a card (device="cuda") by the CUDA Array Interface. Neither is copied, except
+    for targets on a card that have a code 4, which are copied there. The offsets of a `Ragged` are read on the host.
 
     mode: local; global (both from end to end); semiglobal (the whole query in any part of the target).
     eqx: CIGARs with = and X instead of M. device: as --device; auto, cpu or cuda. output: host, or device for results
-    that lie on the card.
+    on the card.
 
-    Raises UsageError for other modes, unequal numbers, letters a matrix lacks, arrays on a card without device="cuda",
-    and costs beyond 32-bit scores; DeviceError for a device that cannot be used.
+    Raises UsageError for other modes, unequal numbers, letters that a matrix lacks, arrays on a card without
+    device="cuda", and scores beyond 32 bits; DeviceError for a device that cannot be used.
     """
     if mode not in MODES:
         raise UsageError(f"mode {mode!r}: not one of {', '.join(MODES)}")
@@ -93,12 +94,13 @@ def pairwise(
     backend = choose(device)
     check_places(output, backend.name == "cuda", queries, targets)
     with backend.on(), backend.frame():
-        codes = _encoded(queries, scoring, 4, "queries"), _encoded(targets, scoring, NEVER, "targets")
-        found = _aligned(_pairs(*codes), scheme, backend, traceback, eqx)
+        unknown = NEVER if isinstance(scoring, Scoring) else 4
+        pairs = _pairs(_encode(queries, scoring, 4, "queries"), _encode(targets, scoring, unknown, "targets"))
+        found = _align(pairs, scheme, backend, traceback, eqx)
         return backend.resident(found) if output == "device" else found
 
 
-def _aligned(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx: bool) -> Alignments:
+def _align(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eqx: bool) -> Alignments:
     engine = backend.step("readwarp.pairwise")
     ends = engine.score_pairs(pairs, scheme)
     if not traceback:
@@ -115,7 +117,7 @@ def _aligned(pairs: Pairs, scheme: Scheme, backend: Backend, traceback: bool, eq
 
 
 def _scheme(scoring: Scoring | MatrixScoring, mode: int) -> Scheme:
-    """The scoring without its bonus; its matrix over all codes."""
+    """The scoring without its bonus, and its matrix extended to all codes."""
     if isinstance(scoring, Scoring):
         return Scheme(Costs(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend), mode)
     given = np.asarray(scoring.matrix)
@@ -132,27 +134,27 @@ def _scheme(scoring: Scoring | MatrixScoring, mode: int) -> Scheme:
     return Scheme(Costs(highest, lowest, int(scoring.gap_open), int(scoring.gap_extend)), mode, matrix.ravel())
 
 
-def _encoded(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name: str) -> tuple[Any, ndarray]:
-    """(uint8 codes of all sequences, offsets); codes on a card stay there, in the workspace if they must change."""
+def _encode(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name: str) -> tuple[Any, ndarray]:
+    """(uint8 codes of all sequences, offsets). Codes on a card stay there; changed ones are copied to the workspace.
+
+    unknown: the code that replaces 4.
+    """
     ragged = ragged_of(sequences, name)
     if ragged is None:
-        return _concatenated(_coded(sequences, scoring, unknown))
-    highest = PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
-    is_recoded = isinstance(scoring, Scoring) and unknown != 4
+        encoded = _encode_each(sequences, scoring, unknown)
+        return np.concatenate([*encoded, np.empty(0, np.uint8)]), offsets_of([codes.size for codes in encoded])
     if not is_on_card(ragged.values):
-        codes = _recoded(ragged.values, unknown) if is_recoded else ragged.values
-        return _checked(codes, highest, name), ragged.offsets
-    from readwarp.device.cuda_codes import highest as highest_code
-    from readwarp.device.cuda_codes import with_replaced
+        return _replace_unknown(_check_codes(ragged.values, scoring, name), unknown), ragged.offsets
+    from readwarp.device.cuda_codes import highest, replace_code
     from readwarp.device.memory import current
 
-    codes, found = ragged.values, highest_code(ragged.values, current())
-    if found >= highest:
+    codes, found = ragged.values, highest(ragged.values, current())
+    if found >= _number_of_codes(scoring):
         raise UsageError(f"{name} have a code, {found}, that the scoring does not know")
-    return with_replaced(codes, 4, unknown, current()) if is_recoded and found >= 4 else codes, ragged.offsets
+    return replace_code(codes, 4, unknown, current()) if found >= 4 and unknown != 4 else codes, ragged.offsets
 
 
-def _coded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
+def _encode_each(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
     """Each sequence as uint8 codes."""
     if is_foreign(sequences):
         sequences = on_host(sequences, "sequences")
@@ -166,36 +168,36 @@ def _coded(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int)
                 raise UsageError("a list of arrays on a card: give a Ragged of all, values and offsets")
             sequence = on_host(sequence, "sequences")
         if isinstance(sequence, ndarray) and sequence.dtype.kind != "S":
-            codes = np.ascontiguousarray(sequence, np.uint8)
-            codes = _recoded(codes, unknown) if isinstance(scoring, Scoring) else codes
-            highest = PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
+            codes = _replace_unknown(np.ascontiguousarray(sequence, np.uint8), unknown)
         else:
             if not isinstance(sequence, str | bytes | bytearray | ndarray):
                 raise UsageError(f"sequence {len(encoded) + 1} is neither text nor an array of codes")
             text = sequence.encode() if isinstance(sequence, str) else bytes(sequence)
-            codes, highest = table[np.frombuffer(text, np.uint8)], PAD
-        encoded.append(_checked(codes, highest, f"sequence {len(encoded) + 1}"))
+            codes = table[np.frombuffer(text, np.uint8)]
+        encoded.append(_check_codes(codes, scoring, f"sequence {len(encoded) + 1}"))
     return encoded
 
 
-def _recoded(codes: ndarray, unknown: int) -> ndarray:
-    return np.where(codes == 4, unknown, codes).astype(np.uint8)
+def _replace_unknown(codes: ndarray, unknown: int) -> ndarray:
+    return codes if unknown == 4 else np.where(codes == 4, unknown, codes).astype(np.uint8)
 
 
-def _checked(codes: ndarray, highest: int, name: str) -> ndarray:
-    if codes.size and codes.max() >= highest:
+def _number_of_codes(scoring: Scoring | MatrixScoring) -> int:
+    return PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
+
+
+def _check_codes(codes: ndarray, scoring: Scoring | MatrixScoring, name: str) -> ndarray:
+    if codes.size and codes.max() >= _number_of_codes(scoring):
         raise UsageError(f"{name} has letters or codes that the scoring does not know")
     return codes
 
 
 def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
-    """Byte -> code. With a matrix: its rows, its `*` for other letters, 255 if it has none."""
+    """Byte -> code. With a matrix: its row; for other letters, the row of `*`, or 255 if it has none."""
     if isinstance(scoring, Scoring):
-        table = np.full(256, unknown, np.uint8)
-        for letter in "BDEFHIJKLMOPQRSVWXYZ":  # equal letters match, but N
+        table = np.where(CODES < 4, CODES, unknown).astype(np.uint8)
+        for letter in "BDEFHIJKLMOPQRSVWXYZ":  # equal letters match, except N
             table[ord(letter)] = table[ord(letter.lower())] = ord(letter)
-        for code, letters in enumerate(("Aa", "Cc", "Gg", "TtUu")):
-            table[[ord(letter) for letter in letters]] = code
         return table
     alphabet = scoring.alphabet.upper()
     table = np.full(256, alphabet.index("*") if "*" in alphabet else 255, np.uint8)
@@ -208,17 +210,7 @@ def _pairs(queries: tuple[Any, ndarray], targets: tuple[Any, ndarray]) -> Pairs:
     sizes = [offsets.size - 1 for _, offsets in (queries, targets)]
     if sizes[0] != sizes[1] and 1 not in sizes:
         raise UsageError(f"{sizes[0]} queries and {sizes[1]} targets: as many of each, or one of either")
-    number = 0 if 0 in sizes else max(sizes)
-    return Pairs(*_spread(*queries, number), *_spread(*targets, number))
-
-
-def _concatenated(sequences: list[ndarray]) -> tuple[ndarray, ndarray]:
-    return np.concatenate([*sequences, np.empty(0, np.uint8)]), offsets_of([s.size for s in sequences])
-
-
-def _spread(codes: Any, offsets: ndarray, number: int) -> tuple[Any, ndarray, ndarray]:
-    """(all codes, starts, lengths) of `number` sequences; a single one is shared."""
-    starts, lengths = offsets[:-1], np.diff(offsets)
-    if number != starts.size:
-        starts, lengths = np.resize(starts, number), np.resize(lengths, number)
-    return codes, starts, lengths
+    number, columns = 0 if 0 in sizes else max(sizes), list[Any]()
+    for codes, offsets in (queries, targets):  # a single one is shared
+        columns += [codes, np.resize(offsets[:-1], number), np.resize(np.diff(offsets), number)]
+    return Pairs(*columns)

@@ -1,4 +1,4 @@
-"""One pair by itself, for all engines: the directions of its band in plain integers, and the walk back from its end."""
+"""One pair at a time, for all engines: the directions of its band in plain integers, and the walk back from its end."""
 
 from typing import Annotated, NamedTuple
 
@@ -26,8 +26,8 @@ from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 class Directions(NamedTuple):
     """Where the answers of a pair's cells are, a bit for each of the four questions (`scalar.cell`).
 
-    The answer to question q in row i and column j is bit ((i * stride + j - first) * 4 + q) * plane + lane, with the
-    row's first column max(0, i - width).
+    The answer to question q in row i and column j is bit ((i * stride + j - first) * 4 + q) * plane + lane, where
+    `first` is the row's first column, max(0, i - width).
     """
 
     bits: Annotated[ndarray, "uint8 [bytes]"]
@@ -53,7 +53,7 @@ def _bit(bits, place):
 
 @scalar
 def _answers(bits, cell, plane, lane):
-    """The four answers of a cell in one lane as one number."""
+    """The four answers of a cell in one lane, as one number."""
     answers = 0
     for question in range(4):
         answers |= _bit(bits, (cell * 4 + question) * plane + lane) << question
@@ -64,7 +64,7 @@ def _answers(bits, cell, plane, lane):
 def walk(directions, query, target, score, scheme, cigar, begin):
     """Follow the directions from the last cell of query and target; runs go to cigar[begin:], first run first.
 
-    Returns (query start, target start, edit distance, score that is left, runs), see `pairs.Walks`.
+    Returns (query start, target start, edit distance, rest of the score, runs): see `pairs.Walks`.
     """
     bits, lane, plane, stride, width, origin = directions
     costs, mode, matrix = scheme
@@ -115,9 +115,9 @@ def walk(directions, query, target, score, scheme, cigar, begin):
 
 @scalar
 def fill_band(query, target, band, directions, scheme, H, E):
-    """The directions of one pair, two cells a byte: as `lanes.trace_group` with planes of one bit.
+    """The directions of one pair, two cells per byte: as `lanes.trace_group` with planes of one bit.
 
-    The stride is even, so that no byte is read before it is written. H, E: room for the query.
+    The stride is even, so that no byte is read before it is written. H, E: space for the query.
     """
     bits, stride, origin, (costs, mode, matrix) = directions.bits, directions.stride, directions.origin, scheme
     gap_open, gap_extend = costs.gap_open, costs.gap_extend
@@ -147,7 +147,7 @@ def fill_band(query, target, band, directions, scheme, H, E):
 
 @scalar
 def trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar):
-    """Trace one pair; its runs go to where `walks` says. H, E: room for its query; bits: half a byte per cell."""
+    """Trace one pair; `walks` says where its runs go. H, E: space for its query; bits: half a byte per cell."""
     pairs, ends, strays = tasks.pairs, tasks.ends, tasks.strays
     columns, stop = np.int64(ends.query_stop[pair]), np.int64(ends.target_stop[pair])
     band = band_of(stop - columns, strays[pair, 0], strays[pair, 1], columns, stop, scheme.mode)

@@ -1,4 +1,4 @@
-"""Pairs of sequences on CPU lanes: which run in lanes of which width, in which order."""
+"""Pairs of sequences on CPU lanes: the order of pairs, and the width of their lanes."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from readwarp.errors import UsageError
 from readwarp.pairwise.groups import score_sorted, trace_single, trace_sorted
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Tasks, Traces, Walks
 from readwarp.pairwise.scalar import GLOBAL, LOCAL, OVERFLOWN, longest_gaps
-from readwarp.ragged import fields_of, replace
+from readwarp.ragged import fields_of, offsets_of, replace
 from readwarp.rules.cigar import DELETION, INSERTION
 
 ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pairs are traced one by one
@@ -20,8 +20,8 @@ ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pai
 def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
     """Score of every pair, in the narrowest lanes that hold it, and where the first best alignment ends.
 
-    Ties go to the smallest target stop, then the smallest query stop. `known`: scores that are certainly reached, so
-    that pairs which must overflow narrow lanes skip them.
+    Ties go to the smallest target stop, then the smallest query stop. `known`: lower bounds of the scores, by which
+    pairs skip lanes that they would overflow.
     """
     ends, order = score_empty_pairs(pairs, scheme)
     for width in _widths(pairs, scheme):
@@ -35,22 +35,26 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
 
 
 def score_empty_pairs(pairs: Pairs, scheme: Scheme) -> tuple[Ends, ndarray]:
-    """(ends of the pairs of which one sequence is empty, the other pairs by length)."""
+    """(ends, final where a sequence is empty: one gap, or nothing; all other pairs by length)."""
     ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
     order = np.lexsort((pairs.target_lengths, pairs.query_lengths))
-    is_empty = (pairs.query_lengths[order] == 0) | (pairs.target_lengths[order] == 0)
-    score_empty(pairs.query_lengths, pairs.target_lengths, order[is_empty], scheme, ends)
-    return ends, order[~is_empty]
+    is_empty = np.minimum(pairs.query_lengths, pairs.target_lengths) == 0
+    if scheme.mode != LOCAL:
+        query, target = pairs.query_lengths[is_empty], pairs.target_lengths[is_empty] * (scheme.mode == GLOBAL)
+        cost = scheme.costs.gap_open + (query + target) * scheme.costs.gap_extend
+        ends.score[is_empty] = np.where(query + target > 0, -cost, 0)
+        ends.query_stop[is_empty], ends.target_stop[is_empty] = query, target
+    return ends, order[~is_empty[order]]
 
 
 def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
     """The alignments that end where `score_pairs` found the ends, gaps leftmost.
 
-    A path of the known score cannot stray further from its diagonal than `scalar.longest_gaps`, so the band is exact.
+    No path of the known score strays further from its diagonal than `scalar.longest_gaps`, so the band is exact.
     """
-    tasks, walks = tasks_of(pairs, scheme, ends), empty_walks(len(pairs))
-    cigar = np.empty(4 * len(pairs) + 64, np.uint32)
-    used, order = trace_empty(ends, scheme, walks, cigar), rows_to_trace(tasks)
+    tasks, (walks, gaps) = tasks_of(pairs, scheme, ends), start_walks(ends)
+    order = rows_to_trace(tasks)
+    cigar, used = np.concatenate((gaps, np.empty(4 * len(pairs) + 64, np.uint32))), gaps.size
     for width in _widths(pairs, scheme):
         fits = tasks.ends.score[order] < _ceiling(width, scheme.mode)
         now, order = order[fits], order[~fits]
@@ -64,15 +68,21 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
 
 
 def tasks_of(pairs: Pairs, scheme: Scheme, ends: Ends) -> Tasks:
-    """The pairs with their scores less the bonus for the query's last base, where it is aligned."""
+    """The pairs, with their scores minus the bonus for the query's last base if that is aligned."""
     has_bonus = (scheme.mode == LOCAL) & (ends.score > 0) & (ends.query_stop == pairs.query_lengths)
     score = (ends.score - np.where(has_bonus, scheme.costs.bonus, 0)).astype(np.int32)
     ends = replace(ends, score=score)
     return Tasks(pairs, ends, strays_of(ends, scheme))
 
 
-def empty_walks(pairs: int) -> Walks:
-    return Walks(*(np.zeros(pairs, field.dtype) for field in fields_of(Walks).values()))
+def start_walks(ends: Ends) -> tuple[Walks, ndarray]:
+    """(walks, filled in where the alignment is a single gap; the runs of those)."""
+    walks = Walks(*(np.zeros(ends.score.size, field.dtype) for field in fields_of(Walks).values()))
+    length = np.maximum(ends.query_stop, ends.target_stop)
+    pairs = np.flatnonzero((length > 0) & (np.minimum(ends.query_stop, ends.target_stop) == 0))
+    walks.edit_distance[pairs], walks.first_run[pairs], walks.runs[pairs] = length[pairs], np.arange(pairs.size), 1
+    operations = np.where(ends.query_stop[pairs] > 0, INSERTION, DELETION)
+    return walks, (length[pairs] << 4 | operations).astype(np.uint32)
 
 
 def rows_to_trace(tasks: Tasks) -> ndarray:
@@ -83,13 +93,14 @@ def rows_to_trace(tasks: Tasks) -> ndarray:
 
 
 def finish_traces(tasks: Tasks, scheme: Scheme, walks: Walks, cigar: ndarray) -> Traces:
-    """What was traced, with its runs in the order of the pairs."""
-    offsets, cigar = _in_order(walks, cigar)
-    return checked(tasks, scheme, walks, offsets, cigar)
+    """The alignments, their runs put in the order of the pairs."""
+    offsets = offsets_of(walks.runs)
+    places = np.arange(offsets[-1]) + np.repeat(walks.first_run - offsets[:-1], walks.runs)
+    return check_walks(tasks, scheme, walks, offsets, cigar[places])
 
 
-def checked(tasks: Tasks, scheme: Scheme, walks: Walks, offsets: ndarray, cigar: ndarray) -> Traces:
-    """The alignments; what is left of each score must be the bonus for the query's first base, or nothing."""
+def check_walks(tasks: Tasks, scheme: Scheme, walks: Walks, offsets: ndarray, cigar: ndarray) -> Traces:
+    """The alignments. A walk must use up its score, except for the bonus for the query's first base."""
     has_bonus = (scheme.mode == LOCAL) & (walks.query_start == 0) & (tasks.ends.query_stop > 0)
     if (walks.left != np.where(has_bonus, scheme.costs.bonus, 0)).any():
         raise AssertionError("an alignment does not add up to its score: the band was too narrow")
@@ -98,7 +109,7 @@ def checked(tasks: Tasks, scheme: Scheme, walks: Walks, offsets: ndarray, cigar:
 
 
 def _ceiling(width: Any, mode: int) -> int:
-    """The local score at which lanes of that width overflow; other modes never do (`_widths`)."""
+    """The local score at which lanes of that width overflow; in other modes they never do (`_widths`)."""
     return 2 ** (8 * np.dtype(width).itemsize) - 1 if mode == LOCAL else 2**62
 
 
@@ -112,37 +123,11 @@ def _widths(pairs: Pairs, scheme: Scheme) -> tuple[Any, ...]:
     highest = min(query, target) * match + 2 * bonus
     lowest = 0 if mode == LOCAL else 3 * gap_open + (query + target + 1) * gap_extend + mismatch
     if highest + lowest + step >= 2**31:
-        raise UsageError("scores of these sequences would not fit 32 bits: use smaller scores or shorter sequences")
+        raise UsageError("scores of these sequences do not fit 32 bits: use smaller scores or shorter sequences")
     if mode != LOCAL:
         return (np.int16, np.int32) if highest + lowest + step + target < 2**15 else (np.int32,)
     narrow = (np.int8,) if step < 2**7 and max(query, target) < 2**15 else ()
     return (*narrow, np.int16, np.int32) if step < 2**15 else (np.int32,)
-
-
-@kernel
-def score_empty(query_lengths, target_lengths, order, scheme, ends):
-    """Pairs of which one sequence is empty: nothing in local mode, one gap or nothing in the others."""
-    if scheme.mode == LOCAL:
-        return
-    for pair in order:
-        query, target = query_lengths[pair], target_lengths[pair] if scheme.mode == GLOBAL else 0
-        gap = query + target
-        ends.score[pair] = -(scheme.costs.gap_open + gap * scheme.costs.gap_extend) if gap else 0
-        ends.query_stop[pair], ends.target_stop[pair] = query, target
-
-
-@kernel
-def trace_empty(ends, scheme, walks, cigar):
-    """Alignments that are one gap or nothing. Returns the number of runs."""
-    _, query_stop, target_stop = ends
-    used = 0
-    for pair in range(query_stop.size):
-        gap = max(query_stop[pair], target_stop[pair])
-        if scheme.mode != LOCAL and min(query_stop[pair], target_stop[pair]) == 0 and gap > 0:
-            cigar[used] = np.uint32(gap << 4 | (INSERTION if query_stop[pair] > 0 else DELETION))
-            walks.edit_distance[pair], walks.first_run[pair], walks.runs[pair] = gap, used, 1
-            used += 1
-    return used
 
 
 @kernel
@@ -155,14 +140,3 @@ def strays_of(ends, scheme):
         query, target = np.int64(query_stop[pair]), np.int64(target_stop[pair])
         strays[pair, 0], strays[pair, 1] = longest_gaps(np.int64(score[pair]), query, target, scheme.costs, bonus)
     return strays
-
-
-@kernel
-def _in_order(walks, runs):
-    """(cigar offsets, runs) in the order of the pairs."""
-    number, first = walks.runs, walks.first_run
-    offsets, cigar = np.zeros(number.size + 1, np.int64), np.empty(number.sum(), np.uint32)
-    for pair in range(number.size):
-        offsets[pair + 1] = offsets[pair] + number[pair]
-        cigar[offsets[pair] : offsets[pair + 1]] = runs[first[pair] : first[pair] + number[pair]]
-    return offsets, cigar

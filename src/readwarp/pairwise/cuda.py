@@ -1,8 +1,8 @@
 """Pairs of sequences on CUDA: local scores of DNA on register tiles (`cuda_local`), tracebacks of DNA by groups of
-threads (`cuda_trace`), all else one pair per thread (docs/decisions/0006-threads.md).
+threads (`cuda_trace`), all else with a thread per pair (docs/decisions/0006-threads.md).
 
-Names and results as in `cpu`. Working rows and directions are interleaved, element * threads + thread, so that the
-threads of a warp read and write side by side. Launches are cut so that their working memory stays below ROOM.
+Names and results are those of `cpu`. Working rows and directions are interleaved, element * threads + thread, so that
+threads of a warp access neighbouring memory. A launch has as many pairs as ROOM allows.
 """
 
 from collections.abc import Iterator
@@ -13,20 +13,12 @@ from numpy import ndarray
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import Workspace, current
 from readwarp.pairwise.band import gain_of, trace_pair
-from readwarp.pairwise.cpu import (
-    checked,
-    empty_walks,
-    finish_traces,
-    rows_to_trace,
-    score_empty_pairs,
-    tasks_of,
-    trace_empty,
-)
+from readwarp.pairwise.cpu import check_walks, finish_traces, rows_to_trace, score_empty_pairs, start_walks, tasks_of
 from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
 from readwarp.pairwise.cuda_trace import trace
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL, UNREACHED, cell
-from readwarp.pairwise.trace_plan import WIDEST, is_served, max_runs
+from readwarp.pairwise.trace_plan import MAX_DIAGONALS, can_trace, max_runs
 from readwarp.ragged import concatenate, replace, take
 
 ROOM = 1 << 28  # bytes of working memory of one launch
@@ -34,7 +26,7 @@ THREADS = 64
 
 
 def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
-    """See cpu.score_pairs. Lengths and starts are host arrays, sequences host or device arrays; returns host arrays."""
+    """See cpu.score_pairs. Lengths, starts and results are host arrays; sequences are host or device arrays."""
     ends, order = score_empty_pairs(pairs, scheme)
     with current().frame() as workspace:
         queries, targets = (workspace.on_card(x) for x in (pairs.queries, pairs.targets))
@@ -51,7 +43,7 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
 
 
 def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Workspace, ends: Ends) -> None:
-    """Ends of these pairs, sorted by size: one alignment per thread, of any costs, lengths and mode."""
+    """Ends of these pairs, sorted by size: an alignment per thread, for all costs, lengths and modes."""
     if not order.size:
         return
     with workspace.frame():
@@ -69,15 +61,15 @@ def score_by_threads(pairs: Pairs, order: ndarray, scheme: Scheme, workspace: Wo
 
 
 def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = ALPHABET) -> Traces:
-    """See cpu.trace_pairs; arrays as in score_pairs. `letters`: the caller knows that codes are below it.
+    """See cpu.trace_pairs; arrays as in score_pairs. letters: the caller knows that all codes are below it.
 
-    Substitution matrices, other codes than those of bases, scores that `trace_plan.is_served` names and bands of more
-    than WIDEST diagonals are left to `trace_by_threads`.
+    Substitution matrices, codes that are not bases, scores that `trace_plan.can_trace` refuses, and bands of more than
+    MAX_DIAGONALS are left to `trace_by_threads`.
     """
-    if not len(pairs) or scheme.matrix.size or not _is_served(pairs, scheme, letters):
+    if not len(pairs) or scheme.matrix.size or not _can_trace(pairs, scheme, letters):
         return trace_by_threads(pairs, scheme, ends)
     tasks = tasks_of(pairs, scheme, ends)
-    is_wide = tasks.strays.sum(axis=1) + 1 > WIDEST
+    is_wide = tasks.strays.sum(axis=1) + 1 > MAX_DIAGONALS
     if is_wide.any():
         narrow, wide = np.flatnonzero(~is_wide), np.flatnonzero(is_wide)
         parts = (
@@ -85,18 +77,17 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = ALPHABE
             trace_by_threads(take(pairs, "pairs", wide), scheme, take(ends, "pairs", wide)),
         )
         return take(concatenate(parts, "pairs"), "pairs", np.argsort(np.concatenate((narrow, wide))))
-    return checked(tasks, scheme, *trace(tasks, scheme, _room()))
+    return check_walks(tasks, scheme, *trace(tasks, scheme, _room()))
 
 
 def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
-    """One alignment per thread, its rows and directions in device memory."""
-    tasks, walks = tasks_of(pairs, scheme, ends), empty_walks(len(pairs))
-    cigar = np.empty(len(pairs), np.uint32)
-    used, order = trace_empty(ends, scheme, walks, cigar), rows_to_trace(tasks)
+    """An alignment per thread, with its rows and directions in device memory."""
+    tasks, (walks, gaps) = tasks_of(pairs, scheme, ends), start_walks(ends)
+    order = rows_to_trace(tasks)
     columns, widths = ends.query_stop.astype(np.int64), tasks.strays.sum(axis=1) + 1
-    runs = max_runs(tasks.ends, scheme)[order].astype(np.int64)
-    walks.first_run[order] = used + np.cumsum(runs) - runs
-    cigar = np.concatenate((cigar[:used], np.zeros(runs.sum(), np.uint32)))
+    runs = max_runs(tasks.ends, scheme)[order]
+    walks.first_run[order] = gaps.size + np.cumsum(runs) - runs
+    cigar = np.concatenate((gaps, np.zeros(runs.sum(), np.uint32)))
     sizes = (columns + widths) * ((np.minimum(columns, widths) + 1) // 2)
     with current().frame() as workspace:
         there, scheme_there = workspace.on_card(tasks), workspace.on_card(scheme)
@@ -114,11 +105,11 @@ def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
     return finish_traces(tasks, scheme, walks, cigar)
 
 
-def _is_served(pairs: Pairs, scheme: Scheme, letters: int) -> bool:
-    """Whether `cuda_trace` can trace these pairs; codes of host arrays are looked at."""
+def _can_trace(pairs: Pairs, scheme: Scheme, letters: int) -> bool:
+    """Whether `cuda_trace` can trace these pairs, judged by their codes too if those are on the host."""
     longest = int(max(pairs.query_lengths.max(), pairs.target_lengths.max()))
     seen = [int(s.max(initial=0)) + 1 if isinstance(s, ndarray) else ALPHABET for s in (pairs.queries, pairs.targets)]
-    return is_served(scheme, longest, min(letters, max(seen)))
+    return can_trace(scheme, longest, min(letters, max(seen)))
 
 
 def _grid(threads: int) -> int:
@@ -126,13 +117,13 @@ def _grid(threads: int) -> int:
 
 
 def _room() -> int:
-    """Bytes of working memory of a launch: half of what a planned workspace has left, at most ROOM."""
+    """Bytes of working memory of a launch: ROOM, but at most half of what a planned workspace has left."""
     left = current().left
     return ROOM if left is None else min(ROOM, left // 2)
 
 
 def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
-    """Cut `order` so that the largest size of a part times its threads stays within the room (one thread at least)."""
+    """Cut `order` into parts, each as many pairs (at least one) as fit the room with the size of their largest."""
     begin, room = 0, _room()
     while begin < order.size:
         largest = np.maximum.accumulate(sizes[begin:])
@@ -144,7 +135,7 @@ def _parts(order: ndarray, sizes: ndarray) -> Iterator[ndarray]:
 
 @cuda_kernel
 def score_threads(pairs, order, scheme, H, E, ends):
-    """Best score and ends of one pair: the best cell, ties to the first row, then the first column."""
+    """Best score and end of one pair: the best cell, ties to the first row, then the first column."""
     thread = cuda.grid(1)
     if thread >= order.size:
         return

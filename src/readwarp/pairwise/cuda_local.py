@@ -12,28 +12,28 @@ from readwarp.device.cuda_launch import WARP
 from readwarp.device.jit import cuda
 from readwarp.device.lanes import Form, forms_of
 from readwarp.device.memory import current, rounded
-from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, LONGEST, Tiles, lay_rows, score_kernel
+from readwarp.pairwise.cuda_tiles import AHEAD, BLOCK, COLUMNS, GROUPS, MAX_QUERY, Tiles, lay_rows, score_kernel
 from readwarp.pairwise.pairs import Costs, Ends, Pairs
 
 ROOM = 1 << 26  # bytes of rows that are laid out at a time
-OF_CELL, OF_ROW = 8, 13  # instructions of a row, about, per column and beside them
+OF_CELL, OF_ROW = 8, 13  # instructions of a row, roughly: per column, and apart from columns
 USUAL_ROWS = 230
 MAX_ROWS = 1 << 15  # steps are counted in 16 bits
-MIN_LIMIT = 128  # a form whose scores end below this is not worth while
+MIN_LIMIT = 128  # a form with smaller scores is not worth a launch
 
 
 @dataclass(frozen=True, slots=True)
 class Constants:
     """Costs as the lanes of a form hold them."""
 
-    limit: int  # scores from here on may have overflowed
-    max_bases: int  # of a query: none that overflows in s16x2, where it would carry to the other half
+    limit: int  # this score and higher ones may have overflowed
+    max_bases: int  # of a query: in s16x2 none may overflow, which would carry into the other half
     numbers: ndarray  # uint32 [13]: gains by code of the stream; floor, opening, extending, border, threshold, 1, keys
     bounds: ndarray  # int32 [3]: what makes a number with its key score * keys + key; limit; bonus * keys
 
 
 def engines(costs: Costs) -> list[tuple[Form, Constants]]:
-    """The forms of the current device that hold these costs, fastest first."""
+    """The forms of the current device that can hold these costs, fastest first."""
     capability = tuple(cuda.get_current_device().compute_capability)
     held = ((form, constants_of(form, costs)) for form in forms_of(capability))
     return [(form, constants) for form, constants in held if constants is not None]
@@ -41,10 +41,10 @@ def engines(costs: Costs) -> list[tuple[Form, Constants]]:
 
 @lru_cache
 def constants_of(form: Form, costs: Costs) -> Constants | None:
-    """The costs for lanes of that form, or None where they do not hold them.
+    """The costs for lanes of that form, or None if they cannot hold them.
 
-    The bonus may not exceed the cost of a gap of one base: then a cell whose last base is in a gap may have it too, and
-    lies below the cell that the gap began at, or comes after it.
+    The bonus must not exceed the cost of a gap of one base. Then it does no harm to give it to a cell whose last base
+    is in a gap: that scores less than the cell where the gap began, or comes after it.
     """
     opening = costs.gap_open + costs.gap_extend
     if costs.bonus > opening or opening < 1:
@@ -57,7 +57,7 @@ def constants_of(form: Form, costs: Costs) -> Constants | None:
     tables = [int.from_bytes(bytes(row), "little") for row in (*rows, [outside] * 4)]
     lanes = [form.packed(x, x) for x in (held.floor, -opening, -costs.gap_extend, held.border, held.threshold)]
     if form.numbers == 2 and not form.is_float:
-        lanes[1] = -(opening * 0x10001) & 0xFFFFFFFF  # for a sum of 32 bits
+        lanes[1] = -(opening * 0x10001) & 0xFFFFFFFF  # for a 32-bit sum
     factor = form.packed(form.factor, form.factor) if form.is_float else form.factor
     bounds = np.array([held.zero, held.limit, form.factor * costs.bonus], np.int32)
     return Constants(held.limit, held.max_bases, np.array([*tables, *lanes, 1, factor], np.uint32), bounds)
@@ -68,7 +68,7 @@ class Held(NamedTuple):
 
     limit: int
     max_bases: int
-    codes: tuple[int, int, int]  # bytes that make the gains of a match, of a mismatch and outside of the target
+    codes: tuple[int, int, int]  # bytes that make the gains of a match, of a mismatch and outside the target
     floor: int
     border: int
     threshold: int
@@ -83,16 +83,16 @@ def _in_halves(form: Form, costs: Costs, opening: int) -> Held | None:
     first_key, (match, mismatch, outside) = form.lowest + form.keys - 1, (halves >> 8).tolist()
     limit = (2048 - first_key) // form.factor - costs.match - 2 * costs.bonus - 1
     threshold = form.factor * costs.bonus + first_key
-    return Held(limit, LONGEST, (match, mismatch, outside), 0, costs.bonus - opening, threshold, -form.lowest)
+    return Held(limit, MAX_QUERY, (match, mismatch, outside), 0, costs.bonus - opening, threshold, -form.lowest)
 
 
 def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
     match, bonus, is_pair = costs.match, costs.bonus, form.numbers == 2
     if match > 127 or max(costs.mismatch, bonus) > 128:
         return None
-    floor = opening if is_pair else 0  # what is subtracted from a half never borrows
+    floor = opening if is_pair else 0  # so that no subtraction borrows from the other half
     limit = 32767 // form.factor - floor - match - 2 * bonus - 1 if is_pair else 1 << 25
-    max_bases = min(LONGEST, (limit - 1 - 2 * bonus) // max(match, 1))
+    max_bases = min(MAX_QUERY, (limit - 1 - 2 * bonus) // max(match, 1))
     border, zero = floor + bonus, -form.factor * floor
     threshold = form.factor * border + form.factor - 1
     return Held(limit, max_bases, (match, -costs.mismatch & 255, 128), floor, border, threshold, zero)
@@ -100,23 +100,24 @@ def _in_integers(form: Form, costs: Costs, opening: int) -> Held | None:
 
 @lru_cache
 def shape_table() -> ndarray:
-    """By query length: 100 * threads + columns of each, the fewest instructions for a target of the usual length."""
+    """By query length: 100 * threads + columns per thread, with the fewest instructions for a usual target."""
     shapes = [(group, columns) for columns in COLUMNS for group in GROUPS]
-    table = np.zeros(LONGEST + 1, np.int64)
-    for length in range(LONGEST + 1):
+    table = np.zeros(MAX_QUERY + 1, np.int64)
+    for length in range(MAX_QUERY + 1):
         costs = [(g * (OF_CELL * k + OF_ROW) * (USUAL_ROWS + g), g, k) for g, k in shapes if g * k >= length]
         table[length] = 100 * min(costs)[1] + min(costs)[2]
     return table
 
 
 def fits_tiles(pairs: Pairs, rows: ndarray, form: Form, constants: Constants) -> ndarray:
-    """Which of these pairs have lengths that tiles of that form take."""
+    """Which of these pairs have lengths that tiles of that form can take."""
     limit = (MAX_ROWS if form.numbers == 2 else 1 << 24) - 2 * WARP
-    return (pairs.query_lengths[rows] <= constants.max_bases) & (pairs.target_lengths[rows] < limit)
+    is_short = pairs.query_lengths[rows] <= constants.max_bases
+    return np.asarray(is_short & (pairs.target_lengths[rows] < limit))
 
 
 def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[Form, Constants], ends: Ends) -> None:
-    """Ends of these pairs, none of them empty, their sequences on the device; OVERFLOWN where another form must say."""
+    """Ends of these non-empty pairs, whose sequences are on the device; OVERFLOWN where another form is needed."""
     if not rows.size:
         return
     (form, constants), workspace, shapes = engine, current(), shape_table()[pairs.query_lengths[rows]]
@@ -147,7 +148,7 @@ def score_on_tiles(pairs: Pairs, rows: ndarray, engine: tuple[Form, Constants], 
 
 
 def device_bytes(pairs: int, longest_target: int) -> int:
-    """Most bytes of the workspace while so many pairs are scored on tiles, in any form, sequences not counted."""
+    """Most bytes of the workspace while so many pairs are scored on tiles of any form, without their sequences."""
     rows = longest_target + max(GROUPS) + AHEAD
     laid = max(min(ROOM, pairs * rows), BLOCK * rows) + max(GROUPS) + AHEAD
     columns = 2 * rounded(8 * pairs) + 2 * rounded(4 * pairs) + rounded(12 * pairs) + rounded(8 * (pairs + 1))
@@ -155,9 +156,9 @@ def device_bytes(pairs: int, longest_target: int) -> int:
 
 
 def stream_starts(target_lengths: ndarray, form: Form, group: int) -> ndarray:
-    """Where the rows of each tile begin, and one more: each has as many as its block's longest, and what lies beside.
+    """Where the rows of each tile begin, and the end of the last: a tile has as many as the longest of its block.
 
-    target_lengths: falling. After the rows of a tile lie `group` + AHEAD that are outside, before the next one's.
+    target_lengths: descending. Between two tiles there are `group` + AHEAD rows outside the targets.
     """
     tiles = -(-target_lengths.size // form.numbers)
     tiles_each = BLOCK // group
@@ -168,7 +169,7 @@ def stream_starts(target_lengths: ndarray, form: Form, group: int) -> ndarray:
 
 
 def _runs(shapes: ndarray, target_lengths: ndarray, form: Form) -> Any:
-    """(begin, stop, shape) of launches: pairs of one shape whose rows take no more than ROOM."""
+    """(begin, stop, shape) of launches: pairs of one shape whose rows fit ROOM."""
     for begin, stop in pairwise([0, *(np.flatnonzero(np.diff(shapes)) + 1).tolist(), shapes.size]):
         while begin < stop:
             longest = int(target_lengths[begin]) + WARP + AHEAD

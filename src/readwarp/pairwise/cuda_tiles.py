@@ -1,8 +1,8 @@
 """Local scores on register tiles: a group of threads per two pairs, several columns of the query in each thread.
 
-Thread r of a group holds columns r * K to r * K + K - 1 of two pairs, one in each half of its registers (`lanes`), and
-works on row i one step after thread r - 1 did, which hands its last H and its F on. docs/methods/pairwise.md has the
-layout, the scores with row and column as a key in the low bits, and why nothing beside a pair ever wins.
+Thread r of a group holds columns r * K to r * K + K - 1 of two pairs, one in each half of its registers (`lanes`). It
+works on row i one step after thread r - 1, which passes on its last H and its F. docs/methods/pairwise.md explains the
+layout, the scores with row and column as a key in the low bits, and why no cell outside a pair ever wins.
 """
 
 from functools import lru_cache
@@ -12,31 +12,31 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.cuda_launch import WARP
-from readwarp.device.instructions import handed
+from readwarp.device.instructions import shuffle_up
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.lanes import Form
 from readwarp.pairwise.scalar import OVERFLOWN
 
 GROUPS = (4, 8, 16, 32)  # threads per tile
-COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # of the query per thread; not more than there are keys
-LONGEST = 512  # bases of a query
+COLUMNS = (4, 6, 8, 10, 12, 14, 16, 20, 24)  # of the query per thread; at most as many as there are keys
+MAX_QUERY = 512  # bases
 ROWS = 4  # per step of the loop
 AHEAD = ROWS + 2  # rows that a thread may read beyond its last
 BLOCK = 128  # threads
-UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: none of 0 to 3; before or behind the target
+UNKNOWN, OUTSIDE = 4, 5  # codes of the stream: not 0 to 3; before or after the target
 CODES = 64  # of a row of two targets: first | second << 3
 
 inlined = cuda.jit(device=True, forceinline=True)
 
 
 class Tiles(NamedTuple):
-    """Pairs on tiles by falling target length, one or two a tile, and the rows of each tile. Arrays of a card."""
+    """Pairs on tiles, one or two each, by descending target length, and the rows of each tile. Arrays of a card."""
 
     queries: Annotated[ndarray, "uint8 [query bases]"]
     query_starts: Annotated[ndarray, "int64 [pairs]"]
     query_lengths: Annotated[ndarray, "int32 [pairs]"]
     target_lengths: Annotated[ndarray, "int32 [pairs]"]
-    stream: Annotated[ndarray, "uint8 [rows]"]  # codes of a tile's rows, first | second << 3, OUTSIDE beside them
+    stream: Annotated[ndarray, "uint8 [rows]"]  # codes of each tile's rows, first | second << 3, and OUTSIDE between
     stream_starts: Annotated[ndarray, "int64 [tiles + 1]"]
 
 
@@ -48,9 +48,9 @@ def across(value, distance):
 
 @cuda_kernel
 def lay_rows(targets, starts, tiles, margin, pairs):
-    """Codes of each tile's rows, and `margin` rows that are outside before them; a warp per tile.
+    """Codes of each tile's rows, and `margin` rows outside before the first tile; a warp per tile.
 
-    What lies before a tile's rows is the end of the tile before, which lays it; so no two blocks write to one place.
+    The rows before any other tile are the end of the previous one, which writes them: no two blocks write to one place.
     """
     thread = cuda.grid(1)
     tile = thread // WARP
@@ -61,30 +61,30 @@ def lay_rows(targets, starts, tiles, margin, pairs):
     begin, before, lengths = tiles.stream_starts[tile], margin if tile == 0 else 0, tiles.target_lengths
     for row in range(thread % WARP - before, tiles.stream_starts[tile + 1] - begin, WARP):
         first = min(targets[starts[a] + row], UNKNOWN) if 0 <= row < lengths[a] else OUTSIDE
-        if pairs == 1:  # the other register has the gains of a query's code 4, at the place of code 0
+        if pairs == 1:  # the other register has the gains of a query's code 4, where code 0 would be
             second = OUTSIDE if first == OUTSIDE else 0 if targets[starts[a] + row] == UNKNOWN else UNKNOWN
         else:
             second = min(targets[starts[b] + row], UNKNOWN) if 0 <= row < lengths[b] else OUTSIDE
         tiles.stream[begin + row] = first | second << 3
 
 
-def _setting(form: Form, columns: int) -> Any:
-    """A thread's columns: selectors of gains, and keys with the bonus. Says which of its queries have codes beyond."""
-    packed, sums, is_pair = form.lanes().packed, _sums(form, columns), form.numbers == 2
+def _make_columns(form: Form, columns: int) -> Any:
+    """A thread's columns: selectors of gains, and keys with the bonus. Tells which of its queries have other codes."""
+    packed, peaks, is_pair = form.lanes().packed, _peaks(form, columns), form.numbers == 2
     first_key = form.lowest + (form.keys if form.is_float else columns) - 1
-    # Digits of `pick`: those of code 0, what each further code adds, and beside a query signs alone: 0 or -1.
+    # Digits of `pick`: those of code 0, what each further code adds, and outside a query only signs, 0 or -1.
     digits, more, limit = form.byte, 0x11 if is_pair else 0x1111, 3 if is_pair else UNKNOWN
-    beside = 8 * more
+    outside = 8 * more
 
     @inlined
     def set_columns(tiles, pairs, rank, bonus, selector, key):
-        # Both pairs are written out: with a function for one, half2 takes up to 19 registers more.
+        # Both pairs are written out: with a function for each, half2 takes up to 19 more registers.
         (a, b), queries, starts, lengths = pairs, tiles.queries, tiles.query_starts, tiles.query_lengths
         other_a = other_b = False
         for k in range(columns):
             j = np.int32(rank * np.int32(columns) + np.int32(k))
-            chosen_a = chosen_b = np.int32(beside)
-            key_a = key_b = np.int32(first_key - k // sums)
+            chosen_a = chosen_b = np.int32(outside)
+            key_a = key_b = np.int32(first_key - k // peaks)
             if j < lengths[a]:
                 code = np.int32(queries[starts[a] + j])
                 if code > limit:
@@ -106,33 +106,33 @@ def _setting(form: Form, columns: int) -> Any:
     return set_columns
 
 
-def _sums(form: Form, columns: int) -> int:
-    """Maxima that a thread keeps, so that each has no more columns than there are keys."""
+def _peaks(form: Form, columns: int) -> int:
+    """The number of maxima that a thread keeps, so that none covers more columns than there are keys."""
     return -(-columns // form.keys)
 
 
 def rows_of(form: Form, columns: int) -> int:
-    """Rows that keys tell apart beside columns: 1, 2 or 4."""
+    """The number of rows that keys tell apart, as well as columns: 1, 2 or 4."""
     return max(rows for rows in (1, 2, 4) if rows == 1 or rows * columns <= form.keys)
 
 
-def _row(form: Form, columns: int, is_first: bool) -> Any:
-    """A row of a thread's columns, from what is handed on; its peaks join those of the rows before."""
+def _make_row(form: Form, columns: int, is_first: bool) -> Any:
+    """A row of a thread's columns, from what the previous thread passes on; its peaks join those of earlier rows."""
     lanes, is_half = form.lanes(), form.is_float
     pick, gained, extended, highest, plus = lanes.pick, lanes.gained, lanes.extended, lanes.highest, lanes.plus
     maximum, maximum3, keyed, scaled = lanes.maximum, lanes.maximum3, lanes.keyed, lanes.scaled
-    sums, later = _sums(form, columns), np.uint32(columns * (0x00010001 if form.numbers == 2 else 1))
+    peaks, later = _peaks(form, columns), np.uint32(columns * (0x00010001 if form.numbers == 2 else 1))
 
     @inlined
-    def do_row(state, gain, kept):
+    def do_row(state, gain, own):
         border, F, corner, best, best_step, step = state
-        D, E, peak, _, selector, key, (is_handed, left_H, left_F), (floor, opening, extending), (one, factor) = kept
-        border, F = np.uint32(handed(np.int32(border))), np.uint32(handed(np.int32(F)))
-        border, F = scaled(border, is_handed, left_H), scaled(F, is_handed, left_F)
+        D, E, peak, _, selector, key, (is_passed, left_H, left_F), (floor, opening, extending), (one, factor) = own
+        border, F = np.uint32(shuffle_up(np.int32(border))), np.uint32(shuffle_up(np.int32(F)))
+        border, F = scaled(border, is_passed, left_H), scaled(F, is_passed, left_F)
         first, second = np.uint32(gain), np.uint32(gain >> np.uint64(32))
         for k in range(columns - 1, -1, -1):  # from the right: the M of a column takes the register of its D
             D[k] = gained(D[k - 1] if k > 0 else corner, pick(first, second, selector[k]), E[k])
-        before = cuda.local.array(sums, np.uint32)
+        before = cuda.local.array(peaks, np.uint32)
         if not is_first:
             peak[0] = scaled(peak[0], one, later)
         for k in range(columns):
@@ -141,12 +141,12 @@ def _row(form: Form, columns: int, is_first: bool) -> Any:
             E[k], F = extended(E[k], extending, opened), extended(F, extending, opened)
             D[k] = opened if is_half else H
             value = keyed(H, factor, key[k])
-            q, number = k % sums, k // sums + (0 if is_first else 1)  # number: values in the peak so far
+            q, number = k % peaks, k // peaks + (0 if is_first else 1)  # number: values in the peak so far
             if number == 0:
                 peak[q] = value
             elif number % 2 == 0:
                 peak[q] = maximum3(peak[q], before[q], value)
-            elif k + sums < columns:
+            elif k + peaks < columns:
                 before[q] = value
             else:
                 peak[q] = maximum(peak[q], value)
@@ -155,70 +155,70 @@ def _row(form: Form, columns: int, is_first: bool) -> Any:
     return do_row
 
 
-def _note(form: Form, columns: int) -> Any:
-    """The best of the rows since the last time replaces what is kept if its score is greater."""
+def _make_note(form: Form, columns: int) -> Any:
+    """Replaces the best score so far if the rows since the last call have a higher one."""
     lanes, is_half = form.lanes(), form.is_float
     maximum, leveled, rises, where, scaled = lanes.maximum, lanes.leveled, lanes.rises, lanes.where, lanes.scaled
-    sums, rows = _sums(form, columns), np.uint32(rows_of(form, columns) * (0x00010001 if form.numbers == 2 else 1))
+    peaks, rows = _peaks(form, columns), np.uint32(rows_of(form, columns) * (0x00010001 if form.numbers == 2 else 1))
 
     @inlined
-    def note(state, kept):
+    def note(state, own):
         border, F, corner, best, best_step, step = state
-        _, _, peak, saved, _, _, _, _, (one, _) = kept
+        _, _, peak, saved, _, _, _, _, (one, _) = own
         top = peak[0]
-        for q in range(1, sums):
+        for q in range(1, peaks):
             top = maximum(top, peak[q])
         top = leveled(top)
         rise, step = rises(top, best, one), scaled(step, one, rows)
         if is_half:
-            for q in range(sums):
+            for q in range(peaks):
                 saved[q] = where(rise, peak[q], saved[q])
         return border, F, corner, where(rise, top, best), where(rise, step, best_step), step
 
     return note
 
 
-def _rows(form: Form, columns: int) -> Any:
-    """ROWS rows of a thread's columns, from what is handed on, and kept, between steps to the same."""
+def _make_rows(form: Form, columns: int) -> Any:
+    """ROWS rows of a thread's columns, from the state between steps to the next one."""
     together = rows_of(form, columns)
-    first, note = _row(form, columns, True), _note(form, columns)
-    second, third = (_row(form, columns, False) if together > n else first for n in (1, 2))
+    first, note = _make_row(form, columns, True), _make_note(form, columns)
+    second, third = (_make_row(form, columns, False) if together > n else first for n in (1, 2))
 
     @inlined
-    def do_rows(state, coming, rows, step, gains, kept):
-        gain, code = coming
-        state, gain, code = first(state, gain, kept), gains[code], np.uint32(rows[step + np.uint32(2)])
+    def do_rows(state, ahead, rows, step, gains, own):
+        gain, code = ahead
+        state, gain, code = first(state, gain, own), gains[code], np.uint32(rows[step + np.uint32(2)])
         if together == 1:
-            state = note(state, kept)
-        state, gain, code = second(state, gain, kept), gains[code], np.uint32(rows[step + np.uint32(3)])
+            state = note(state, own)
+        state, gain, code = second(state, gain, own), gains[code], np.uint32(rows[step + np.uint32(3)])
         if together < 4:
-            state = note(state, kept)
-        state, gain, code = third(state, gain, kept), gains[code], np.uint32(rows[step + np.uint32(4)])
+            state = note(state, own)
+        state, gain, code = third(state, gain, own), gains[code], np.uint32(rows[step + np.uint32(4)])
         if together == 1:
-            state = note(state, kept)
-        state, gain, code = second(state, gain, kept), gains[code], np.uint32(rows[step + np.uint32(5)])
-        return note(state, kept), (gain, code)
+            state = note(state, own)
+        state, gain, code = second(state, gain, own), gains[code], np.uint32(rows[step + np.uint32(5)])
+        return note(state, own), (gain, code)
 
     return do_rows
 
 
-def _report(form: Form, columns: int) -> Any:
+def _make_report(form: Form, columns: int) -> Any:
     """The best cell of a group in one half of its threads' registers, into `found`."""
-    factor, sums, rows = np.int32(form.factor), _sums(form, columns), rows_of(form, columns)
+    factor, peaks, rows = np.int32(form.factor), _peaks(form, columns), rows_of(form, columns)
     first_key = np.int32((form.keys if form.is_float else rows * columns) - 1)
 
     @inlined
     def report(best, pair, thread, bounds, found):
-        """best: the saved peaks, rows done then (0: there was nothing above the bonus), has codes beyond the form's."""
+        """best: (saved peaks, rows done then or 0 if nothing was above the bonus, has codes that the form lacks)."""
         (numbers, row, is_other), (rank, group), (zero, limit, bonus) = best, thread, bounds
         top, place = numbers[0], np.int32(0)
-        for q in range(1, sums):
+        for q in range(1, peaks):
             if numbers[q] > top:
                 top, place = numbers[q], np.int32(q)
         top += zero
         score = top // factor if row > 0 else np.int32(0)
         cell = first_key - top % factor
-        column = np.int32(rank * np.int32(columns) + cell % np.int32(columns) * np.int32(sums) + place + np.int32(1))
+        column = np.int32(rank * np.int32(columns) + cell % np.int32(columns) * np.int32(peaks) + place + np.int32(1))
         row = np.int32(row - np.int32(rows - 1) + cell // np.int32(columns) - rank)
         if is_other:
             score = limit
@@ -245,14 +245,14 @@ def score_kernel(form: Form, columns: int) -> Any:
 
     numbers, bounds: see `cuda_local.Constants`; group: threads per tile.
     """
-    lanes, pairs, sums = form.lanes(), np.int32(form.numbers), _sums(form, columns)
-    set_columns, do_rows, report = _setting(form, columns), _rows(form, columns), _report(form, columns)
+    lanes, pairs, peaks = form.lanes(), np.int32(form.numbers), _peaks(form, columns)
+    set_columns, do_rows, report = (make(form, columns) for make in (_make_columns, _make_rows, _make_report))
     plus, first, second, leveled, uniform = lanes.plus, lanes.first, lanes.second, lanes.leveled, lanes.uniform
     is_half = form.is_float
 
     @cuda_kernel
     def score_tiles(tiles, numbers, bounds, group, found):
-        """(score, query stop, target stop) of each pair; the score is OVERFLOWN where another form must say."""
+        """(score, query stop, target stop) of each pair; the score is OVERFLOWN where another form is needed."""
         gains = cuda.shared.array(CODES, np.uint64)
         for code in range(cuda.threadIdx.x, CODES, cuda.blockDim.x):
             here, there = min(code & 7, OUTSIDE), min(code >> 3, OUTSIDE)
@@ -267,14 +267,14 @@ def score_kernel(form: Form, columns: int) -> Any:
         both = np.int32(tile * pairs), np.int32(min(tile * pairs + pairs - np.int32(1), last))
         selector, key = cuda.local.array(columns, np.uint32), cuda.local.array(columns, np.uint32)
         D, E = cuda.local.array(columns, np.uint32), cuda.local.array(columns, np.uint32)
-        peak, saved = cuda.local.array(sums, np.uint32), cuda.local.array(sums, np.uint32)
+        peak, saved = cuda.local.array(peaks, np.uint32), cuda.local.array(peaks, np.uint32)
         others = set_columns(tiles, both, rank, limits[2], selector, key)
         nothing = plus(floor, opening, one) if is_half else floor
         for k in range(columns):
             D[k], E[k] = nothing, floor
-        for q in range(sums):
+        for q in range(peaks):
             saved[q] = threshold
-        # The first thread of a group takes 0 times what it is handed, and the left border.
+        # The first thread of a group takes 0 times what is passed to it, and the left border.
         corner, left = nothing, (one, np.uint32(0), np.uint32(0))
         if rank == 0:
             corner, left = start, (np.uint32(0), start, floor)
@@ -282,22 +282,22 @@ def score_kernel(form: Form, columns: int) -> Any:
         longest = tiles.target_lengths[cuda.blockIdx.x * (cuda.blockDim.x // group * pairs)]
         steps = uniform(np.uint32(longest + group - np.int32(1)))
         state = nothing, floor, corner, leveled(threshold), np.uint32(0), np.uint32(0)
-        coming, step = (gains[rows[0]], np.uint32(rows[1])), np.uint32(0)
-        kept = D, E, peak, saved, selector, key, left, costs, (one, factor)
+        ahead, step = (gains[rows[0]], np.uint32(rows[1])), np.uint32(0)
+        own = D, E, peak, saved, selector, key, left, costs, (one, factor)
         while step < steps:
-            state, coming = do_rows(state, coming, rows, step, gains, kept)
+            state, ahead = do_rows(state, ahead, rows, step, gains, own)
             step = np.uint32(step + np.uint32(ROWS))
         _, _, _, best, best_step, _ = state
         if not is_half:
             saved[0] = best
-        values = cuda.local.array(sums, np.int32)
-        for q in range(sums):
+        values = cuda.local.array(peaks, np.int32)
+        for q in range(peaks):
             values[q] = first(saved[q])
         done = np.int32(best_step & np.uint32(0xFFFF)) if pairs == 2 else np.int32(best_step)
         one_each = np.int32(thread // group) * pairs
         report((values, done, others[0]), one_each, (rank, group), limits, found)
         if pairs == 2:
-            for q in range(sums):
+            for q in range(peaks):
                 values[q] = second(saved[q])
             done = np.int32(best_step >> np.uint32(16))
             report((values, done, others[1]), one_each + np.int32(1), (rank, group), limits, found)

@@ -1,18 +1,18 @@
 """Tracebacks on CUDA: 1 to 32 threads per alignment, each with 8, 16 or 32 diagonals of the band in registers.
 
 Diagonals are numbered d = j - i + shift from the band's left border, so a cell's diagonal neighbour is in the same
-register, what comes from above (E) in the next one, and what comes from the left (F) has just been computed: nothing
-moves but the query, whose codes slide through a window of nibbles. Thread r works on a row one step after thread r - 1;
-F passes to the right and E to the left by shuffle.
+register, the cell above (E) is in the next one, and the cell to the left (F) has just been computed. Nothing moves but
+the query, whose codes slide through a window of nibbles. Thread r works on a row one step after thread r - 1; F passes
+to the right and E to the left by shuffles.
 
-Kept are H + e (i + j), E + e (i + j) and F + e (i + j), up to a constant: then extending a gap costs nothing,
-e being the gap extension. With x the gain of an aligned pair and o the gap opening, a cell is
+Threads keep H + e (i + j), E + e (i + j) and F + e (i + j), up to a constant, where e is the gap extension: then it
+costs nothing to extend a gap. With x the gain of an aligned pair and o the gap opening, a cell is
 
     M = max(H(d) + x + 2 e, e (i + j))        the floor in local mode only
     D = max(M, E),  H(d) = max(D, F),  E = max(E, D - o),  F = max(F, D - o)
 
-and its four answers (`scalar.cell`) are the signs of F - (D - o), E - (D - o), D - H and M - D, brought together as the
-bits of a byte for two cells. A row leaves one word for eight cells; a warp's words lie side by side.
+and its four answers (`scalar.cell`) are the signs of F - (D - o), E - (D - o), D - H and M - D, packed into a byte for
+two cells. A row yields a word for eight cells; the words of a warp are side by side.
 """
 
 from functools import lru_cache
@@ -23,7 +23,7 @@ from numpy import ndarray
 
 from readwarp.device.cuda_launch import WARP, threads_for
 from readwarp.device.cuda_scan import exclusive_scan
-from readwarp.device.instructions import dotted, handed, nibble_pushed, permuted, scaled
+from readwarp.device.instructions import dot, multiply_add, permute_bytes, push_nibble, shuffle_up
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current
 from readwarp.pairwise.pairs import Costs, Scheme, Tasks, Walks
@@ -60,37 +60,37 @@ from readwarp.pairwise.trace_plan import (
     Round,
     Slots,
     gains_of,
-    planned,
+    plan_trace,
 )
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
-# Two signs become the lowest bytes (0 or -1), which these factors turn into bits of a byte: that of two cells.
+# Two signs become the lowest bytes (0 or -1), which these factors turn into bits of the byte of two cells.
 SIGNS = 0xFB
 FIRST_GAPS, FIRST_BEST = 0x80 | 0xC0 << 8, 0xE0 | 0xF0 << 8  # 128, 64; 32, 16
 SECOND_GAPS, SECOND_BEST = 0xF8 | 0xFC << 8, 0xFE | 0xFF << 8  # 8, 4; 2, 1
 WALKERS = 64
 
 
-def _cell(is_local: bool) -> Any:
+def _make_cell(is_local: bool) -> Any:
     @cuda.jit(device=True)
     def cell(diagonal, gain, E, F, opening, floor, answers):
-        """(H, E of the cell below, F of the cell to the right, answers with those of this cell behind).
+        """(H, E of the cell below, F of the cell to the right, answers with those of this cell appended).
 
-        gain: (gains of four cells, the byte of this one's); opening: (of a gap, 1).
+        gain: (gains of four cells, byte of this cell's gain); opening: (of a gap, 1).
         """
         (gains, byte), (cost, one) = gain, opening
-        m = dotted(gains, np.int32(1 << 8 * byte), diagonal)
+        m = dot(gains, np.int32(1 << 8 * byte), diagonal)
         if is_local:
             m = max(floor, m)
         md = max(m, E)
         h = max(md, F)
-        opened = scaled(md, one, cost)
-        gaps = permuted(np.int32(F - opened), np.int32(E - opened), np.int32(SIGNS))
-        best = permuted(np.int32(md - h), np.int32(m - md), np.int32(SIGNS))
+        opened = multiply_add(md, one, cost)
+        gaps = permute_bytes(np.int32(F - opened), np.int32(E - opened), np.int32(SIGNS))
+        best = permute_bytes(np.int32(md - h), np.int32(m - md), np.int32(SIGNS))
         if byte & 1:
-            answers = dotted(best, np.int32(SECOND_BEST), dotted(gaps, np.int32(SECOND_GAPS), answers))
+            answers = dot(best, np.int32(SECOND_BEST), dot(gaps, np.int32(SECOND_GAPS), answers))
         else:
-            answers = dotted(best, np.int32(FIRST_BEST), dotted(gaps, np.int32(FIRST_GAPS), np.int32(answers << 8)))
+            answers = dot(best, np.int32(FIRST_BEST), dot(gaps, np.int32(FIRST_GAPS), np.int32(answers << 8)))
         return h, max(E, opened), max(F, opened), answers
 
     return cell
@@ -98,7 +98,7 @@ def _cell(is_local: bool) -> Any:
 
 @cuda.jit(device=True)
 def score_before(i, j, gaps, bonus, mode):
-    """H of the cell before (i, j), which is the first one of its diagonal. gaps: (opening, extension)."""
+    """H of the cell before (i, j), where (i, j) is the first cell of its diagonal. gaps: (opening, extension)."""
     if mode == LOCAL:
         return bonus if j == 0 else np.int32(0)
     gap = j if j > 0 else (i if mode == GLOBAL else np.int32(0))
@@ -112,27 +112,27 @@ def code_of(codes, place, length, otherwise):
 
 @cuda.jit(device=True)
 def slot_of(geometry, warps, number, lane, group):
-    """(slot, rows) of a lane of that warp; lanes without a slot take another's and have no rows."""
+    """(slot, rows) of a lane of that warp; lanes without a slot take another's slot, and no rows."""
     first, which = np.int32(warps[number, SLOT]), np.int32(lane // group)
     if which < warps[number, SLOTS]:
         return np.int32(first + which), geometry[ROWS, first + which]
     return first, np.int32(0)
 
 
-def _borders(mode: int, gap_extend: int) -> Any:
+def _make_borders(mode: int, gap_extend: int) -> Any:
     @cuda.jit(device=True)
-    def set_borders(kept, query, place, columns, floor, costs):
-        """What the diagonals start from, and the codes beside them, in a row that is the first one (0) or before it.
+    def set_borders(arrays, query, place, columns, floor, costs):
+        """Set what the diagonals start from, and their codes, in a row that is the first one (0) or before it.
 
-        kept: (H, E, window); place: (row, column of the first cell in row 0, first target base).
+        arrays: (H, E, window); place: (row, column of the first cell in row 0, first target base).
         """
-        (H, E, window), (row, left, first), e = kept, place, np.int32(gap_extend)
+        (H, E, window), (row, left, first), e = arrays, place, np.int32(gap_extend)
         for n in range(H.size):
             j = np.int32(left + n)
             i = np.int32(first + max(-j, 0))
             h = score_before(i, max(j, np.int32(0)), (costs.gap_open, e), costs.bonus, mode)
             H[n], E[n] = np.int32(h + floor + (n - 2) * e), np.int32(UNREACHED)
-            window[n >> 3] = nibble_pushed(window[n >> 3], code_of(query, np.int32(j + row), columns, PAD))
+            window[n >> 3] = push_nibble(window[n >> 3], code_of(query, np.int32(j + row), columns, PAD))
 
     return set_borders
 
@@ -141,11 +141,11 @@ def _borders(mode: int, gap_extend: int) -> Any:
 def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
     """The kernel whose threads have 8 * words diagonals each.
 
-    warps: those of `trace_plan.Plan` that are launched; gains: int32 [16], see `trace_plan.gains_of`; costs and
-    directions: int32.
+    warps: those of `trace_plan.Plan` to launch; gains: int32 [16], see `trace_plan.gains_of`; costs, directions: int32.
     """
-    cells, halves, cell, set_borders = 8 * words, 2 * words, _cell(mode == LOCAL), _borders(mode, gap_extend)
-    none, e, is_local = np.int32(UNREACHED), np.int32(gap_extend), mode == LOCAL
+    cells, halves, is_local = 8 * words, 2 * words, mode == LOCAL
+    cell, set_borders = _make_cell(is_local), _make_borders(mode, gap_extend)
+    none, e = np.int32(UNREACHED), np.int32(gap_extend)
 
     @cuda_kernel
     def fill_directions(slots, warps, gains, costs, directions):
@@ -173,10 +173,10 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
         left = np.int32(first - geometry[SHIFT, slot] + rank * cells)  # column of the first cell in row 0
         floor = np.int32(e * (rank * cells - 2 * rank))
         set_borders((H, E, window), query, (row, left, first), columns, floor, costs)
-        one = np.int32(group > 0)  # which the compiler does not know, so that the product is made on the FMA pipe
+        one = np.int32(group > 0)  # the compiler cannot know it, so the product is made on the FMA pipe
         F, base, column = none, code_of(target, row, rows, OUTSIDE), np.int32(left + row + cells)
         while row < stop:
-            F = handed(F)
+            F = shuffle_up(F)
             if rank == 0:
                 F = none
             low, high = profile[2 * base], profile[2 * base + 1]
@@ -185,8 +185,8 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
                 opening = none
             base, following = code_of(target, np.int32(row + 1), rows, OUTSIDE), code_of(query, column, columns, PAD)
             for w in range(words):
-                x[2 * w] = permuted(low, high, window[w])
-                x[2 * w + 1] = permuted(low, high, np.int32(window[w] >> 16))
+                x[2 * w] = permute_bytes(low, high, window[w])
+                x[2 * w + 1] = permute_bytes(low, high, np.int32(window[w] >> 16))
                 answers[w] = np.int32(0)
             H[0], E[0], F, answers[0] = cell(H[0], (x[0], 0), E[1], F, (opening, one), floor, answers[0])
             from_right = cuda.shfl_down_sync(0xFFFFFFFF, E[0], 1)
@@ -201,7 +201,7 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
                 for w in range(words):
                     directions[place + np.uint64(w * WARP)] = answers[w]
             for w in range(words):
-                window[w] = nibble_pushed(window[w], window[w + 1] if w + 1 < words else following)
+                window[w] = push_nibble(window[w], window[w + 1] if w + 1 < words else following)
             place, floor = place + np.uint64(words * WARP), np.int32(floor + 2 * e)
             column, row = np.int32(column + 1), np.int32(row + 1)
 
@@ -210,9 +210,9 @@ def trace_kernel(words: int, mode: int, gap_extend: int) -> Any:
 
 @cuda_kernel
 def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
-    """One alignment a thread, of the slots within bounds. Its runs go to `runs`, last run first, the rest to `walks`.
+    """An alignment per thread, of the slots within bounds. Its runs go to `runs`, last run first, the rest to `walks`.
 
-    As band.walk, which reads bits of bytes; here a cell's answers are a nibble, and a step back is one subtraction.
+    It does what band.walk does. There the answers of a cell are bits, here a nibble, and a step back is a subtraction.
     """
     slot = np.int32(bounds[0] + cuda.grid(1))
     if slot >= bounds[1]:
@@ -270,7 +270,7 @@ def walk_back(slots, warps, directions, bounds, costs, mode, runs, walks):
 
 @cuda_kernel
 def copy_runs(slots, offsets, runs, cigar):
-    """The runs of a slot to their place among those of all pairs, first run first."""
+    """Copy the runs of each slot to their place among those of all pairs, first run first."""
     slot = cuda.grid(1)
     if slot < slots.geometry.shape[1]:
         pair, at = slots.geometry[PAIR, slot], slots.starts[RUNS_AT, slot]
@@ -281,7 +281,7 @@ def copy_runs(slots, offsets, runs, cigar):
 
 def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndarray]:
     """(walks, offsets int64 [p + 1], CIGARs) of pairs that `trace_plan` can plan."""
-    workspace, number, plan = current(), len(tasks.pairs), planned(tasks, scheme, room)
+    workspace, number, plan = current(), len(tasks.pairs), plan_trace(tasks, scheme, room)
     with workspace.frame():
         slots, warps, gains = map(workspace.on_card, (plan.slots, plan.warps, gains_of(scheme.costs)))
         outcome = workspace.empty((5, number), np.int32)
@@ -306,12 +306,12 @@ def trace(tasks: Tasks, scheme: Scheme, room: int) -> tuple[Walks, ndarray, ndar
 
 
 def narrow(costs: Costs) -> Costs:
-    """Integers of Python would be 64 bits wide."""
+    """The costs as int32, since kernels take Python's integers as 64 bits."""
     return Costs(*(np.int32(cost) for cost in costs))  # type: ignore[arg-type]
 
 
 def _fill(some: Round, slots: Slots, warps: Any, gains: Any, scheme: Scheme, directions: Any) -> None:
-    """Directions of the round's slots."""
+    """Compute the directions of the round's slots."""
     workspace = current()
     for words, first, last in some.words:
         trace_kernel(words, scheme.mode, int(scheme.costs.gap_extend))[threads_for(WARP * (last - first), workspace)](

@@ -1,6 +1,6 @@
-"""Pairs into groups of lanes: transposed, scored or traced, and read back. Kernels only; `cpu` chooses what runs.
+"""Pairs in groups of lanes: transposed, scored or traced, and read back. Only kernels; `cpu` chooses which to run.
 
-`like`: a vector's worth of the lanes' dtype.
+like: an array of one vector, of the lanes' dtype.
 """
 
 import numpy as np
@@ -8,17 +8,7 @@ import numpy as np
 from readwarp.device.jit import kernel
 from readwarp.device.simd import empty_vectors
 from readwarp.pairwise.band import Directions, trace_pair, walk
-from readwarp.pairwise.lanes import (
-    BLOCK,
-    COLUMN,
-    END_ROW,
-    END_SCORE,
-    ROW,
-    SCORE,
-    Group,
-    score_group,
-    trace_group,
-)
+from readwarp.pairwise.lanes import BLOCK, COLUMN, END_ROW, END_SCORE, ROW, SCORE, Group, score_group, trace_group
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, OVERFLOWN, PAD, UNREACHED, Band
 from readwarp.pairwise.transpose import Sequences, rounded_up, transpose
 
@@ -26,19 +16,19 @@ from readwarp.pairwise.transpose import Sequences, rounded_up, transpose
 @kernel
 def _table(matrix, like, columns):
     """The rows of the substitution matrix that queries use, in the lanes' dtype, and space for `row_gains`."""
-    least, letters = -(1 << (8 * like.itemsize - 1)), 0
+    lowest, letters = -(1 << (8 * like.itemsize - 1)), 0
     for k in range(matrix.size):
         if matrix[k] > UNREACHED and k // ALPHABET < PAD:
             letters = k // ALPHABET + 1
     table = np.empty(letters * ALPHABET, like.dtype)
     for k in range(table.size):
-        table[k] = max(matrix[k], least)
+        table[k] = max(matrix[k], lowest)
     return table, empty_vectors((columns + letters) * like.size if letters > 0 else 0, like.dtype)
 
 
 @kernel
 def _set_top_row(group, pads, scheme):
-    """H of the row above the target: 0 in local mode (but the bonus before the query), a gap in the others; E: none."""
+    """H above the target: 0 in local mode (before the query: the bonus), a gap in other modes. E: the lowest value."""
     H, E, columns, costs = group.H, group.E, group.columns, scheme.costs
     count, lowest = H.size // columns, -(1 << (8 * H.itemsize - 1))
     floor = lowest if scheme.mode == LOCAL else 0
@@ -55,7 +45,7 @@ def _set_top_row(group, pads, scheme):
 
 @kernel
 def _digits(found, low, count, lane):
-    """A position from its two digits in base BLOCK (vectors `low` and `low + 1`), each in a signed lane."""
+    """A position from its two digits in base BLOCK (vectors `low` and `low + 1`), each a signed lane."""
     high = np.int64(found[(low + 1) * count + lane]) & ((1 << (8 * found.itemsize)) - 1)
     return (np.int64(found[low * count + lane]) & (BLOCK - 1)) + high * BLOCK
 
@@ -81,9 +71,9 @@ def _collect(found, count, lane, columns, pads, first, mode):
 
 @kernel
 def score_sorted(pairs, order, scheme, like, ends):
-    """Score the pairs named in `order`, whose lengths are at least 1, a group of lanes at a time.
+    """Score the pairs in `order`, whose lengths are at least 1, one group of lanes at a time.
 
-    A local score that reached the lane's greatest value comes back as OVERFLOWN.
+    A local score that reaches the greatest value of a lane becomes OVERFLOWN.
     """
     queries, query_starts, query_lengths, targets, target_starts, target_lengths = pairs
     count, ceiling, mode = like.size, (1 << (8 * like.itemsize)) - 1, scheme.mode
@@ -119,9 +109,9 @@ def score_sorted(pairs, order, scheme, like, ends):
 def band_of_group(tasks, some, mode):
     """The band that holds every lane's path.
 
-    A path strays from the diagonal of its end by at most strays[pair, 0] towards the first rows (deletions come after
-    it) and strays[pair, 1] towards the first columns. Lanes are put in line on that diagonal, rows above the target
-    among them; in GLOBAL mode on their first cell instead, so that their borders coincide.
+    A path strays from the diagonal of its end by at most strays[pair, 0] towards the first rows (deletions follow) and
+    strays[pair, 1] towards the first columns. Lanes are aligned on that diagonal, so some have rows above the target;
+    in GLOBAL mode they are aligned on their first cell, so that their borders coincide.
     """
     query_stop = tasks.ends.query_stop[some].astype(np.int64)
     target_stop = tasks.ends.target_stop[some].astype(np.int64)
@@ -135,14 +125,14 @@ def band_of_group(tasks, some, mode):
 
 
 @kernel
-def with_room(cigar, used, runs):
-    """The runs with room for so many more."""
+def make_room(cigar, used, runs):
+    """The runs, with space for so many more."""
     return cigar if used + runs <= cigar.size else np.concatenate((cigar[:used], np.empty(used + runs, np.uint32)))
 
 
 @kernel
 def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
-    """Trace the pairs named in `order` from their ends, whose stops are at least 1, a group of lanes at a time.
+    """Trace the pairs in `order` from their ends, whose stops are at least 1, one group of lanes at a time.
 
     A group whose directions would take more than `room` bytes is left out. Returns (runs, number of runs).
     """
@@ -180,10 +170,10 @@ def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
         trace_group(group, band, scheme, bits)
         for lane in range(some.size):
             pair, directions = some[lane], Directions(bits, lane, plane, stride, band.width, origins[lane])
-            cigar, first_run[pair] = with_room(cigar, used, query_stop[pair] + target_stop[pair]), used
-            mine = queries[query_starts[pair] :][: query_stop[pair]]
-            beside = targets[target_starts[pair] :][: target_stop[pair]]
-            found = walk(directions, mine, beside, np.int64(score[pair]), scheme, cigar, used)
+            cigar, first_run[pair] = make_room(cigar, used, query_stop[pair] + target_stop[pair]), used
+            one_query = queries[query_starts[pair] :][: query_stop[pair]]
+            one_target = targets[target_starts[pair] :][: target_stop[pair]]
+            found = walk(directions, one_query, one_target, np.int64(score[pair]), scheme, cigar, used)
             query_start[pair], target_start[pair], edit_distance[pair], left[pair], runs[pair] = found
             used += runs[pair]
     return cigar, used
@@ -198,7 +188,7 @@ def trace_single(tasks, order, scheme, walks, cigar, used):
         widest = tasks.strays[pair, 0] + tasks.strays[pair, 1] + 1
         bits = np.empty((columns + widest) * ((min(columns, widest) + 1) // 2), np.uint8)
         H, E = np.empty(columns, np.int32), np.empty(columns, np.int32)
-        cigar, walks.first_run[pair] = with_room(cigar, used, columns + target_stop[pair]), used
+        cigar, walks.first_run[pair] = make_room(cigar, used, columns + target_stop[pair]), used
         trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar)
         used += walks.runs[pair]
     return cigar, used

@@ -1,36 +1,37 @@
-"""The pairwise job: two files of sequences to a file of their alignments, as TSV or SAM."""
+"""The pairwise job: from two files of sequences to a file of their alignments, as TSV or SAM."""
 
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice, repeat, zip_longest
 from pathlib import Path
-from typing import IO
+from typing import BinaryIO
 
 import dnaio
 
 from readwarp.config import Scoring
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.output_file import OutputFile
 from readwarp.pairwise.api import Alignments, pairwise
 from readwarp.version import __version__
 
-BATCH = 1 << 16  # pairs
+BATCH, MAX_LETTERS = 1 << 16, 1 << 24  # pairs and their letters that are aligned together
 Record = tuple[str, str]  # name, sequence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairwiseJob:
-    """Raises UsageError for options that do not go together."""
+    """The options of `readwarp pairwise`. Raises UsageError if they do not go together."""
 
     queries: str  # FASTA or FASTQ; - is stdin
     targets: str
     output: Path | None = None  # None: stdout
     format: str = "tsv"  # tsv | sam
     mode: str = "local"  # local | global | semiglobal
-    traceback: bool = True  # CIGARs, or scores alone
+    traceback: bool = True  # CIGARs too, not only scores
     scoring: Scoring = field(default_factory=Scoring)
     device: str = "auto"
     threads: int = 1
@@ -55,11 +56,11 @@ def run_pairwise(job: PairwiseJob) -> None:
 
     with _output(job.output) as out, ThreadPoolExecutor(job.threads, "readwarp") as pool:
         if job.format == "sam":
-            out.write(_sam_header(job))
+            out.write(_sam_header(job).encode())
         batches = _batches(_pairs(job.queries, job.targets))
         while wave := list(islice(batches, job.threads)):
             for text in pool.map(align, wave):
-                out.write(text)
+                out.write(text.encode())
 
 
 def _records(path: str) -> Iterator[Record]:
@@ -78,37 +79,30 @@ def _records(path: str) -> Iterator[Record]:
 
 
 def _pairs(queries: str, targets: str) -> Iterator[tuple[Record, Record]]:
-    """i-th with i-th, or the only record of a file with each of the other's. Raises InputError on unequal numbers."""
+    """The i-th of both files, or the only record of one with each of the other. Raises InputError if numbers differ."""
     ones, others = _records(queries), _records(targets)
     first, second = list(islice(ones, 2)), list(islice(others, 2))
-    if len(first) == 1 or len(second) == 1:
-        short, long = (first, [*second]) if len(first) == 1 else (second, [*first])
-        rest = others if len(first) == 1 else ones
-        for record in (*long, *rest):
-            yield (short[0], record) if len(first) == 1 else (record, short[0])
-        return
-    yield from zip(first, second, strict=False)
-    if len(first) != len(second):
-        raise InputError(queries if len(first) < len(second) else targets, "has no record, and the other file has")
-    number = len(first)
-    for one in ones:
-        number += 1
-        other = next(others, None)
-        if other is None:
-            raise InputError(targets, f"ends after {number - 1} records, {queries} does not")
-        yield one, other
-    if next(others, None) is not None:
-        raise InputError(queries, f"ends after {number} records, {targets} does not")
+    ones, others = chain(first, ones), chain(second, others)
+    if len(first) == 1:
+        yield from zip(repeat(first[0]), others)
+    elif len(second) == 1:
+        yield from zip(ones, repeat(second[0]))
+    else:
+        for number, (one, other) in enumerate(zip_longest(ones, others)):
+            if one is None or other is None:
+                short, long = (queries, targets) if one is None else (targets, queries)
+                raise InputError(short, f"ends after {number} records, {long} does not")
+            yield one, other
 
 
 def _batches(pairs: Iterator[tuple[Record, Record]]) -> Iterator[list[tuple[Record, Record]]]:
-    """BATCH pairs or 2^26 cells' worth of letters at a time."""
+    """BATCH pairs at a time, or fewer where those have MAX_LETTERS letters."""
     batch: list[tuple[Record, Record]] = []
     letters = 0
     for pair in pairs:
         batch.append(pair)
         letters += len(pair[0][1]) + len(pair[1][1])
-        if len(batch) == BATCH or letters >= 1 << 24:
+        if len(batch) == BATCH or letters >= MAX_LETTERS:
             yield batch
             batch, letters = [], 0
     if batch:
@@ -141,29 +135,24 @@ def _sam_lines(batch: list[tuple[Record, Record]], found: Alignments) -> Iterato
 
 
 def _sam_header(job: PairwiseJob) -> str:
-    """@SQ of every target, which a SAM header needs beforehand: the file is read once for it."""
+    """The header, whose @SQ lines name all targets: the file is read once for it."""
     if job.targets == "-":
         raise UsageError("--format sam reads the targets twice: give a file, not stdin")
     lengths: dict[str, int] = {}
     for name, sequence in _records(job.targets):
         if lengths.setdefault(name, len(sequence)) != len(sequence):
-            raise InputError(
-                job.targets, "targets of the same name and different lengths cannot be told apart in SAM", name
-            )
+            raise InputError(job.targets, "SAM cannot tell targets of one name but different lengths apart", name)
     lines = [f"@SQ\tSN:{name}\tLN:{length}\n" for name, length in lengths.items() if length]
     return "".join(["@HD\tVN:1.6\n", *lines, f"@PG\tID:readwarp\tPN:readwarp\tVN:{__version__}\tCL:{job.command}\n"])
 
 
 @contextmanager
-def _output(path: Path | None) -> Iterator[IO[str]]:
-    """stdout, or a file that appears under its name only when it is complete."""
-    if path is None or str(path) == "-":
-        yield sys.stdout
-        return
-    beside = path.with_name(f".{path.name}.part")
+def _output(path: Path | None) -> Iterator[BinaryIO]:
+    """A file that appears under its name only when it is complete; stdout, pipes and devices as they are."""
+    file = OutputFile(None if path is None else str(path))
     try:
-        with beside.open("w") as out:
+        with nullcontext(sys.stdout.buffer) if file.name == "stdout" else file.open() as out:
             yield out
-        beside.replace(path)
+        file.finish()
     finally:
-        beside.unlink(missing_ok=True)
+        file.remove()

@@ -1,9 +1,8 @@
-"""One alignment per SIMD lane: the recurrence of `readwarp.pairwise` over vectors, score-only and with directions.
+"""One alignment per SIMD lane: the recurrence of `readwarp.pairwise` on vectors, for scores alone or with directions.
 
 Queries and targets are transposed: element `position * lanes + lane`. The dtype of the arrays (int8, int16, int32)
-chooses the lane type. A local score is kept as score + lowest value of the type, so that saturation at the bottom is
-the rule that a local score never falls below 0; other modes keep the score as it is. Saturation at the top is an
-overflow, and shows as the greatest value in `found`.
+determines the lane type. Local scores have the lowest value of the type added, so that they saturate at 0, as the
+recurrence asks; other modes use scores as they are. Saturation at the top is an overflow: `found` has the maximum.
 """
 
 from typing import NamedTuple
@@ -26,7 +25,7 @@ from readwarp.device.simd import (
 )
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL
 
-# The vectors of `found`. Positions are kept in base BLOCK, since a lane may have no more than 8 bits.
+# The vectors of `found`. Positions are in base BLOCK, since a lane may have only 8 bits.
 SCORE, COLUMN, COLUMN_BLOCK, ROW, ROW_BLOCK, END_SCORE, END_ROW, END_ROW_BLOCK = range(8)
 BLOCK = 256
 
@@ -41,12 +40,12 @@ class Group(NamedTuple):
     H: ndarray  # [columns], the row above the target
     E: ndarray  # [columns], the lowest value
     matrix: ndarray  # [letters, ALPHABET]: scores of a query's code with a target's; empty: match and mismatch
-    gains: ndarray  # [columns + letters], space of `row_gains`, or empty
+    gains: ndarray  # [columns + letters], space for `row_gains`, or empty
 
 
 @kernel
 def cell(diagonal, similarity, E):
-    """M or E: the better of the aligned pair and the deletion that ends here."""
+    """The better of M, the aligned pair, and E, a deletion that ends here."""
     return maximum(add(diagonal, similarity), E)
 
 
@@ -58,7 +57,7 @@ def gap(extended, opened, extending):
 
 @kernel
 def place_if_greater(a, b, like, position, low, high):
-    """The digits of `position` in the lanes where a > b, those of before elsewhere."""
+    """The digits of `position` in the lanes where a > b, `low` and `high` elsewhere."""
     return (
         where_greater(a, b, splat(like, position), low),
         where_greater(a, b, splat(like, position // BLOCK), high),
@@ -73,7 +72,7 @@ def store_each(found, count, vectors):
 
 @kernel
 def begin_column(padded, symbol, begins, h, e, F):
-    """(H, value to be compared, E, F) of a cell; before a lane's query begins, those of its first column."""
+    """(H, value to compare, E, F) of a cell; before a lane's query begins, those of its first column."""
     if padded:
         pad, lowest, left, F_left = begins
         blank = where_equal(symbol, pad, lowest, h)
@@ -88,9 +87,9 @@ def begin_column(padded, symbol, begins, h, e, F):
 
 @kernel
 def row_gains(group, row):
-    """Scores of every query position of every lane with the lane's target in that row, into the group's gains.
+    """Scores of each lane's query positions with its target in that row, into the group's gains.
 
-    Behind the columns lies the row's profile [letters, lanes], from which lanes choose.
+    After the columns comes the row's profile [letters, lanes], from which lanes choose.
     """
     query, target, matrix, gains = group.query, group.target, group.matrix, group.gains
     count, letters = VECTOR_BYTES // query.itemsize, matrix.size // ALPHABET
@@ -109,9 +108,9 @@ def row_gains(group, row):
 def score_group(group, first, last_row, scheme, found):
     """Scores and ends of one group of lanes, into the vectors of `found`.
 
-    Queries are aligned at their ends, and every lane has begun at column `first`; targets are aligned at their
-    beginnings, last_row [lanes]: their lengths (GLOBAL only).
-    found: best score of any cell with its column and row (LOCAL), best score of the last column with its row + 1.
+    Queries are aligned at their ends; all have begun at column `first`. Targets are aligned at their beginnings;
+    last_row [lanes] has their lengths (GLOBAL only). `found` has the best score of any cell with its column and row
+    (LOCAL), and the best score of the last column with its row + 1.
     """
     columns, rows, query, target, H, E, matrix, gains = group
     (match, mismatch, gap_open, gap_extend, bonus), mode = scheme.costs, scheme.mode
@@ -163,7 +162,7 @@ def score_group(group, first, last_row, scheme, found):
 
         d = load(E, last)
         gain = load(gains, last) if matrix.size > 0 else where_equal(load(query, last), base, reward, penalty)
-        if mode == LOCAL:  # the bonus is for an aligned last base, so a gap at the end never gains it
+        if mode == LOCAL:  # only an aligned last base gains the bonus, never a gap
             end = add(diagonal, add(gain, end_bonus))
         else:
             md = cell(diagonal, gain, d)
@@ -179,9 +178,9 @@ def score_group(group, first, last_row, scheme, found):
 
 @kernel
 def trace_group(group, band, scheme, directions):
-    """Directions of one group of lanes in a band (`scalar.Band`), with a bit per lane: see `band.Directions`.
+    """Directions of one group of lanes in a band (`scalar.Band`), a bit per lane: see `band.Directions`.
 
-    Queries and targets are aligned at their beginnings; OUTSIDE may come before a target too (not in GLOBAL mode).
+    Queries and targets are aligned at their beginnings. OUTSIDE may come before a target (not in GLOBAL mode).
     """
     columns, rows, query, target, H, E, matrix, gains = group
     (match, mismatch, gap_open, gap_extend, bonus), mode = scheme.costs, scheme.mode

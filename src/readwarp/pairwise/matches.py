@@ -1,4 +1,4 @@
-"""CIGARs with = and X in place of M."""
+"""CIGARs with = and X instead of M."""
 
 import numpy as np
 from numpy import ndarray
@@ -25,7 +25,7 @@ def split_all(pairs, traces, out, offsets):
 
 @scalar
 def split_pair(pairs, traces, pair, out):
-    """Write the runs of a pair to `out`, unless that is empty; returns how many they are."""
+    """Write the runs of a pair to `out`, unless that is empty; returns their number."""
     queries, targets, cigar, offsets = pairs.queries, pairs.targets, traces.cigar, traces.cigar_offsets
     i = pairs.target_starts[pair] + traces.target_start[pair]
     j = pairs.query_starts[pair] + traces.query_start[pair]

@@ -1,4 +1,4 @@
-"""What travels through the pairwise engine: sequences, how they are scored, ends of the best alignments, alignments."""
+"""The types of the pairwise engine: sequences, scoring schemes, ends of the best alignments, alignments."""
 
 from typing import Annotated, NamedTuple
 
@@ -23,12 +23,12 @@ class Scheme(NamedTuple):
 
     costs: Costs
     mode: int  # scalar.LOCAL, GLOBAL or SEMIGLOBAL
-    # Scores of a query's code * ALPHABET + a target's, in place of match and mismatch, which then are its extremes.
+    # Scores by query code * ALPHABET + target code, instead of match and mismatch, which are then its extremes.
     matrix: Annotated[ndarray, "int32 [letter pairs]"] = NO_MATRIX
 
 
 class Pairs(NamedTuple):
-    """Sequences to align, i-th query against i-th target; pairs may share bytes. Codes are 0 to 125."""
+    """Sequences to align, the i-th query with the i-th target. Pairs may share bytes. Codes are 0 to 125."""
 
     queries: Annotated[ndarray, "uint8 [query bases]"]
     query_starts: Annotated[ndarray, "int64 [pairs]"]
@@ -42,7 +42,7 @@ class Pairs(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Best score of each pair, and where its first best alignment ends (0, 0 when no local score is above 0)."""
+    """Best score of each pair, and where its first best alignment ends (0, 0 if no local score is above 0)."""
 
     score: Annotated[ndarray, "int32 [pairs]"]  # bonuses included
     query_stop: Annotated[ndarray, "int32 [pairs]"]
@@ -50,9 +50,9 @@ class Ends(NamedTuple):
 
 
 class Traces(NamedTuple):
-    """The alignments that end there. A CIGAR covers the aligned span only."""
+    """Alignments of pairs. A CIGAR covers the aligned span only."""
 
-    score: Annotated[ndarray, "int32 [pairs]"]  # what the CIGAR re-scores to: without bonuses
+    score: Annotated[ndarray, "int32 [pairs]"]  # what the CIGAR re-scores to, without bonuses
     query_start: Annotated[ndarray, "int32 [pairs]"]
     target_start: Annotated[ndarray, "int32 [pairs]"]
     edit_distance: Annotated[ndarray, "int32 [pairs]"]
@@ -61,20 +61,20 @@ class Traces(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """What is traced: pairs, where their alignments end, and the band that holds each path."""
+    """Pairs to trace, where their alignments end, and the band that holds each path."""
 
     pairs: Pairs
     ends: Ends  # scores without the bonus for the query's end
-    # Most bases by which a path leaves the diagonal it ends on, by deletions and by insertions: `scalar.longest_gaps`.
+    # How far a path can leave the diagonal it ends on, by deletions and by insertions: `scalar.longest_gaps`.
     strays: Annotated[ndarray, "int64 [pairs, 2]"]
 
 
 class Walks(NamedTuple):
-    """What walks back from the ends found. Runs of a pair lie in one place, first run first; pairs in any order."""
+    """The results of walks back from the ends. The runs of a pair are together, first run first; pairs in any order."""
 
     query_start: Annotated[ndarray, "int32 [pairs]"]
     target_start: Annotated[ndarray, "int32 [pairs]"]
     edit_distance: Annotated[ndarray, "int32 [pairs]"]
-    left: Annotated[ndarray, "int32 [pairs]"]  # of the score: the bonus where the query's first base is aligned, else 0
+    left: Annotated[ndarray, "int32 [pairs]"]  # of the score: the bonus if the query's first base is aligned, else 0
     runs: Annotated[ndarray, "int32 [pairs]"]  # -1: not traced
     first_run: Annotated[ndarray, "int64 [pairs]"]

@@ -1,6 +1,6 @@
 """The rules of pairwise alignment, written once: modes, codes, limits, and how far a path can stray.
 
-Scores are plain integers here; the lanes of `lanes.py` and the threads of `cuda.py` follow the same recurrence.
+Scores are plain integers here. The lanes of `lanes.py` and the threads of `cuda.py` follow the same recurrence.
 """
 
 from typing import NamedTuple
@@ -12,10 +12,10 @@ from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 LOCAL, GLOBAL, SEMIGLOBAL = 0, 1, 2
 
-# Codes beside those of the sequences (0 to 125), which never match anything.
+# Codes besides those of sequences (0 to 125), which never match anything.
 ALPHABET = 128
-PAD = 126  # a lane's query has not begun, or is over
-OUTSIDE = 127  # beyond the target: not even a mismatch can be aligned here
+PAD = 126  # before or after a lane's query
+OUTSIDE = 127  # before or after the target: not even a mismatch can be aligned here
 
 UNREACHED = -(1 << 29)  # a score that no path has, with room to add to it
 OVERFLOWN = -1  # the score of a pair that needs wider lanes
@@ -32,12 +32,12 @@ class Band(NamedTuple):
 
 @scalar
 def longest_gaps(score, query_length, target_length, costs, bonuses):
-    """(deletions, insertions): most bases of either in a path of at least this score.
+    """(deletions, insertions): the most bases of either in a path of at least this score.
 
     A path that strays by g bases from the diagonal it ends on has gaps of g bases or more, which cost at least
-    gap_open + g * gap_extend; its aligned bases and bonuses gain at most min(lengths) * match + bonuses. Those g bases
-    of a sequence are not aligned: what is left of it gains at most (length - g) * match. So a path bends to the side of
-    insertions, where the query's bases go, about half as far.
+    gap_open + g * gap_extend. Its aligned bases and bonuses gain at most min(lengths) * match + bonuses. Those g bases
+    of one sequence are not aligned, so the rest of it gains at most (length - g) * match. Hence a path strays half as
+    far, roughly, to the side of insertions, which use up bases of the query.
     """
     match, gap_extend = costs.match, costs.gap_extend
     spare = bonuses - score - costs.gap_open
@@ -49,14 +49,14 @@ def longest_gaps(score, query_length, target_length, costs, bonuses):
 
 @scalar
 def band_of(diagonal, deletions, insertions, query_stop, target_stop, mode):
-    """The band of one pair; see `groups.band_of_group`."""
+    """The band of one pair: see `groups.band_of_group`."""
     if mode == GLOBAL:
         return Band(0, deletions - diagonal, insertions + diagonal, target_stop)
     before = min(deletions, max(diagonal, 0) + 1)
     return Band(before, deletions - before, insertions + before, before + query_stop)
 
 
-# Where a walk stands: on the best of M, E and F; on the better of M and E (a gap opens there); inside a gap; on M.
+# Where a walk is: on the best of M, E and F; on the better of M and E (a gap opens there); inside a gap; on M.
 ON_BEST, ON_PAIR_OR_DELETION, IN_DELETION, IN_INSERTION, ON_PAIR = 0, 1, 2, 3, 4
 
 # The four questions of a cell.
@@ -65,7 +65,7 @@ DELETION_BETTER, INSERTION_BETTER, DELETION_OPENS, INSERTION_OPENS = 1, 2, 4, 8
 
 @scalar
 def cell(diagonal, gain, E, F, opening, extending, floor):
-    """(H, E of the cell below, F of the cell to the right, answers) of one cell; nothing falls below `floor`."""
+    """(H, E of the cell below, F of the cell to the right, answers) of one cell; no score falls below `floor`."""
     m = max(diagonal + gain, floor)
     md = max(m, E)
     opened, E_extended, F_extended = max(md - opening, floor), max(E - extending, floor), max(F - extending, floor)
@@ -80,8 +80,10 @@ def cell(diagonal, gain, E, F, opening, extending, floor):
 
 @scalar
 def operation(state, directions):
-    """MATCH, INSERTION or DELETION: how the alignment comes to a cell. On ties M goes before E before F, so that,
-    walking from the end, gaps are put off as long as possible: they lie leftmost."""
+    """MATCH, INSERTION or DELETION: how the alignment comes to a cell.
+
+    On ties, M goes before E before F: a walk from the end puts gaps off as long as possible, so they are leftmost.
+    """
     if state == IN_INSERTION or (state == ON_BEST and directions & INSERTION_BETTER):
         return INSERTION
     if state == IN_DELETION or (state != ON_PAIR and directions & DELETION_BETTER):
@@ -91,7 +93,7 @@ def operation(state, directions):
 
 @scalar
 def state_after(taken, directions):
-    """Where the walk stands in the cell it came to (whose directions these are) by that operation."""
+    """Where the walk is after that operation, in a cell with these directions."""
     if taken == MATCH:
         return ON_BEST
     if taken == INSERTION:
@@ -101,7 +103,7 @@ def state_after(taken, directions):
 
 @scalar
 def push(runs, begin, number, taken, length):
-    """Lengthen the last of so many runs from `begin` on, or add another; returns how many there are then."""
+    """Lengthen the last of `number` runs from `begin` on, or add another; returns the new number."""
     if number > 0 and (runs[begin + number - 1] & 15) == taken:
         runs[begin + number - 1] += np.uint32(length << 4)
         return number

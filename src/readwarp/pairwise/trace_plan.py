@@ -1,7 +1,7 @@
-"""What a traceback on CUDA needs, worked out on the host: bands, thread groups, launches, bytes.
+"""The plan of a traceback on CUDA, made on the host: bands, thread groups, launches, bytes.
 
-Pairs are put in slots, sorted by the shape (words, group) that holds their band in the least time, then by rows, so
-that the groups of a warp end together.
+Pairs are put in slots, sorted by the shape (words, group) that is fastest for their band, then by rows, so that the
+groups of a warp end together.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from readwarp.device.memory import rounded
 from readwarp.pairwise.pairs import Costs, Ends, Scheme, Tasks
 from readwarp.pairwise.scalar import LOCAL
 
-PAD, OUTSIDE = 6, 7  # codes: a column that the query does not have, a row that the target does not have
+PAD, OUTSIDE = 6, 7  # codes of columns outside the query and of rows outside the target
 LETTERS = 6  # codes 0 to 5: A C G T, N, and the N of the reference
 
 GROUPS = (1, 2, 3, 4, 5, 6, 8, 10, 16, 32)  # threads per pair
 STEP = {1: 169, 2: 303, 4: 568}  # by words of eight diagonals per thread: instructions of a step on sm_90
-FULL = 1024  # warps that keep a large card busy: fewer take as long
-WIDEST = 8 * max(STEP) * max(GROUPS)  # diagonals
-LARGEST = 1 << 28  # a score beyond it might meet UNREACHED
+FULL = 1024  # warps that keep a large card busy: fewer are no faster
+MAX_DIAGONALS = 8 * max(STEP) * max(GROUPS)  # diagonals
+MAX_SCORE = 1 << 28  # so that no score comes near UNREACHED
 
 # Rows of Slots.starts and Slots.geometry, columns of warps.
 QUERY_AT, TARGET_AT, RUNS_AT = range(3)
@@ -35,7 +35,7 @@ DIRECTIONS_AT, STEPS, SLOT, SLOTS, GROUP, WORDS = range(6)
 
 
 class Slots(NamedTuple):
-    """Pairs in the order in which they are traced. Few arrays, since each takes a copy to the card."""
+    """Pairs in the order of tracing. The arrays are few, since each is a copy to the card."""
 
     queries: Annotated[ndarray, "uint8 [query bases]"]
     targets: Annotated[ndarray, "uint8 [target bases]"]
@@ -46,9 +46,9 @@ class Slots(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Slots begin to stop, whose directions are in memory together: a launch for each of `words`, one walks back.
+    """Slots whose directions are in memory together: there is a launch for each of `words`, and one to walk back.
 
-    words: (words, first warp, last) of warps whose threads have 8 * words diagonals each.
+    words: (words, first warp, end of warps) of warps whose threads have 8 * words diagonals each.
     """
 
     begin: int
@@ -62,10 +62,10 @@ class Plan:
     slots: Slots
     warps: ndarray  # int64 [warps, 6]: where its directions begin, steps, first slot, slots, threads of each, words
     rounds: tuple[Round, ...]
-    runs: int  # of all pairs together, at most
+    runs: int  # of all pairs, at most
 
     def device_bytes(self, sequences: int = 0) -> int:
-        """Of the workspace at most, besides sequences that are there; what comes with it: `sequences` bytes."""
+        """Bytes of the workspace, at most. sequences: bytes of those that are not there yet."""
         starts, geometry = self.slots.starts, self.slots.geometry
         pairs = geometry.shape[1]
         arrays = (starts.nbytes, geometry.nbytes, self.warps.nbytes, 64, 20 * pairs, 4 * self.runs, 8 * (pairs + 1))
@@ -74,49 +74,49 @@ class Plan:
         return sequences + sum(map(rounded, arrays)) + max(filling, compact)
 
 
-def is_served(scheme: Scheme, longest: int, letters: int) -> bool:
-    """Whether these scores, sequences of that length, and codes below `letters` can be traced like this.
+def can_trace(scheme: Scheme, longest: int, letters: int) -> bool:
+    """Whether this can trace these scores, sequences of that length, and codes below `letters`.
 
-    Gains are signed bytes; before the query's first column stand cells that are worth the bonus, from which no gap
-    may come that is worth more than nothing.
+    Gains are signed bytes. The cells before the query's first column are worth the bonus, so a gap from there must cost
+    at least as much.
     """
     match, mismatch, gap_open, gap_extend, bonus = scheme.costs
     fits = match + 2 * gap_extend < 128 and mismatch - 2 * gap_extend <= 128 and letters <= LETTERS
     scores = 2 * longest * max(match + 2 * gap_extend, mismatch) + 2 * (gap_open + bonus)
-    return fits and scores < LARGEST and (scheme.mode != LOCAL or bonus <= gap_open + gap_extend)
+    return fits and scores < MAX_SCORE and (scheme.mode != LOCAL or bonus <= gap_open + gap_extend)
 
 
 def gains_of(costs: Costs) -> ndarray:
-    """Gains of the eight codes of a query by code of the target, each with twice the gap extension, as int32 [16].
+    """Gains of a query's eight codes by code of the target, each plus twice the gap extension: bytes, as int32 [16].
 
-    Bytes 0 to 3 of two numbers in turn. PAD is worth nothing, so that what stands on a border stays there.
+    PAD gains nothing, so that border cells keep their value.
     """
-    beside = 2 * costs.gap_extend
-    gains = np.full((8, 8), beside, np.int8)
-    gains[:LETTERS, :LETTERS] = beside - costs.mismatch
-    np.fill_diagonal(gains[:LETTERS, :LETTERS], beside + costs.match)
+    neutral = 2 * costs.gap_extend
+    gains = np.full((8, 8), neutral, np.int8)
+    gains[:LETTERS, :LETTERS] = neutral - costs.mismatch
+    np.fill_diagonal(gains[:LETTERS, :LETTERS], neutral + costs.match)
     return gains.view(np.int32).ravel()
 
 
 @lru_cache
 def shape_table(pairs: int) -> ndarray:
-    """By number of diagonals, 0 to WIDEST: 100 * words + group of the shape in which so many pairs take least time."""
+    """By number of diagonals: 100 * words + group of the shape in which so many pairs take the least time."""
     cost = {(words, group): STEP[words] * max(pairs / (WARP // group), FULL) for words in STEP for group in GROUPS}
-    table = np.zeros(WIDEST + 1, np.int64)
+    table = np.zeros(MAX_DIAGONALS + 1, np.int64)
     for words, group in sorted(cost, key=lambda shape: (cost[shape], shape[0] * shape[1]), reverse=True):
         table[: 8 * words * group + 1] = 100 * words + group
     return table
 
 
-def planned(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
-    """How to trace pairs whose bands are at most WIDEST wide. Directions of a round take `room` bytes or one warp."""
+def plan_trace(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
+    """How to trace pairs with at most MAX_DIAGONALS. The directions of a round fit `room` bytes, or are of one warp."""
     pairs, (reached, query_stop, target_stop), strays = tasks
     columns, target_stop = query_stop.astype(np.int64), target_stop.astype(np.int64)
     first = np.maximum(target_stop - columns - strays[:, 0], 0)
     rows = target_stop - first
     shapes = shape_table(1 << len(pairs).bit_length())[strays.sum(axis=1) + 1]
     slots = np.lexsort((-rows, shapes))
-    runs = max_runs(tasks.ends, scheme)[slots].astype(np.int64)
+    runs = max_runs(tasks.ends, scheme)[slots]
     starts = np.stack((pairs.query_starts[slots], pairs.target_starts[slots], np.cumsum(runs) - runs))
     shift = target_stop - columns + strays[:, 1]
     warps = _warps(shapes[slots], rows[slots])
@@ -128,16 +128,16 @@ def planned(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
 
 
 def max_runs(ends: Ends, scheme: Scheme) -> ndarray:
-    """Of CIGARs with these scores, their bonuses left out: each gap costs at least its opening and one base."""
+    """Of a CIGAR of each score, int64, bonuses left out: a gap costs at least its opening and one base."""
     match, _, gap_open, gap_extend, bonus = scheme.costs
     score, query_stop, target_stop = ends
     spare = np.minimum(query_stop, target_stop) * match + (bonus if scheme.mode == LOCAL else 0) - score
     gaps = np.maximum(spare, 0) // (gap_open + gap_extend)
-    return np.minimum(2 * gaps + 1, query_stop + target_stop)
+    return np.asarray(np.minimum(2 * gaps + 1, query_stop + target_stop), np.int64)
 
 
 def _warps(shapes: ndarray, rows: ndarray) -> ndarray:
-    """Plan.warps of slots with these shapes, which ascend, and rows; directions do not have their place yet."""
+    """Plan.warps of slots with these shapes, which ascend, and rows; DIRECTIONS_AT is set later."""
     warps = [np.zeros((0, 6), np.int64)]
     for shape in np.unique(shapes).tolist():
         words, group = divmod(shape, 100)
@@ -152,12 +152,12 @@ def _warps(shapes: ndarray, rows: ndarray) -> ndarray:
 
 
 def _sizes(warps: ndarray) -> ndarray:
-    """Directions of each warp, int32 values."""
-    return warps[:, STEPS] * warps[:, WORDS] * WARP
+    """int32 values of each warp's directions."""
+    return np.asarray(warps[:, STEPS] * warps[:, WORDS] * WARP)
 
 
 def _round(warps: ndarray, low: int, high: int) -> Round:
-    """Of these warps, whose directions get their places."""
+    """The round of these warps; sets their DIRECTIONS_AT."""
     some, sizes = warps[low:high], _sizes(warps[low:high])
     some[:, DIRECTIONS_AT] = np.cumsum(sizes) - sizes
     ends = [low, *(low + 1 + np.flatnonzero(np.diff(some[:, WORDS]))).tolist(), high]
@@ -166,7 +166,7 @@ def _round(warps: ndarray, low: int, high: int) -> Round:
 
 
 def _cuts(sizes: ndarray, room: int) -> Iterator[tuple[int, int]]:
-    """Runs of sizes that together stay within `room`, or hold a single one."""
+    """Cut sizes into (begin, stop) of those that fit `room` together, or of a single one that does not."""
     total, begin = np.cumsum(sizes), 0
     while begin < sizes.size:
         spent = total[begin] - sizes[begin]

@@ -1,4 +1,4 @@
-"""Sequences into lanes: byte matrices transposed in squares of 8 x 8 that fit eight 64-bit words."""
+"""Sequences into lanes: byte matrices, transposed in squares of 8 x 8 that fit eight 64-bit words."""
 
 from typing import Annotated, NamedTuple
 
@@ -10,12 +10,12 @@ from readwarp.device.simd import load_eight, store_eight
 
 
 class Sequences(NamedTuple):
-    """Codes of a sequence per lane."""
+    """A sequence for each lane."""
 
     codes: Annotated[ndarray, "uint8 [bases]"]
     starts: Annotated[ndarray, "int64 [lanes]"]
     lengths: Annotated[ndarray, "int64 [lanes]"]
-    places: Annotated[ndarray, "int64 [lanes]"]  # position of each one's first code
+    places: Annotated[ndarray, "int64 [lanes]"]  # the position of its first code
 
 
 @kernel
@@ -26,7 +26,7 @@ def rounded_up(positions):
 
 @kernel
 def _eight_by_eight(a, b, c, d, e, f, g, h):
-    """Transpose an 8 x 8 square of bytes, a row each: first single bytes change places, then twos, then fours."""
+    """Transpose an 8 x 8 square of bytes, given by rows: swap single bytes, then pairs, then fours."""
     low = np.uint64(0x00FF00FF00FF00FF)
     a, b = (a & low) | ((b & low) << np.uint64(8)), ((a >> np.uint64(8)) & low) | (b & ~low)
     c, d = (c & low) | ((d & low) << np.uint64(8)), ((c >> np.uint64(8)) & low) | (d & ~low)
@@ -47,7 +47,7 @@ def _eight_by_eight(a, b, c, d, e, f, g, h):
 
 @kernel
 def _eight(codes, start, length, place, filler):
-    """Eight codes of one lane from `place` of its sequence on, the first lowest; `filler` beside the sequence."""
+    """Eight codes of a lane from `place` in its sequence on, the first one lowest; `filler` outside the sequence."""
     if place >= 0 and place + 8 <= length:
         return load_eight(codes, start + place)
     word = np.uint64(0)
@@ -59,9 +59,9 @@ def _eight(codes, start, length, place, filler):
 
 @kernel
 def transpose(sequences, count, positions, filler, narrow, out):
-    """The sequences of `count` lanes into out[position * count + lane]; everything else there holds `filler`.
+    """The sequences of `count` lanes into out[position * count + lane], with `filler` everywhere else.
 
-    narrow: bytes for lanes of more than 8 bits. Both hold `positions` rounded up to 8.
+    narrow: space for bytes, if lanes have more than 8 bits. Both have space for `positions`, rounded up to 8.
     """
     codes, starts, lengths, places = sequences
     space = out.view(np.int8) if out.itemsize == 1 else narrow

@@ -1,195 +1,119 @@
 """Plots of the alignments: where reads went, insert sizes, depth, and what goes wrong along a read."""
 
-import math
 from collections.abc import Mapping
 
-from readwarp.report.alignments import AlignmentStatistics, Points, median, share_from
-from readwarp.report.plot import Caption, Plot, Plotter
-from readwarp.report.plots import NAMED, Axis, Line, number_text
+from readwarp.report.alignments import AlignmentStatistics
+from readwarp.report.drawing import MAX_COLOURS, Axis, Line
+from readwarp.report.numbers import number_text
+from readwarp.report.plot import Plot, Plotter, caption
+from readwarp.report.points import Points, bin_points, cumulative, end_of, mean, median, share_from, shares, total
 
-Alignments = Mapping[int, AlignmentStatistics]  # by the sample's number
-CONTIGS = 26  # shown at most
+Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
+MAX_CONTIGS = 26  # shown
 MAPQ_BINS = ((0, 0), (1, 9), (10, 29), (30, 59), (60, 255))
 
 
-def reads_and_pairs(plotter: Plotter, of: Alignments) -> list[Plot]:
-    paired = any(a.flagstat["paired"] for a in of.values())
-    plots = [where_reads_went(plotter, of, paired)]
-    if any(a.insert_sizes for a in of.values()):
-        plots.append(insert_sizes(plotter, of))
-    return [*plots, mapping_qualities(plotter, of)]
-
-
-def where_reads_went(plotter: Plotter, of: Alignments, paired: bool) -> Plot:
-    names = {"mapped": "mapped", **({"proper": "properly\npaired"} if paired else {}), "duplicates": "duplicates"}
-    values = {number: [a.flagstat[name] / max(1, a.flagstat["primary"]) for name in names] for number, a in of.items()}
-    texts = {
-        number: ", ".join(
-            f"{number_text(v, True)} {' '.join(n.split())}" for v, n in zip(row, names.values(), strict=True)
-        )
-        for number, row in values.items()
-    }
-    note = (
-        "Share of all reads. Few mapped reads point to another species, a wrong reference or adapters; many duplicates "
-        "mean that there was little DNA to begin with, and that depth was paid for twice."
-    )
+def plot_reads(plotter: Plotter, samples: Samples) -> Plot | None:
+    names = {"mapped": "mapped", "proper": "properly\npaired", "duplicates": "duplicates"}
+    if not any(a.flagstat["paired"] for a in samples.values()):
+        del names["proper"]
+    values = {n: [a.flagstat[name] / max(1, a.flagstat["primary"]) for name in names] for n, a in samples.items()}
+    texts = {}
+    for number, row in values.items():
+        parts = zip(row, names.values(), strict=True)
+        texts[number] = ", ".join(f"{number_text(value, True)} {' '.join(name.split())}" for value, name in parts)
     axis = Axis("reads", (0, None), percent=True)
-    return plotter.bars(Caption("reads", "Mapped, paired, duplicate", note), list(names.values()), values, axis, texts)
+    return plotter.bars(caption("reads"), list(names.values()), values, axis, texts)
 
 
-def insert_sizes(plotter: Plotter, of: Alignments) -> Plot:
-    end = max(end_of(a.insert_sizes, 0.997) for a in of.values())
+def plot_insert_sizes(plotter: Plotter, samples: Samples) -> Plot | None:
+    end = max(1.0, *(end_of(a.insert_sizes, 0.997) for a in samples.values()))
     width = max(1, round(end / 100))
-    lines = [Line(number, bin_points(shares(a.insert_sizes), width, end)) for number, a in of.items()]
-    texts = {number: f"median {number_text(median(a.insert_sizes) or 0)} bases" for number, a in of.items()}
-    note = (
-        "Length of the sequenced fragments, from end to end. One smooth peak is usual; a peak below the read length "
-        "means adapters in the reads, two peaks mean two libraries."
-    )
+    lines = [Line(number, bin_points(shares(a.insert_sizes), width, end)) for number, a in samples.items()]
+    texts = {number: f"median {number_text(median(a.insert_sizes) or 0)} bases" for number, a in samples.items()}
     x, y = Axis("insert size, bases", (0, end)), Axis(f"pairs in {width} bases", (0, None), percent=True)
-    return plotter.lines(Caption("insert-size", "Insert size", note), lines, x, y, texts, fill=True)
+    return plotter.lines(caption("insert-size"), lines, x, y, texts, fill=True)
 
 
-def mapping_qualities(plotter: Plotter, of: Alignments) -> Plot:
+def plot_mapping_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
     names = ["0", *(f"{low}-{high}" for low, high in MAPQ_BINS[1:-1]), "60 and up"]
     values = {}
-    for number, a in of.items():
-        whole = max(1.0, sum(reads for _, reads in a.mapping_qualities))
+    for number, a in samples.items():
+        whole = max(1.0, total(a.mapping_qualities))
         values[number] = [sum(n for q, n in a.mapping_qualities if low <= q <= high) / whole for low, high in MAPQ_BINS]
     texts = {number: f"{number_text(row[0], True)} have MAPQ 0" for number, row in values.items()}
-    note = (
-        "How certain the position of a read is, duplicates left out: 60 is the most certain, 0 means that another "
-        "position fits as well. Repeats always leave some reads uncertain."
-    )
     axis = Axis("mapped reads", (0, None), percent=True)
-    return plotter.bars(Caption("mapq", "Mapping quality", note), names, values, axis, texts)
+    return plotter.bars(caption("mapq"), names, values, axis, texts)
 
 
-def coverage(plotter: Plotter, of: Alignments) -> list[Plot]:
-    end = max(max(4.0, end_of(a.depth, 0.995)) for a in of.values())
-    covered = [Line(number, shares(a.depth)) for number, a in of.items()]
-    at_least = [Line(number, cumulative(a.depth)) for number, a in of.items()]
-    means = {number: f"mean {number_text(a.mean_depth)}" for number, a in of.items()}
-    texts = {number: f"{number_text(share_from(a.depth, 20), True)} at depth 20 or more" for number, a in of.items()}
-    titles = {a.depth_title.partition(": ")[0].removeprefix("Depth of ") for a in of.values()}
-    where = titles.pop() if len(titles) == 1 else "the reference or the targets"
-    note = (
-        f"Bases of {where} at each depth; duplicates left out, overlapping mates counted once. A peak around the mean "
-        "is usual; many at 0 mean that parts were not sequenced, or cannot be mapped with short reads."
-    )
-    x, y = Axis("depth", (0, end)), Axis("bases", (0, None), percent=True)
-    more = f"The share of {where} with at least this depth. Heterozygous variants need a depth of about 20."
-    at_least_axis = Axis("bases", (0, 1.02), percent=True)
-    plots = [
-        plotter.lines(Caption("depth", "Depth", note), covered, x, y, means, fill=True),
-        plotter.lines(Caption("cumulative", "Covered at least", more), at_least, x, at_least_axis, texts, fill=True),
-    ]
-    return [*plots, contigs(plotter, of)] if any(len(a.contigs) > 1 for a in of.values()) else plots
+def plot_depth(plotter: Plotter, samples: Samples) -> Plot | None:
+    lines = [Line(number, shares(a.depth)) for number, a in samples.items()]
+    texts = {number: f"mean {number_text(mean(a.depth))}" for number, a in samples.items()}
+    x, y = depth_axis(samples), Axis("bases", (0, None), percent=True)
+    return plotter.lines(caption("depth", where=describe_place(samples)), lines, x, y, texts, fill=True)
 
 
-def contigs(plotter: Plotter, of: Alignments) -> Plot:
+def plot_cumulative_depth(plotter: Plotter, samples: Samples) -> Plot | None:
+    lines = [Line(number, cumulative(a.depth)) for number, a in samples.items()]
+    texts = {n: f"{number_text(share_from(a.depth, 20), True)} at depth 20 or more" for n, a in samples.items()}
+    x, y = depth_axis(samples), Axis("bases", (0, 1.02), percent=True)
+    return plotter.lines(caption("cumulative", where=describe_place(samples)), lines, x, y, texts, fill=True)
+
+
+def depth_axis(samples: Samples) -> Axis:
+    return Axis("depth", (0, max(4.0, *(end_of(a.depth, 0.995) for a in samples.values()))))
+
+
+def describe_place(samples: Samples) -> str:
+    """What the depth is of: `the reference`, or `the intervals of FILE`."""
+    titles = {a.depth_title.partition(": ")[0].removeprefix("Depth of ") for a in samples.values()}
+    return titles.pop() if len(titles) == 1 else "the reference or the targets"
+
+
+def plot_contigs(plotter: Plotter, samples: Samples) -> Plot | None:
     """Reads per base of the longest contigs; those no longer than a hundredth of the longest are left out."""
-    lengths = {name: length for a in of.values() for name, length, _ in a.contigs}
-    longest = sorted(lengths, key=lambda name: -lengths[name])[:CONTIGS]
+    if all(len(a.contigs) < 2 for a in samples.values()):
+        return None
+    lengths = {name: length for a in samples.values() for name, length, _ in a.contigs}
+    longest = sorted(lengths, key=lambda name: -lengths[name])[:MAX_CONTIGS]
     names = [name for name in lengths if name in longest and lengths[name] * 100 > lengths[longest[0]]]
     values = {}
-    for number, a in of.items():
-        mean = sum(mapped for *_, mapped in a.contigs) / max(1, sum(length for _, length, _ in a.contigs))
-        found = {name: mapped / length / mean for name, length, mapped in a.contigs if length and mean}
+    for number, a in samples.items():
+        usual = sum(mapped for *_, mapped in a.contigs) / max(1, sum(length for _, length, _ in a.contigs))
+        found = {name: mapped / length / usual for name, length, mapped in a.contigs if length and usual}
         values[number] = [found.get(name, 0.0) for name in names]
     texts = {n: f"{number_text(min(row))} to {number_text(max(row))} of the mean" for n, row in values.items()}
-    note = (
-        "Mapped reads per base, relative to the mean of all contigs: 1 is usual, X and Y of a man have one half, and "
-        "the mitochondrial genome has many times as much."
-    )
     x = Axis("reads per base, relative to the mean", (0, None))
-    return plotter.bars(Caption("contigs", "Depth by contig", note), names, values, x, texts, horizontal=True)
+    return plotter.bars(caption("contigs"), names, values, x, texts, horizontal=True)
 
 
-def along_the_read(plotter: Plotter, of: Alignments) -> list[Plot]:
-    plots = []
-    if any(a.quality_first for a in of.values()):
-        plots.append(qualities(plotter, of))
-    if any(a.mismatches for a in of.values()):
-        plots.append(mismatches(plotter, of))
-    if any(a.gc_first or a.gc_last for a in of.values()):
-        plots.append(gc_contents(plotter, of))
-    return plots
-
-
-def qualities(plotter: Plotter, of: Alignments) -> Plot:
-    lines = first_and_last(plotter, {n: (a.quality_first, a.quality_last) for n, a in of.items()})
-    texts = {number: f"mean {a.summary.get('average quality', 0):.1f}" for number, a in of.items()}
-    note = (
-        "Mean base quality of each cycle, in the order of sequencing: 20 means 1 error in 100 bases, 30 means 1 in "
-        "1,000. A slow decline is usual, and last reads are lower; a sudden drop is a fault of the machine."
-    )
+def plot_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
+    lines = first_and_last(plotter, {n: (a.quality_first, a.quality_last) for n, a in samples.items()})
+    texts = {number: f"mean {a.summary.get('average quality', 0):.1f}" for number, a in samples.items()}
     y = Axis("mean quality", (0, None))
-    return plotter.lines(Caption("quality", "Base quality", note), lines, Axis("cycle", (0, None)), y, texts)
+    return plotter.lines(caption("quality"), lines, Axis("cycle", (0, None)), y, texts)
 
 
-def mismatches(plotter: Plotter, of: Alignments) -> Plot:
-    lines = [Line(number, a.mismatches) for number, a in of.items()]
-    texts = {n: f"{number_text(a.summary.get('error rate', 0), True)} of aligned bases" for n, a in of.items()}
-    note = (
-        "Bases that differ from the reference at each cycle. The sample's own variants account for about 0.1 %; a rise "
-        "towards the end is usual, and peaks at the first cycles come from primers or adapters."
-    )
+def plot_mismatches(plotter: Plotter, samples: Samples) -> Plot | None:
+    lines = [Line(number, a.mismatches) for number, a in samples.items()]
+    texts = {n: f"{number_text(a.summary.get('error rate', 0), True)} of aligned bases" for n, a in samples.items()}
     x, y = Axis("cycle", (0, None)), Axis("mismatches", (0, None), percent=True)
-    return plotter.lines(Caption("mismatches", "Mismatches", note), lines, x, y, texts, fill=True)
+    return plotter.lines(caption("mismatches"), lines, x, y, texts, fill=True)
 
 
-def gc_contents(plotter: Plotter, of: Alignments) -> Plot:
-    lines = first_and_last(plotter, {n: (shares(a.gc_first), shares(a.gc_last)) for n, a in of.items()})
-    texts = {number: f"median {number_text(median(a.gc_first) or 0)} %" for number, a in of.items()}
-    note = (
-        "Share of G and C in each read. One peak near the genome's mean (human: 41 %) is usual; a second one means DNA "
-        "of another species, or adapters."
-    )
+def plot_gc_contents(plotter: Plotter, samples: Samples) -> Plot | None:
+    lines = first_and_last(plotter, {n: (shares(a.gc_first), shares(a.gc_last)) for n, a in samples.items()})
+    texts = {number: f"median {number_text(median(a.gc_first) or 0)} %" for number, a in samples.items()}
     x, y = Axis("G and C, percent", (0, 100)), Axis("reads", (0, None), percent=True)
-    return plotter.lines(Caption("gc", "GC content", note), lines, x, y, texts)
+    return plotter.lines(caption("gc"), lines, x, y, texts)
 
 
-def first_and_last(plotter: Plotter, of: Mapping[int, tuple[Points, Points]]) -> list[Line]:
+def first_and_last(plotter: Plotter, samples: Mapping[int, tuple[Points, Points]]) -> list[Line]:
     """Lines of first and last reads; for many samples, the first only."""
     lines = []
-    for number, (first, last) in of.items():
-        both = bool(last) and len(plotter.names) <= NAMED
+    for number, (first, last) in samples.items():
+        both = bool(last) and len(plotter.names) <= MAX_COLOURS
         lines.append(Line(number, first or last, "first reads" if both else ""))
         if first and both:
             lines.append(Line(number, last, "last reads", "dashed"))
     return lines
-
-
-def shares(points: Points) -> Points:
-    """y divided by its sum."""
-    whole = sum(y for _, y in points)
-    return [(x, y / whole) for x, y in points] if whole else []
-
-
-def cumulative(points: Points) -> Points:
-    """The share of y at x and above."""
-    whole, left, out = sum(y for _, y in points), 0.0, []
-    for x, y in reversed(points):
-        left += y
-        out.append((x, left / whole if whole else 0.0))
-    return out[::-1]
-
-
-def end_of(points: Points, share: float) -> float:
-    """The x below which this share of y lies, and a tenth more, to show the end of the slope."""
-    wanted, below = share * sum(y for _, y in points), 0.0
-    for x, y in points:
-        below += y
-        if below >= wanted:
-            return 1.1 * x
-    return 1.0
-
-
-def bin_points(points: Points, width: float, end: float) -> Points:
-    """Sums of y in bins of x from 0 to `end`; the x of a bin is its middle."""
-    bins = [0.0] * math.ceil(end / width)
-    for x, y in points:
-        if x < end:
-            bins[int(x / width)] += y
-    return [((number + 0.5) * width, y) for number, y in enumerate(bins)]

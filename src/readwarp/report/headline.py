@@ -1,74 +1,75 @@
-"""The figures to look at first, and what is unusual about them."""
+"""All that is known of one sample: the figures to look at first, and what is unusual about them."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from statistics import fmean
+from typing import Any, NamedTuple
 
-from readwarp.report.alignments import AlignmentStatistics, median, share_from
-from readwarp.report.plots import number_text
-from readwarp.report.variant_plots import mean_balance, ts_tv
-from readwarp.report.variants import VariantStatistics
+from readwarp.report.alignments import AlignmentStatistics, read_alignment_statistics
+from readwarp.report.inputs import Sample, read_metrics
+from readwarp.report.numbers import number_text, ratio
+from readwarp.report.points import mean, median, share_from
+from readwarp.report.statistics import Statistics
+from readwarp.report.variants import VariantStatistics, read_variant_statistics
 
-ENOUGH_SNVS, ENOUGH_READS = 1000, 1000  # fewer are not judged
+MIN_SNVS, MIN_READS = 1000, 1000  # fewer are not judged
+Figures = dict[str, tuple[str, Callable[[Any], str]]]  # name: meaning, text
+ALIGNMENT_FIGURES: Figures = {
+    "reads": ("primary records: each read once", lambda a: f"{a.flagstat['primary']:,}"),
+    "mapped": ("of the reads", lambda a: share_of_reads(a, "mapped")),
+    "properly paired": ("of the reads", lambda a: share_of_reads(a, "proper")),
+    "duplicates": ("of the reads", lambda a: share_of_reads(a, "duplicates")),
+    "insert size": ("median, bases", lambda a: "-" if (x := median(a.insert_sizes)) is None else f"{x:,.0f}"),
+    "mean depth": ("without duplicates", lambda a: f"{mean(a.depth):.1f}"),
+    "depth ≥ 20": ("of the bases", lambda a: number_text(share_from(a.depth, 20), True)),
+    "mismatches": ("of aligned bases", lambda a: number_text(a.summary.get("error rate", 0.0), True)),
+}
+VARIANT_FIGURES: Figures = {
+    "SNVs": ("that pass all filters", lambda v: f"{v.summary.get('SNPs', 0):,}"),
+    "indels": ("that pass all filters", lambda v: f"{v.summary.get('indels', 0):,}"),
+    "Ts/Tv": ("transitions to transversions", lambda v: ratio(v.transitions, v.transversions)),
+    "het/hom": ("genotypes", lambda v: ratio(v.genotypes.heterozygous, v.genotypes.homozygous)),
+}
+RUN_FIGURES: Figures = {"reads/s": ("aligned, sorted, written", lambda rate: f"{rate:,}")}
+MEANINGS = {name: meaning for name, (meaning, _) in {**ALIGNMENT_FIGURES, **VARIANT_FIGURES, **RUN_FIGURES}.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """All that is known of one sample."""
 
     name: str
     alignments: AlignmentStatistics | None
     variants: VariantStatistics | None
-    run: dict[str, Any]
+    run: dict[str, Any]  # the content of metrics.json
 
 
-def headline(subject: Subject) -> dict[str, str]:
+def read_subject(sample: Sample, made: Statistics) -> Subject:
+    """Raises InputError for a text that cannot be read."""
+    alignments = read_alignment_statistics(made.texts) if sample.alignments else None
+    variants = read_variant_statistics(made.texts["calls"], made.genotypes) if made.genotypes else None
+    return Subject(sample.name, alignments, variants, read_metrics(sample.metrics))
+
+
+def find_figures(subject: Subject) -> dict[str, str]:
     """Name of the figure -> text; only what the sample has."""
-    out: dict[str, str] = {}
-    if (a := subject.alignments) is not None:
-        reads = a.flagstat["primary"]
-        out["reads"] = f"{reads:,}"
-        for name, text in (("mapped", "mapped"), ("proper", "properly paired"), ("duplicates", "duplicates")):
-            out[text] = number_text(a.flagstat[name] / reads, True) if reads else "-"
-        size = median(a.insert_sizes)
-        out["insert size"] = "-" if size is None else f"{size:,.0f}"
-        out["mean depth"] = f"{a.mean_depth:.1f}"
-        out["depth ≥ 20"] = number_text(share_from(a.depth, 20), True)
-        out["mismatches"] = number_text(a.summary.get("error rate", 0.0), True)
-    if (v := subject.variants) is not None:
-        out["SNVs"] = f"{v.summary.get('SNPs', 0):,}"
-        out["indels"] = f"{v.summary.get('indels', 0):,}"
-        out["Ts/Tv"] = ts_tv(v)
-        homozygous = v.genotypes.homozygous
-        out["het/hom"] = f"{v.genotypes.heterozygous / homozygous:.2f}" if homozygous else "-"
-    if rate := subject.run.get("reads_per_second"):
-        out["reads/s"] = f"{rate:,}"
-    return out
+    parts = (
+        (ALIGNMENT_FIGURES, subject.alignments),
+        (VARIANT_FIGURES, subject.variants),
+        (RUN_FIGURES, subject.run.get("reads_per_second")),
+    )
+    return {name: text(part) for figures, part in parts if part for name, (_, text) in figures.items()}
 
 
-MEANINGS = {
-    "reads": "primary records: each read once",
-    "mapped": "of the reads",
-    "properly paired": "of the reads",
-    "duplicates": "of the reads",
-    "insert size": "median, bases",
-    "mean depth": "without duplicates",
-    "depth ≥ 20": "of the bases",
-    "mismatches": "of aligned bases",
-    "SNVs": "that pass all filters",
-    "indels": "that pass all filters",
-    "Ts/Tv": "transitions to transversions",
-    "het/hom": "genotypes",
-    "reads/s": "aligned, sorted, written",
-}
+def share_of_reads(a: AlignmentStatistics, name: str) -> str:
+    reads = a.flagstat["primary"]
+    return number_text(a.flagstat[name] / reads, True) if reads else "-"
 
 
-def unusual(subject: Subject) -> Iterator[str]:
+def find_unusual(subject: Subject) -> Iterator[str]:
     """One sentence for each figure that a good whole genome would not show."""
-    if subject.alignments is not None:
-        yield from _of_alignments(subject.alignments)
-    if subject.variants is not None:
-        yield from _of_variants(subject.variants)
+    if subject.alignments:
+        yield from _judge_alignments(subject.alignments)
+    if subject.variants:
+        yield from _judge_variants(subject.variants)
     counts = subject.run.get("counts", {})
     for name, text in (
         ("reads_too_long", "reads were too long to align and were left unmapped"),
@@ -79,11 +80,11 @@ def unusual(subject: Subject) -> Iterator[str]:
             yield f"{number:,} {text}."
 
 
-def _of_alignments(a: AlignmentStatistics) -> Iterator[str]:
+def _judge_alignments(a: AlignmentStatistics) -> Iterator[str]:
     reads, paired = a.flagstat["primary"], a.flagstat["paired"]
     if not reads:
         yield "There are no reads."
-    if reads < ENOUGH_READS:
+    if reads < MIN_READS:
         return
     if (share := a.flagstat["mapped"] / reads) < 0.95:
         yield f"Only {number_text(share, True)} of the reads are mapped: is this the right reference?"
@@ -93,24 +94,21 @@ def _of_alignments(a: AlignmentStatistics) -> Iterator[str]:
         yield f"{number_text(share, True)} of the reads are duplicates: more sequencing of this library adds little."
     if (rate := a.summary.get("error rate", 0.0)) > 0.015:
         yield f"{number_text(rate, True)} of the aligned bases differ from the reference."
-    if 0 < a.mean_depth < 10:
-        yield f"The mean depth is {a.mean_depth:.1f}: heterozygous variants will be missed."
+    if 0 < (depth := mean(a.depth)) < 10:
+        yield f"The mean depth is {depth:.1f}: heterozygous variants will be missed."
     if (share := share_from(a.depth, 1)) < 0.9:
         yield f"Only {number_text(share, True)} of the bases are covered at all."
-    first, last = _mean_quality(a.quality_first), _mean_quality(a.quality_last)
+    first, last = (fmean([mean for _, mean in cycles] or [0.0]) for cycles in (a.quality_first, a.quality_last))
     if a.quality_last and first - last > 3:
         yield f"Last reads have a mean quality of {last:.1f}, first reads of {first:.1f}."
 
 
-def _mean_quality(points: list[tuple[float, float]]) -> float:
-    return sum(quality for _, quality in points) / len(points) if points else 0.0
-
-
-def _of_variants(v: VariantStatistics) -> Iterator[str]:
-    if v.summary.get("SNPs", 0) >= ENOUGH_SNVS and not 1.7 <= v.transitions / max(1, v.transversions) <= 3.5:
-        yield f"Ts/Tv is {ts_tv(v)}: about 2.1 is usual in a human genome, near 3 in exons."
+def _judge_variants(v: VariantStatistics) -> Iterator[str]:
+    if v.summary.get("SNPs", 0) >= MIN_SNVS and not 1.7 <= v.transitions / max(1, v.transversions) <= 3.5:
+        found = ratio(v.transitions, v.transversions)
+        yield f"Ts/Tv is {found}: about 2.1 is usual in a human genome, near 3 in exons."
     calls = v.genotypes.passed + v.genotypes.failed
-    if calls >= ENOUGH_SNVS and (share := v.genotypes.failed / calls) > 0.3:
+    if calls >= MIN_SNVS and (share := v.genotypes.failed / calls) > 0.3:
         yield f"{number_text(share, True)} of the calls fail a filter."
-    if v.genotypes.balance_snvs.total() >= ENOUGH_SNVS and not 0.42 <= (share := mean_balance(v)) <= 0.55:
-        yield f"At heterozygous calls {number_text(share, True)} of the reads show the other allele, not one half."
+    if v.genotypes.balance_snvs.total() >= MIN_SNVS and not 0.42 <= (share := v.genotypes.mean_balance) <= 0.55:
+        yield f"At heterozygous calls {number_text(share, True)} of the reads show the ALT allele, not one half."

@@ -1,4 +1,4 @@
-"""What a report is made of: folders of `readwarp run`, or files that are named."""
+"""The files of each sample of a report: those in folders of `readwarp run`, or those that were named."""
 
 import json
 from collections import Counter
@@ -23,10 +23,20 @@ class Sample:
     reference: Path | None = None
     targets: Path | None = None
 
+    @property
+    def file_name(self) -> str:
+        """The name as part of a file name."""
+        return self.name.replace("/", "_")
 
-def read_metrics(path: Path) -> dict[str, Any]:
+    @property
+    def files(self) -> list[Path]:
+        return [file for file in (self.alignments, self.calls, self.metrics) if file]
+
+
+def read_metrics(path: Path | None) -> dict[str, Any]:
+    """The content of metrics.json; nothing where there is none. Raises InputError."""
     try:
-        facts = json.loads(path.read_text())
+        facts = json.loads(path.read_text()) if path else {}
     except (OSError, ValueError) as error:
         raise InputError(path, f"is not a metrics file of readwarp ({error})") from None
     if not isinstance(facts, dict):
@@ -42,49 +52,47 @@ def stem(path: Path) -> str:
     return path.stem
 
 
-def samples_in(folder: Path) -> list[Sample]:
+def samples_in(folder: Path, reference: Path | None = None, targets: Path | None = None) -> list[Sample]:
     """The samples of an output folder of `run`: every BAM or CRAM, with the VCF of the same name.
 
     Raises InputError and UsageError.
     """
     try:
-        files = sorted(p for p in folder.iterdir() if p.is_file())
+        files = sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:
         raise InputError(folder, (error.strerror or "cannot be read").lower()) from None
-    alignments = {stem(p): p for p in files if p.name.endswith(ALIGNMENTS)}
-    calls = {stem(p): p for p in files if p.name.endswith(CALLS)}
+    alignments = {stem(path): path for path in files if path.name.endswith(ALIGNMENTS)}
+    calls = {stem(path): path for path in files if path.name.endswith(CALLS)}
     names = sorted({*alignments, *calls})
     if not names:
         raise UsageError(f"{folder}: holds no BAM, CRAM, VCF or BCF file")
     metrics = folder / "metrics.json"
-    own = metrics if metrics.is_file() and len(names) == 1 else None  # of several samples it would describe only one
-    return [complete(Sample(name, alignments.get(name), calls.get(name), own)) for name in names]
+    own = metrics if metrics.is_file() and len(names) == 1 else None  # among several samples it describes only one
+    samples = (Sample(name, alignments.get(name), calls.get(name), own, reference, targets) for name in names)
+    return [complete(sample) for sample in samples]
 
 
 def complete(sample: Sample) -> Sample:
-    """Add the reference and the targets that metrics.json names, if they are still there."""
-    facts = read_metrics(sample.metrics) if sample.metrics else {}
-    reference, targets = (
-        Path(str(facts[key])) if facts.get(key) and Path(str(facts[key])).is_file() else None
-        for key in ("reference", "targets")
+    """Add the reference and the targets that metrics.json names, if the sample has none and they are still there."""
+    facts = read_metrics(sample.metrics)
+    named = {key: Path(str(facts[key])) for key in ("reference", "targets") if facts.get(key)}
+    found = {key: path for key, path in named.items() if path.is_file()}
+    return replace(
+        sample,
+        reference=sample.reference or found.get("reference"),
+        targets=sample.targets or found.get("targets"),
     )
-    return add_files(sample, sample.reference or reference, sample.targets or targets)
-
-
-def add_files(sample: Sample, reference: Path | None, targets: Path | None) -> Sample:
-    """Add the reference and the targets that were named; they take precedence over those of metrics.json."""
-    return replace(sample, reference=reference or sample.reference, targets=targets or sample.targets)
 
 
 def tell_apart(samples: Sequence[Sample]) -> list[Sample]:
     """Tell samples of the same name apart by their folders. Raises UsageError where that is not enough."""
     names = Counter(sample.name for sample in samples)
-    out = []
-    for sample in samples:
-        file = sample.alignments or sample.calls or sample.metrics
-        assert file is not None
-        is_single = names[sample.name] == 1
-        out.append(sample if is_single else replace(sample, name=f"{file.resolve().parent.name}/{sample.name}"))
+    out = [
+        replace(sample, name=f"{sample.files[0].resolve().parent.name}/{sample.name}")
+        if names[sample.name] > 1
+        else sample
+        for sample in samples
+    ]
     if len({sample.name for sample in out}) < len(out):
         raise UsageError("two samples have the same name, in folders of the same name: rename a folder")
     return out

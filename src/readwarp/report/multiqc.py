@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from readwarp.report.inputs import Sample, stem
+
 COLUMNS = {  # of the general statistics: title, description, format
     "reads_per_second": ("Reads/s", "Reads aligned, sorted and written per second of wall time", "{:,.0f}"),
     "wall_seconds": ("Seconds", "Wall time of readwarp run", "{:,.1f}"),
@@ -21,22 +23,31 @@ PHASES = {
 }
 
 
-def write(facts: Mapping[str, Any], sample: str, folder: Path) -> list[Path]:
-    """Write `SAMPLE_mqc.json` and `SAMPLE_phases_mqc.json` from the content of metrics.json -> the files."""
-    numbers = {**facts.get("counts", {}), **{name: facts[name] for name in COLUMNS if name in facts}}
+def files_of(sample: Sample, folder: Path | None = None) -> list[Path]:
+    """`SAMPLE_mqc.json` and `SAMPLE_phases_mqc.json` in the folder, or beside metrics.json."""
+    place = folder or (sample.metrics or sample.files[0]).parent
+    return [place / f"{_name(sample, folder)}{ending}" for ending in ("_mqc.json", "_phases_mqc.json")]
+
+
+def write(facts: Mapping[str, Any], sample: Sample, folder: Path | None = None) -> None:
+    """Write the files from the content of metrics.json."""
+    name = _name(sample, folder)
+    numbers = {**facts.get("counts", {}), **{column: facts[column] for column in COLUMNS if column in facts}}
     numbers["peak_memory_gb"] = round(facts.get("peak_memory_bytes", 0) / 2**30, 3)
-    found = {name: numbers[name] for name in COLUMNS if name in numbers}
     general = {
         "id": "readwarp",
         "plot_type": "generalstats",
         "pconfig": [
-            {name: {"title": title, "description": text, "format": form, "namespace": "readwarp"}}
-            for name, (title, text, form) in COLUMNS.items()
+            {column: {"title": title, "description": text, "format": form, "namespace": "readwarp"}}
+            for column, (title, text, form) in COLUMNS.items()
         ],
-        "data": {sample: found},
+        "data": {name: {column: numbers[column] for column in COLUMNS if column in numbers}},
     }
-    phases = {**PHASES, "data": {sample: facts.get("phase_seconds", {})}}
-    contents = {folder / f"{sample}_mqc.json": general, folder / f"{sample}_phases_mqc.json": phases}
-    for path, content in contents.items():
+    phases = {**PHASES, "data": {name: facts.get("phase_seconds", {})}}
+    for path, content in zip(files_of(sample, folder), (general, phases), strict=True):
         path.write_text(json.dumps(content, indent=2) + "\n")
-    return list(contents)
+
+
+def _name(sample: Sample, folder: Path | None) -> str:
+    """The sample's name for MultiQC, as in the names of its texts."""
+    return sample.file_name if folder else stem(sample.files[0])

@@ -1,45 +1,32 @@
-"""The texts of samtools stats, flagstat, idxstats and bcftools stats beside the files they describe.
+"""Makes the texts of samtools stats, flagstat and idxstats and of bcftools stats beside the files they describe.
 
 A text that is newer than its file, and was made with the same reference or targets, is used as it is.
 """
 
-import re
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from readwarp.errors import InputError
 from readwarp.formats.alignments.samtools import reference_in
+from readwarp.formats.alignments.segments import write_whole
+from readwarp.formats.common.bed import read_intervals
+from readwarp.report.alignments import read_idxstats
 from readwarp.report.inputs import Sample, stem
-from readwarp.report.tools import Tools
-from readwarp.report.variants import Genotypes, genotypes_in
+from readwarp.report.tools import Tools, read_sections
+from readwarp.report.variants import Genotypes, count_genotypes
 
 DEPTH_NOTE = "duplicates left out, overlapping mates counted once (samtools stats -d -p)"
-ENDINGS = {
-    "stats": ".stats.txt",
-    "flagstat": ".flagstat.txt",
-    "idxstats": ".idxstats.txt",
-    "depth": ".depth.txt",
-    "calls": ".vcf.stats.txt",
-}
+ALIGNMENT_TEXTS = ("stats", "flagstat", "idxstats", "depth")
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """Text files of one sample, None where it has no such file to describe; its genotypes, from one pass."""
+class Statistics(NamedTuple):
+    """What is known of one sample's files."""
 
-    stats: Path | None = None
-    flagstat: Path | None = None
-    idxstats: Path | None = None
-    depth: Path | None = None
-    calls: Path | None = None
-    genotypes: Genotypes | None = None
-
-    @property
-    def files(self) -> list[Path]:
-        return [path for path in (self.stats, self.flagstat, self.idxstats, self.depth, self.calls) if path]
+    texts: dict[str, Path]  # of ALIGNMENT_TEXTS, and `calls`; only those of files that the sample has
+    genotypes: Genotypes | None
 
 
 def make(
@@ -47,12 +34,16 @@ def make(
 ) -> list[Statistics]:
     """Make what is missing or out of date, `threads` tools at a time. Raises ReadwarpError naming the tool that failed.
 
-    folder: where the texts go; None: beside the files. progress: called with the tools done and all tools.
+    folder: where the texts go; None: beside the files. progress: called with the number of tools that are done, and of
+    all tools.
     """
     with tempfile.TemporaryDirectory() as scratch:
         helpers = max(0, threads // (3 * len(samples)) - 1)
         tools = Tools()
-        makers = [Maker(s, tools, folder, Path(scratch) / str(n), helpers) for n, s in enumerate(samples)]
+        makers = [
+            Maker(sample, tools, texts_of(sample, folder), Path(scratch) / str(number), helpers)
+            for number, sample in enumerate(samples)
+        ]
         pool = ThreadPoolExecutor(threads, "readwarp-statistics")
         try:
             futures = [pool.submit(job) for maker in makers for job in maker.jobs()]
@@ -63,158 +54,120 @@ def make(
         finally:
             tools.stop()
             pool.shutdown(cancel_futures=True)
-    return [maker.collect() for maker in makers]
+    return [Statistics(maker.texts, maker.genotypes) for maker in makers]
 
 
-def texts_of(alignments: Path, calls: Path) -> list[Path]:
-    """The texts of these files and the numbers for MultiQC, where they are beside them."""
-    own = [alignments.with_name(f"{stem(alignments)}{ending}") for ending in ("_mqc.json", "_phases_mqc.json")]
-    names = [
-        alignments.with_name(f"{stem(alignments)}{ending}") for ending in ENDINGS.values() if ending != ENDINGS["calls"]
-    ]
-    return [*own, *names, calls.with_name(f"{stem(calls)}{ENDINGS['calls']}")]
+def texts_of(sample: Sample, folder: Path | None = None) -> dict[str, Path]:
+    """Where the texts of a sample are: in `folder`, or beside its files."""
+
+    def path(file: Path, ending: str) -> Path:
+        return (folder or file.parent) / f"{sample.file_name if folder else stem(file)}.{ending}"
+
+    texts = {}
+    if sample.alignments:
+        texts = {name: path(sample.alignments, f"{name}.txt") for name in ALIGNMENT_TEXTS}
+    if sample.calls:
+        texts["calls"] = path(sample.calls, "vcf.stats.txt")
+    return texts
 
 
+@dataclass(slots=True)
 class Maker:
-    """The jobs of one sample; `collect` gives their results when all are done."""
+    """Makes the texts of one sample."""
 
-    def __init__(self, sample: Sample, tools: Tools, folder: Path | None, scratch: Path, helpers: int) -> None:
-        self.sample, self.tools, self.folder, self.scratch, self.helpers = sample, tools, folder, scratch, helpers
-        self.paths: dict[str, Path] = {}
-        self.genotypes: Genotypes | None = None
-        scratch.mkdir()
+    sample: Sample
+    tools: Tools
+    texts: dict[str, Path]
+    scratch: Path  # a folder of its own
+    helpers: int  # further threads of a tool
+    genotypes: Genotypes | None = None  # once the jobs are done
 
     def jobs(self) -> list[Callable[[], None]]:
-        """The longest first."""
-        alignments = (self.stats, self.depth, self.flagstat) if self.sample.alignments else ()
-        return [*alignments, *((self.calls,) if self.sample.calls else ())]
-
-    def collect(self) -> Statistics:
-        return Statistics(**self.paths, genotypes=self.genotypes)
+        """Functions that may run at the same time, in any order; the longest first."""
+        self.scratch.mkdir()
+        jobs = [self.stats, self.depth, self.flagstat] if self.sample.alignments else []
+        return [*jobs, self.calls] if self.sample.calls else jobs
 
     def stats(self) -> None:
-        source = _require(self.sample.alignments)
-        options = ["-@", str(self.helpers)]
-        target = self._target("stats", source)
-        if _is_fresh(target, source, "--ref-seq" if self.sample.reference else None):
-            return
-        if self.sample.reference:
-            reference = Path(reference_in(str(self.sample.reference), str(self.scratch)))
-            options += ["--ref-seq", str(reference.absolute())]
-        self._write(target, source, "stats", *options)
+        reference = self.sample.reference
+        if self._is_stale("stats", "--ref-seq" if reference else ""):
+            found = reference and Path(reference_in(str(reference), str(self.scratch))).absolute()
+            self._samtools("stats", "-@", str(self.helpers), *(("--ref-seq", str(found)) if found else ()))
 
     def depth(self) -> None:
         """`samtools stats` again, for the depth without duplicates; only the distribution is kept."""
-        source = _require(self.sample.alignments)
-        contigs = self._idxstats(source)
-        target = self._target("depth", source)
-        of = f"the intervals of {self.sample.targets.name}" if self.sample.targets else "the reference"
-        title = f"# Depth of {of}: {DEPTH_NOTE}"
-        if _is_fresh(target, source, title):
+        if self._is_stale("idxstats"):
+            self._samtools("idxstats")
+        targets = self.sample.targets
+        title = f"# Depth of {f'the intervals of {targets.name}' if targets else 'the reference'}: {DEPTH_NOTE}"
+        if not self._is_stale("depth", title):
             return
-        options, length = ["-d", "-p", "-@", str(self.helpers)], sum(size for _, size in contigs)
-        if self.sample.targets:
-            intervals = merge_intervals(self.sample.targets)
+        options = ["-d", "-p", "-@", str(self.helpers)]
+        length = sum(length for _, length, _ in read_idxstats(self.texts["idxstats"]))
+        if targets:
+            intervals = merge_intervals(targets)
             bed = self.scratch / "targets.txt"
             bed.write_text("".join(f"{name}\t{start + 1}\t{stop}\n" for name, start, stop in intervals))
             options += ["-t", str(bed)]
             length = sum(stop - start for _, start, stop in intervals)
-        whole = self.scratch / "depth.stats"
+        source, whole = self._source("depth"), self.scratch / "depth.stats"
         self.tools.write("samtools", "stats", *options, source.name, output=whole, folder=source.parent)
-        bases = depth_distribution(whole)
+        bases = {int(depth): int(number) for _, depth, number in read_sections(whole)["COV"]}  # the last: and deeper
         rows = [(0, max(0, length - sum(bases.values()))), *sorted(bases.items())]
-        partial = target.with_name(f".{target.name}.partial")
-        partial.write_text(f"{title}\n# depth\tbases\n" + "".join(f"{depth}\t{n}\n" for depth, n in rows))
-        partial.replace(target)
+        text = f"{title}\n# depth\tbases\n" + "".join(f"{depth}\t{number}\n" for depth, number in rows)
+        write_whole(self.texts["depth"], text.encode())
 
     def flagstat(self) -> None:
-        source = _require(self.sample.alignments)
-        target = self._target("flagstat", source)
-        if not _is_fresh(target, source):
-            self._write(target, source, "flagstat", "-@", str(self.helpers))
-
-    def _idxstats(self, source: Path) -> list[tuple[str, int]]:
-        """Names and lengths of the contigs."""
-        target = self._target("idxstats", source)
-        if not _is_fresh(target, source):
-            self._write(target, source, "idxstats")
-        rows = (line.split("\t") for line in target.read_text().splitlines())
-        return [(row[0], int(row[1])) for row in rows if row[0] != "*"]
+        if self._is_stale("flagstat"):
+            self._samtools("flagstat", "-@", str(self.helpers))
 
     def calls(self) -> None:
         """`bcftools stats` of the calls that pass, and the genotypes; of a gVCF, without its reference blocks."""
-        source = _require(self.sample.calls)
-        target = self._target("calls", source)
-        shown = source
+        shown = source = self._source("calls")
         if ".g." in source.name:
             shown = self.scratch / f"{stem(source)}.vcf"
             arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', source.name)
             self.tools.write("bcftools", *arguments, output=shown, folder=source.parent)
-        self.genotypes = genotypes_in(self.tools, shown)
-        if _is_fresh(target, source):
-            return
-        has_samples = any(self.tools.lines("bcftools", "query", "-l", source.name, folder=source.parent))
-        options = ("-s", "-") if has_samples else ()
-        self._write(target, shown, "stats", *options, "-f", "PASS,.", tool="bcftools")
+        self.genotypes = count_genotypes(self.tools, shown)
+        if self._is_stale("calls"):
+            has_samples = any(self.tools.lines("bcftools", "query", "-l", source.name, folder=source.parent))
+            options = ("-s", "-") if has_samples else ()
+            self._write(self.texts["calls"], shown, "bcftools", "stats", *options, "-f", "PASS,.")
 
-    def _target(self, kind: str, source: Path) -> Path:
-        name = own_name(self.sample) if self.folder else stem(source)
-        self.paths[kind] = (self.folder or source.parent) / f"{name}{ENDINGS[kind]}"
-        return self.paths[kind]
+    def _source(self, text: str) -> Path:
+        """The file that a text describes."""
+        source = self.sample.calls if text == "calls" else self.sample.alignments
+        assert source is not None
+        return source
 
-    def _write(self, target: Path, source: Path, command: str, *options: str, tool: str = "samtools") -> None:
+    def _is_stale(self, text: str, wanted: str = "") -> bool:
+        """Whether the text is missing, older than its file, or lacks what is wanted in its first lines."""
+        path = self.texts[text]
+        if not path.is_file() or path.stat().st_mtime_ns < self._source(text).stat().st_mtime_ns:
+            return True
+        with path.open() as file:
+            return wanted not in "".join(file.readline() for _ in range(5))
+
+    def _samtools(self, command: str, *options: str) -> None:
+        """Make the text that is named after the command."""
+        self._write(self.texts[command], self._source(command), "samtools", command, *options)
+
+    def _write(self, target: Path, source: Path, *command: str) -> None:
         partial = target.with_name(f".{target.name}.partial").absolute()
         try:
-            self.tools.write(tool, command, *options, source.name, output=partial, folder=source.parent)
+            self.tools.write(*command, source.name, output=partial, folder=source.parent)
             partial.replace(target)
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
 
 
-def own_name(sample: Sample) -> str:
-    """The sample's name as a file name."""
-    return sample.name.replace("/", "_")
-
-
-def _require(path: Path | None) -> Path:
-    assert path is not None
-    return path
-
-
-def _is_fresh(target: Path, source: Path, wanted: str | None = None) -> bool:
-    """Whether the text is not older than its file, and has what is wanted in its first lines."""
-    if not target.is_file() or target.stat().st_mtime_ns < source.stat().st_mtime_ns:
-        return False
-    with target.open() as file:
-        head = "".join(file.readline() for _ in range(5))
-    return wanted is None or wanted in head
-
-
-def depth_distribution(stats: Path) -> dict[int, int]:
-    """Depth -> bases, from the COV lines; the last depth includes all above."""
-    rows = (line.split("\t") for line in stats.read_text().splitlines() if line.startswith("COV\t"))
-    return {int(row[2]): int(row[3]) for row in rows}
-
-
 def merge_intervals(bed: Path) -> list[tuple[str, int, int]]:
-    """The intervals of a BED file (name, start, stop; 0-based, half open), sorted, overlaps joined."""
+    """The intervals of a BED file (name, start, stop; 0-based, half-open), sorted, overlapping ones joined."""
     out: list[tuple[str, int, int]] = []
-    for name, start, stop in sorted(intervals_of(bed)):
+    for name, start, stop in sorted((contig, start, stop) for _, contig, start, stop, _ in read_intervals(bed)):
         if out and out[-1][0] == name and start <= out[-1][2]:
             out[-1] = (name, out[-1][1], max(stop, out[-1][2]))
         else:
             out.append((name, start, stop))
     return out
-
-
-def intervals_of(bed: Path) -> list[tuple[str, int, int]]:
-    rows = []
-    for number, line in enumerate(bed.read_text().splitlines(), 1):
-        if not line.strip() or re.match(r"#|track\b|browser\b", line):
-            continue
-        fields = line.split()
-        if len(fields) < 3 or not (fields[1].isdigit() and fields[2].isdigit()):
-            raise InputError(bed, "is not an interval of a BED file: name, start, end", f"in line {number}")
-        rows.append((fields[0], int(fields[1]), int(fields[2])))
-    return rows

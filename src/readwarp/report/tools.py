@@ -1,19 +1,34 @@
-"""The samtools and bcftools of pysam, each call in a process of its own.
+"""The samtools and bcftools of pysam, each call in a process of its own, and a reader of the output of `stats`.
 
-In ours they would hold the GIL and redirect stdout, and a second call in one process may end it (pysam 0.24).
+In our process they would hold the GIL and redirect stdout, and a second call may end it (pysam 0.24).
 """
 
 import os
 import subprocess
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from readwarp.errors import ReadwarpError
+from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.alignments.samtools import reason
 
 OUTPUT_IS_AN_OPTION = ("query", "view")  # of bcftools; the others write to stdout
+Sections = defaultdict[str, list[list[str]]]  # rows of fields by the name of their section; a missing one has no rows
+
+
+def read_sections(path: Path) -> Sections:
+    """The output of `samtools stats` or `bcftools stats`. Raises InputError for any other text."""
+    text = path.read_text()
+    if "This file was produced by" not in text[:200]:
+        raise InputError(path, "was not made by samtools stats or bcftools stats (remove the file)")
+    found: Sections = defaultdict(list)
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            name, *fields = line.split("\t")
+            found[name].append(fields)
+    return found
 
 
 class Tools:
@@ -32,9 +47,7 @@ class Tools:
     def write(self, tool: str, *arguments: str, output: Path, folder: Path) -> None:
         """Run `tool arguments` in `folder`, its stdout to `output`. Raises ReadwarpError."""
         with output.open("wb") as out:
-            process = self._start(tool, arguments, out.fileno(), folder)
-            _, said = process.communicate()
-        self._check(process, tool, arguments, said)
+            self._finish(self._start(tool, arguments, out.fileno(), folder), tool, arguments)
 
     def lines(self, tool: str, *arguments: str, folder: Path) -> Iterator[bytes]:
         """The lines that `tool arguments` writes to stdout, as they come. Raises ReadwarpError."""
@@ -45,8 +58,7 @@ class Tools:
         except BaseException:
             process.kill()
             raise
-        _, said = process.communicate()
-        self._check(process, tool, arguments, said)
+        self._finish(process, tool, arguments)
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "readwarp.report.tools", str(folder.absolute()), tool, *arguments]
@@ -65,7 +77,8 @@ class Tools:
             self._running.add(process)
             return process
 
-    def _check(self, process: "subprocess.Popen[bytes]", tool: str, arguments: tuple[str, ...], said: bytes) -> None:
+    def _finish(self, process: "subprocess.Popen[bytes]", tool: str, arguments: tuple[str, ...]) -> None:
+        _, said = process.communicate()
         with self._lock:
             self._running.discard(process)
         if process.returncode:
@@ -75,6 +88,7 @@ class Tools:
 def main() -> int:
     import pysam.bcftools
     import pysam.samtools
+    from pysam.utils import SamtoolsError
 
     folder, tool, command, *arguments = sys.argv[1:]
     os.chdir(folder)  # here, and not by Popen: sys.path may hold relative names
@@ -84,7 +98,7 @@ def main() -> int:
             function("-o", "/dev/stdout", *arguments, catch_stdout=False)
         else:
             function(*arguments, save_stdout="/dev/stdout")
-    except pysam.SamtoolsError as error:
+    except SamtoolsError as error:
         print(str(error.args[0]).partition("stderr=")[2].strip("'").removesuffix("\\n") or error, file=sys.stderr)
         return 1
     return 0

@@ -1,15 +1,12 @@
-"""Numbers of a VCF: the sections of `bcftools stats`, and what one pass over the genotypes adds."""
+"""Numbers of a VCF: what `bcftools stats` prints, and what one pass over the genotypes adds."""
 
 import math
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from readwarp.report.sections import Sections
-
-if TYPE_CHECKING:
-    from readwarp.report.tools import Tools
+from readwarp.report.points import Points, mean
+from readwarp.report.tools import Tools, read_sections
 
 QUERY = "%FILTER\\t%QUAL\\t%TYPE[\\t%GT:%DP:%AD]\\n"
 BALANCE_BINS = 40  # of the share of reads, 0-1
@@ -18,7 +15,7 @@ QUALITY_BINS = 8  # for a factor of ten
 
 @dataclass(slots=True)
 class Genotypes:
-    """Counts of one pass over the calls. `balance`: share of reads with the other allele, at heterozygous calls."""
+    """Counts of one pass over the calls. `balance`: share of reads with the ALT allele, at heterozygous calls."""
 
     filters: Counter[str] = field(default_factory=Counter)
     quality_passed: Counter[int] = field(default_factory=Counter)  # QUAL in bins of log10
@@ -31,6 +28,11 @@ class Genotypes:
     passed: int = 0
     failed: int = 0
 
+    @property
+    def mean_balance(self) -> float:
+        """The mean of SNVs and indels, 0-1; 0 without heterozygous calls."""
+        return mean(balance_points(self.balance_snvs + self.balance_indels))
+
 
 @dataclass(frozen=True, slots=True)
 class VariantStatistics:
@@ -40,7 +42,7 @@ class VariantStatistics:
     transitions: int
     transversions: int
     substitutions: dict[str, int]  # A>C -> number
-    indel_lengths: dict[int, int]  # deletions negative; 60 includes all beyond, by bcftools
+    indel_lengths: dict[int, int]  # deletions negative; bcftools counts lengths above 60 as 60
     genotypes: Genotypes
 
     @property
@@ -52,21 +54,19 @@ class VariantStatistics:
         return sum(n for length, n in self.indel_lengths.items() if length < 0)
 
 
-def genotypes_in(tools: "Tools", path: Path) -> Genotypes:
+def count_genotypes(tools: Tools, path: Path) -> Genotypes:
     """One pass over a VCF or BCF; lines without ALT do not count."""
     out = Genotypes()
     for line in tools.lines("bcftools", "query", "-e", 'ALT="."', "-f", QUERY, path.name, folder=path.parent):
         filters, quality, kind, *samples = line.decode().rstrip("\n").split("\t")
-        is_indel = kind.startswith("INDEL")
         has_passed = filters in ("PASS", ".")
         out.filters.update(("PASS",) if has_passed else filters.split(";"))
-        bins = out.quality_passed if has_passed else out.quality_failed
-        if quality != ".":
-            bins[quality_bin(float(quality))] += 1
         out.passed += has_passed
         out.failed += not has_passed
+        if quality != ".":
+            (out.quality_passed if has_passed else out.quality_failed)[quality_bin(float(quality))] += 1
         if has_passed:
-            balance = out.balance_indels if is_indel else out.balance_snvs
+            balance = out.balance_indels if kind.startswith("INDEL") else out.balance_snvs
             for text in samples:
                 add_genotype(out, text, balance)
     return out
@@ -84,27 +84,31 @@ def add_genotype(out: Genotypes, text: str, balance: Counter[int]) -> None:
         out.homozygous += 1
         return
     out.heterozygous += 1
-    if "0" in alleles and "." not in reads:  # of two ALT alleles, neither is the one to count
+    if "0" in alleles and "." not in reads:  # with two ALT alleles, neither is the one to count
         numbers = [int(number) for number in reads.split(",")]
         if whole := sum(numbers):
             share = 1 - numbers[0] / whole
             balance[min(BALANCE_BINS - 1, int(share * BALANCE_BINS))] += 1
 
 
+def balance_points(counts: Counter[int]) -> Points:
+    """(share of reads, calls); the share of a bin is its middle."""
+    return [((number + 0.5) / BALANCE_BINS, counts[number]) for number in range(BALANCE_BINS)]
+
+
 def quality_bin(quality: float) -> int:
-    """Bin of log10; everything below 0.1 is in the lowest."""
+    """The bin of log10; everything below 0.1 is in the lowest."""
     return math.floor(QUALITY_BINS * math.log10(max(quality, 0.1)))
 
 
-def variant_statistics(stats: Path, genotypes: Genotypes) -> VariantStatistics:
-    """Read what `bcftools stats` wrote. Raises InputError."""
-    sections = Sections(stats)
-    summary = {row[1].removeprefix("number of ").rstrip(":"): int(row[2]) for row in sections["SN"]}
-    transitions, transversions = (int(n) for n in next(iter(sections["TSTV"]), ["0", "0", "0"])[1:3])
+def read_variant_statistics(stats: Path, genotypes: Genotypes) -> VariantStatistics:
+    """Read the output of `bcftools stats`. Raises InputError."""
+    sections = read_sections(stats)
+    _, transitions, transversions, *_ = next(iter(sections["TSTV"]), ["0", "0", "0"])
     return VariantStatistics(
-        summary,
-        transitions,
-        transversions,
+        {row[1].removeprefix("number of ").rstrip(":"): int(row[2]) for row in sections["SN"]},
+        int(transitions),
+        int(transversions),
         {row[1]: int(row[2]) for row in sections["ST"]},
         {int(row[1]): int(row[2]) for row in sections["IDD"]},
         genotypes,

@@ -1,1 +1,1 @@
-"""Rules that several rooms follow, on either side: packed bases, CIGARs, hashes."""
+"""Rules that several rooms share, on CPU and GPU alike: packed bases, CIGARs, hashes."""

@@ -1,4 +1,4 @@
-"""Bases as numbers: A C G T are 0-3, anything else is 4. The reference holds two bases a byte, low nibble first."""
+"""Bases as numbers: A C G T are 0-3, anything else is 4. The reference has two bases per byte, low nibble first."""
 
 import numpy as np
 
@@ -25,20 +25,20 @@ def complement(base):
 
 @scalar
 def base_at(packed_byte, position):
-    """The base at a position, given the byte `packed[position >> 1]`."""
+    """The base at a position, from its byte `packed[position >> 1]`."""
     return (packed_byte >> ((position & 1) << 2)) & 15
 
 
 @kernel
 def unpack(packed, start, stop, out):
-    """packed bases [start, stop) -> out[: stop - start], one base a byte (uint8)."""
+    """Packed bases [start, stop) -> out[: stop - start] (uint8), one base per byte."""
     for position in range(start, stop):
         out[position - start] = (packed[position >> 1] >> np.uint8((position & 1) << 2)) & 15
 
 
 @kernel
 def pack(bases, start, packed):
-    """bases (uint8, one a byte) -> packed from position `start` on; `packed` is zero there beforehand."""
+    """Bases (uint8, one per byte) -> `packed` from position `start` on, which must be zero there."""
     for i in range(bases.size):
         position = start + i
         packed[position >> 1] |= bases[i] << np.uint8((position & 1) << 2)

@@ -7,8 +7,8 @@ from readwarp.device.jit import scalar
 LETTERS = "MIDNSHP=X"
 LETTER_BYTES = np.frombuffer(LETTERS.encode(), np.uint8)
 MATCH, INSERTION, DELETION, SKIP, SOFT_CLIP, HARD_CLIP, PADDING, EQUAL, UNEQUAL = range(9)
-ON_REFERENCE = 0b1_1000_1101  # the bit of each operation that takes bases of the reference: M D N = X
-ON_QUERY = 0b1_1001_0011  # of each that takes bases of the read: M I S = X
+ON_REFERENCE = 0b1_1000_1101  # a bit for each operation that consumes reference bases: M D N = X
+ON_QUERY = 0b1_1001_0011  # a bit for each that consumes read bases: M I S = X
 
 
 @scalar
@@ -19,18 +19,18 @@ def is_match(operation):
 
 @scalar
 def run_of(code):
-    """-> (operation, length, bases of the reference that it takes, bases of the read)."""
+    """-> (operation, length, reference bases that it consumes, read bases that it consumes)."""
     operation, length = np.int64(code & 15), np.int64(code >> 4)
     return operation, length, length * ((ON_REFERENCE >> operation) & 1), length * ((ON_QUERY >> operation) & 1)
 
 
 @scalar
 def find_base(cigar, start, stop, position, first, target):
-    """What a read has at a reference position -> (index among the bases, operation).
+    """What a read has at the reference position `target` -> (index among the bases, operation).
 
-    Its operations are cigar[start:stop]; `position` and `first` are those of its first aligned base and first base. The
-    index is that of the base aligned there, or of the last one before a deletion or skip (`first` - 1 where there is
-    none). Beyond the alignment it is -1, and so is the operation.
+    Its operations are cigar[start:stop]; `position` is that of its first aligned base, `first` the index of its first
+    base. The result is the base aligned there, or the last base before a deletion or skip (`first` - 1 if there is
+    none). Outside the alignment, index and operation are -1.
     """
     p, q = position, first
     for i in range(start, stop):

@@ -9,8 +9,8 @@ PRIME = 0x100000001B3
 
 
 @scalar
-def hashed(value, byte):
-    """The hash of some bytes and one more, given that of the bytes before (uint64)."""
+def add_byte(value, byte):
+    """The hash (uint64) after one more byte, given the hash of the bytes before it."""
     return (value ^ np.uint64(byte)) * np.uint64(PRIME)
 
 
@@ -19,5 +19,5 @@ def hash_of(values, start, stop):
     """The hash of the bytes values[start:stop] (uint64)."""
     value = np.uint64(BASIS)
     for i in range(start, stop):
-        value = hashed(value, values[i])
+        value = add_byte(value, values[i])
     return value

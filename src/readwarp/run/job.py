@@ -12,10 +12,9 @@ from readwarp.call.job import CallJob
 from readwarp.call.targets import find_targets, targets_in
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
-from readwarp.formats.common.files import check_output, check_resume
-from readwarp.formats.common.lock import locked
+from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.index.reference import Reference
-from readwarp.report import statistics
+from readwarp.report import multiqc, statistics
 from readwarp.report.inputs import Sample
 from readwarp.run.aligned import is_aligned, note_of, set_aligned
 from readwarp.stream.reporter import Reporter, Result
@@ -85,14 +84,17 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
         align_reads(alignment, index, backend, reporter, compile_too=("calling",))
         if alignment.resume:
             set_aligned(bam, alignment, index, metrics)
-    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, job.page, *statistics.texts_of(bam, vcf)):
+    sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, job.calling.targets)
+    texts_of_sample = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
+    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, job.page, *texts_of_sample):
         stale.unlink(missing_ok=True)  # --force was given
     called = call_sample(job, index.reference, reporter)
-    sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, job.calling.targets)
     texts = make_statistics(sample, job, reporter) if has_report else []
     reporter.write_metrics(job.metrics_file)
     if has_report:
-        report.write([sample], texts, job.page, sample.name)
+        from readwarp.report.page import write  # its libraries may be missing
+
+        write([sample], texts, job.page, sample.name)
     note_of(bam).unlink(missing_ok=True)
     bai = next((path for ending in ("bai", "csi") if (path := Path(f"{bam}.{ending}")).exists()), None)
     page = job.page if has_report else None
@@ -119,7 +121,7 @@ def wants_report(job: RunJob) -> bool:
     """Whether there will be a page; where its libraries are missing that is said at once."""
     if not job.report:
         return False
-    if lacking := report.missing():
+    if lacking := report.find_missing():
         said = f"there will be no report.html: it needs {' and '.join(lacking)} ({report.REMEDY}, or say --no-report)"
         logger.warning("%s", said)
     return not lacking

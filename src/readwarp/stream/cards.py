@@ -54,14 +54,14 @@ class Cards(Generic[T, P]):
     def warm_up(self, work: Callable[[P], object]) -> None:
         """Compile the kernels of `work`, and load them onto every card, before several threads need them."""
         for _ in self._placed:
-            with self.borrowed() as placed, self.backend.as_far_as_it_fits():
+            with self.borrow() as placed, self.backend.as_far_as_it_fits():
                 work(placed)
         self.workspaces.start_counting()
 
     @contextmanager
-    def borrowed(self) -> Iterator[P]:
+    def borrow(self) -> Iterator[P]:
         """What lies on the card that the calling thread works on inside, with a workspace of its own."""
-        with self.workspaces.borrowed() as device:
+        with self.workspaces.borrow() as device:
             yield self._placed[device]
 
     @cached_property
@@ -73,7 +73,7 @@ class Cards(Generic[T, P]):
         """[work(item, what lies there)] on a card; in parts where it does not fit, by the CPU what cannot be cut."""
 
         def on_card(part: T) -> U:
-            with self.borrowed() as placed:
+            with self.borrow() as placed:
                 return work(part, placed)
 
         return self._halving(item, on_card, lambda part: work(part, self.on_host), count)

@@ -101,10 +101,10 @@ class Reporter:
     @contextmanager
     def compiling(self) -> Iterator[None]:
         """Count the kernels that are compiled while the block runs; those from the cache are none."""
-        from readwarp.device.compilation import watched
+        from readwarp.device.compilation import watch
 
         started = time.perf_counter()
-        with self.kernels() as meter, watched(meter.kernel) as compilation:
+        with self.kernels() as meter, watch(meter.kernel) as compilation:
             yield
         if compilation.kernels:
             spent = time.perf_counter() - started

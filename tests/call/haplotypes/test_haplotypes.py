@@ -151,7 +151,8 @@ def as_variant(reference: str, variant: tuple[int, str, str]) -> Variant:
 
 
 def spelled(reference: str, variants: list[tuple[int, str, str]]) -> str:
-    return applied(reference, sorted(as_variant(reference, v) for v in variants))
+    """The reference with variants as they are given: one that is moved left may meet its neighbour."""
+    return applied(reference, [(START + position, len(old), new) for position, old, new in sorted(variants)])
 
 
 def clipped(read: Read) -> Read:

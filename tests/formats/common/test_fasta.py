@@ -73,7 +73,7 @@ def test_bgzip_and_its_truncation(tmp_path):
 @pytest.mark.parametrize("damage", [lambda d: d[:-9], lambda d: d[:60] + b"\0\0\0\0" + d[64:], lambda d: d[:12]])
 def test_damaged_gzip(tmp_path, damage):
     data = gzip.compress((">a\n" + random_letters(random.Random(1), 4000)).encode())
-    with pytest.raises(InputError, match="truncated or corrupt gzip"):
+    with pytest.raises(InputError, match=r"truncated: |corrupt compressed data"):
         contigs(written(tmp_path, damage(data)))
 
 

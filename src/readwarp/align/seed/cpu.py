@@ -18,7 +18,7 @@ from readwarp.align.seed.scalar import (
 from readwarp.batches import ReadBatch, SeedHits, Status
 from readwarp.config import MAX_READ_LENGTH, SeedParameters
 from readwarp.device.jit import kernel
-from readwarp.device.prefetch import prefetch
+from readwarp.device.simd import prefetch
 from readwarp.index import Index
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, max_syncmers, sketch, tag_of
 from readwarp.ragged import replace

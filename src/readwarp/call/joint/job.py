@@ -18,8 +18,7 @@ from readwarp.call.targets import Region, Target, find_targets, split_targets, t
 from readwarp.config import CallParameters, JointParameters, Resources
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
-from readwarp.formats.common.files import check_inputs, check_output
-from readwarp.formats.common.lock import locked
+from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.variants.genomic import GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.formats.variants.vcf import VariantWriter, kind_of, lines_of

@@ -42,7 +42,7 @@ from readwarp.call.pairhmm.scalar import (
     row_constants,
 )
 from readwarp.device.cuda_launch import WARP
-from readwarp.device.instructions import handed
+from readwarp.device.instructions import shuffle_up
 from readwarp.device.jit import cuda, cuda_kernel
 
 READ, LENGTH, HAPLOTYPE, SIZE, AGAIN = range(5)  # columns of places
@@ -192,7 +192,7 @@ def sum_kernel(rows: int, precision: Precision) -> Any:
         last = np.uint32(place + np.uint32(widest + group - 1))
         symbol = np.uint32(haplotypes[haplotype + np.uint32(1)] & mask)
         while place != last:
-            T, X = handed(T), handed(X)
+            T, X = shuffle_up(T), shuffle_up(X)
             if rank == 0:
                 T, X = first, number(0)
             if place >= haplotype:  # threads begin one after the other

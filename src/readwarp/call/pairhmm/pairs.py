@@ -13,7 +13,7 @@ from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
 from readwarp.call.pairhmm.scalar import UNKNOWN, is_enough
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, take
-from readwarp.rules.hashes import BASIS, hashed
+from readwarp.rules.hashes import BASIS, add_byte
 
 LOG10_2 = math.log10(2.0)
 BUCKET = 8  # rows by which reads of one group of lanes may differ
@@ -128,7 +128,7 @@ def _hash(contents, begin, stop):
     value = np.uint64(BASIS)
     for array in contents:
         for k in range(begin, stop):
-            value = hashed(value, array[k])
+            value = add_byte(value, array[k])
     return value
 
 

@@ -10,7 +10,7 @@ from readwarp.call.pileup.scalar import rotate
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of
 from readwarp.rules.cigar import DELETION, INSERTION
-from readwarp.rules.hashes import BASIS, hashed
+from readwarp.rules.hashes import BASIS, add_byte
 
 
 class Limits(NamedTuple):
@@ -92,7 +92,7 @@ def hash_insertions(bases, query, signed, shift, key):
             if base > 3:
                 value = np.uint64(0)
                 break
-            value = hashed(value, base + 1)
+            value = add_byte(value, base + 1)
         key[e] = value | np.uint64(1) if value else value
 
 

@@ -1,4 +1,4 @@
-"""Decompressed BAM records of a region to arrays."""
+"""Compiled loops that turn the BAM records of a region into arrays."""
 
 from typing import Annotated, NamedTuple
 
@@ -25,12 +25,12 @@ from readwarp.formats.alignments.layout import (
     uint16_at,
     uint32_at,
 )
+from readwarp.formats.common.index import LINEAR_WINDOW
 from readwarp.rules.cigar import UNEQUAL, run_of
 from readwarp.rules.hashes import hash_of
 
 MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
-INDEX_WINDOW = 14  # bits: an index has an entry for 16 kb
-UNKNOWN, UNWANTED = -1, -2  # sample of a read: of no read group that the header knows, of one that is not called
+UNKNOWN, UNWANTED = -1, -2  # instead of a sample: the header does not have the read group; it is not called
 
 
 class Wanted(NamedTuple):
@@ -55,7 +55,7 @@ class Found(NamedTuple):
 
 @scalar
 def span_of(data, at):
-    """-> (end of the alignment on the reference, bases of the read that the CIGAR takes: -1 if it is invalid)."""
+    """-> (end of the alignment on the reference, bases of the read that the CIGAR takes; -1 if it is invalid)."""
     cigar, operations = cigar_of(data, at)
     stop, bases, is_valid = int32_at(data, at + POSITION), np.int64(0), True
     for i in range(operations):
@@ -67,7 +67,7 @@ def span_of(data, at):
 
 @scalar
 def sample_of(data, at, stop, groups, samples):
-    """The sample of the record's read group, UNKNOWN for another group or none; 0 where no group is given."""
+    """The sample of the record's read group, UNKNOWN for another group or none; 0 if there are no `groups`."""
     if groups.size == 0:
         return np.int64(0)
     start, end = read_group_of(data, at, stop)
@@ -80,11 +80,12 @@ def sample_of(data, at, stop, groups, samples):
 def scan(data, last, wanted, out):
     """Find the usable records in decompressed bytes (uint8) that begin with a record -> out (Found, large enough).
 
-    Records without bases or CIGAR are not usable. Later steps index bases and reference by CIGARs without a look at
+    Records without bases or CIGAR are not usable. Later steps index bases and reference by CIGARs without checking
     bounds, so a usable record must have as many bases as its CIGAR takes and lie within its contig.
     `last`: the position of the record before.
-    -> (usable records, place of the first record not looked at, its position, how the scan ended: MORE, DONE, UNSORTED,
-    BROKEN for a record that does not fit its size, MISFIT for one whose CIGAR does not fit its bases, BEYOND)
+    -> (usable records, where the first unread record begins, the position of the last one read, how the scan ended:
+    MORE, DONE, UNSORTED, BROKEN for a record that does not fit its size, MISFIT for one whose CIGAR does not fit its
+    bases, BEYOND)
     """
     contig, groups, group_samples = wanted.contig, wanted.groups, wanted.samples
     places, samples = out
@@ -135,9 +136,9 @@ class Windows(NamedTuple):
 
 @kernel
 def add_to_index(data, at, last, blocks, out):
-    """Enter the whole records from `at` on into out (Windows). `last`: contig and position of the record before.
+    """Add the whole records from `at` on to out (Windows). `last`: contig and position of the record before.
 
-    -> (place of the first record that is not whole, contig and position of the last one, MORE | UNSORTED | BROKEN)
+    -> (where the first incomplete record begins, contig and position of the last one, MORE | UNSORTED | BROKEN)
     """
     contig, position = last
     begin, place, first, offset = blocks.begin, blocks.place, out.first, out.offset
@@ -155,8 +156,8 @@ def add_to_index(data, at, last, blocks, out):
         while block + 1 < begin.size and begin[block + 1] <= at:
             block += 1
         if own >= 0 and start >= 0:
-            stop_window = (max(start, span_of(data, at)[0] - 1) >> INDEX_WINDOW) + 1
-            for window in range(first[own] + (start >> INDEX_WINDOW), min(first[own] + stop_window, first[own + 1])):
+            stop_window = (max(start, span_of(data, at)[0] - 1) >> LINEAR_WINDOW) + 1
+            for window in range(first[own] + (start >> LINEAR_WINDOW), min(first[own] + stop_window, first[own + 1])):
                 if offset[window] == 0:
                     offset[window] = place[block] << 16 | (at - begin[block])
         at = stop
@@ -164,17 +165,8 @@ def add_to_index(data, at, last, blocks, out):
 
 
 @kernel
-def measure(data, places, cigar_offsets, read_offsets):
-    """Fill the offsets (int64 [n + 1]) of the records' CIGARs and bases."""
-    cigar_offsets[0] = read_offsets[0] = 0
-    for i in range(places.size):
-        cigar_offsets[i + 1] = cigar_offsets[i] + uint16_at(data, places[i] + OPERATIONS)
-        read_offsets[i + 1] = read_offsets[i] + int32_at(data, places[i] + LENGTH)
-
-
-@kernel
 def decode(data, places, out):
-    """The records at these places -> out (AlignedReads), whose offsets are known and whose samples are left alone."""
+    """The records at these places -> out (AlignedReads), whose offsets and samples are known."""
     position, reference_stop, flag, mapping_quality = out.position, out.reference_stop, out.flag, out.mapping_quality
     cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
     bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets

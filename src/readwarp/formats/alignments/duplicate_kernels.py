@@ -32,7 +32,7 @@ PAIR_DECIDED, SINGLE_DECIDED, DECIDED, MARKED = 1, 2, 3, 4  # bits of a record's
 
 @scalar
 def unclipped_span(data, at):
-    """First and last reference position (from 1) that the read covers, clipped bases counted."""
+    """First and last reference position (from 1) that the read covers, clipped bases included."""
     cigar, operations = cigar_of(data, at)
     start = int32_at(data, at + POSITION) + 1
     stop, left, right = start - 1, np.int64(0), np.int64(0)
@@ -81,7 +81,7 @@ def find_mates(records, mates):
 
 @kernel
 def sign(records, mates, libraries, out):
-    """Each record after its signature -> out (uint8, WORDS int32 a record more than the records have)."""
+    """The signature of each record and the record -> out (uint8, SKIP bytes more for each)."""
     data, offsets = records
     (letters, name_offsets), number = libraries
     for i in range(mates.size):
@@ -98,7 +98,7 @@ def sign(records, mates, libraries, out):
             if flag & PAIRED and not flag & MATE_UNMAPPED and mates[i] >= 0:
                 mate = offsets[mates[i]]
                 words[SCORE] += quality_score(data, mate)
-                pair_signature(data, at, flag, start, end, mate, words)
+                sign_pair(data, at, flag, start, end, mate, words)
         for word in range(WORDS):
             put_bytes(words[word], 4, out, to + 4 * word)
         source, target = data[at:stop], out[to + SKIP : to + SKIP + stop - at]
@@ -107,7 +107,7 @@ def sign(records, mates, libraries, out):
 
 
 @scalar
-def pair_signature(data, at, flag, start, end, mate, words):
+def sign_pair(data, at, flag, start, end, mate, words):
     """Which end is leftmost, how the pair is oriented, and the two places that identify its template."""
     mate_start, mate_end = unclipped_span(data, mate)
     contig, mate_contig = int32_at(data, at + CONTIG), int32_at(data, mate + CONTIG)
@@ -241,7 +241,7 @@ def mark_singles(records, state, contig, limit, table):
 
 @kernel
 def set_flags(records, state):
-    """Set the duplicate flag of the marked records, in place; how many."""
+    """Set the duplicate flag of the marked records, in place -> their number."""
     data, offsets, marked = records.data, records.offsets, 0
     for i in range(offsets.size - 1):
         if state[i] & MARKED:

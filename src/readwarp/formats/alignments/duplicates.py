@@ -20,24 +20,25 @@ from numpy import ndarray
 from readwarp.config import MAX_READ_LENGTH
 from readwarp.formats.alignments import duplicate_kernels as kernels
 from readwarp.formats.alignments.header import field
+from readwarp.formats.alignments.layout import CONTIG, POSITION, values_at
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import FRAME, records_in
 from readwarp.formats.alignments.sort_kernels import gather
 from readwarp.formats.common.text import Names, pack_names
-from readwarp.ragged import take
+from readwarp.ragged import empty, take
 
 SKIP = kernels.SKIP
 
 
 class Libraries(NamedTuple):
-    """Read groups and the library (LB) of each; those without one share one."""
+    """Read groups and the library (LB) of each. Groups without LB share a library."""
 
     groups: Names
     number: Annotated[ndarray, "int64 [groups]"]  # of the library
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> "Libraries":
-        """Those of the @RG lines of a header."""
+        """From the @RG lines of a header."""
         names = [field(line, "LB") or "" for line in lines]
         order = {name: number for number, name in enumerate(dict.fromkeys(names))}
         groups = pack_names([field(line, "ID") or "" for line in lines])
@@ -63,7 +64,7 @@ class DuplicateMarker:
         self._held = self._new = 0  # bytes examined already, and bytes that are not
 
     def push(self, records: Encoded) -> Iterator[ndarray]:
-        """The records that are decided now; held ones are examined again only after as many new bytes have come."""
+        """Take sorted records, give those whose marks are final. The rest is examined again once it has doubled."""
         self._parts.append(records.data)
         self._new += records.data.size
         if self._new >= max(self._held, FRAME):
@@ -80,20 +81,17 @@ class DuplicateMarker:
         contig, limit = -2, 0
         if not final and state.size:
             last = records.offsets[-2] + SKIP
-            contig = int(kernels.int32_at(records.data, last + kernels.CONTIG))
-            limit = int(kernels.int32_at(records.data, last + kernels.POSITION)) - MAX_READ_LENGTH
+            contig, place = values_at(records.data, last + np.array([CONTIG, POSITION]), "<i4").tolist()
+            limit = place - MAX_READ_LENGTH
         size = 1 << (2 * state.size).bit_length()
         kernels.mark_pairs(records, state, contig, limit, np.full(size, -1, np.int32))
         kernels.mark_singles(records, state, contig, limit, np.full(size, -1, np.int32))
         undecided = np.flatnonzero(state & kernels.DECIDED != kernels.DECIDED)
         done = int(undecided[0]) if undecided.size else state.size
-        self._hold(records.data[records.offsets[done] :].copy(), state[done:].copy())
+        self._parts, self._state = [records.data[records.offsets[done] :].copy()], state[done:].copy()
+        self._held, self._new = self._parts[0].size, 0
         decided = take(records, "records", slice(0, done))
         self.marked += kernels.set_flags(decided, state)
-        out = Encoded(np.empty(decided.data.size - SKIP * done, np.uint8), np.empty(done + 1, np.int64))
+        out = empty(Encoded, {"records": done, "bytes": decided.data.size - SKIP * done})
         gather(decided, np.arange(done), SKIP, out)
         return out.data
-
-    def _hold(self, data: ndarray, state: ndarray) -> None:
-        self._parts, self._state = [data], state
-        self._held, self._new = data.size, 0

@@ -1,6 +1,6 @@
 """Compiled encoders: rows of Alignments and their reads -> SAM text or BAM records, one after another.
 
-SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are left out.
+SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are omitted.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.alignments import layout
 from readwarp.formats.alignments.tag_text import put_tags
-from readwarp.formats.common.text import letter_of, put_bytes, put_number
+from readwarp.formats.common.text import letter_of, put_bytes, put_copy, put_next, put_number
 from readwarp.rules.cigar import HARD_CLIP, LETTER_BYTES, run_of
 
 BIN = 14  # where a record has its bin
@@ -18,31 +18,16 @@ NO_QUALITY = 255
 
 
 @scalar
-def hard_clips(cigar, start, stop):
-    """Bases hard-clipped on the left and on the right."""
+def shown_span(cigar, first, last, reverse, start, stop):
+    """The part of a read, as it was sequenced on [start, stop), that cigar[first:last] does not hard-clip."""
     left, right = np.int64(0), np.int64(0)
-    if stop > start and cigar[start] & 15 == HARD_CLIP:
-        left = np.int64(cigar[start] >> 4)
-    if stop > start + 1 and cigar[stop - 1] & 15 == HARD_CLIP:
-        right = np.int64(cigar[stop - 1] >> 4)
-    return left, right
-
-
-@scalar
-def shown_span(read, reverse, left, right, read_offsets):
-    """The part of a read that is not hard-clipped, as it was sequenced: start, stop."""
-    start, stop = read_offsets[read], read_offsets[read + 1]
+    if last > first and cigar[first] & 15 == HARD_CLIP:
+        left = np.int64(cigar[first] >> 4)
+    if last > first + 1 and cigar[last - 1] & 15 == HARD_CLIP:
+        right = np.int64(cigar[last - 1] >> 4)
     if reverse:
         left, right = right, left
     return start + left, max(start + left, stop - right)
-
-
-@scalar
-def put_copy(values, start, stop, out, at):
-    source, target = values[start:stop], out[at : at + stop - start]  # slices index from 0, which compiles to vectors
-    for i in range(source.size):
-        target[i] = source[i]
-    return at + stop - start
 
 
 @scalar
@@ -106,23 +91,23 @@ def encode_sam(reads, rows, contigs, groups, out):
         offsets[row] = at
         r = np.int64(read[row])
         at = put_name(names, name_offsets, r, data, at)
-        at = put_field(np.int64(flag[row]), data, at)
+        at = put_next(TAB, np.int64(flag[row]), data, at)
         data[at] = TAB
         at = put_name(contig_letters, contig_offsets, np.int64(contig[row]), data, at + 1)
-        at = put_field(np.int64(position[row]) + 1, data, at)
-        at = put_field(np.int64(quality[row]), data, at)
-        at = put_cigar(cigar, cigar_offsets[row], cigar_offsets[row + 1], data, at)
+        at = put_next(TAB, np.int64(position[row]) + 1, data, at)
+        at = put_next(TAB, np.int64(quality[row]), data, at)
+        first, last = cigar_offsets[row], cigar_offsets[row + 1]
+        at = put_cigar(cigar, first, last, data, at)
         data[at] = TAB
         if mate[row] >= 0 and mate[row] == contig[row]:
             data[at + 1] = EQUAL
             at += 2
         else:
             at = put_name(contig_letters, contig_offsets, np.int64(mate[row]), data, at + 1)
-        at = put_field(np.int64(mate_position[row]) + 1, data, at)
-        at = put_field(np.int64(template_length[row]), data, at)
-        left, right = hard_clips(cigar, cigar_offsets[row], cigar_offsets[row + 1])
+        at = put_next(TAB, np.int64(mate_position[row]) + 1, data, at)
+        at = put_next(TAB, np.int64(template_length[row]), data, at)
         reverse = flag[row] & REVERSE != 0
-        start, stop = shown_span(r, reverse, left, right, read_offsets)
+        start, stop = shown_span(cigar, first, last, reverse, read_offsets[r], read_offsets[r + 1])
         at = put_letters(bases, qualities, start, stop, reverse, data, at)
         at = put_tags(tags, tag_offsets[row], tag_offsets[row + 1], data, at)
         if read_group[r] >= 0:
@@ -134,12 +119,6 @@ def encode_sam(reads, rows, contigs, groups, out):
         at += 1
     offsets[read.size] = at
     return at
-
-
-@scalar
-def put_field(number, out, at):
-    out[at] = TAB
-    return put_number(number, out, at + 1)
 
 
 @scalar
@@ -185,9 +164,8 @@ def encode_bam(reads, rows, groups, out):
         offsets[row] = at
         r, place = np.int64(read[row]), np.int64(position[row])
         first, last = cigar_offsets[row], cigar_offsets[row + 1]
-        left, right = hard_clips(cigar, first, last)
         reverse = flag[row] & REVERSE != 0
-        start, stop = shown_span(r, reverse, left, right, read_offsets)
+        start, stop = shown_span(cigar, first, last, reverse, read_offsets[r], read_offsets[r + 1])
         covered = 0
         for i in range(first, last):
             _, _, on_reference, _ = run_of(cigar[i])
@@ -231,13 +209,13 @@ def put_nibbles(bases, start, stop, reverse, out, at):
     for i in range(source.size >> 1):
         first = np.uint64(last - 2 * i if reverse else 2 * i)
         second = np.uint64(last - 2 * i - 1 if reverse else 2 * i + 1)
-        target[i] = turned_nibble(source[first], flip) << np.uint8(4) | turned_nibble(source[second], flip)
+        target[i] = nibble_of(source[first], flip) << np.uint8(4) | nibble_of(source[second], flip)
     if source.size & 1:
-        target[last >> 1] = turned_nibble(source[0 if reverse else last], flip) << np.uint8(4)
+        target[last >> 1] = nibble_of(source[0 if reverse else last], flip) << np.uint8(4)
     return at + target.size
 
 
 @scalar
-def turned_nibble(base, flip):
+def nibble_of(base, flip):
     """0-4 -> BAM's 1 2 4 8 15, of the complement when `flip` is 3."""
     return np.uint8(15) if base > 3 else np.uint8(1) << (base ^ flip)

@@ -3,6 +3,7 @@
 import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, count
 
 import numpy as np
 from numpy import ndarray
@@ -40,21 +41,21 @@ def lines_of(text: str, kind: str) -> list[str]:
     return [line for line in text.splitlines() if line.startswith(f"@{kind}\t")]
 
 
-def read_group_line(given: str) -> str:
-    r"""What -R takes ('@RG\tID:..\tSM:..', with backslash t or tabs) -> header line. Raises UsageError."""
-    line = given.replace("\\t", "\t")
+def read_group_line(option: str) -> str:
+    r"""The argument of -R ('@RG\tID:..\tSM:..', with backslash t or tabs) -> header line. Raises UsageError."""
+    line = option.replace("\\t", "\t")
     parts = line.split("\t")
     if (
         parts[0] != "@RG"
         or not field(line, "ID")
         or any(not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:.+", p) for p in parts[1:])
     ):
-        raise UsageError(f"--read-group {given}: must be '@RG\\tID:name', then TAG:value fields separated by \\t")
+        raise UsageError(f"--read-group {option}: must be '@RG\\tID:name', then TAG:value fields separated by \\t")
     return line
 
 
 def read_group_of_file(path: str) -> str:
-    """The read group of an input that has none: ID and SM are the file name up to its mate number or ending."""
+    """The read group of an input without one: ID and SM are the file name up to its mate number or ending."""
     name = "stdin" if path == "-" else path.rsplit("/", 1)[-1]
     name = re.sub(r"(\.(fastq|fq|fasta|fa|bam|cram|sam|gz|bgz|txt))+$", "", name, flags=re.IGNORECASE)
     name = re.sub(r"([._]R?[12])(_001)?$", "", name) or name
@@ -66,10 +67,8 @@ def program_lines(carried: Sequence[str], command: str) -> list[str]:
     ids = [field(line, "ID") for line in carried]
     followed = {field(line, "PP") for line in carried}
     ends = [name for name in ids if name not in followed]
-    ours, number = "readwarp", 0
-    while ours in ids:
-        number += 1
-        ours = f"readwarp.{number}"
+    names = chain(["readwarp"], (f"readwarp.{number}" for number in count(1)))
+    ours = next(name for name in names if name not in ids)
     line = f"@PG\tID:{ours}\tPN:readwarp\tVN:{__version__}\tCL:{' '.join(command.split())}"
     return [*carried, line + (f"\tPP:{ends[-1]}" if ends else "")]
 
@@ -92,7 +91,7 @@ def part_in(header: str) -> tuple[str, str] | None:
 
 
 def merge_lines(lines: Iterable[str]) -> list[str]:
-    """Header lines of several inputs, each once. Raises UsageError where two of the same ID differ."""
+    """Header lines of several inputs, each once. Raises UsageError if two with the same ID differ."""
     merged: dict[str, str] = {}
     for line in lines:
         name = field(line, "ID") or line
@@ -102,7 +101,7 @@ def merge_lines(lines: Iterable[str]) -> list[str]:
 
 
 def binary_header(text: str) -> bytes:
-    """BAM's header, of SAM header text."""
+    """The header of a BAM file, from SAM header text."""
     encoded, contigs = text.encode(), lines_of(text, "SQ")
     parts = [struct.pack("<4si", b"BAM\x01", len(encoded)), encoded, struct.pack("<i", len(contigs))]
     for line in contigs:
@@ -112,12 +111,12 @@ def binary_header(text: str) -> bytes:
 
 
 def parse_header(data: bytes) -> tuple[int, list[str], list[int]] | None:
-    """Size of BAM's header, names and lengths of its contigs; None where it goes beyond `data`."""
+    """Size of BAM's header, names and lengths of its contigs; None if `data` end within it."""
     try:
         place = 8 + struct.unpack_from("<i", data, 4)[0]
-        (count,), place = struct.unpack_from("<i", data, place), place + 4
+        (contigs,), place = struct.unpack_from("<i", data, place), place + 4
         names, lengths = [], []
-        for _ in range(count):
+        for _ in range(contigs):
             (size,) = struct.unpack_from("<i", data, place)
             names.append(data[place + 4 : place + 3 + size].decode("latin-1"))
             lengths.append(struct.unpack_from("<i", data, place + 4 + size)[0])
@@ -128,7 +127,7 @@ def parse_header(data: bytes) -> tuple[int, list[str], list[int]] | None:
 
 
 def skip_header(read_into: Callable[[ndarray], int], path: str) -> None:
-    """Read past BAM's header; `read_into` fills a buffer as far as the file goes. Raises InputError."""
+    """Read past BAM's header; `read_into` fills a buffer, or as much of it as the file has. Raises InputError."""
 
     def read(size: int) -> ndarray:
         data = np.empty(size, np.uint8)

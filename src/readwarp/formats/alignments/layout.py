@@ -1,6 +1,7 @@
-"""Where the parts of a BAM record lie (SAM specification, section 4.2). Offsets in bytes, block_size included."""
+"""Where the parts of a BAM record are (SAM specification, section 4.2). Offsets in bytes, block_size included."""
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.jit import scalar
 
@@ -8,8 +9,13 @@ CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, OPERATIONS, FLAG, LENGTH = 4, 8,
 MATE_CONTIG, MATE_POSITION, TEMPLATE_LENGTH, NAME = 24, 28, 32, 36
 BASES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 BASES[[1, 2, 4, 8]] = 0, 1, 2, 3
-CHARACTER, ARRAY, HEX, TEXT, FLOAT, UNSIGNED = 65, 66, 72, 90, 102, 73  # types of fields: A B H Z f I
+CHARACTER, ARRAY, HEX, TEXT, FLOAT, INTEGER, UNSIGNED = 65, 66, 72, 90, 102, 105, 73  # types of fields: A B H Z f i I
 R, G = 82, 71
+
+
+def values_at(data: ndarray, places: ndarray, dtype: str) -> ndarray:
+    """The little-endian integers at these places of the bytes."""
+    return data[places[:, None] + np.arange(np.dtype(dtype).itemsize)].view(dtype).ravel()
 
 
 @scalar
@@ -31,13 +37,13 @@ def uint16_at(data, at):
 
 @scalar
 def stop_of(data, at):
-    """Where the record at `at` stops, by its own account."""
+    """Where the record at `at` stops, as its block_size says."""
     return at + 4 + int32_at(data, at)
 
 
 @scalar
 def cigar_of(data, at):
-    """Where the CIGAR starts, and its operations."""
+    """Where the CIGAR starts, and how many operations it has."""
     return at + NAME + np.int64(data[at + NAME_LENGTH]), uint16_at(data, at + OPERATIONS)
 
 
@@ -82,7 +88,7 @@ def get_number(values, at, kind):
 
 @scalar
 def field_stop(tags, at, stop):
-    """Where the field at `at` stops; beyond `stop`, where the fields do, if it is damaged."""
+    """Where the field at `at` stops; beyond `stop`, the end of the fields, if it is damaged."""
     if at + 4 > stop:
         return stop + 1
     kind, at = tags[at + 2], at + 3

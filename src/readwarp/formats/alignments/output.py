@@ -1,37 +1,32 @@
 """Alignments out: SAM, BAM or CRAM by the name's ending, SAM on stdout; sorted, marked and indexed on the way.
 
-A file appears under its name when it is complete: it is written beside it, and `close` renames it; `abort` removes it.
+A file appears under its name when it is complete: until `close` renames it or `abort` removes it, it has another.
 """
 
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from typing import NoReturn
 
 from numpy import ndarray
 
-from readwarp.errors import UsageError
+from readwarp.errors import ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.duplicates import SKIP, DuplicateMarker, Libraries, add_signatures
-from readwarp.formats.alignments.header import field, lines_of
-from readwarp.formats.alignments.index import CSI_LENGTH
+from readwarp.formats.alignments.header import binary_header, field, lines_of
 from readwarp.formats.alignments.sam import Encoded
-from readwarp.formats.alignments.sinks import BamSink, ChildSink, Sink, TextSink
 from readwarp.formats.alignments.sort import Sorter
-from readwarp.formats.common.output_file import OutputFile
+from readwarp.formats.common.files import ending_of
+from readwarp.formats.common.index import CSI_LENGTH
+from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 
 
 def format_of(path: str | Path | None) -> str:
-    """sam, bam or cram, by the name's ending; stdout (None or "-") is SAM. Raises UsageError."""
-    if path is None or str(path) == "-":
-        return "sam"
-    ending = Path(str(path)).suffix.lower().lstrip(".")
-    if ending not in ("sam", "bam", "cram"):
-        if Path(str(path)).exists() and not Path(str(path)).is_file():
-            return "sam"  # a pipe or a device
-        raise UsageError(f"{path}: the output's name must end in .sam, .bam or .cram")
-    return ending
+    """sam, bam or cram, by the name's ending; stdout (None or "-"), pipes and devices are SAM. Raises UsageError."""
+    return ending_of(path, "sam", "bam", "cram")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +48,18 @@ class Finish:
             raise UsageError("--write-index needs BAM or CRAM output and --sort coordinate")
 
 
-class AlignmentWriter:
-    """Takes encoded batches in order, from one thread. `close` completes the file, `abort` leaves none.
-
-    As a context manager it closes on success and aborts on any exception.
-    """
+class AlignmentWriter(Writer):
+    """Takes encoded batches in order, from one thread."""
 
     def __init__(
         self,
         path: str | None,
         header: str,
-        finish: Finish = Finish(),  # it is frozen
+        finish: Finish = Finish(),  # frozen
         *,
         threads: int = 1,
         reference: str | None = None,  # FASTA, for CRAM
-        binary: bool = False,  # BAM records are written here, whatever the file becomes
+        binary: bool = False,  # `write` takes BAM records, even for SAM output
     ):
         self.format = format_of(path)
         self.text = self.format == "sam" and finish.sort == "none" and not binary  # what Encoder.text must be
@@ -82,18 +74,16 @@ class AlignmentWriter:
         if finish.mark_duplicates:
             self._libraries = Libraries.of(lines_of(header, "RG"))
         self._file = OutputFile(path)
-        self._sink = self._make_sink(threads, reference)
+        self._sink = self._open_sink(threads, reference)
 
-    def _make_sink(self, threads: int, reference: str | None) -> Sink:
-        if self.text:
-            return TextSink(self._file, self._header)
-        if self.format == "bam":
-            return BamSink(self._file, self._header, threads)
-        if self.format == "sam":
-            return ChildSink(self._file, self._header, None)
-        if reference is None:
+    def _open_sink(self, threads: int, reference: str | None) -> "ByteWriter | SamtoolsWriter":
+        if self.format == "cram" and reference is None:
             raise UsageError("CRAM output needs the reference's FASTA")
-        return ChildSink(self._file, self._header, reference)
+        if not self.text and self.format != "bam":
+            return SamtoolsWriter(self._file, self._header, reference if self.format == "cram" else None)
+        sink = ByteWriter(self._file.open(), 0 if self.text else threads)
+        sink.write(self._header.encode() if self.text else binary_header(self._header))
+        return sink
 
     def write(self, encoded: Encoded) -> None:
         if self._libraries:
@@ -103,20 +93,16 @@ class AlignmentWriter:
         else:
             self._sink.write(encoded.data)
 
-    def close(self) -> None:
-        try:
-            for data in self._finish():
-                self._sink.write(data)
-            self._sink.close()
-            if self._write_index:
-                self._index()
-            self._file.finish()
-        except BaseException:
-            self.abort()
-            raise
+    def complete(self) -> None:
+        for data in self._sorted():
+            self._sink.write(data)
+        self._sink.close()
+        if self._write_index:
+            self._index()
+        self._file.finish()
 
-    def _finish(self) -> Iterator[ndarray]:
-        """What the sorter holds, in order, with duplicates marked if that was asked for."""
+    def _sorted(self) -> Iterator[ndarray]:
+        """The sorted records, with duplicates marked if that was asked for."""
         pieces = self._sorter.sorted() if self._sorter else iter(())
         if not self._libraries:
             yield from (piece.data for piece in pieces)
@@ -135,7 +121,7 @@ class AlignmentWriter:
         self._file.remove()
 
     def _index(self) -> None:
-        """Beside the output, under its final name, before the output itself appears."""
+        """Write the index, under its final name, before the output appears."""
         longest = max((int(field(line, "LN") or 0) for line in lines_of(self._header, "SQ")), default=0)
         ending = "crai" if self.format == "cram" else "csi" if longest > CSI_LENGTH else "bai"
         kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)
@@ -143,11 +129,63 @@ class AlignmentWriter:
         samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place))
         self.index = Path(index)
 
-    def __enter__(self) -> "AlignmentWriter":
-        return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
+class SamtoolsWriter:
+    """BAM records through a pipe to samtools, which writes CRAM, or SAM where they had to be sorted first."""
+
+    def __init__(self, file: OutputFile, header: str, reference: str | None):
+        self._file, self._header, self._reference = file, header, reference
+        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
+        try:
+            self._fasta = reference and samtools.reference_in(reference, self._folder.name)
+            options = ["-C", "-T", self._fasta] if self._fasta else ["-h"]
+            options += [] if file.is_stdout else ["-o", str(file.place)]
+            self._child = samtools.Child("view", "--no-PG", *options, "-", stdin=subprocess.PIPE)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        self.write(binary_header(header))
+
+    def write(self, data: bytes | ndarray) -> None:
+        assert self._child.stdin is not None
+        try:
+            self._child.stdin.write(memoryview(data))
+        except BrokenPipeError:
+            self._fail()
+
+    def close(self) -> None:
+        assert self._child.stdin is not None
+        try:
+            self._child.stdin.close()
+        except BrokenPipeError:
+            self._fail()
+        if self._child.wait():
+            self._fail()
+        if self._reference and self._fasta != self._reference and not self._file.is_direct:
+            self._name_reference(self._reference)
+        self.abort()
+
+    def _name_reference(self, reference: str) -> None:
+        """Correct UR in the header, where htslib has named our temporary copy of the reference.
+
+        The new header must fit into the room that a CRAM file has for it; if it does not, UR is omitted.
+        """
+        text = Path(self._folder.name) / "header.sam"
+        for origin in (f"\tUR:{Path(reference).resolve()}", ""):
+            lines = self._header.splitlines()
+            text.write_text("".join(f"{line}{origin}\n" if line[:3] == "@SQ" else f"{line}\n" for line in lines))
+            with suppress(ReadwarpError):
+                samtools.run("reheader", "-i", "-P", str(text), str(self._file.place))
+                return
+        raise ReadwarpError(f"{self._file.name}: its header could not be completed")
+
+    def _fail(self) -> NoReturn:
+        """samtools has ended too early: raise its reason."""
+        reason = self._child.error()
+        if self._file.is_stdout and "Broken pipe" in reason:
+            raise BrokenPipeError(reason)
+        raise ReadwarpError(f"{self._file.name}: {reason}")
+
+    def abort(self) -> None:
+        self._child.close()
+        self._folder.cleanup()

@@ -1,7 +1,7 @@
 """Aligned reads of a region of a BAM or CRAM file as arrays.
 
-BAM is read in bulk: the index tells where to begin, isal decompresses blocks, and compiled code decodes records. Those
-of a CRAM region take the same way, after htslib has written them as uncompressed BAM.
+BAM is read in bulk: the index tells where to begin, isal decompresses blocks, and compiled code decodes records. A CRAM
+region goes the same way once htslib has written it as uncompressed BAM.
 """
 
 import errno
@@ -22,13 +22,13 @@ from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
-from readwarp.formats.alignments.index import BamIndex, contigs_of_cram, load_index
-from readwarp.formats.alignments.layout import POSITION
+from readwarp.formats.alignments.layout import LENGTH, NAME, OPERATIONS, POSITION, values_at
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, spool
 from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, load_bam_index
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
-from readwarp.ragged import concatenate, replace, take
+from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
 
 CHUNK = 1 << 18  # compressed bytes read at a time
@@ -73,7 +73,7 @@ class AlignedReader:
             raise
 
     def _open(self, path: Path, reference: Path | None, threads: int) -> None:
-        self._index: BamIndex | None = None
+        self._index: BgzfIndex | None = None
         self._fasta: str | None = None
         if is_stream(path):
             self._file, self._index = spool(path, str(self.path), lambda: self._prepare_fasta(reference), threads)
@@ -83,7 +83,7 @@ class AlignedReader:
         if self.is_cram:
             self._cram_contigs = contigs_of_cram(path)
         elif self._index is None:
-            self._index, self._file = load_index(path), path.open("rb")
+            self._index, self._file = load_bam_index(path), path.open("rb")
             self._check_index(self._index, first)
 
     def _prepare_fasta(self, reference: Path | None) -> str | None:
@@ -94,7 +94,7 @@ class AlignedReader:
         return reference_in(str(reference), self._folder.name)
 
     def _read_header(self) -> int:
-        """Take over what the header says; where the first record of a BAM file begins (virtual offset)."""
+        """Read the header -> where the first record of a BAM file begins (virtual offset)."""
         with self._open_by_pysam() as file:
             self.header, self.is_cram = file.header, file.is_cram
             self.names: tuple[str, ...] = self.header.references
@@ -105,13 +105,13 @@ class AlignedReader:
                 raise InputError(self.path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
             return 0 if self.is_cram or self._file else int(file.tell())
 
-    def _check_index(self, index: BamIndex, first: int) -> None:
-        """The index of another file, or an older one, would hide reads: after the last one it knows, none is placed."""
-        if index.stop is None and any(map(index.has_reads, range(index.contigs))):
-            return  # an index of an old kind, which does not tell
+    def _check_index(self, index: BgzfIndex, first: int) -> None:
+        """An index of another or an older file would hide reads. After its last read, none may have a position."""
+        if index.stop is None and any(map(index.has_records, range(len(index.starts)))):
+            return  # old tools wrote indexes that do not tell
         stop = first if index.stop is None else index.stop
         assert self._file is not None
-        is_other = index.contigs > len(self.names) or os.pread(self._file.fileno(), 2, stop >> 16) != GZIP_MAGIC
+        is_other = len(index.starts) > len(self.names) or os.pread(self._file.fileno(), 2, stop >> 16) != GZIP_MAGIC
         data = b""
         for piece in () if is_other else self._bam_bytes(stop):
             data += piece
@@ -142,8 +142,8 @@ class AlignedReader:
             self._folder.cleanup()
 
     def has_reads(self, contig: int) -> bool:
-        """Whether any read lies on a contig (its number in this file's header)."""
-        return contig in self._cram_contigs if self._index is None else self._index.has_reads(contig)
+        """Whether a contig has any read (its number in this file's header)."""
+        return contig in self._cram_contigs if self._index is None else self._index.has_records(contig)
 
     def samples(self) -> dict[str, tuple[str, ...]]:
         """Sample name -> its read groups, from the header."""
@@ -154,7 +154,7 @@ class AlignedReader:
         return out
 
     def nothing(self, start: int, stop: int) -> AlignedReads:
-        """The reads of a contig that the file does not have."""
+        """No reads, for a contig that the file does not have."""
         return _join([], -1, start, stop)
 
     def read(self, contig: int, start: int, stop: int, keep: ReadFilter, max_bases: int | None = None) -> AlignedReads:
@@ -176,8 +176,7 @@ class AlignedReader:
         parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
         for chunk in self._bytes(contig, start, stop):
             data = np.frombuffer(carry + chunk, np.uint8)
-            room = data.size // records.NAME + 1
-            found = Found(np.empty(room, np.int64), np.empty(room, np.int16))
+            found = empty(Found, {"reads": data.size // NAME + 1})
             count, rest, last, state = records.scan(data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
@@ -260,26 +259,16 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
     """The records that were found, of no region yet."""
     known = found.samples >= 0
     places = found.places[known]
-    left_out = data[found.places[~known, None] + np.arange(POSITION, POSITION + 4)].view("<i4").ravel()
-    cigar_offsets, read_offsets = np.empty((2, places.size + 1), np.int64)
-    records.measure(data, places, cigar_offsets, read_offsets)
-    bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
-    reads = AlignedReads(
+    reads = empty(
+        AlignedReads,
+        {},
         contig=-1,
         start=0,
         stop=0,
-        position=np.empty(places.size, np.int64),
-        reference_stop=np.empty(places.size, np.int64),
-        flag=np.empty(places.size, np.uint16),
-        mapping_quality=np.empty(places.size, np.uint8),
-        name_hash=np.empty(places.size, np.uint64),
         sample=found.samples[known].astype(np.uint8),
-        cigar=np.empty(cigar_offsets[-1], np.uint32),
-        cigar_offsets=cigar_offsets,
-        bases=bases,
-        qualities=qualities,
-        read_offsets=read_offsets,
-        unassigned=left_out.astype(np.int64),
+        cigar_offsets=offsets_of(values_at(data, places + OPERATIONS, "<u2")),
+        read_offsets=offsets_of(values_at(data, places + LENGTH, "<i4")),
+        unassigned=values_at(data, found.places[~known] + POSITION, "<i4").astype(np.int64),
     )
     records.decode(data, places, reads)
     return reads
@@ -287,6 +276,6 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
 
 def _join(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
     """The parts of a region as one."""
-    parts = parts or [_decode(np.empty(0, np.uint8), Found(np.empty(0, np.int64), np.empty(0, np.int16)))]
+    parts = parts or [_decode(np.empty(0, np.uint8), empty(Found, {"reads": 0}))]
     unassigned = np.concatenate([part.unassigned for part in parts])
     return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)

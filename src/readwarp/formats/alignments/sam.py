@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
-import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Alignments, ReadBatch
 from readwarp.formats.alignments import encode_kernels as kernels
 from readwarp.formats.alignments.tag_text import FACTOR
 from readwarp.formats.common.text import pack_names
-from readwarp.ragged import replace
+from readwarp.ragged import empty, replace
 
 
 class Encoded(NamedTuple):
@@ -38,7 +37,7 @@ class Encoder:
     def encode(self, reads: ReadBatch, alignments: Alignments) -> Encoded:
         """The records of `alignments` in their order. Runs without the GIL."""
         groups, size = pack_names(self.read_groups), self._max_bytes(reads, alignments)
-        out = Encoded(np.empty(size, np.uint8), np.empty(len(alignments) + 1, np.int64))
+        out = empty(Encoded, {"records": len(alignments), "bytes": size})
         if self.text:
             written = kernels.encode_sam(reads, alignments, pack_names(self.contigs), groups, out)
         else:
@@ -46,7 +45,7 @@ class Encoder:
         return replace(out, data=out.data[:written])
 
     def _max_bytes(self, reads: ReadBatch, rows: Alignments) -> int:
-        """An upper bound of the encoded size: text is never shorter than binary except for its numbers."""
+        """An upper bound of the encoded size, of text or binary."""
         lengths, names, carried = (
             int((offsets[rows.read + 1] - offsets[rows.read]).sum())
             for offsets in (reads.read_offsets, reads.name_offsets, reads.tag_offsets)

@@ -4,6 +4,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +13,38 @@ from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.common.fasta import read_contigs
 
 
-def start(*arguments: str, **pipes: Any) -> "subprocess.Popen[bytes]":
-    """Start `samtools ...` with the pipes of subprocess.Popen, out of reach of the terminal's Ctrl-C.
+class Child(subprocess.Popen[bytes]):
+    """A running `samtools ...`, out of reach of the terminal's Ctrl-C, with the pipes of subprocess.Popen.
 
-    It never looks for the reference of a CRAM file on the network.
+    Its messages go to a temporary file, so that it never waits for us to read them. It never looks for the reference of
+    a CRAM file on the network.
     """
-    command = [sys.executable, "-m", "readwarp.formats.alignments.samtools", *arguments]
-    environment = {"REF_PATH": os.devnull} | os.environ
-    return subprocess.Popen(command, env=environment, start_new_session=True, **pipes)
+
+    def __init__(self, *arguments: str, **pipes: Any):
+        command = [sys.executable, "-m", "readwarp.formats.alignments.samtools", *arguments]
+        environment = {"REF_PATH": os.devnull} | os.environ
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        super().__init__(command, env=environment, start_new_session=True, stderr=self._said, **pipes)
+
+    def error(self) -> str:
+        """What went wrong, once it has ended."""
+        self.wait()
+        self._said.seek(0)
+        return reason(self._said.read())
+
+    def close(self) -> None:
+        """End it, if it still runs."""
+        self.kill()
+        with suppress(BrokenPipeError):
+            self.__exit__(None, None, None)  # closes the pipes
+        self._said.close()
 
 
 def run(*arguments: str) -> None:
     """Run `samtools ...` to its end. Raises ReadwarpError with its message."""
-    process = start(*arguments, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, said = process.communicate()
-    if process.returncode:
-        raise ReadwarpError(f"samtools {arguments[0]}: {reason(said)}")
+    with closing(Child(*arguments, stdin=subprocess.DEVNULL)) as child:
+        if child.wait():
+            raise ReadwarpError(f"samtools {arguments[0]}: {child.error()}")
 
 
 def reason(said: bytes) -> str:
@@ -37,7 +55,7 @@ def reason(said: bytes) -> str:
 
 
 def reference_in(path: str, folder: str) -> str:
-    """The reference as a FASTA file with an index beside it, or room for one: itself, or in `folder`."""
+    """The reference as FASTA that has an index, or beside which one can be made: itself, or a copy in `folder`."""
     if Path(f"{path}.fai").exists() and (not path.endswith(".gz") or Path(f"{path}.gzi").exists()):
         return path
     try:
@@ -57,11 +75,12 @@ def reference_in(path: str, folder: str) -> str:
 
 def main() -> int:
     import pysam.samtools
+    from pysam.utils import SamtoolsError
 
     command, *arguments = sys.argv[1:]
     try:
         getattr(pysam.samtools, command)(*arguments, catch_stdout=False)
-    except pysam.SamtoolsError as error:
+    except SamtoolsError as error:
         print(str(error.args[0]).partition("stderr=")[2] or error, file=sys.stderr)
         return 1
     return 0

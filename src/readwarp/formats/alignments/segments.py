@@ -16,21 +16,21 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from isal import igzip
-from numpy import ndarray
 
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
-from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.common.output_file import ByteWriter, Writer
+from readwarp.formats.common.source import fill
 
-SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: what can be lost
+SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: as much work can be lost
 
 
 class Segments:
@@ -49,13 +49,13 @@ class Segments:
             raise UsageError(f"{self.folder}: cannot be created ({error.strerror})") from error
         stated = self.folder / "job.json"
         if stated.exists():
-            _same_job(self.folder, json.loads(stated.read_text()), json.loads(text))
+            _check_job(self.folder, json.loads(stated.read_text()), json.loads(text))
         else:
             write_whole(stated, text.encode())
         self._find()
 
     def _find(self) -> None:
-        """Find the complete segments, in order, and remove what is left of incomplete ones."""
+        """Find the complete segments, in order, and remove incomplete ones."""
         for path in self.folder.glob("*.partial"):
             path.unlink()
         named = sorted(path for path in self.folder.iterdir() if path.suffix[1:].isdecimal())
@@ -67,15 +67,17 @@ class Segments:
             self.done = int(named[-1].suffix[1:])
             self.counts = json.loads(Path(f"{named[-1]}.json").read_text())
 
-    def next_partial(self) -> Path:
+    @property
+    def partial(self) -> Path:
+        """The file of the next segment until it is complete."""
         return self.folder / f"{len(self.paths):06d}.partial"
 
-    def add(self, partial: Path, done: int, counts: dict[str, int]) -> None:
-        """The file at `next_partial` is complete: it holds everything up to template `done`."""
-        path = self.folder / f"{len(self.paths):06d}.{done}"
+    def add(self, done: int, counts: dict[str, int]) -> None:
+        """The file `partial` is complete: it holds everything up to template `done`."""
+        path = self.partial.with_suffix(f".{done}")
         write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
-        _sync(partial)
-        partial.replace(path)
+        _sync(self.partial)
+        self.partial.replace(path)
         _sync(self.folder)
         self.paths.append(path)
         self.done, self.counts = done, counts
@@ -84,7 +86,7 @@ class Segments:
         shutil.rmtree(self.folder)
 
 
-def _same_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
+def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
     changed = sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
     if changed:
         raise UsageError(
@@ -93,7 +95,7 @@ def _same_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is there with all of its content, on disk, or not at all."""
+    """Write a file that appears with all of its content, on disk, or not at all."""
     partial = Path(f"{path}.partial")
     try:
         partial.write_bytes(content)
@@ -112,55 +114,51 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-class ResumableWriter:
-    """In place of an AlignmentWriter: keeps what is written in segments, and makes the output of them at the end.
+class ResumableWriter(Writer):
+    """Takes the place of an AlignmentWriter: keeps the records in segments, and `close` makes the output of them.
 
-    What was written since the last `reached` waits in memory, so that a segment never holds part of a batch. `abort`
-    keeps all that was reached. `done` templates and their `counts` come from earlier runs.
+    What was written since the last checkpoint waits in memory, so that a segment never holds part of a batch. `abort`
+    keeps everything up to the last checkpoint. `done` templates and their `counts` come from earlier runs.
     """
 
     def __init__(self, segments: Segments, writer: Callable[[], AlignmentWriter], text: bool, threads: int) -> None:
-        """writer: opens that of the output. text: the records are SAM text, which is copied as it is."""
+        """writer: opens the output. text: the records are SAM text, which is copied as it is."""
         self.text, self.duplicates, self.done, self.counts = text, 0, segments.done, segments.counts
         self.index: Path | None = None
         self._segments, self._writer, self._threads = segments, writer, threads
         self._waiting: list[Encoded] = []
-        self._open: tuple[Path, BinaryIO, BgzfWriter] | None = None
-        self._written, self._reached, self._counts = 0, segments.done, segments.counts
-        self._is_whole = True  # the open segment ends at `_reached`, and can be added to
+        self._file: ByteWriter | None = None  # of the open segment
+        self._written, self._checkpoint, self._counts = 0, segments.done, segments.counts
+        self._is_whole = True  # the open segment ends at `_checkpoint`, and can be added to
 
     def write(self, encoded: Encoded) -> None:
         self._waiting.append(encoded)
 
-    def reached(self, template: int, counts: dict[str, int]) -> None:
+    def checkpoint(self, template: int, counts: dict[str, int]) -> None:
         """Everything before this template has been written; the run's counts up to there."""
         self._is_whole = False
-        if self._open is None:
-            place = self._segments.next_partial()
-            file = place.open("wb", buffering=1 << 20)
-            self._open = place, file, BgzfWriter(file, self._threads)
+        if self._file is None:
+            self._file = ByteWriter(self._segments.partial.open("wb", buffering=1 << 20), self._threads)
         for encoded in self._waiting:
-            self._open[2].write(encoded.data)
+            self._file.write(encoded.data)
             self._written += encoded.data.size
-        self._waiting, self._reached, self._counts, self._is_whole = [], template, counts, True
+        self._waiting, self._checkpoint, self._counts, self._is_whole = [], template, counts, True
         if self._written >= SEGMENT_BYTES:
             self._finish_segment()
 
     def _finish_segment(self) -> None:
-        if self._open is None:
+        if self._file is None:
             return
-        place, file, bgzf = self._open
         self._is_whole = False  # a signal may come meanwhile
-        bgzf.close()
-        file.close()
-        self._segments.add(place, self._reached, self._counts)
-        self._open, self._written = None, 0
+        self._file.close()
+        self._segments.add(self._checkpoint, self._counts)
+        self._file, self._written = None, 0
 
-    def close(self) -> None:
+    def complete(self) -> None:
         self._finish_segment()
         with self._writer() as writer:
             for path in self._segments.paths:
-                for records in _text(path) if self.text else _records(path):
+                for records in _read_text(path) if self.text else _read_records(path):
                     writer.write(records)
         self.duplicates, self.index = writer.duplicates, writer.index
         self._segments.remove()
@@ -169,37 +167,19 @@ class ResumableWriter:
         with suppress(OSError):  # a full disk: complete segments stay
             if self._is_whole:
                 self._finish_segment()
-        if self._open is not None:
-            place, file, bgzf = self._open
-            bgzf.abort()
+        if self._file is not None:
             with suppress(OSError):
-                file.close()
-            place.unlink(missing_ok=True)
-
-    def __enter__(self) -> "ResumableWriter":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
+                self._file.abort()
+            self._segments.partial.unlink(missing_ok=True)
 
 
-def _records(path: Path) -> Iterator[Encoded]:
+def _read_records(path: Path) -> Iterator[Encoded]:
     """BAM records of a segment."""
     with igzip.open(path, "rb") as file:
-
-        def read_into(buffer: ndarray) -> int:
-            filled = 0
-            while filled < buffer.size and (got := file.readinto(memoryview(buffer)[filled:])):
-                filled += got
-            return filled
-
-        yield from read_templates(str(path), read_into)
+        yield from read_templates(str(path), partial(fill, file))
 
 
-def _text(path: Path) -> Iterator[Encoded]:
+def _read_text(path: Path) -> Iterator[Encoded]:
     """The text of a segment."""
     with igzip.open(path, "rb") as file:
         while data := file.read(CHUNK):

@@ -1,8 +1,8 @@
 """Sorting of BAM records in bounded memory.
 
 Records gather in one buffer. When it is full they are sorted and written to a temporary file, compressed: a run. At
-the end all runs are merged: a frame of each run is in memory, all frames are sorted together, and what lies up to the
-smallest of the frames' last records is final. Equal keys stay in input order, because the sort is stable and the runs
+the end all runs are merged: a frame of each run is in memory, all frames are sorted together, and all records up to the
+smallest of the frames' last records are final. Equal keys stay in input order, because the sort is stable and the runs
 are in input order.
 """
 
@@ -16,8 +16,10 @@ from isal import igzip
 from numpy import ndarray
 
 from readwarp.formats.alignments import sort_kernels as kernels
+from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.ragged import empty
 
 MAX_RUNS = 64  # merged at once; more become one run of the next level
 FRAME = 1 << 20  # bytes of a run in memory during a merge, and of a piece of output
@@ -102,27 +104,25 @@ class Sorter:
         return file
 
     def _merge(self, files: Sequence[BinaryIO]) -> Iterator[Encoded]:
+        runs = [_Run(file, self._frame, self._skip) for file in files]
         with ThreadPoolExecutor(self._threads, "sort") as pool:
-            yield from self._merge_runs([_Run(file, self._frame, self._skip) for file in files], pool)
-
-    def _merge_runs(self, runs: "Sequence[_Run]", pool: ThreadPoolExecutor) -> Iterator[Encoded]:
-        while True:
-            list(pool.map(_Run.fill, runs))
-            records = records_in(np.concatenate([run.data for run in runs]), self._skip)
-            order, offsets = self._order(records, self._skip), records.offsets
-            ends = np.searchsorted(offsets, np.cumsum([run.data.size for run in runs]))
-            final = count_final(order, ends, [run.ended for run in runs])
-            if final == 0:
-                return
-            yield from gather(records, order[:final], self._frame)
-            run_of_record = np.searchsorted(ends, order[:final], side="right")
-            counts = np.bincount(run_of_record, minlength=len(runs))
-            for run, start, count in zip(runs, [0, *ends[:-1]], counts, strict=True):
-                run.drop(int(offsets[start + count] - offsets[start]))
+            while True:
+                list(pool.map(_Run.fill, runs))
+                records = records_in(np.concatenate([run.data for run in runs]), self._skip)
+                order, offsets = self._order(records, self._skip), records.offsets
+                ends = np.searchsorted(offsets, np.cumsum([run.data.size for run in runs]))
+                final = count_final(order, ends, [run.ended for run in runs])
+                if final == 0:
+                    return
+                yield from gather(records, order[:final], self._frame)
+                run_of_record = np.searchsorted(ends, order[:final], side="right")
+                counts = np.bincount(run_of_record, minlength=len(runs))
+                for run, start, count in zip(runs, [0, *ends[:-1]], counts, strict=True):
+                    run.data = run.data[offsets[start + count] - offsets[start] :]
 
 
 class _Run:
-    """A sorted temporary file, read frame by frame: `data` is the whole records that were read and not dropped yet."""
+    """A sorted temporary file, read frame by frame. `data` are the whole records that are read and not merged yet."""
 
     def __init__(self, file: BinaryIO, frame: int, skip: int):
         file.seek(0)
@@ -130,7 +130,7 @@ class _Run:
         self.data, self._rest, self.ended = np.empty(0, np.uint8), b"", False
 
     def fill(self) -> None:
-        """Have a frame in memory, or what is left."""
+        """Read until a frame is in memory, or the file ends."""
         while not self.ended and self.data.size < self._frame:
             read = self._stream.read(self._frame)
             self.ended = not read
@@ -138,18 +138,15 @@ class _Run:
             whole = int(records_in(data, self._skip).offsets[-1])
             self.data, self._rest = np.concatenate([self.data, data[:whole]]), data[whole:].tobytes()
 
-    def drop(self, size: int) -> None:
-        self.data = self.data[size:]
-
 
 def records_in(data: ndarray, skip: int = 0) -> Encoded:
-    """The whole records at the beginning of `data`, which may go on after them."""
-    offsets = np.empty(data.size // (skip + kernels.NAME) + 2, np.int64)
+    """The whole records at the beginning of `data`; anything may follow them."""
+    offsets = np.empty(data.size // (skip + NAME) + 2, np.int64)
     return Encoded(data, offsets[: kernels.find_records(data, skip, offsets) + 1])
 
 
 def count_final(order: ndarray, ends: ndarray, ended: Sequence[bool]) -> int:
-    """How many records of the order come before all that is still in a file."""
+    """How many records of the order come before everything that is still in a file."""
     last = [end - 1 for end, over in zip(ends, ended, strict=True) if not over]
     if not last:
         return order.size
@@ -165,7 +162,7 @@ def gather(records: Encoded, order: ndarray, size: int) -> Iterator[Encoded]:
     while first < order.size:
         before = int(ends[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(ends, before + size, side="right")))
-        piece = Encoded(np.empty(int(ends[last - 1]) - before, np.uint8), np.empty(last - first + 1, np.int64))
+        piece = empty(Encoded, {"records": last - first, "bytes": int(ends[last - 1]) - before})
         kernels.gather(records, order[first:last], 0, piece)
         yield piece
         first = last

@@ -10,9 +10,9 @@ REVERSE = 0x10
 
 @kernel
 def find_records(data, skip, offsets):
-    """Where the whole records of `data` start, and the end of the last -> offsets (int64, large enough); how many.
+    """Where each whole record of `data` starts and the last stops -> offsets (int64, large enough); -> their number.
 
-    They end where data go on that are no record.
+    The first bytes that are not a whole record end the search.
     """
     at, n = 0, 0
     offsets[0] = 0
@@ -102,7 +102,7 @@ def comes_before(data, a, b):
 
 @kernel
 def sort_by_name(records, skip, order, other):
-    """Stable merge sort of the records by name -> order (int64, 0, 1, ... before); `other` is of the same size."""
+    """Stable merge sort of the records by name -> order (int64, at first 0, 1, ...); `other` has the same size."""
     data, offsets = records.data, records.offsets
     n, width = order.size, 1
     while width < n:

@@ -1,6 +1,6 @@
 """A stream of sorted alignments, kept on disk so that its regions can be read: BAM as it is, SAM and CRAM as BAM.
 
-The file has no name, so that nothing of it is left however the process ends. Its index is made on the way and stays in
+The file has no name, so nothing of it remains however the process ends. Its index is made on the way and stays in
 memory.
 """
 
@@ -23,15 +23,14 @@ from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.decode_kernels import Blocks, Windows
 from readwarp.formats.alignments.header import parse_header
-from readwarp.formats.alignments.index import BamIndex, fill_in
 from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex, fill_in
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
-from readwarp.ragged import concatenate, offsets_of
+from readwarp.ragged import concatenate, empty, offsets_of
 
 CHUNK = 1 << 20  # compressed bytes read at a time
 MAX_BLOCK = 1 << 16  # bytes, compressed
 MAX_RECORD = 1 << 28  # bytes
-WINDOW = records.INDEX_WINDOW  # bits
 Reference = Callable[[], str | None]
 
 
@@ -40,7 +39,7 @@ def is_stream(path: Path) -> bool:
     return str(path) == "-" or path.is_fifo()
 
 
-def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[BinaryIO, BamIndex]:
+def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[BinaryIO, BgzfIndex]:
     """Read stdin ("-") or a pipe to its end -> an unnamed BAM file in the temporary folder, and its index.
 
     `name`: of the stream, for errors; `reference` gives an indexed FASTA file, and is called for CRAM only. Raises
@@ -52,7 +51,7 @@ def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[Bi
     file = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
     try:
         with closing(_to_bam(_read(descriptor), name, reference, threads)) as chunks:
-            return file, _Spool(name, file).take(chunks)
+            return file, _Spool(name, file).copy(chunks)
     except BaseException:
         file.close()
         raise
@@ -61,7 +60,7 @@ def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[Bi
 
 
 def _read(descriptor: int) -> Iterator[bytes]:
-    """Bytes, unbuffered, so that no lock is held while a thread waits for some that may never come."""
+    """Read without a buffer, so that no lock is held while a thread waits for bytes that may never come."""
     while True:
         parts, size = [], 0
         while size < CHUNK and (part := os.read(descriptor, CHUNK - size)):
@@ -73,7 +72,7 @@ def _read(descriptor: int) -> Iterator[bytes]:
 
 
 def _to_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: int) -> Generator[bytes, None, None]:
-    """The bytes of a BAM file: those of the stream, converted by samtools if it is no BAM."""
+    """The stream as the bytes of a BAM file; samtools converts other formats."""
     head = next(chunks, b"")
     if not head:
         raise InputError(name, "is empty")
@@ -90,42 +89,37 @@ def _to_bam(chunks: Iterator[bytes], name: str, reference: Reference, threads: i
 
 
 def _convert(chunks: Iterable[bytes], name: str, *options: str) -> Iterator[bytes]:
-    command = ["view", "--no-PG", "-b", "-1", *options, "-"]
-    with tempfile.TemporaryFile() as said:
-        child = samtools.start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said)
+    command = ("view", "--no-PG", "-b", "-1", *options, "-")
+    with closing(samtools.Child(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)) as child:
         assert child.stdin is not None and child.stdout is not None
         feeder = threading.Thread(target=_feed, args=(chunks, child.stdin), name="readwarp feeder", daemon=True)
         feeder.start()
-        try:
-            while chunk := child.stdout.read(CHUNK):
-                yield chunk
-            if child.wait():
-                said.seek(0)
-                raise InputError(name, f"cannot be read as BAM, CRAM or SAM ({samtools.reason(said.read())})")
-            feeder.join()
-        finally:
-            child.kill()
-            child.wait()
-            child.stdout.close()
+        while chunk := child.stdout.read(CHUNK):
+            yield chunk
+        if child.wait():
+            raise InputError(name, f"cannot be read as BAM, CRAM or SAM ({child.error()})")
+        feeder.join()
 
 
 def _feed(chunks: Iterable[bytes], pipe: IO[bytes]) -> None:
-    with suppress(OSError), pipe:  # the child has ended, or nobody reads any more
+    with suppress(OSError, ValueError), pipe:  # samtools has ended, and the pipe may be closed
         for chunk in chunks:
             pipe.write(chunk)
 
 
 class _Spool:
-    """Writes compressed bytes to a file, and looks into them to index the records and to check their order."""
+    """Copies the bytes of a BAM file to another one. Indexes its records on the way, which shows their order."""
 
     def __init__(self, name: str, file: BinaryIO):
         self._name, self._file = name, file
-        self._size = 0  # of the blocks that were looked into
-        self._raw = np.empty(0, np.uint8)  # decompressed, from the first record that was not whole
-        self._blocks = Blocks(*np.empty((2, 0), np.int64))  # of these bytes
-        self._index: _Index | None = None  # once the header has been read
+        self._size = 0  # bytes of whole blocks so far
+        self._raw = np.empty(0, np.uint8)  # decompressed, from the first record that is not whole
+        self._blocks = empty(Blocks, {"blocks": 0})  # of these bytes
+        self._contigs: Sequence[str] = ()
+        self._windows: Windows | None = None  # made when the header has been read
+        self._last = (0, -1)  # contig and position of the last record
 
-    def take(self, chunks: Iterable[bytes]) -> BamIndex:
+    def copy(self, chunks: Iterable[bytes]) -> BgzfIndex:
         rest, last = b"", -1
         for chunk in chunks:
             self._write(chunk)
@@ -135,11 +129,12 @@ class _Spool:
                 raise InputError(self._name, f"damaged: no BGZF block at byte {self._size}")
             if sizes:
                 last = sizes[-1]
-                self._look_into(data[: places[-1]], np.array(places[:-1]), np.array(sizes))
+                self._add_blocks(data[: places[-1]], np.array(places[:-1]), np.array(sizes))
             rest, self._size = data[places[-1] :], self._size + places[-1]
-        if rest or last != 0 or self._raw.size or self._index is None:
+        if rest or last != 0 or self._raw.size or self._windows is None:
             raise InputError(self._name, "truncated: ends before the block that marks its end")
-        return self._index.done()
+        first, offset = self._windows
+        return BgzfIndex(LINEAR_WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])
 
     def _write(self, data: bytes) -> None:
         try:
@@ -148,51 +143,32 @@ class _Spool:
             place, why = tempfile.gettempdir(), (error.strerror or "cannot be written").lower()
             raise ReadwarpError(f"{place}: {why} ({self._name} is kept there; TMPDIR sets another folder)") from error
 
-    def _look_into(self, data: bytes, places: np.ndarray, sizes: np.ndarray) -> None:
-        """Decompress whole blocks, and put the records that end in them into the index."""
+    def _add_blocks(self, data: bytes, places: np.ndarray, sizes: np.ndarray) -> None:
+        """Decompress whole blocks, index the records that end in them, and keep the rest for the next blocks."""
         try:
             fresh = np.frombuffer(igzip.decompress(data), np.uint8)
         except BROKEN as error:
             raise InputError(self._name, f"damaged block after byte {self._size} ({error})") from error
         begins = self._raw.size + np.cumsum(sizes) - sizes
-        self._blocks = concatenate([self._blocks, Blocks(begins, self._size + places)], "blocks")
-        self._raw = np.concatenate((self._raw, fresh))
-        done = 0
-        if self._index is None:
-            header = parse_header(self._raw.tobytes())
-            if header is None:
-                return
-            done, self._index = header[0], _Index(self._name, *header[1:])
-        self._drop(self._index.add(self._raw, done, self._blocks))
-
-    def _drop(self, done: int) -> None:
-        """Forget what comes before `done`, but not the block that it is in."""
-        if self._raw.size - done > MAX_RECORD:
+        begin, place = concatenate([self._blocks, Blocks(begins, self._size + places)], "blocks")
+        raw, done = np.concatenate((self._raw, fresh)), 0
+        if self._windows is None and (header := parse_header(raw.tobytes())):
+            done, self._contigs, lengths = header
+            first = offsets_of([(length >> LINEAR_WINDOW) + 1 for length in lengths])
+            self._windows = Windows(first, np.zeros(first[-1], np.uint64))
+        if self._windows is not None:
+            done = self._index(raw, done, Blocks(begin, place), self._windows)
+        if raw.size - done > MAX_RECORD:
             raise InputError(self._name, "damaged: a record of more than 256 MiB")
-        begin, place = self._blocks
-        first = max(0, int(np.searchsorted(begin, done, side="right")) - 1)
-        self._raw, self._blocks = self._raw[done:].copy(), Blocks(begin[first:] - done, place[first:])
+        block = max(0, int(np.searchsorted(begin, done, side="right")) - 1)  # the one that `done` is in
+        self._raw, self._blocks = raw[done:].copy(), Blocks(begin[block:] - done, place[block:])
 
-
-class _Index:
-    """Grows with the records that are added."""
-
-    def __init__(self, name: str, contigs: Sequence[str], lengths: Sequence[int]):
-        self._name, self._contigs = name, contigs
-        first = offsets_of([(length >> WINDOW) + 1 for length in lengths])
-        self._windows = Windows(first, np.zeros(first[-1], np.uint64))
-        self._last = (0, -1)  # contig and position of the last record
-
-    def add(self, raw: np.ndarray, place: int, blocks: Blocks) -> int:
-        """Records from `place` on -> the first one that is not whole."""
-        place, *last, state = records.add_to_index(raw, place, self._last, blocks, self._windows)
+    def _index(self, raw: np.ndarray, place: int, blocks: Blocks, windows: Windows) -> int:
+        """Index the records from `place` on -> the first one that is not whole."""
+        place, *last, state = records.add_to_index(raw, place, self._last, blocks, windows)
         if state != records.MORE:
             reason = "reads are not sorted by position" if state == records.UNSORTED else "damaged BAM record"
             contig = (*self._contigs, "unplaced reads")[last[0]]
             raise InputError(self._name, reason, f"near {contig}:{max(last[1], 0) + 1}")
         self._last = last[0], last[1]
         return int(place)
-
-    def done(self) -> BamIndex:
-        first, offset = self._windows
-        return BamIndex(WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])

@@ -3,11 +3,20 @@
 import numpy as np
 
 from readwarp.device.jit import scalar
-from readwarp.formats.alignments.layout import ARRAY, CHARACTER, FLOAT, HEX, TEXT, field_stop, get_number, width_of
+from readwarp.formats.alignments.layout import (
+    ARRAY,
+    CHARACTER,
+    FLOAT,
+    HEX,
+    INTEGER,
+    TEXT,
+    field_stop,
+    get_number,
+    width_of,
+)
 from readwarp.formats.common.text import put_number
 
 TAB, COLON, COMMA, MINUS, DOT, ZERO = 9, 58, 44, 45, 46, 48
-INTEGER = 105  # i, what SAM text has for every type of integer
 FACTOR = 5  # text is at most this many times longer than the binary field
 
 
@@ -21,7 +30,7 @@ def put_tags(tags, start, stop, out, at):
         if kind in (CHARACTER, TEXT, HEX, FLOAT):
             out[at - 2] = kind
         else:
-            out[at - 2] = ARRAY if kind == ARRAY else INTEGER
+            out[at - 2] = ARRAY if kind == ARRAY else INTEGER  # in SAM text, of every width
         if kind == ARRAY:
             at = put_array(tags, value, end, out, at)
         elif kind in (CHARACTER, TEXT, HEX):

@@ -1,1 +1,1 @@
-"""What several formats share: compressed blocks, opened files, locks, and references."""
+"""What several formats share: compressed blocks, input and output files, indexes, and references."""

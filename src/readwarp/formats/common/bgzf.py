@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import BinaryIO
 
 from isal import igzip_lib, isal_zlib
+from numpy import ndarray
 
 BLOCK = 65280  # bytes of data, as in htslib
 GROUP = 32 * BLOCK  # bytes compressed by one task
@@ -18,7 +19,7 @@ HEADER = struct.Struct("<4BI2BH2B2H")  # gzip header with the BC extra field: si
 
 
 def blocks_of(data: bytes) -> tuple[list[int], list[int]]:
-    """The whole blocks at the beginning of `data`: where each begins and the last ends; their decompressed sizes."""
+    """The whole blocks at the beginning of `data`: where each begins and the last ends, their decompressed sizes."""
     places, sizes, place = [0], [], 0
     while data[place : place + 4] == b"\x1f\x8b\x08\x04" and len(data) >= place + 18:
         stop = place + int.from_bytes(data[place + 16 : place + 18], "little") + 1
@@ -28,6 +29,12 @@ def blocks_of(data: bytes) -> tuple[list[int], list[int]]:
         places.append(stop)
         place = stop
     return places, sizes
+
+
+def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:
+    """The last bytes of a file. Without the EOF_BLOCK, a BGZF file was cut off."""
+    file.seek(max(0, file.seek(0, 2) - size))
+    return file.read()
 
 
 def compress_block(data: memoryview | bytes) -> bytes:
@@ -43,7 +50,7 @@ def _compress(data: memoryview | bytes) -> bytes:
 
 
 class BgzfWriter:
-    """Writes to a binary file; a few groups of blocks are compressed ahead. `close` leaves the file itself open."""
+    """Writes to a binary file, and compresses a few groups of blocks ahead. `close` leaves the file itself open."""
 
     def __init__(self, file: BinaryIO, threads: int = 1):
         self._file, self._pending = file, bytearray()
@@ -51,9 +58,9 @@ class BgzfWriter:
         self._ahead: deque[Future[bytes]] = deque()
         self._max_ahead = threads + 2
 
-    def write(self, data: object) -> None:
+    def write(self, data: bytes | memoryview | ndarray) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""
-        view = memoryview(data).cast("B") if len(data) else memoryview(b"")  # type: ignore[arg-type]
+        view = memoryview(data).cast("B") if len(data) else memoryview(b"")
         taken = 0
         if self._pending:
             taken = GROUP - len(self._pending)
@@ -76,7 +83,7 @@ class BgzfWriter:
             self._file.write(self._ahead.popleft().result())
 
     def close(self) -> None:
-        """Compress what is left and end the file with the empty block."""
+        """Write the rest, and the empty block that ends the file."""
         self._submit(bytes(self._pending))
         self._drain(0)
         self._pool.shutdown()

@@ -2,21 +2,19 @@
 
 import io
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
-from isal import igzip, isal_zlib
+from isal import igzip
 
 from readwarp.errors import InputError
+from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
+from readwarp.formats.common.source import GZIP_MAGIC, reading
 
 BLOCK = 1 << 24  # bytes read at a time
 IUPAC = b"ACGTUNRYSWKMBDHV"
 UPPER = bytes(range(256)).upper()
-GZIP_ERRORS: Any = (EOFError, zlib.error, igzip.BadGzipFile, isal_zlib.error)
-GZIP_MAGIC = b"\x1f\x8b"
-BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
 class Contig(NamedTuple):
@@ -33,40 +31,30 @@ def read_contigs(path: str | Path) -> Iterator[Contig]:
     """
     path = Path(path)
     seen: set[str] = set()
-    try:
-        with _open(path) as stream:
-            for contig in _parse(stream, path):
-                _check(contig, path, seen)
-                yield contig
-    except GZIP_ERRORS as error:
-        raise InputError(path, f"truncated or corrupt gzip ({error})") from error
-    except OSError as error:
-        raise InputError(path, error.strerror or str(error)) from error
+    with reading(path), _open(path) as stream:
+        for contig in _parse(stream, path):
+            _check(contig, path, seen)
+            yield contig
     if not seen:
         raise InputError(path, "holds no sequence")
 
 
 def _open(path: Path) -> BinaryIO:
     raw = path.open("rb")
-    if raw.read(2) != GZIP_MAGIC:
+    head = raw.read(16)
+    if head[:2] != GZIP_MAGIC:
         raw.seek(0)
         return raw
-    is_bgzip = raw.read(14)[10:12] == b"BC"
-    if is_bgzip and _tail(raw, len(BGZF_END)) != BGZF_END:
-        raw.close()
-        raise InputError(path, "truncated bgzip: its last block is missing")
+    is_whole = head[12:14] != b"BC" or tail_of(raw) == EOF_BLOCK
     raw.close()
-    return igzip.open(path, "rb")
-
-
-def _tail(raw: BinaryIO, size: int) -> bytes:
-    end = raw.seek(0, io.SEEK_END)
-    raw.seek(max(0, end - size))
-    return raw.read()
+    if not is_whole:
+        raise InputError(path, "truncated bgzip: its last block is missing")
+    stream: BinaryIO = igzip.open(path, "rb")
+    return stream
 
 
 def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
-    """Contigs of a stream, whose first line shows the format."""
+    """The contigs of a stream. Its first line shows the format."""
     line = stream.readline(1 << 16)
     while line and not line.strip():
         line = stream.readline(1 << 16)
@@ -79,7 +67,7 @@ def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
             return _read_annotated(stream, line, kind, path)
     if line.startswith(b"@"):
         raise InputError(path, "is FASTQ; a reference is FASTA, GenBank or EMBL, and is given before the reads")
-    raise InputError(path, "not FASTA, GenBank or EMBL: starts with none of '>', 'LOCUS', 'ID'")
+    raise InputError(path, "is not FASTA, GenBank or EMBL: it does not start with '>', 'LOCUS' or 'ID'")
 
 
 def _read_fasta(stream: BinaryIO, first: bytes) -> Iterator[Contig]:
@@ -90,26 +78,26 @@ def _read_fasta(stream: BinaryIO, first: bytes) -> Iterator[Contig]:
         body, *records = (b"\n" + block).split(b"\n>")
         parts.append(body)
         for record in records:
-            yield _contig(header, parts)
+            yield _make_contig(header, parts)
             header, _, body = record.partition(b"\n")
             parts = [body]
-    yield _contig(header, parts)
+    yield _make_contig(header, parts)
 
 
 def _line_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Large blocks that end at line ends."""
+    """Large blocks of whole lines."""
     while block := stream.read(BLOCK):
         yield block if block.endswith(b"\n") else block + stream.readline()
 
 
-def _contig(header: bytes, parts: Iterable[bytes]) -> Contig:
+def _make_contig(header: bytes, parts: Iterable[bytes]) -> Contig:
     words = header.split(maxsplit=1)
     name = words[0] if words and not header[:1].isspace() else b""
     return Contig(name.decode("ascii", "replace"), b"".join(p.translate(UPPER, b"\r\n \t") for p in parts))
 
 
 def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> Iterator[Contig]:
-    """GenBank or EMBL, by Biopython. It warns about annotations, which are not used."""
+    """GenBank or EMBL, by Biopython. Its warnings are about annotations, which we do not use."""
     from Bio import SeqIO
     from Bio.Seq import UndefinedSequenceError
 
@@ -123,7 +111,7 @@ def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> It
         except UndefinedSequenceError as error:
             raise InputError(path, "has no sequence", record.id) from error
         except (ValueError, AssertionError, IndexError) as error:
-            raise InputError(path, f"not a whole {kind} file ({error})") from error
+            raise InputError(path, f"is not a complete {kind} file ({error})") from error
 
 
 def _check(contig: Contig, path: Path, seen: set[str]) -> None:

@@ -1,14 +1,20 @@
-"""Files that a job is given: what can be read, what may be written, and what cannot be is said before any work."""
+"""Files of a job: checks that they can be read and written, and a lock that keeps other processes off."""
 
+import errno
+import fcntl
+import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from readwarp.errors import InputError, UsageError
 
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems without locks
+
 
 def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) -> None:
-    """Refuse, before any work, an output that exists (without --force), is an input, or cannot lie where it should."""
+    """Raises UsageError for an output that exists (unless `force`), is an input, or cannot be written."""
     if path is None or str(path) == "-":
         return
     if path.is_dir():
@@ -17,17 +23,17 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
         raise UsageError(f"{path}: there is no folder {path.parent}")
     if any(str(other) != "-" and path.resolve() == Path(str(other)).resolve() for other in inputs):
         raise UsageError(f"{path}: is an input too")
-    if path.exists() and not force and not _is_device(path):
+    if path.exists() and not force and not is_device(path):
         raise UsageError(f"{path}: exists already (use --force to replace it)")
-    if not os.access(path if _is_device(path) else path.parent, os.W_OK):
+    if not os.access(path if is_device(path) else path.parent, os.W_OK):
         raise UsageError(f"{path}: cannot be written (permission denied)")
 
 
 def check_inputs(paths: Iterable[object]) -> None:
-    """Every input is there and can be read; `-` is stdin and may come once."""
+    """Raises InputError for an input that cannot be opened, and UsageError if stdin (-) comes twice."""
     names = [str(path) for path in paths]
     if names.count("-") > 1:
-        raise UsageError("stdin (-) can be read once only")
+        raise UsageError("stdin (-) can be read only once")
     for name in names:
         if name == "-" or Path(name).is_fifo():  # opening a pipe would take from it
             continue
@@ -39,14 +45,70 @@ def check_inputs(paths: Iterable[object]) -> None:
 
 
 def check_resume(resume: bool, outputs: Iterable[Path | None], inputs: Iterable[str]) -> None:
-    """Raises UsageError where nothing could be kept, or not be read again."""
-    if resume and any(path is None or str(path) == "-" or _is_device(path) for path in outputs):
+    """Raises UsageError if --resume is given without an output file, or with inputs that can be read only once."""
+    if resume and any(path is None or str(path) == "-" or is_device(path) for path in outputs):
         raise UsageError("--resume needs an output file (-o)")
     for path in inputs if resume else ():
         if path == "-" or not Path(path).is_file():
             raise UsageError(f"--resume: {path} cannot be read a second time")
 
 
-def _is_device(path: Path) -> bool:
+def is_device(path: Path) -> bool:
     """/dev/null, /dev/stdout, a named pipe: written to, never replaced."""
-    return path.is_char_device() or path.is_fifo()
+    return path.exists() and not path.is_file()
+
+
+def ending_of(path: object, *endings: str) -> str:
+    """Which of these the name of an output ends in; the first for stdout (None, "-") and devices. Raises UsageError."""
+    name = "-" if path is None else str(path)
+    found = next((ending for ending in endings if name.lower().endswith(f".{ending}")), None)
+    if found is None and name != "-" and not is_device(Path(name)):
+        *others, last = endings
+        raise UsageError(f"{name}: the output's name must end in .{', .'.join(others)} or .{last}")
+    return found or endings[0]
+
+
+@contextmanager
+def locked(output: object) -> Iterator[None]:
+    """Keep other processes off `output` by a lock file beside it. Raises UsageError.
+
+    stdout (None, "-"), pipes and devices need no lock. The system releases the lock when the process ends. It is that
+    of flock(2), so on network file systems it is as reliable as their support of it; where they have none (Lustre
+    mounted without `-o flock`), a warning is logged.
+    """
+    if output is None or str(output) == "-" or is_device(Path(str(output))):
+        yield
+        return
+    place = Path(f"{output}.lock")
+    descriptor = _lock(place, output)
+    try:
+        yield
+    finally:
+        place.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _lock(place: Path, output: object) -> int:
+    """Open and lock the file that has this name; if another process has just removed it, the next one."""
+    while True:
+        try:
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise UsageError(f"{output}: cannot be written ({error.strerror})") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if place.exists() and os.fstat(descriptor).st_ino == place.stat().st_ino:
+                return descriptor
+        except BlockingIOError:
+            os.close(descriptor)
+            raise UsageError(f"{output}: is being written by another process ({place})") from None
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                message = "%s: its file system has no locks (%s): let no other process write it"
+                logging.getLogger("readwarp").warning(message, output, error.strerror)
+                return descriptor
+            os.close(descriptor)
+            raise UsageError(f"{place}: cannot be locked ({error.strerror})") from error
+        os.close(descriptor)

@@ -3,6 +3,9 @@
 import io
 import sys
 import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from gzip import BadGzipFile
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -26,17 +29,9 @@ class Source:
             self._stream = cast(BinaryIO, igzip_threaded.open(self.raw, "rb"))
 
     def read_into(self, buffer: np.ndarray) -> int:
-        """Fill `buffer` (uint8) as far as the file goes -> bytes filled. Raises InputError if the file is damaged."""
-        view, filled = memoryview(buffer), 0
-        try:
-            while filled < len(view):
-                got = self._stream.readinto(view[filled:])  # type: ignore[attr-defined]
-                if not got:
-                    break
-                filled += got
-        except BROKEN as error:
-            raise broken(self.path, error) from error
-        return filled
+        """Fill `buffer` (uint8), or as much of it as the file has -> bytes. Raises InputError for a damaged file."""
+        with reading(self.path):
+            return fill(self._stream, buffer)
 
     def close(self) -> None:
         if self._stream is not self.raw:
@@ -45,17 +40,31 @@ class Source:
             self.raw.close()
 
 
-def broken(path: str, error: Exception) -> InputError:
-    """The error of a decompressor or of the system as a reason that a user can act on."""
-    if isinstance(error, EOFError):
-        return InputError(path, "truncated: the compressed data end before their end marker")
-    if isinstance(error, OSError) and error.errno is not None:
-        return InputError(path, f"cannot be read ({error.strerror})")
-    return InputError(path, f"corrupt compressed data ({error})")
+def fill(stream: Any, buffer: np.ndarray) -> int:
+    """Fill `buffer` (uint8), or as much of it as the stream has -> bytes."""
+    view, filled = memoryview(buffer), 0
+    while filled < len(view) and (got := stream.readinto(view[filled:])):
+        filled += got
+    return filled
+
+
+@contextmanager
+def reading(path: object) -> Iterator[None]:
+    """Turns errors of the system and of decompressors into InputError, with a reason that a user can act on."""
+    try:
+        yield
+    except BROKEN as error:
+        if isinstance(error, EOFError):
+            reason = "truncated: the compressed data end before their end marker"
+        elif isinstance(error, OSError) and not isinstance(error, BadGzipFile):
+            reason = f"cannot be read ({error.strerror or error})"
+        else:
+            reason = f"corrupt compressed data ({error})"
+        raise InputError(path, reason) from error
 
 
 def kind_of(path: str) -> str:
-    """fastq, fasta, bam, cram or empty, by the first bytes, which stdin keeps for its reader. Raises InputError."""
+    """fastq, fasta, bam, cram or empty, by the first bytes; they stay in stdin to be read again. Raises InputError."""
     raw, kind = _open(path)
     if path != "-":
         raw.close()
@@ -64,27 +73,23 @@ def kind_of(path: str) -> str:
 
 def _open(path: str, pipe: BinaryIO | None = None) -> tuple[io.BufferedReader, str]:
     """The open file and its kind, by its first four bytes when decompressed."""
-    raw: Any = None
-    try:
-        raw = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
+    with reading(path), ExitStack() as stack:
+        raw: Any = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
+        if path != "-":
+            stack.enter_context(raw)
         head = raw.peek(4096)
         if head[:2] == GZIP_MAGIC:
             head = isal_zlib.decompressobj(31).decompress(head, 4) or b"\n"  # reading shows whether it is empty
-        return raw, _kind(path, head[:4])
-    except BaseException as error:
-        if raw and path != "-":
-            raw.close()
-        raise broken(path, error) if isinstance(error, BROKEN) else error from None
+        kind = _kind(path, head[:4])
+        stack.pop_all()
+        return raw, kind
 
 
 def _kind(path: str, head: bytes) -> str:
     if head in (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t"):
         raise InputError(path, "is SAM: convert it to BAM (`samtools view -b`) or FASTQ")
-    kinds = {b"": "empty", b"@": "fastq", b">": "fasta"}
-    if head[:1] in kinds:
-        return kinds[head[:1]]
-    if head in (b"BAM\x01", b"CRAM"):
-        return "bam" if head[:3] == b"BAM" else "cram"
-    if not head.strip():
-        return "fastq"  # only blank lines, or the reader reports what follows them
-    raise InputError(path, "not FASTQ, FASTA, BAM or CRAM", 1)
+    kinds = {b"": "empty", b"@": "fastq", b">": "fasta", b"BAM\x01": "bam", b"CRAM": "cram"}
+    kind = kinds.get(head) or kinds.get(head[:1])
+    if kind is None and head.strip():
+        raise InputError(path, "not FASTQ, FASTA, BAM or CRAM", 1)
+    return kind or "fastq"  # only blank lines, or the reader reports what follows them

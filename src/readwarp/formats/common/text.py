@@ -64,6 +64,22 @@ def put_number(number, out, at):
 
 
 @scalar
+def put_next(separator, number, out, at):
+    """A separator and the digits of a number -> out[at:]; where they end."""
+    out[at] = separator
+    return put_number(number, out, at + 1)
+
+
+@scalar
+def put_copy(values, start, stop, out, at):
+    """values[start:stop] -> out[at:]; where they end."""
+    source, target = values[start:stop], out[at : at + stop - start]  # slices index from 0, which compiles to vectors
+    for i in range(source.size):
+        target[i] = source[i]
+    return at + stop - start
+
+
+@scalar
 def letter_of(base):
     """0-4 -> A C G T N; without a table, so that loops compile to vector code."""
     letter = np.uint8(65) if base == 0 else np.uint8(67)

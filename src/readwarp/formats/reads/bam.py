@@ -1,15 +1,15 @@
 """BAM, unaligned BAM and CRAM as reads: primary records as they were sequenced, with their tags and read groups.
 
 Mates must be neighbours. A file that is sorted by coordinate, or turns out not to be grouped, goes through
-`samtools collate` first; samtools decodes CRAM. Secondary and supplementary records are left out; so are tags that
+`samtools collate` first; samtools decodes CRAM. Secondary and supplementary records are omitted; so are tags that
 describe the old alignment, and the flags for failed quality control and duplicates. A record whose mate is not in the
 file becomes a single read.
 """
 
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -20,13 +20,14 @@ from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import field, lines_of, skip_header
-from readwarp.formats.common.bgzf import EOF_BLOCK
+from readwarp.formats.alignments.layout import NAME
+from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.source import Source
 from readwarp.formats.common.text import pack_names
 from readwarp.formats.reads import bam_kernels as kernels
 from readwarp.formats.reads.bam_kernels import Templates
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
-from readwarp.ragged import offsets_of, replace, take
+from readwarp.ragged import empty, offsets_of, replace, take
 
 MAX_BYTES = 1 << 30  # of one record
 
@@ -52,81 +53,62 @@ def _check_whole(path: str) -> None:
         raise InputError(path, "BAM and CRAM can be read from files only")
     with Path(path).open("rb") as file:
         is_cram = file.read(4) == b"CRAM"
-        file.seek(-min(40, Path(path).stat().st_size), 2)
-        tail = file.read()
+        tail = tail_of(file, 40)
     if (b"\xe0EOF" not in tail) if is_cram else not tail.endswith(EOF_BLOCK):
         raise InputError(path, "truncated: the block that marks its end is missing")
 
 
-class _Records:
-    """Decompressed BAM records as they come from the file itself, or from samtools through a pipe."""
+@contextmanager
+def _open_records(source: Source, read_input: ReadInput, collate: bool) -> Iterator[Callable[[ndarray], int]]:
+    """A function that fills a buffer with BAM records; with `collate`, samtools brings mates together first."""
+    with ExitStack() as stack:
+        is_bam = source.kind == "bam" and not collate
+        read_into = source.read_into if is_bam else _start_samtools(stack, source, read_input, collate)
+        skip_header(read_into, source.path)
+        yield read_into
 
-    def __init__(self, source: Source, given: ReadInput, collate: bool):
-        self.path, self._file, self._source = source.path, source, source
-        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
-        self._said = (Path(self._folder.name) / "said").open("w+b")
-        self._child: subprocess.Popen[bytes] | None = None
-        try:
-            if collate or source.kind == "cram":
-                self._start(source, given, collate)
-            skip_header(self.read_into, self.path)
-        except BaseException:
-            self.close()
-            raise
 
-    def _start(self, source: Source, given: ReadInput, collate: bool) -> None:
-        """Have samtools decode the file, and bring mates together."""
-        options = ["--no-PG"]
-        if source.kind == "cram" and given.reference:
-            options += ["--reference", samtools.reference_in(given.reference, self._folder.name)]
-        command = ["collate", "-u", "-O"] if collate else ["view", "-u"]
-        prefix = [f"{self._folder.name}/collate"] if collate else []
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": self._said}
-        self._child = samtools.start(*command, *options, source.path, *prefix, **pipes)
-        self._source = Source(source.path, cast(BinaryIO, self._child.stdout))
+def _start_samtools(stack: ExitStack, source: Source, read_input: ReadInput, collate: bool) -> Callable[[ndarray], int]:
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="readwarp-"))
+    command = ["collate", "-u", "-O", "--no-PG"] if collate else ["view", "-u", "--no-PG"]
+    if source.kind == "cram" and read_input.reference:
+        command += ["--reference", samtools.reference_in(read_input.reference, folder)]
+    command += [source.path, f"{folder}/collate"] if collate else [source.path]
+    child = samtools.Child(*command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    stack.enter_context(closing(child))
+    decoded = stack.enter_context(closing(Source(source.path, cast(BinaryIO, child.stdout))))
+    stack.callback(child.kill)  # before `decoded`, which may be waiting for it, is closed
 
-    def read_into(self, buffer: ndarray) -> int:
-        got = self._source.read_into(buffer)
-        if got < buffer.size and self._child and self._child.wait():
-            self._said.seek(0)
-            raise InputError(self.path, f"cannot be decoded ({samtools.reason(self._said.read())})")
+    def read_into(buffer: ndarray) -> int:
+        got = decoded.read_into(buffer)
+        if got < buffer.size and child.wait():
+            raise InputError(source.path, f"cannot be decoded ({child.error()})")
         return got
 
-    def close(self) -> None:
-        if self._child and self._child.stdout:
-            self._child.kill()
-            self._child.wait()
-            if self._source is not self._file:
-                self._source.close()
-            self._child.stdout.close()
-        self._said.close()
-        self._folder.cleanup()
+    return read_into
 
 
-def read_chunks(sources: Sequence[Source], given: ReadInput, batch_bases: int) -> Iterator[Chunk]:
+def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
     """Chunks of whole templates."""
     if len(sources) == 2:
-        raise InputError(given.paths[1], "BAM and CRAM hold both mates in one file; give it alone")
-    source, path = sources[0], given.paths[0]
+        raise InputError(read_input.paths[1], "BAM and CRAM hold both mates in one file; give it alone")
+    source, path = sources[0], read_input.paths[0]
     header = read_header(path)
     order = next(iter(lines_of(header, "HD")), "")
     grouped = field(order, "SO") == "queryname" or field(order, "GO") == "query"
     limit = max(1 << 9, batch_bases * 3 // 2)  # a base takes a byte and a half
     collate = field(order, "SO") == "coordinate"
     if not collate and not grouped:
-        collate = _looks_ungrouped(path, given, limit)
-    records = _Records(source, given, collate)
-    try:
-        yield from _chunks(records, limit, strict=not (grouped or collate))
-    finally:
-        records.close()
+        collate = _looks_ungrouped(path, read_input, limit)
+    with _open_records(source, read_input, collate) as read_into:
+        yield from _chunks(path, read_into, limit, strict=not (grouped or collate))
 
 
-def _looks_ungrouped(path: str, given: ReadInput, limit: int) -> bool:
+def _looks_ungrouped(path: str, read_input: ReadInput, limit: int) -> bool:
     """Whether mates are apart at the beginning of a file whose header does not say how it is sorted."""
-    with closing(Source(path)) as source, closing(_Records(source, given, collate=False)) as records:
+    with closing(Source(path)) as source, _open_records(source, read_input, collate=False) as read_into:
         try:
-            for _ in _chunks(records, limit, strict=True):
+            for _ in _chunks(path, read_into, limit, strict=True):
                 return False
         except UngroupedError:
             return True
@@ -137,27 +119,26 @@ class UngroupedError(InputError):
     """Mates are apart."""
 
 
-def _chunks(records: _Records, limit: int, strict: bool) -> Iterator[Chunk]:
+def _chunks(path: str, read_into: Callable[[ndarray], int], limit: int, strict: bool) -> Iterator[Chunk]:
     rest, first, ended, size = np.empty(0, np.uint8), 1, False, limit
     while not ended or rest.size:
         data = np.empty(max(size, rest.size), np.uint8)
         data[: rest.size] = rest
-        got = rest.size + records.read_into(data[rest.size :])
+        got = rest.size + read_into(data[rest.size :])
         ended, data = got < data.size, data[:got]
-        room = got // kernels.NAME + 1
-        found = Templates(data, np.empty(room, np.int64), np.empty(room, np.uint8))
+        found = empty(Templates, {"reads": got // NAME + 1}, data=data)
         reads, seen, end, orphans, damaged = kernels.pair_up(found, ended)
         if damaged or (ended and end < got):
-            raise InputError(records.path, "damaged, or truncated within the record", first + seen)
+            raise InputError(path, "damaged, or truncated within the record", first + seen)
         if strict and orphans:
             reason = "mates are not side by side; group them with `samtools collate`"
-            raise UngroupedError(records.path, reason, first + seen)
+            raise UngroupedError(path, reason, first + seen)
         if reads:
             found = replace(take(found, "reads", slice(0, reads)), data=data[:end])
             templates = int(np.count_nonzero(found.segments != Segment.LAST))
             yield Chunk("bam", first, reads, templates, found)
         if end == 0 and not ended and size > MAX_BYTES:
-            raise InputError(records.path, "is longer than 1 GiB", first)
+            raise InputError(path, "is longer than 1 GiB", first)
         size = limit if end else 2 * size
         rest, first = data[end:].copy(), first + seen
 
@@ -169,20 +150,16 @@ def parse(raw: RawBatch) -> ReadBatch:
     groups = np.full(templates.places.size, raw.input.read_group, np.int32)
     damaged = kernels.measure(templates, pack_names(raw.input.groups), sizes, groups)
     if damaged >= 0:
-        at, data = int(templates.places[damaged]), templates.data
-        name = data[at + kernels.NAME : at + kernels.NAME + int(data[at + kernels.NAME_LENGTH]) - 1]
-        raise InputError(raw.input.paths[0], "its tags are damaged", name.tobytes().decode("latin-1"))
+        name = templates.data[templates.places[damaged] + NAME :].tobytes().partition(b"\0")[0]
+        raise InputError(raw.input.paths[0], "its tags are damaged", name.decode("latin-1"))
     read_offsets, name_offsets, tag_offsets = map(offsets_of, sizes)
-    bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
-    reads = ReadBatch(
+    reads = empty(
+        ReadBatch,
+        {},
         number=raw.number,
         source=raw.source,
-        bases=bases,
-        qualities=qualities,
         read_offsets=read_offsets,
-        names=np.empty(name_offsets[-1], np.uint8),
         name_offsets=name_offsets,
-        tags=np.empty(tag_offsets[-1], np.uint8),
         tag_offsets=tag_offsets,
         segment=templates.segments,
         read_group=groups,

@@ -68,7 +68,7 @@ def pair_up(out, ended):
     """Find the primary records in the data of `out` (Templates) and fill in the rest.
 
     A paired record waits for its mate, which must be the next primary one; if that has another name or is no mate, the
-    record is taken alone, as an orphan. Unless the data have `ended`, a record that still waits is left for later.
+    record is taken alone, as an orphan. Unless the data have `ended`, a record that still waits comes again.
     -> (reads, records, where the next begins, orphans, whether the last record is damaged)
     """
     data, places, segments = out.data, out.places, out.segments
@@ -110,7 +110,7 @@ def pair_up(out, ended):
 
 @scalar
 def is_kept(data, at):
-    """Whether the field goes into the new records too."""
+    """Whether the new records have this field too."""
     number = np.int64(data[at]) << 8 | np.int64(data[at + 1])
     found = np.searchsorted(DROPPED, number)
     return found == DROPPED.size or DROPPED[found] != number
@@ -118,7 +118,7 @@ def is_kept(data, at):
 
 @kernel
 def measure(templates, groups, sizes, read_group):
-    """Bases, letters of the name and tag bytes of each read -> sizes (int64 [3, reads]), and its group, if it is known.
+    """Bases, letters of the name and tag bytes of each read -> sizes (int64 [3, reads]); its group -> read_group.
 
     -> first read whose tags are damaged, or -1
     """
@@ -142,7 +142,7 @@ def measure(templates, groups, sizes, read_group):
 
 @kernel
 def fill(templates, out):
-    """Reads as they were sequenced: those of the reverse strand are turned back -> out (ReadBatch), offsets known."""
+    """Reads as they were sequenced, those of the reverse strand turned back -> out (ReadBatch), offsets known."""
     data, places = templates.data, templates.places
     bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
     names, name_offsets, tags, tag_offsets = out.names, out.name_offsets, out.tags, out.tag_offsets

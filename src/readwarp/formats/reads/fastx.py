@@ -1,7 +1,7 @@
 """FASTQ and FASTA: single, paired in two files, interleaved.
 
 A file is read in buffers. Each is cut after its last whole record (and after equally many records of both files of a
-pair); what is left over begins the next buffer. The text goes to workers as it is.
+pair); the rest begins the next buffer. The text goes to workers as it is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,13 +15,13 @@ from readwarp.formats.reads import fastx_kernels as kernels
 from readwarp.formats.reads.fastx_kernels import Records, Text
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.formats.reads.tags import encode_comments
-from readwarp.ragged import offsets_of
+from readwarp.ragged import empty, offsets_of
 
 MAX_BYTES = 1 << 31  # of one record
 
 
 class _File:
-    """A file, and what was read of it but not yet handed on: buffer[start:size], which begins with a record.
+    """A file, and what has been read of it but not passed on yet: buffer[start:size], which begins with a record.
 
     The next chunk may take the part up to `stop`.
     """
@@ -32,7 +32,7 @@ class _File:
         self.ended, self.emitted = source.kind == "empty", 0
 
     def fill(self, size: int) -> None:
-        """Have `size` bytes in the buffer, or all that are left."""
+        """Read until the buffer holds `size` bytes, or all that remain."""
         if not self.ended and self.size - self.start < size:
             self._read(size)
         self.stop = min(self.size, self.start + size)
@@ -55,12 +55,12 @@ class _File:
             self.size += 1
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return self.size - self.start
 
     @property
     def is_last(self) -> bool:
-        """Whether the buffer holds all that is left."""
+        """Whether nothing remains after the part up to `stop`."""
         return self.ended and self.stop == self.size
 
     def cut(self, limit: int) -> tuple[int, int]:
@@ -75,12 +75,12 @@ class _File:
         return records, end
 
     def _expect_blank_tail(self, records: int, end: int) -> None:
-        blank = kernels.is_blank_text(self.buffer, end, self.size)
-        while blank and not self.ended:
-            tail = np.empty(1 << 20, np.uint8)
-            got = self.source.read_into(tail)
-            self.ended, blank = got < tail.size, kernels.is_blank_text(tail, 0, got)
-        if not blank:
+        tail = self.buffer[end : self.size]
+        while not tail.tobytes().strip(b"\r\n") and not self.ended:
+            buffer = np.empty(1 << 20, np.uint8)
+            tail = buffer[: self.source.read_into(buffer)]
+            self.ended = tail.size < buffer.size
+        if tail.tobytes().strip(b"\r\n"):
             raise InputError(self.path, "a blank line comes before it", self.emitted + records + 1)
         self.size = self.stop = end
 
@@ -91,7 +91,7 @@ class _File:
         return text
 
 
-def read_chunks(sources: Sequence[Source], given: ReadInput, batch_bases: int) -> Iterator[Chunk]:
+def read_chunks(sources: Sequence[Source], read_input: ReadInput, batch_bases: int) -> Iterator[Chunk]:
     """Chunks of whole records of one input. A base takes at least two bytes in FASTQ, and one in FASTA."""
     files = [_File(source) for source in sources]
     kinds = {f.kind for f in files} - {"empty"}
@@ -99,7 +99,7 @@ def read_chunks(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
         raise InputError(files[1].path, f"is {files[1].kind.upper()}, its mates' file {files[0].kind.upper()}")
     kind = kinds.pop() if kinds else "fastq"
     limit = max(64, batch_bases * (2 if kind == "fastq" else 1) // len(files))
-    step = 2 if given.interleaved else 1
+    step = 2 if read_input.interleaved else 1
     size = limit
     while True:
         for file in files:
@@ -123,7 +123,7 @@ def read_chunks(sources: Sequence[Source], given: ReadInput, batch_bases: int) -
 
 
 def _check_progress(files: Sequence[_File], size: int) -> None:
-    """No buffer holds a whole record (or pair): larger ones help, unless a file has ended or the text is no FASTQ."""
+    """Raises InputError if not even larger buffers will hold a whole record (or pair)."""
     if any(file.is_last and not file.cut(1)[0] for file in files):
         _check_ends(files, 1)
     if size >= MAX_BYTES:
@@ -131,49 +131,45 @@ def _check_progress(files: Sequence[_File], size: int) -> None:
 
 
 def _check_ends(files: Sequence[_File], step: int) -> None:
-    """Nothing must be left: no incomplete last record, no read without its mate."""
+    """Raises InputError for an incomplete last record or a read without its mate."""
     whole = [file.cut(1)[0] for file in files]
     for file, records in zip(files, whole, strict=True):
-        if not records and file.left and file.is_last:
+        if not records and file.remaining and file.is_last:
             raise InputError(file.path, "the file ends within it", file.emitted + 1)
     if step == 2 and whole[0]:
         raise InputError(files[0].path, "the last read has no mate", files[0].emitted + 1)
     for file, other in (files, files[::-1]) if len(files) == 2 else ():
-        if file.ended and not file.left and other.left:
+        if file.ended and not file.remaining and other.remaining:
             raise InputError(file.path, f"has {file.emitted} reads, {other.path} has more", file.emitted + 1)
 
 
 def parse(raw: RawBatch) -> ReadBatch:
     """Text of whole records -> ReadBatch. Raises InputError."""
-    texts, given = raw.chunk.data, raw.input
+    texts, read_input = raw.chunk.data, raw.input
     records = [_measure(raw, file) for file in range(len(texts))]
     read_offsets, name_offsets = (
         offsets_of(np.stack(lengths, axis=1).ravel())  # mates are neighbours
         for lengths in ([each.length for each in records], [each.name_length for each in records])
     )
-    bases, qualities = np.empty((2, read_offsets[-1]), np.uint8)
-    count = read_offsets.size - 1
-    reads = ReadBatch(
+    reads = empty(
+        ReadBatch,
+        {},
         number=raw.number,
         source=raw.source,
-        bases=bases,
-        qualities=qualities,
         read_offsets=read_offsets,
-        names=np.empty(name_offsets[-1], np.uint8),
         name_offsets=name_offsets,
-        tags=np.empty(0, np.uint8),
-        tag_offsets=np.zeros(count + 1, np.int64),
-        segment=np.zeros(count, np.uint8),
-        read_group=np.full(count, given.read_group, np.int32),
+        tag_offsets=np.zeros_like(read_offsets),
+        segment=np.zeros(read_offsets.size - 1, np.uint8),
+        read_group=np.full(read_offsets.size - 1, read_input.read_group, np.int32),
     )
     for file, text in enumerate(texts):
         record, reason = kernels.fill(text, records[file], file, len(texts), reads)
         if record >= 0:
-            raise InputError(given.paths[file], kernels.REASONS[reason], raw.chunk.first_record + record)
-    if len(texts) == 2 or given.interleaved:
+            raise InputError(read_input.paths[file], kernels.REASONS[reason], raw.chunk.first_record + record)
+    if len(texts) == 2 or read_input.interleaved:
         reads.segment[0::2], reads.segment[1::2] = Segment.FIRST, Segment.LAST
         _check_names(raw, reads)
-    return encode_comments(reads, raw, records) if given.comments else reads
+    return encode_comments(reads, raw, records) if read_input.comments else reads
 
 
 def _measure(raw: RawBatch, file: int) -> Records:
@@ -182,7 +178,7 @@ def _measure(raw: RawBatch, file: int) -> Records:
     letters, start, stop = text
     is_fasta = chunk.kind == "fasta"
     lines = int(np.count_nonzero(letters[start:stop] == kernels.NEWLINE)) if is_fasta else 4 * chunk.records
-    ends, records = np.empty(lines, np.int64), Records.empty(chunk.records)
+    ends, records = np.empty(lines, np.int64), empty(Records, {"records": chunk.records})
     kernels.line_ends(letters.view(np.uint64), start, stop, ends)
     record, reason, found = (kernels.measure_fasta if is_fasta else kernels.measure_fastq)(text, ends, records)
     if record >= 0:

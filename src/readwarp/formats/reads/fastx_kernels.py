@@ -22,28 +22,21 @@ INVALID = 255
 NO_QUALITY, MAX_QUALITY, MAX_NAME = 255, 93, 254
 
 
-def _codes() -> np.ndarray:
-    """Letter -> base code: A C G T(U) 0-3, other IUPAC letters and '.' 4, the rest INVALID."""
-    table = np.full(256, INVALID, np.uint8)
-    for code, letters in enumerate(("A", "C", "G", "TU", "RYSWKMBDHVN.")):
-        for letter in letters + letters.lower():
-            table[ord(letter)] = code
-    return table
-
-
-CODES = _codes()
+CODES = np.full(256, INVALID, np.uint8)  # letter -> base: A C G T(U) 0-3, other IUPAC letters and '.' 4
+for _base, _letters in enumerate(("A", "C", "G", "TU", "RYSWKMBDHVN.")):
+    CODES[list((_letters + _letters.lower()).encode())] = _base
 
 
 class Text(NamedTuple):
-    """Records of a file as they lie in a buffer, which is a whole number of words."""
+    """Records of a file in a buffer of whole words."""
 
     letters: Annotated[ndarray, "uint8 [letters]"]
-    start: int  # what counts of the buffer
+    start: int  # of the first record
     stop: int
 
 
 class Records(NamedTuple):
-    """Where the parts of each record lie in the letters."""
+    """Where the parts of each record are among the letters."""
 
     name: Annotated[ndarray, "int64 [records]"]
     name_length: Annotated[ndarray, "int64 [records]"]
@@ -52,10 +45,6 @@ class Records(NamedTuple):
     sequence: Annotated[ndarray, "int64 [records]"]
     length: Annotated[ndarray, "int64 [records]"]  # of the sequence, without line ends
     quality: Annotated[ndarray, "int64 [records]"]  # -1 none
-
-    @classmethod
-    def empty(cls, records: int) -> "Records":
-        return cls(*np.empty((len(cls._fields), records), np.int64))
 
     def __len__(self) -> int:
         return self.name.size
@@ -129,14 +118,6 @@ def cut_fasta(text, limit, ended):
 
 
 @kernel
-def is_blank_text(text, start, stop):
-    blank = True
-    for i in range(start, stop):
-        blank &= text[i] == NEWLINE or text[i] == RETURN
-    return blank
-
-
-@kernel
 def line_ends(words, start, stop, ends):
     """Positions of the newlines among the bytes [start, stop) of `words` (uint64) -> ends (int64)."""
     n = 0
@@ -202,7 +183,7 @@ def name_and_comment(letters, start, stop):
 
 @kernel
 def measure_fasta(text, ends, out):
-    """As `measure_fastq`, of the ends of all lines; a sequence may go over several of them. -> (-1, OK, 0)"""
+    """As `measure_fastq`, of the ends of all lines; a sequence may span several of them. -> (-1, OK, 0)"""
     letters, start, _ = text
     name, name_length, comment, comment_length, sequence, length, quality = out
     r = -1

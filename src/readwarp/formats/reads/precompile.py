@@ -1,11 +1,18 @@
 """A tiny job with each format, which compiles its kernels (readwarp.device.precompile)."""
 
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 
 from readwarp.batches import Alignments, ReadBatch
+from readwarp.formats.alignments.header import header_text
+from readwarp.formats.alignments.output import AlignmentWriter, Finish
+from readwarp.formats.alignments.sam import Encoder
+from readwarp.formats.reads.raw import ReadInput
+from readwarp.formats.reads.stream import open_reads, parse
+from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 LENGTH, STEP = 100, 5  # of the tiny job's reads: bases, and bases from one read to the next
 
@@ -33,20 +40,14 @@ class TinyGenome:
 
     def cigar(self, start: int) -> list[int]:
         """Of the read that begins at `start` of the haplotype, in BAM coding."""
-        codes: list[tuple[int, int]] = []  # operation and length
-        previous = self.places[start] - 1
+        operations, previous = list[int](), self.places[start] - 1
         for place in self.places[start : start + LENGTH]:
-            if place > previous + 1:
-                codes.append((2, int(place - previous - 1)))
-            codes.append((0 if place >= 0 else 1, 1))
-            previous = place if place >= 0 else previous
-        runs: list[list[int]] = []
-        for operation, length in codes:
-            if runs and runs[-1][0] == operation:
-                runs[-1][1] += length
+            if place < 0:
+                operations.append(INSERTION)
             else:
-                runs.append([operation, length])
-        return [length << 4 | operation for operation, length in runs]
+                operations += [*[DELETION] * int(place - previous - 1), MATCH]
+                previous = place
+        return [len(list(run)) << 4 | operation for operation, run in groupby(operations)]
 
 
 def letters(bases: np.ndarray) -> str:
@@ -93,10 +94,6 @@ def alignments_of(genome: TinyGenome) -> Alignments:
 
 def compile_formats(folder: Path) -> None:
     """Read FASTQ, encode BAM, sort, mark duplicates, index."""
-    from readwarp.formats.alignments.header import header_text
-    from readwarp.formats.alignments.output import AlignmentWriter, Finish
-    from readwarp.formats.alignments.sam import Encoder
-
     genome = TinyGenome.make()
     reads, rows = read_reads(genome, folder), alignments_of(genome)
     header = header_text([("tiny", genome.bases.size, "")], "coordinate", ["@RG\tID:tiny\tSM:tiny"])
@@ -107,15 +104,10 @@ def compile_formats(folder: Path) -> None:
 
 def compile_text(folder: Path) -> None:
     """Read FASTQ, encode SAM."""
-    from readwarp.formats.alignments.sam import Encoder
-
     genome = TinyGenome.make()
     Encoder(("tiny",), ("tiny",), text=True).encode(read_reads(genome, folder), alignments_of(genome))
 
 
 def read_reads(genome: TinyGenome, folder: Path) -> ReadBatch:
-    from readwarp.formats.reads.raw import ReadInput
-    from readwarp.formats.reads.stream import open_reads, parse
-
     given = ReadInput(write_reads(genome, folder), read_group=0)
     return parse(next(iter(open_reads([given], 1 << 20))))

@@ -1,4 +1,4 @@
-"""What an input of reads is, and a batch of its records that nothing has decoded yet."""
+"""An input of reads, and batches of its records before they are decoded."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ class ReadInput:
 
 
 class Chunk(NamedTuple):
-    """Whole records as they lie in the files, mates in step: record i of one file and record i of the other."""
+    """Whole records as they are in the files, mates in step: record i of one file and record i of the other."""
 
     kind: str  # fastq | fasta | bam
     first_record: int  # number of the first record in its file, from 1

@@ -19,12 +19,12 @@ from readwarp.formats.reads.raw import RawBatch, ReadInput
 def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Generator[RawBatch, None, None]:
     """Raw batches of all inputs in order. Raises InputError for what cannot be read or is of no known kind."""
     number = template = 0
-    for source, given in enumerate(inputs):
+    for source, read_input in enumerate(inputs):
         with ExitStack() as stack:
-            files = [stack.enter_context(closing(Source(path))) for path in given.paths]
+            files = [stack.enter_context(closing(Source(path))) for path in read_input.paths]
             module = bam if any(file.kind in ("bam", "cram") for file in files) else fastx
-            for chunk in module.read_chunks(files, given, batch_bases):
-                yield RawBatch(number, source, given, template, chunk)
+            for chunk in module.read_chunks(files, read_input, batch_bases):
+                yield RawBatch(number, source, read_input, template, chunk)
                 number, template = number + 1, template + chunk.templates
 
 

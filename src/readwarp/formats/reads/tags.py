@@ -1,7 +1,7 @@
 """SAM tags in FASTQ comments: text to BAM's binary fields.
 
 A field is `XX:T:value` with T one of A i f Z H B. Fields are separated by a tab, or by a space before the next
-`XX:T:`. RG becomes no tag: it names the read's group among those of the header.
+`XX:T:`. RG does not become a tag: it names one of the header's read groups.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ import numpy as np
 from readwarp.batches import ReadBatch
 from readwarp.device.jit import kernel, scalar
 from readwarp.errors import InputError
+from readwarp.formats.alignments.layout import ARRAY, CHARACTER, FLOAT, HEX, INTEGER, TEXT, UNSIGNED
 from readwarp.formats.common.text import find_name, pack_names, put_bytes
 from readwarp.formats.reads.fastx_kernels import SPACE, TAB, Records
 from readwarp.formats.reads.raw import RawBatch
@@ -21,12 +22,12 @@ REASONS = {
     NO_TAG: "its comment is not made of SAM tags such as BC:Z:ACGT",
     UNKNOWN_GROUP: "the read group of its RG tag is not in the header",
 }
-A, B, H, I, Z, F = 65, 66, 72, 105, 90, 102  # noqa: E741
+KINDS = CHARACTER, INTEGER, FLOAT, TEXT, HEX, ARRAY
 COLON, COMMA, MINUS, PLUS, DOT = 58, 44, 45, 43, 46
 
 
 def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records]) -> ReadBatch:
-    """The reads with the tags and read groups that the comments of each file's records hold. Raises InputError."""
+    """The reads with the tags and read groups in the comments of their records. Raises InputError."""
     groups, sizes = pack_names(raw.input.groups), np.zeros(len(reads), np.int64)
     for file, rows in enumerate(records):
         text, longest = raw.chunk.data[file], int(rows.comment_length.max(initial=0))
@@ -78,7 +79,7 @@ def is_field(text, start, stop):
         return False
     first, second, kind = text[start], text[start + 1], text[start + 3]
     letter = 65 <= first <= 90 or 97 <= first <= 122
-    return letter and (65 <= second <= 90 or 97 <= second <= 122 or 48 <= second <= 57) and kind in (A, I, F, Z, H, B)
+    return letter and (65 <= second <= 90 or 97 <= second <= 122 or 48 <= second <= 57) and kind in KINDS
 
 
 @scalar
@@ -110,18 +111,18 @@ def encode(text, start, stop, out):
 @scalar
 def encode_value(text, start, stop, kind, out, at):
     """Type and value of one field -> out[at:]; where it ends, or NO_TAG."""
-    if kind == I:
+    if kind == INTEGER:
         number, end = integer(text, start, stop)
         if start == stop or end != stop or number < -(1 << 31) or number >= (1 << 32):
             return NO_TAG
         return put_integer(number, out, at)
-    if kind == F:
+    if kind == FLOAT:
         value, end = decimal(text, start, stop)
-        out[at] = F
+        out[at] = FLOAT
         return put_bytes(float_bits(value), 4, out, at + 1) if start < end == stop else NO_TAG
-    if kind == B:
+    if kind == ARRAY:
         return encode_array(text, start, stop, out, at)
-    if kind == A and stop - start != 1:
+    if kind == CHARACTER and stop - start != 1:
         return NO_TAG
     out[at] = kind
     for i in range(start, stop):
@@ -129,7 +130,7 @@ def encode_value(text, start, stop, kind, out, at):
             return NO_TAG
         out[at + 1 + i - start] = text[i]
     at += 1 + stop - start
-    if kind != A:
+    if kind != CHARACTER:
         out[at] = 0
         at += 1
     return at
@@ -142,15 +143,15 @@ def encode_array(text, start, stop, out, at):
         return NO_TAG
     kind = text[start]
     width = 1 if kind == 99 or kind == 67 else 2 if kind == 115 or kind == 83 else 4
-    if width == 4 and kind != I and kind != 73 and kind != F:
+    if width == 4 and kind != INTEGER and kind != UNSIGNED and kind != FLOAT:
         return NO_TAG
-    out[at], out[at + 1] = B, kind
+    out[at], out[at + 1] = ARRAY, kind
     end, put, count = start + 1, at + 6, 0
     while end < stop:
         if text[end] != COMMA:
             return NO_TAG
         before = end + 1
-        if kind == F:
+        if kind == FLOAT:
             value, end = decimal(text, before, stop)
             bits = float_bits(value)
         else:

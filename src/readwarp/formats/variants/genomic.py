@@ -1,8 +1,7 @@
 """Genomic VCF in: the lines of a file that span a region, in bulk. VCF, VCF.gz and BCF; `gvcf` writes them.
 
-A file is read forwards, piece by piece, and what lies before the region at hand is forgotten. With an index it jumps to
-a region that lies far ahead. Text is decompressed by isal and split into lines in compiled code; BCF comes from htslib
-as text.
+A file is read forwards, piece by piece, and lines before the region asked for are forgotten. With an index, it jumps to
+a region far ahead. Text is decompressed by isal and split into lines in compiled code; BCF comes from htslib as text.
 """
 
 import re
@@ -10,21 +9,20 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pysam
 from isal import igzip
 
 from readwarp.errors import InputError
-from readwarp.formats.alignments.index import BamIndex
-from readwarp.formats.common.bgzf import EOF_BLOCK
-from readwarp.formats.common.source import BROKEN, GZIP_MAGIC, broken
+from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
+from readwarp.formats.common.index import BgzfIndex, load_vcf_index
+from readwarp.formats.common.source import GZIP_MAGIC, reading
 from readwarp.formats.variants import genomic_kernels as kernels
-from readwarp.formats.variants.genomic_kernels import Cells, Form, Lines, Scan
+from readwarp.formats.variants.genomic_kernels import Cells, Lines, Scan
 from readwarp.formats.variants.gvcf import NON_REF
-from readwarp.formats.variants.tabix import load_tabix_index
-from readwarp.ragged import concatenate, replace, take
+from readwarp.ragged import concatenate, empty, replace, take
 
 CHUNK = 1 << 17  # bytes of text read at a time
 BCF_LINES = 1 << 10  # records read at a time
@@ -48,12 +46,13 @@ class GenomicFile:
         """
         self.path, self._contigs = path, contigs
         self._numbers = {name: i for i, name in enumerate(contigs)}
-        self._index: BamIndex | None = None
-        self._index_names: tuple[str, ...] = ()
+        self._index: BgzfIndex | None = None
         self._pieces: deque[tuple[int, Lines]] = deque()
-        self._rest, self._is_over = b"", False
+        self._is_over = False
         self._last = (0, 0)  # contig and position of the last line
-        self._raw: BinaryIO | None = None
+        self._bcf: Any = None
+        with reading(path):
+            self._raw = path.open("rb")
         try:
             self._open(with_index)
             self.samples = self._read_header(lengths)
@@ -62,34 +61,18 @@ class GenomicFile:
             raise
 
     def _open(self, with_index: bool) -> None:
-        try:
-            self._raw = self.path.open("rb", buffering=0)
+        with reading(self.path):
             head = self._raw.read(18)
-            self._raw.seek(0)
-        except OSError as error:
-            raise broken(str(self.path), error) from error
-        self._bcf: Any = None
-        self._stream: Any = self._raw
-        if head[:2] == GZIP_MAGIC:
-            self._stream = igzip.IGzipFile(fileobj=self._raw, mode="rb")
-            self._check_end(head)
-            if self._take(5)[:5] == b"BCF\x02\x02":
-                self._open_bcf(with_index)
-                return
-            self._raw.seek(0)
-            self._stream = igzip.IGzipFile(fileobj=self._raw, mode="rb")
-        if with_index:
-            self._index, self._index_names = load_tabix_index(self.path)
-
-    def _check_end(self, head: bytes) -> None:
-        """The empty block that ends a bgzip file is missing where it was cut off between blocks."""
-        assert self._raw is not None
-        if head[12:14] == b"BC":
-            self._raw.seek(-min(len(EOF_BLOCK), self.path.stat().st_size), 2)
-            is_whole = self._raw.read() == EOF_BLOCK
-            self._raw.seek(0)
-            if not is_whole:
+            is_gzip, is_bgzip = head[:2] == GZIP_MAGIC, head[12:14] == b"BC"
+            if is_gzip and is_bgzip and tail_of(self._raw) != EOF_BLOCK:
                 raise InputError(self.path, "truncated: the compressed data end before their end marker")
+            self._raw.seek(0)
+            self._stream: Any = igzip.IGzipFile(fileobj=self._raw, mode="rb") if is_gzip else self._raw
+            is_bcf = self._stream.peek(5)[:5] == b"BCF\x02\x02"
+        if is_bcf:
+            self._open_bcf(with_index)
+        elif with_index:
+            self._index = load_vcf_index(self.path)
 
     def _open_bcf(self, with_index: bool) -> None:
         verbosity = pysam.set_verbosity(0)
@@ -104,16 +87,15 @@ class GenomicFile:
         self._records: Iterator[Any] = iter(self._bcf)
 
     def close(self) -> None:
-        if getattr(self, "_bcf", None) is not None:
+        if self._bcf is not None:
             self._bcf.close()
-        if self._raw is not None:
-            self._raw.close()
+        self._raw.close()
 
     def _read_header(self, lengths: Sequence[int]) -> tuple[str, ...]:
-        if self._bcf is not None:
-            header = str(self._bcf.header).splitlines()
-        else:
-            header = self._header_lines()
+        header = [] if self._bcf is None else str(self._bcf.header).splitlines()
+        with reading(self.path):
+            while self._bcf is None and self._stream.peek(1)[:1] == b"#":
+                header.append(self._stream.readline().decode(errors="replace").rstrip("\r\n"))
         if not header or not header[0].startswith("##fileformat=VCF"):
             raise InputError(self.path, "is not VCF")
         columns = header[-1].split("\t")
@@ -122,19 +104,6 @@ class GenomicFile:
         self._columns = len(columns)
         self._check_contigs(header, lengths)
         return tuple(columns[kernels.FIXED :])
-
-    def _header_lines(self) -> list[str]:
-        """The lines of the header; what was read after it is kept."""
-        text = b""
-        while True:
-            got = self._take(CHUNK)
-            text += got
-            place = 0
-            while text[place : place + 1] == b"#" and (stop := text.find(b"\n", place)) >= 0:
-                place = stop + 1
-            if not got or (place < len(text) and text[place : place + 1] != b"#"):
-                self._rest = text[place:]
-                return text[:place].decode(errors="replace").splitlines()
 
     def _check_contigs(self, header: Sequence[str], lengths: Sequence[int]) -> None:
         last, found = -1, 0
@@ -165,31 +134,32 @@ class GenomicFile:
             self._records, self._is_over = self._bcf.fetch(self._contigs[contig], position), False
             self._last = (0, 0)
             return
-        assert self._index is not None and self._raw is not None
+        assert self._index is not None
         name = self._contigs[contig]
-        number = self._index_names.index(name) if name in self._index_names else -1
-        start = None if number < 0 else self._index.start_of(number, position)
-        if start is None:  # no line lies there or after it on this contig
+        number = self._index.names.index(name) if name in self._index.names else -1
+        start = self._index.start_of(number, position)
+        if start is None:  # no line reaches it or begins after it on this contig
             self._pieces.clear()
-            self._is_over, self._rest = True, b""
+            self._is_over = True
         elif self._is_over or start >> 16 > self._raw.tell():
             self._pieces.clear()
             self._raw.seek(start >> 16)
             self._stream = igzip.IGzipFile(fileobj=self._raw, mode="rb")
-            self._is_over, self._rest, self._last = False, b"", (0, 0)
-            self._take(start & 0xFFFF)
+            self._is_over, self._last = False, (0, 0)
+            with reading(self.path):
+                self._stream.read(start & 0xFFFF)
 
     def lines(self, contig: int, low: int, high: int) -> Lines:
         """The lines that span a base of [low, high) of a contig, and no line that begins after it.
 
-        Regions must be asked for in order; one may begin before the end of that before it. Raises InputError.
+        Regions must be asked for in order, but may overlap. Raises InputError.
         """
         self._forget(contig, low)
         while not self._is_over and not self._has_passed(contig, high):
             self._read()
             self._forget(contig, low)
         parts = [_between(lines, low, high) for number, lines in self._pieces if number == contig]
-        return concatenate(parts, "lines") if parts else allocate_lines(np.empty(0, np.uint8), 0)
+        return concatenate(parts, "lines") if parts else empty(Lines, {}, offsets=np.zeros(1, np.int64))
 
     def _has_passed(self, contig: int, high: int) -> bool:
         if not self._pieces:
@@ -201,60 +171,45 @@ class GenomicFile:
         ahead = ((n, lines) for n, lines in self._pieces if n > contig or (n == contig and int(lines.end.max()) > low))
         self._pieces = deque(ahead)
 
-    def _take(self, size: int) -> bytes:
-        try:
-            return bytes(self._stream.read(size))
-        except BROKEN as error:
-            raise broken(str(self.path), error) from error
-
     def _text(self) -> bytes:
         """The next whole lines; nothing at the end of the file."""
         if self._bcf is not None:
-            return self._bcf_text()
-        text = self._rest
-        while True:
-            got = self._take(CHUNK)
-            stop = got.rfind(b"\n") + 1
-            if stop:
-                self._rest = got[stop:]
-                return text + got[:stop]
-            text += got
-            if not got:
-                self._rest = b""
-                return text.rstrip() + b"\n" if text.strip() else b""
-
-    def _bcf_text(self) -> bytes:
-        try:
-            return "".join(map(str, islice(self._records, BCF_LINES))).encode()
-        except (OSError, ValueError) as error:
-            raise InputError(self.path, "damaged, or truncated") from error
+            try:
+                return "".join(map(str, islice(self._records, BCF_LINES))).encode()
+            except (OSError, ValueError) as error:
+                raise InputError(self.path, "damaged, or truncated") from error
+        with reading(self.path):
+            text: bytes = self._stream.read(CHUNK) + self._stream.readline()
+        if text.endswith(b"\n"):
+            return text
+        text = text.rstrip(b" \t\r")  # at the end of the file
+        return text if not text or text.endswith(b"\n") else text + b"\n"
 
     def _read(self) -> None:
         text = self._text()
         if not text:
             self._is_over = True
             return
-        letters, n = np.frombuffer(text, np.uint8), text.count(b"\n")
-        lines = allocate_lines(letters, n)
-        scan = Scan(np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.uint8))
-        kernels.scan_lines(Form(self._columns, LETTERS_OF_NON_REF), lines, scan)
+        n = text.count(b"\n")
+        lines, scan = empty(Lines, {"lines": n}, text=np.frombuffer(text, np.uint8)), empty(Scan, {"lines": n})
+        kernels.scan_lines(self._columns, LETTERS_OF_NON_REF, lines, scan)
         for line in np.flatnonzero(scan.status).tolist():
-            raise self.bad(lines, line, int(scan.status[line]))
+            raise self._error(lines, line, int(scan.status[line]))
         for first, stop in pairwise([*np.flatnonzero(scan.is_other).tolist(), n]):
             name = text[lines.offsets[first] : scan.name_stop[first]].decode(errors="replace")
             self._add(take(lines, "lines", slice(first, stop)), name)
 
     def _add(self, lines: Lines, name: str) -> None:
-        """A piece of one contig, which comes after all before it."""
+        """Append lines of one contig, which must come after all others."""
         if name not in self._numbers:
             raise InputError(self.path, f"contig {name!r} is not in the reference", self.place(lines, 0))
         number = self._numbers[name]
         if (number, int(lines.begin[0])) < self._last:
-            raise self.bad(lines, 0, kernels.UNSORTED)
+            raise self._error(lines, 0, kernels.UNSORTED)
         self._last = number, int(lines.begin[-1])
         self._pieces.append((number, lines))
 
-    def bad(self, lines: Lines, line: int, status: int) -> InputError:
+    def _error(self, lines: Lines, line: int, status: int) -> InputError:
         return InputError(self.path, BAD[status], self.place(lines, line))
 
     def place(self, lines: Lines, line: int) -> str:
@@ -262,40 +217,17 @@ class GenomicFile:
         return b":".join(lines.fields(line)[:2]).decode(errors="replace")
 
     def cells(self, lines: Lines, rows: np.ndarray, column: int) -> Cells:
-        """The values of a sample, by its number in the file, on some of the lines. Raises InputError."""
+        """The values of a sample, `column` of those in the file, on some of the lines. Raises InputError."""
         n, size = rows.size, int(np.diff(lines.offsets)[rows].sum()) // 2 + 1
-        cells = Cells(
-            genotype=np.empty((n, kernels.MAX_COPIES), np.int8),
-            is_phased=np.empty(n, np.bool_),
-            depth=np.empty(n, np.int32),
-            quality=np.empty(n, np.int32),
-            phase_set=np.empty(n, np.int64),
-            strands=np.empty((n, 4), np.int32),
-            depth_offsets=np.empty(n + 1, np.int64),
-            depths=np.empty(size, np.int32),
-            likelihood_offsets=np.empty(n + 1, np.int64),
-            likelihoods=np.empty(size, np.int32),
-            status=np.empty(n, np.uint8),
-        )
+        cells = empty(Cells, {"cells": n, "depths": size, "likelihoods": size})
         kernels.read_cells(lines, rows, column, cells)
         for k in np.flatnonzero(cells.status).tolist():
-            raise self.bad(lines, int(rows[k]), int(cells.status[k]))
+            raise self._error(lines, int(rows[k]), int(cells.status[k]))
         return replace(
             cells,
             depths=cells.depths[: cells.depth_offsets[-1]],
             likelihoods=cells.likelihoods[: cells.likelihood_offsets[-1]],
         )
-
-
-def allocate_lines(text: np.ndarray, number: int) -> Lines:
-    """Room for what is known of so many lines."""
-    return Lines(
-        text=text,
-        offsets=np.zeros(number + 1, np.int64),
-        begin=np.empty(number, np.int64),
-        end=np.empty(number, np.int64),
-        kind=np.empty(number, np.uint8),
-    )
 
 
 def _between(lines: Lines, low: int, high: int) -> Lines:

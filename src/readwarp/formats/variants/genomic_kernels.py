@@ -14,7 +14,7 @@ FIXED = 9  # columns before the samples'
 BLOCK, VARIANT = 0, 1  # kinds of lines
 OK, BAD_LINE, NO_NON_REF, UNSORTED, NO_LIKELIHOODS, BAD_NUMBER = range(6)  # status of a line
 
-# Names in FORMAT of two letters, as numbers; the longer one that is read stands apart.
+# Names in FORMAT as numbers; of the longer ones, only MIN_DP is read.
 GT, DP, GQ, PS, SB, AD, PL = (256 * ord(name[0]) + ord(name[1]) for name in ("GT", "DP", "GQ", "PS", "SB", "AD", "PL"))
 MIN_DP, OTHER_NAME = 1, 0
 
@@ -36,18 +36,11 @@ class Lines(NamedTuple):
 
 
 class Scan(NamedTuple):
-    """What is found out about lines besides."""
+    """What else is found out about lines."""
 
     name_stop: Annotated[ndarray, "int64 [lines]"]  # where the name of the contig stops, in the text
-    is_other: Annotated[ndarray, "bool [lines]"]  # it is another contig's than the line before
+    is_other: Annotated[ndarray, "bool [lines]"]  # it is of another contig than the line before
     status: Annotated[ndarray, "uint8 [lines]"]  # OK, BAD_LINE ...
-
-
-class Form(NamedTuple):
-    """What every line of a file must have."""
-
-    columns: int
-    non_ref: Annotated[ndarray, "uint8 [letters]"]  # the last ALT allele, which stands for all others; <*> does too
 
 
 class Cells(NamedTuple):
@@ -67,8 +60,8 @@ class Cells(NamedTuple):
 
 
 @kernel
-def scan_lines(form, lines, scan):
-    """Fill Lines and Scan of a text of whole lines."""
+def scan_lines(columns, non_ref, lines, scan):
+    """Fill Lines and Scan of a text of whole lines, each with so many columns and with `non_ref` or <*> as last ALT."""
     text, count, at = lines.text, 0, 0
     while at < text.size:
         stop = at
@@ -76,7 +69,7 @@ def scan_lines(form, lines, scan):
             stop += 1
         lines.offsets[count] = at
         last = count - 1 if count else 0
-        scan_line(form, at, stop, count, lines, scan)
+        scan_line(at, stop, columns, non_ref, lines, scan, count)
         size, first = scan.name_stop[count] - at, lines.offsets[last]
         is_other = count == 0 or scan.name_stop[last] - first != size
         for i in range(0 if is_other else size):
@@ -92,7 +85,7 @@ def scan_lines(form, lines, scan):
 
 
 @kernel
-def scan_line(form, at, stop, row, lines, scan):
+def scan_line(at, stop, columns, non_ref, lines, scan, row):
     """One line, text[at:stop], into the arrays at `row`."""
     text = lines.text
     if stop > at and text[stop - 1] == RETURN:
@@ -114,13 +107,13 @@ def scan_line(form, at, stop, row, lines, scan):
             while last > first and text[last - 1] != COMMA:
                 last -= 1
             kind = BLOCK if last == first else VARIANT
-            if not is_non_ref(text, last, i, form.non_ref):
+            if not is_non_ref(text, last, i, non_ref):
                 status = NO_NON_REF
         elif field == 7 and kind == BLOCK:
             known = end_in(text, first, i)
             end = known if known > 0 else end
         field, first = field + 1, i + 1
-    if tabs != form.columns or begin < 0 or end <= begin or name_stop == at:
+    if tabs != columns or begin < 0 or end <= begin or name_stop == at:
         status = BAD_LINE
     lines.begin[row], lines.end[row], lines.kind[row] = begin, end, kind
     scan.name_stop[row], scan.status[row] = name_stop, status
@@ -140,7 +133,7 @@ def is_non_ref(text, start, stop, non_ref):
 
 @kernel
 def number_in(text, start, stop):
-    """The whole number text[start:stop]; -1 where it is none."""
+    """The whole number text[start:stop], -1 if it is none."""
     value = 0
     if stop <= start or stop - start > 15:
         return -1
@@ -232,7 +225,7 @@ def name_of(text, start, width):
 
 @kernel
 def read_genotype(text, start, stop, genotype):
-    """Fill `genotype`; whether its copies are phased. All are -1 where one is unknown or there are too many."""
+    """Fill `genotype` -> whether its copies are phased. All are -1 where one is unknown or there are too many."""
     copies, is_phased, first, is_known = 0, False, start, True
     for i in range(start, stop + 1):
         if i < stop and text[i] != SLASH and text[i] != BAR:

@@ -10,14 +10,13 @@ they are kept as numbers: `BlockJoiner` takes the pieces in order, joins such bl
 """
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy import ndarray
 
 from readwarp.batches import Bands
 from readwarp.device.jit import kernel
-from readwarp.formats.common.text import letter_of, put_number
+from readwarp.formats.common.text import letter_of, pack_names, put_copy, put_next, put_number
 from readwarp.formats.variants.vcf import Field, PlacedLine, field_line
 from readwarp.ragged import replace, take
 
@@ -33,23 +32,15 @@ FIELDS = (
 
 
 class Piece(NamedTuple):
-    """A window's lines, without its first block if no record lies before it, and its last if none lies after it."""
+    """A window's lines, without its first block if no record comes before it, and its last if none comes after it."""
 
     first: Bands  # of no block or of one
     body: bytes
     last: Bands  # of no block or of one; if there is one block and no record, it is `first`
 
 
-class Constants(NamedTuple):
-    """What is the same in the lines of all blocks of a contig."""
-
-    name: Annotated[ndarray, "uint8 [name letters]"]
-    before_end: Annotated[ndarray, "uint8 [letters before END]"]
-    before_sample: Annotated[ndarray, "uint8 [letters before GT]"]
-
-
 def header_lines(bands: Sequence[int]) -> list[str]:
-    """Header lines that a gVCF has besides; `bands`: the lowest GQ of each band."""
+    """The header lines that only a genomic VCF has; `bands`: the lowest GQ of each band."""
     lines = [f'##ALT=<ID={NON_REF[1:-1]},Description="Any allele that is not listed">']
     lines += [field_line(kind, field) for kind, field in FIELDS]
     for low, high in zip(bands, (*bands[1:], 100), strict=True):
@@ -84,7 +75,7 @@ class BlockJoiner:
         if held is None:
             held = piece.first
         elif len(piece.first):
-            if goes_on(held, piece.first):
+            if continues(held, piece.first):
                 held = join_blocks(held, piece.first)
             else:
                 out, held = self._text(held), piece.first
@@ -95,7 +86,7 @@ class BlockJoiner:
         return out
 
     def finish(self) -> bytes:
-        """The line of the block that was held back."""
+        """The line of the last block, if it was held back."""
         held, self._held = self._held, None
         return b"" if held is None else self._text(held)
 
@@ -103,7 +94,7 @@ class BlockJoiner:
         return lines_of_blocks(block, self._contigs[block.contig])[0] if len(block) else b""
 
 
-def goes_on(one: Bands, other: Bands) -> bool:
+def continues(one: Bands, other: Bands) -> bool:
     """Whether the block `other` continues the block `one`."""
     return bool(
         one.contig == other.contig
@@ -126,24 +117,24 @@ def join_blocks(one: Bands, other: Bands) -> Bands:
 
 def lines_of_blocks(bands: Bands, contig: str) -> tuple[bytes, list[int]]:
     """One line per block, and where each begins and the last ends."""
-    texts = (f"{contig}\t", f"\t{NON_REF}\t.\t.\tEND=", "\tGT:DP:GQ:MIN_DP:PL\t")
-    constants = Constants._make(np.frombuffer(text.encode(), np.uint8) for text in texts)
-    size = sum(part.size for part in constants) + MAX_NUMBER * (bands.likelihoods.shape[1] + 7)
+    same = pack_names([f"{contig}\t", f"\t{NON_REF}\t.\t.\tEND=", "\tGT:DP:GQ:MIN_DP:PL\t"])
+    size = same.letters.size + MAX_NUMBER * (bands.likelihoods.shape[1] + 7)
     ends, out = np.zeros(len(bands) + 1, np.int64), np.empty(size * len(bands), np.uint8)
-    write_blocks(bands, constants, out, ends)
+    write_blocks(bands, same, out, ends)
     return out[: ends[-1]].tobytes(), ends.tolist()
 
 
 @kernel
-def write_blocks(bands, constants, out, ends):
-    at = 0
+def write_blocks(bands, same, out, ends):
+    """`same`: Names, of what all lines say before POS, before END and before GT."""
+    (letters, offsets), at = same, 0
     for i in range(bands.start.size):
-        at = put_text(constants.name, out, at)
+        at = put_copy(letters, offsets[0], offsets[1], out, at)
         at = put_number(bands.start[i] + 1, out, at)
         out[at], out[at + 1], out[at + 2], out[at + 3] = TAB, DOT, TAB, letter_of(bands.base[i])
-        at = put_text(constants.before_end, out, at + 4)
+        at = put_copy(letters, offsets[1], offsets[2], out, at + 4)
         at = put_number(bands.stop[i], out, at)
-        at = put_text(constants.before_sample, out, at)
+        at = put_copy(letters, offsets[2], offsets[3], out, at)
         ploidy, likelihoods = bands.ploidy[i], bands.likelihoods[i]
         quality = np.int64(MAX_GENOTYPE_QUALITY)
         for copy in range(ploidy):
@@ -152,20 +143,10 @@ def write_blocks(bands, constants, out, ends):
             quality = min(quality, np.int64(likelihoods[copy + 1]))
         size = bands.stop[i] - bands.start[i]
         at = put_number((2 * bands.depth_sum[i] + size) // (2 * size), out, at)
-        out[at] = COLON
-        at = put_number(quality, out, at + 1)
-        out[at] = COLON
-        at = put_number(np.int64(bands.min_depth[i]), out, at + 1)
+        at = put_next(COLON, quality, out, at)
+        at = put_next(COLON, np.int64(bands.min_depth[i]), out, at)
         for copy in range(ploidy + 1):
-            out[at] = COMMA if copy else COLON
-            at = put_number(np.int64(likelihoods[copy]), out, at + 1)
+            at = put_next(COMMA if copy else COLON, np.int64(likelihoods[copy]), out, at)
         out[at] = NEWLINE
         at += 1
         ends[i + 1] = at
-
-
-@kernel
-def put_text(text, out, at):
-    for i in range(text.size):
-        out[at + i] = text[i]
-    return at + text.size

@@ -14,10 +14,9 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Calls
-from readwarp.errors import UsageError
-from readwarp.formats.alignments.index import CSI_LENGTH
-from readwarp.formats.common.bgzf import BgzfWriter
-from readwarp.formats.common.output_file import OutputFile
+from readwarp.formats.common.files import ending_of
+from readwarp.formats.common.index import CSI_LENGTH
+from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.version import __version__
 
 FORMAT = "GT:GQ:DP:AD:PL"
@@ -109,7 +108,7 @@ def format_calls(calls: Calls, contigs: Sequence[str], with_strands: bool = Fals
         calls.filters,
         calls.genotype,
         information_texts(calls),
-        strand_texts(calls) if with_strands else genotype_texts(calls),
+        genotype_texts(calls, with_strands),
         strict=True,
     )
     lines = []
@@ -132,8 +131,8 @@ def information_texts(calls: Calls) -> list[str]:
     return ["".join(texts) for texts in zip(*columns, strict=True)] if columns else [""] * len(calls)
 
 
-def genotype_texts(calls: Calls) -> list[str]:
-    """FORMAT and the samples' columns of each call."""
+def genotype_texts(calls: Calls, with_strands: bool) -> list[str]:
+    """FORMAT and the samples' columns of each call; `with_strands`, of one sample alone: SB too."""
     columns = zip(
         calls.genotype,
         calls.genotype_quality.tolist(),
@@ -142,26 +141,18 @@ def genotype_texts(calls: Calls) -> list[str]:
         calls.likelihoods,
         calls.phase_set.tolist(),
         np.any(calls.phase_set >= 0, axis=1).tolist(),
+        calls.strands.tolist(),
         strict=True,
     )
     texts = []
-    for *fields, has_phase in columns:
-        text = f"{FORMAT}:PS" if has_phase else FORMAT
+    for *fields, has_phase, strands in columns:
+        text = FORMAT + ":PS" * has_phase + ":SB" * with_strands
         for genotype, quality, depth, allele_depth, phred, phase_set in zip(*fields, strict=True):
             numbers = f"{quality}:{depth}:{','.join(map(str, allele_depth))}:{','.join(map(str, phred))}"
             text += f"\t{genotype_text(genotype, phase_set >= 0)}:{numbers}"
             if has_phase:
                 text += f":{phase_set + 1}" if phase_set >= 0 else ":."
-        texts.append(text)
-    return texts
-
-
-def strand_texts(calls: Calls) -> list[str]:
-    """As `genotype_texts` of one sample, with SB."""
-    texts = []
-    for text, strands in zip(genotype_texts(calls), calls.strands.tolist(), strict=True):
-        names, values = text.split("\t")
-        texts.append(f"{names}:SB\t{values}:{','.join(map(str, strands))}")
+        texts.append(f"{text}:{','.join(map(str, strands))}" if with_strands else text)
     return texts
 
 
@@ -192,44 +183,24 @@ def number_text(value: float) -> str:
 
 def kind_of(path: str | None) -> str:
     """vcf, vcf.gz or bcf, by the ending; stdout (None or "-"), pipes and devices are vcf. Raises UsageError."""
-    if path in (None, "-"):
-        return "vcf"
-    for kind in ("vcf.gz", "vcf", "bcf"):
-        if str(path).lower().endswith("." + kind):
-            return kind
-    if Path(str(path)).exists() and not Path(str(path)).is_file():
-        return "vcf"
-    raise UsageError(f"{path}: the output's name must end in .vcf, .vcf.gz or .bcf")
+    return ending_of(path, "vcf", "vcf.gz", "bcf")
 
 
-class VariantWriter:
-    """Takes lines in order. `close` completes the file and its index; `abort`, and a `close` that fails, leave none."""
+class VariantWriter(Writer):
+    """Takes lines in order. A compressed file and its index are completed together."""
 
     def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
         self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
         self.index: Path | None = None  # made by `close`
         self._file = OutputFile(path)
-        self._stream = self._file.open()
-        self._bgzf = None if self._kind == "vcf" else BgzfWriter(self._stream, threads)
+        self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads)
         self.write(header.encode())
 
     def write(self, lines: bytes) -> None:
-        (self._bgzf or self._stream).write(lines)
+        self._lines.write(lines)
 
-    def close(self) -> None:
-        try:
-            self._complete()
-        except BaseException:
-            self.abort()
-            raise
-
-    def _complete(self) -> None:
-        if self._bgzf:
-            self._bgzf.close()
-        self._stream.flush()
-        if self._file.name == "stdout":
-            return
-        self._stream.close()
+    def complete(self) -> None:
+        self._lines.close()
         if self._kind == "bcf":
             _to_bcf(self._file.place)
         if self._kind != "vcf":
@@ -237,7 +208,7 @@ class VariantWriter:
         self._file.finish()
 
     def _index(self) -> None:
-        """The index is renamed just before the file that it belongs to."""
+        """Make the index, and rename it just before the file that it belongs to."""
         is_csi = self._kind == "bcf" or self._needs_csi
         made = self._file.place.with_name(self._file.place.name + (".csi" if is_csi else ".tbi"))
         try:
@@ -248,11 +219,8 @@ class VariantWriter:
             raise
 
     def abort(self) -> None:
-        if self._bgzf:
-            self._bgzf.abort()
-        if self._file.name != "stdout":
-            with suppress(OSError):  # what could not be written before cannot be now
-                self._stream.close()
+        with suppress(OSError):  # what could not be written before cannot be now
+            self._lines.abort()
         self._file.remove()
 
 

@@ -1,5 +1,5 @@
 rule indexes:
-    """What the tools look up, made before anything is timed; readwarp's kernels are compiled here too."""
+    """Build the indexes, and compile readwarp's kernels, before anything is timed."""
     input:
         "results/reference/ref.fa",
     output:

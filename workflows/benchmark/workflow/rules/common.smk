@@ -1,4 +1,4 @@
-# The commands that are compared.
+# The commands to compare.
 
 ALIGN = {
     "readwarp": "readwarp align {reference} {reads} --threads {threads} --no-progress -q",

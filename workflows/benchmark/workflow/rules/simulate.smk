@@ -13,7 +13,7 @@ rule reference:
 
 
 rule simulate:
-    """Reads that carry their true place in their names, from both haplotypes of the sample."""
+    """Simulate reads from both haplotypes of the sample, with their true places in their names."""
     input:
         reference="results/reference/ref.fa",
         variants=config["variants"],

@@ -1,4 +1,4 @@
-"""Accuracy and cost of each tool and depth: a table, and a plot of the two things that matter most."""
+"""Accuracy and cost of each tool and depth, as a table, with a plot of the two most important columns."""
 
 import csv
 import json

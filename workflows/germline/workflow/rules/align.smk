@@ -1,5 +1,5 @@
 rule align:
-    """One lane, as its reads come; goes on where an attempt that was killed stopped."""
+    """Align one lane, in the order of its reads; goes on where a killed attempt stopped."""
     input:
         reads=reads_of,
         reference="results/reference/genome.fa",
@@ -24,7 +24,7 @@ rule align:
         memory=planned,
         work=lambda wildcards: f"results/work/{wildcards.sample}/{wildcards.unit}.bam",
     shell:
-        # Snakemake removes the outputs of a job that failed; what --resume needs lies beside a file that is no output
+        # Snakemake removes the outputs of a failed job, so what --resume needs is beside a file that is not an output
         "mkdir -p results/work/{wildcards.sample} && "
         "readwarp align {input.reference} {input.reads:q} -R {params.read_group:q} -o {params.work} --force --resume"
         " --device {params.device} --threads {threads} --memory {params.memory} {params.options} --no-progress"
@@ -32,7 +32,7 @@ rule align:
 
 
 rule merge:
-    """All lanes of a sample: sorted, duplicates marked over all of them, indexed."""
+    """Merge all lanes of a sample: sort, mark duplicates across lanes, index."""
     input:
         units_of,
     output:

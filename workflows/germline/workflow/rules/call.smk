@@ -1,5 +1,5 @@
 rule regions:
-    """The genome in pieces with about as many covered bases each, as BED files."""
+    """The genome in pieces with about the same number of covered bases, as BED files."""
     input:
         fai="results/reference/genome.fa.fai",
         bams=expand("results/bam/{sample}.bam", sample=SAMPLES),
@@ -20,7 +20,7 @@ rule regions:
 
 
 rule call:
-    """One sample in one piece of the genome."""
+    """Call one sample in one piece of the genome."""
     input:
         bam="results/bam/{sample}.bam",
         bai="results/bam/{sample}.bam.bai",
@@ -71,7 +71,7 @@ rule gather:
 
 
 rule genotype:
-    """All samples together, in one piece of the genome."""
+    """Genotype all samples together in one piece of the genome."""
     input:
         gvcfs=expand("results/gvcf/{sample}.g.vcf.gz", sample=SAMPLES),
         indexes=expand("results/gvcf/{sample}.g.vcf.gz.tbi", sample=SAMPLES),

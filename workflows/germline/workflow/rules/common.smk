@@ -1,4 +1,4 @@
-# Tables and config: read, checked, and asked by the rules.
+# Tables and config: reading, checks, and look-ups for the rules.
 
 from pathlib import Path
 from shlex import quote
@@ -11,9 +11,9 @@ validate(config, schema="../schemas/config.schema.yaml")
 
 
 def table(path, schema):
-    """A tab-separated table, every line of it checked."""
+    """Read a tab-separated table and check every line."""
     if not Path(path).is_file():
-        raise WorkflowError(f"{path}: there is no such table (see config/README.md)")
+        raise WorkflowError(f"{path}: no such table (see config/README.md)")
     rows = pd.read_csv(
         path,
         sep="\t",
@@ -25,7 +25,7 @@ def table(path, schema):
     rows = rows.drop(columns=[name for name in rows.columns if rows[name].isna().all()])
     validate(rows, schema=schema)
     if rows.empty:
-        raise WorkflowError(f"{path}: holds no line")
+        raise WorkflowError(f"{path}: the table is empty")
     return rows
 
 
@@ -39,14 +39,14 @@ SCATTER = config["call"]["scatter"]
 
 
 def check_tables():
-    """Names that come twice or only in one table: said before any job starts."""
+    """Report names that occur twice, or in only one table, before any job starts."""
     twice = samples.index[samples.index.duplicated()].tolist()
     if twice:
-        raise WorkflowError(f"{config['samples']}: sample {twice[0]} comes twice")
+        raise WorkflowError(f"{config['samples']}: sample {twice[0]} is listed twice")
     named = units[units.duplicated(["sample", "unit"])]
     if len(named):
         raise WorkflowError(
-            f"{config['units']}: unit {named.iloc[0]['unit']} of sample {named.iloc[0]['sample']} comes twice"
+            f"{config['units']}: unit {named.iloc[0]['unit']} of sample {named.iloc[0]['sample']} is listed twice"
         )
     unknown = sorted(set(units["sample"]) - set(SAMPLES))
     if unknown:
@@ -100,7 +100,7 @@ def ploidy_of(wildcards):
 
 
 def growing(megabytes):
-    """Memory that doubles with each attempt, so that `retries` helps a job that was killed for want of it."""
+    """Memory that doubles with each attempt, so that `retries` helps a job that ran out of it."""
 
     def memory(wildcards, attempt):
         return megabytes * 2 ** (attempt - 1)
@@ -116,7 +116,7 @@ def longer(minutes):
 
 
 def planned(wildcards, resources):
-    """What readwarp may plan with: a little less than the job asks for, as the interpreter takes some of it."""
+    """The memory for readwarp's plan: a little less than the job's, because the interpreter takes some of it."""
     return f"{resources.mem_mb * 9 // 10}M"
 
 

@@ -1,5 +1,5 @@
 rule statistics:
-    """Texts of samtools and bcftools stats, our own numbers, and a page of one sample."""
+    """samtools and bcftools statistics, readwarp's own numbers, and a page on one sample."""
     input:
         bam="results/bam/{sample}.bam",
         bai="results/bam/{sample}.bam.bai",

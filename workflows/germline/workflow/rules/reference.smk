@@ -1,5 +1,5 @@
 rule reference:
-    """The reference as plain FASTA with its .fai, whatever it came as."""
+    """The reference as plain FASTA with its .fai, whatever its format was."""
     input:
         config["reference"]["fasta"],
     output:

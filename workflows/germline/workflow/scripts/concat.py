@@ -1,4 +1,4 @@
-"""VCF files of neighbouring pieces, in their order, as one with its index."""
+"""Join the VCF files of neighbouring pieces, in order, and index the result."""
 
 import sys
 from contextlib import redirect_stderr

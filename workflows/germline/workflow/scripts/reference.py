@@ -1,4 +1,4 @@
-"""The reference as plain FASTA with its .fai."""
+"""Write the reference as plain FASTA, with its .fai."""
 
 import gzip
 import shutil

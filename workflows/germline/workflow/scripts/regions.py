@@ -1,7 +1,7 @@
-"""The genome cut into pieces with about as many covered bases each, in the order of its contigs.
+"""Cut the genome into pieces with about the same number of covered bases, in the order of its contigs.
 
-Covered bases of a contig: its reads by the BAM indexes, spread evenly over it (or over the targets that lie on it). A
-piece never goes back: piece i + 1 begins where piece i ends, so that results laid end to end are in order.
+Covered bases of a contig: its reads, counted by the BAM indexes, and spread evenly over it (or over its targets). Piece
+i + 1 begins where piece i ends, so that concatenated results are in order.
 """
 
 from collections import defaultdict
@@ -34,7 +34,7 @@ def main(fai, bams, targets, outputs):
 
 
 def densities(bams, lengths):
-    """Reads per base of each contig, and a little everywhere, so that a contig without reads has its place too."""
+    """Reads per base of each contig, plus a little, so that contigs without reads are included too."""
     reads = defaultdict(int)
     for path in bams:
         with pysam.AlignmentFile(path) as file:

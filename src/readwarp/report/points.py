@@ -1,0 +1,64 @@
+"""Distributions as points (x, y), x ascending: y is how many have this x, such as the bases at each depth."""
+
+import math
+from collections.abc import Collection, Sequence
+from itertools import accumulate
+
+Points = Sequence[tuple[float, float]]
+
+
+def total(points: Collection[tuple[float, float]]) -> float:
+    return sum(y for _, y in points)
+
+
+def mean(points: Collection[tuple[float, float]]) -> float:
+    """The mean of x, weighted by y; 0 without points. The order of the points does not matter."""
+    weight = total(points)
+    return sum(x * y for x, y in points) / weight if weight else 0.0
+
+
+def quantile(points: Points, share: float) -> float | None:
+    """The lowest x with at least this share of y at or below it; None where all y are 0."""
+    wanted, below = share * total(points), 0.0
+    for x, y in points:
+        below += y
+        if below >= wanted > 0:
+            return x
+    return None
+
+
+def median(points: Points) -> float | None:
+    return quantile(points, 0.5)
+
+
+def end_of(points: Points, share: float) -> float:
+    """Where to end an axis: the x below which this share of y lies, and a tenth more, to show the end of the slope."""
+    return 1.1 * (quantile(points, share) or 0.0)
+
+
+def share_from(points: Points, low: float) -> float:
+    """The share of y where x is at least `low`."""
+    whole = total(points)
+    return sum(y for x, y in points if x >= low) / whole if whole else 0.0
+
+
+def shares(points: Points) -> Points:
+    """y divided by its sum; nothing where all y are 0."""
+    whole = total(points)
+    return [(x, y / whole) for x, y in points] if whole else []
+
+
+def cumulative(points: Points) -> Points:
+    """The share of y at x and above."""
+    whole = total(points) or 1.0
+    sums = [*accumulate(y for _, y in reversed(points))]
+    return [(x, y / whole) for (x, _), y in zip(points, reversed(sums), strict=True)]
+
+
+def bin_points(points: Points, width: float, end: float) -> Points:
+    """Sums of y in bins of x from 0 to `end`; the x of a bin is its middle."""
+    bins = [0.0] * math.ceil(end / width)
+    for x, y in points:
+        if x < end:
+            bins[int(x / width)] += y
+    return [((number + 0.5) * width, y) for number, y in enumerate(bins)]
