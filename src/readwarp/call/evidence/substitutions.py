@@ -10,7 +10,7 @@ from readwarp.call.evidence import NOTHING, SEVERAL
 from readwarp.call.regions.reads import reads_across
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel, scalar
-from readwarp.ragged import offsets_of
+from readwarp.ragged import empty, offsets_of
 from readwarp.rules.cigar import DELETION, find_base, is_match
 
 LOG10_3 = math.log10(3.0)
@@ -40,18 +40,17 @@ def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParam
 
 def new_likelihoods(reads: AlignedReads, sites: Sites, number: ndarray, read: ndarray) -> Likelihoods:
     """Pairs of each site (so many of them) and these reads, with room for what the reads say."""
-    value_offsets = offsets_of(number * np.diff(sites.allele_offsets))
-    return Likelihoods(
+    return empty(
+        Likelihoods,
+        {},
         pair_offsets=offsets_of(number),
         read=read,
-        allele=np.empty(read.size, np.int8),
         quality=np.zeros(read.size, np.uint8),
         mapping_quality=reads.mapping_quality[read],
         strand=reads.strand[read],
         sample=reads.sample[read],
         end_distance=np.zeros(read.size, np.int32),
-        value_offsets=value_offsets,
-        values=np.empty(value_offsets[-1], np.float64),
+        value_offsets=offsets_of(number * np.diff(sites.allele_offsets)),
     )
 
 

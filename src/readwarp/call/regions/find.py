@@ -9,7 +9,7 @@ from readwarp.batches import AlignedReads, Regions, Sites, Status, Window
 from readwarp.call.regions import FLANK, MAX_REGION, MIN_FLANK, REACHES, SPARE
 from readwarp.call.regions.clips import ClipPlaces, pair_places
 from readwarp.call.regions.reads import cut_reads, reads_across, thin_reads
-from readwarp.ragged import concatenate, replace, take
+from readwarp.ragged import concatenate, empty, replace, take
 
 
 class Marks(NamedTuple):
@@ -41,18 +41,9 @@ def find_regions(
     start, stop = np.maximum(spans.start, first), np.minimum(spans.stop, last)
     low, high = flank(start, stop, np.maximum(stop, spans.reach))
     offsets, read = reads_across(reads, start, stop)
-    regions = Regions(
-        contig=window.contig,
-        start=start,
-        stop=stop,
-        low=np.maximum(low, first),
-        high=np.minimum(high, last),
-        read_offsets=offsets,
-        read=read,
-        base_start=np.empty(read.size, np.int64),
-        base_stop=np.empty(read.size, np.int64),
-        status=spans.status,
-    )
+    bounds = {"start": start, "stop": stop, "low": np.maximum(low, first), "high": np.minimum(high, last)}
+    columns = {"read_offsets": offsets, "read": read, "status": spans.status, **bounds}
+    regions = empty(Regions, {}, contig=window.contig, **columns)
     cut_reads(reads, regions)
     regions = thin_reads(regions, reads, max_reads)
     low, high = regions.low - spans.room - SPARE, regions.high + spans.room + SPARE
