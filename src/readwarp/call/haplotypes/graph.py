@@ -180,10 +180,10 @@ def find_core(graph):
     while done < found:
         node = order[done]
         done += 1
-        base = np.int64(graph.keys[node, 1] & np.uint64(3))  # the last of its k-mer, which all edges to it add
+        added = np.int64(graph.keys[node, 1] & np.uint64(3))  # the last base of its k-mer, by all edges to it
         for first in range(4):
             before = preceding[node, first]
-            if before >= 0 and (core[before] >> base) & 1 and not core[before] & LEADS:
+            if before >= 0 and (core[before] >> added) & 1 and not core[before] & LEADS:
                 core[before] |= LEADS
                 order[found] = before
                 found += 1
