@@ -7,7 +7,7 @@ floats f8. `batches.SeedHits` is a batch with the arrays that it declares, `pair
 from dataclasses import dataclass
 from typing import Any
 
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
+from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64, Precision
 from readwarp.device.lanes import FORMS, HALF2, INT32, S16X2, Form
 
 CAPABILITIES = (75, 80, 89, 90, 120)
@@ -143,9 +143,10 @@ PHREDS = "(u1[] u1[] u1[] u1[] f8[])"
 
 def pair_hmm(rows: int, precision: Precision) -> Kernel:
     """A step hands two numbers on, in as many shuffles of 32 bits each as they are wide."""
-    is_narrow, name = precision is FLOAT32, f"pairhmm float{8 * precision.bytes_each} x {rows}"
+    is_narrow = precision is FLOAT32
+    bits, opcode = (32, "FFMA") if is_narrow else (64, "DFMA")
     arguments = f"{'(u1[] f4[,])' if is_narrow else PHREDS} u1[] i4[,] {PLACES}"
-    loop = Loop("FFMA" if is_narrow else "DFMA", "SHFL", precision.bytes_each // 2, rows)
+    loop, name = Loop(opcode, "SHFL", bits // 16, rows), f"pairhmm float{bits} x {rows}"
     return Kernel(name, "call.pairhmm.cuda_sums", "sum_kernel", arguments, 32, (rows, precision), loop)
 
 

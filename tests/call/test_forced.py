@@ -209,9 +209,9 @@ def test_containers(tmp_path, reference, kind):
     [
         (("one", 12, other(ONE[11]), ONE[11]), rf"record 2: REF is {other(ONE[11])}, the reference has {ONE[11]}"),
         (("three", 12, "A", "C"), "record 2: no contig 'three' in the reference"),
-        (("two:1", 81, "A", "C"), "record 2: position 81 lies beyond its contig, which has 80 bases"),
-        (("two:1", 80, CONTIGS["two:1"][79] + "A", "C"), "record 2: position 80 lies beyond"),
-        (("two:1", 0, "N", "C"), "record 2: position 0 lies beyond"),
+        (("two:1", 81, "A", "C"), "record 2: position 81 is beyond its contig, which has 80 bases"),
+        (("two:1", 80, CONTIGS["two:1"][79] + "A", "C"), "record 2: position 80 is beyond"),
+        (("two:1", 0, "N", "C"), "record 2: position 0 is beyond"),
     ],
 )
 def test_bad_records(tmp_path, reference, row, reason):

@@ -5,10 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readwarp.call.ploidy import read_ploidies, uniform
+from readwarp.call.ploidy import read_ploidies
 from readwarp.errors import InputError
+from readwarp.index.reference import Reference
+from readwarp.ragged import offsets_of
 
-NAMES, LENGTHS = ("c1", "bare", "X y"), (100, 50, 70)
+LENGTHS = (100, 50, 70)
+REFERENCE = Reference(("c1", "bare", "X y"), offsets_of(LENGTHS), ("",) * 3, np.empty(0, np.uint8))
 
 
 def test_positions(tmp_path):
@@ -16,7 +19,7 @@ def test_positions(tmp_path):
     path.write_text(
         "# sex\ntrack name=x\nX y\t10\t20\t1\tname\r\n\nc1 5 10 4\nc1\t8\t12\t4\nX y\t60\t999\t3\nc1\t3\t3\t7\n"
     )
-    ploidies = read_ploidies(path, NAMES, LENGTHS, 2)
+    ploidies = read_ploidies(path, REFERENCE, 2)
     everywhere = [ploidies.at(contig, np.arange(length)).tolist() for contig, length in enumerate(LENGTHS)]
     assert everywhere[0] == [2] * 5 + [4] * 7 + [2] * 88
     assert everywhere[1] == [2] * 50
@@ -29,7 +32,7 @@ def test_positions(tmp_path):
 def test_an_empty_file_changes_nothing(tmp_path):
     path = tmp_path / "a.bed"
     path.write_text("")
-    assert read_ploidies(path, NAMES, LENGTHS, 1).at(2, np.arange(3)).tolist() == [1, 1, 1]
+    assert read_ploidies(path, REFERENCE, 1).at(2, np.arange(3)).tolist() == [1, 1, 1]
 
 
 @settings(max_examples=50, deadline=None)
@@ -38,7 +41,7 @@ def test_any_order_of_lines(tmp_path_factory, spans):
     path = tmp_path_factory.mktemp("bed") / "a.bed"
     path.write_text("".join(f"c1\t{start}\t{start + length}\t5\n" for start, length in spans))
     inside = {p for start, length in spans for p in range(start, start + length)}
-    found = read_ploidies(path, NAMES, LENGTHS, 2).at(0, np.arange(100))
+    found = read_ploidies(path, REFERENCE, 2).at(0, np.arange(100))
     assert found.tolist() == [5 if p in inside else 2 for p in range(100)]
 
 
@@ -60,21 +63,22 @@ def test_broken_lines(tmp_path, line, reason):
     path = tmp_path / "a.bed"
     path.write_text(f"c1\t10\t20\t3\n{line}\n")
     with pytest.raises(InputError, match=rf"a\.bed: record 2: .*{reason}"):
-        read_ploidies(path, NAMES, LENGTHS, 2)
+        read_ploidies(path, REFERENCE, 2)
 
 
 def test_files_that_are_none(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
-        read_ploidies(tmp_path / "none.bed", NAMES, LENGTHS, 2)
+        read_ploidies(tmp_path / "none.bed", REFERENCE, 2)
     (tmp_path / "binary.bed").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="is not text"):
-        read_ploidies(tmp_path / "binary.bed", NAMES, LENGTHS, 2)
+        read_ploidies(tmp_path / "binary.bed", REFERENCE, 2)
 
 
 def test_highest_within_spans_that_cross_borders(tmp_path):
     path = tmp_path / "a.bed"
     path.write_text("one\t100\t200\t1\none\t300\t400\t4\n")
-    ploidies = read_ploidies(path, ["one"], [1000], 2)
+    reference = Reference(("one",), offsets_of([1000]), ("",), np.empty(0, np.uint8))
+    ploidies = read_ploidies(path, reference, 2)
     spans = np.array([(0, 50), (110, 150), (150, 250), (250, 310), (90, 410), (320, 390)]).T
     assert ploidies.max_within(0, *spans).tolist() == [2, 1, 2, 4, 4, 4]
-    assert uniform(3, 1).max_within(0, *spans).tolist() == [3] * 6
+    assert read_ploidies(None, reference, 3).max_within(0, *spans).tolist() == [3] * 6

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from readwarp.call.targets import parse_region, read_bed
+from readwarp.call.targets import locate_region, read_bed
 from readwarp.errors import InputError
 
 NAMES, LENGTHS = ["c1", "HLA-A*01", "HLA-A*01:01", "a,b"], [10_000, 500, 700, 90]
@@ -27,7 +27,7 @@ NAMES, LENGTHS = ["c1", "HLA-A*01", "HLA-A*01:01", "a,b"], [10_000, 500, 700, 90
     ],
 )
 def test_regions(text, target):
-    assert parse_region(text, NAMES, LENGTHS) == target
+    assert locate_region(text, NAMES, LENGTHS) == target
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_regions(text, target):
 )
 def test_broken_regions(text):
     with pytest.raises(InputError) as refused:
-        parse_region(text, NAMES, LENGTHS)
+        locate_region(text, NAMES, LENGTHS)
     assert str(refused.value).startswith(f"{text}: ")
 
 

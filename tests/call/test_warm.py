@@ -10,8 +10,8 @@ from helpers.jobs import call_variants
 from readwarp.call import job, warm
 from readwarp.call.job import Calling
 from readwarp.call.pairhmm import cuda as pairhmm
-from readwarp.call.pairhmm.cuda_pairs import shape_table
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
+from readwarp.call.pairhmm.cuda import shape_table
+from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64
 from readwarp.call.pileup import cuda as pileup
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend

@@ -86,9 +86,9 @@ def refusals():
         lambda t: t.replace("\t51\t.\tA\tC", f"\t51\t.\tG\t{other}"),
         "record one:51: REF is G, the reference has A",
     )
-    yield "beyond", lambda t: t + t.splitlines()[-2].replace("one\t51", "one\t201") + "\n", "one:201: it lies beyond"
+    yield "beyond", lambda t: t + t.splitlines()[-2].replace("one\t51", "one\t201") + "\n", "one:201: it is beyond"
     far = lambda t: "".join(t.replace("one\t51", "one\t951").splitlines(True)[:-1])  # noqa: E731
-    yield "far beyond", far, "one:951: it lies beyond"
+    yield "far beyond", far, "one:951: it is beyond"
     yield (
         "unknown",
         lambda t: t + "\n".join([t.splitlines()[-1].replace("one", "four")]) + "\n",

@@ -1,17 +1,17 @@
-"""Alignments to variant calls: one folder per step, in the order data meets them.
+"""Alignments to variant calls: one folder per step, in the order of the data flow.
 
-    mates        AlignedReads -> base qualities with doubly read bases merged
+    mates        AlignedReads -> base qualities, those of bases that both mates cover merged
     pileup       -> Pileup: counts per position, allele and strand
     sites        -> Sites: where alleles compete
-    regions      -> Regions: where they are too near each other, or gaps among them, to be weighed one by one
+    regions      -> Regions: where sites are too close together, or to an indel, to be weighed one by one
     evidence     single substitutions -> Likelihoods: log10 P(read | allele)
-    haplotypes   -> Haplotypes: what the reads of a region may have been read from
+    haplotypes   -> Haplotypes: sequences that the reads of a region may come from
     pairhmm      -> log10 P(read | haplotype)
     alleles      -> Sites and Likelihoods of the regions
     genotypes    -> Calls
     confidence   -> Bands: how sure the reference is where nothing is called (gVCF)
 
-`steps` runs them on one window of the reference, `job` goes from files to a file by windows in threads, `Caller` gives
+`steps` runs them on one window of the reference, `job` turns files into a file by windows in threads, `Caller` gives
 variants one by one to Python. The package can be called: `readwarp.call(reference, alignments, output=..., **options)`
 is `readwarp.call.api.call(...)`.
 """

@@ -13,9 +13,9 @@ from readwarp.stream.reporter import Progress, Reporter, Result
 
 
 class PlaceOptions(TypedDict, total=False):
-    """Where to call; neither: everywhere."""
+    """Where to call; without them, everywhere."""
 
-    region: Region | Sequence[Region] | None  # as the command line takes it; or contig, start, stop, 0-based, half-open
+    region: Region | Sequence[Region] | None  # text, or contig, start, stop (0-based, half-open)
     targets: AnyPath | None  # BED file
 
 
@@ -34,7 +34,7 @@ class FilterOptions(TypedDict, total=False):
 
 class CallingOptions(PlaceOptions, FilterOptions, total=False):
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
-    alleles: AnyPath | None  # VCF file whose alleles are genotyped in any case
+    alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy: int  # copies of each contig
     ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column
     min_base_quality: int
@@ -49,8 +49,8 @@ PARAMETERS = LIMITS | {name: name for name in ("ploidy", "min_base_quality", "mi
 class CallOptions(CallingOptions, ResourceOptions, total=False):
     """Long options of `readwarp call`, with its defaults."""
 
-    sample: str | Sequence[str]  # to call; none: all of them
-    force: bool  # replace an output that exists
+    sample: str | Sequence[str]  # to call; without it, all of them
+    force: bool  # replace an existing output
 
 
 def call(
@@ -74,7 +74,7 @@ def call(
     DeviceError, MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("call", options, CallOptions)
-    options |= spell_regions(options)
+    spell_regions(options)
     command = command_line("call", reference, alignments, output=output, **options)
     return run_call(make_job(reference, alignments, output, options, command), Reporter(command, progress))
 
@@ -100,7 +100,8 @@ def make_job(
     )
 
 
-def spell_regions(options: PlaceOptions) -> PlaceOptions:
-    """The regions as the command line takes them."""
+def spell_regions(options: PlaceOptions) -> None:
+    """Replace the regions, if given, by texts as the command line takes them."""
     regions = as_regions(options.get("region"))
-    return {} if regions is None else {"region": [spell_region(region) for region in regions]}
+    if regions is not None:
+        options["region"] = [spell_region(region) for region in regions]

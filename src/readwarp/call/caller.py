@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from readwarp.batches import Calls
 from readwarp.call.job import CallJob, call_variants, open_calling
-from readwarp.call.output import count_calls
 from readwarp.call.targets import Region, as_regions
+from readwarp.call.variant_job import count_calls
 from readwarp.config import CallParameters, Resources
 from readwarp.index.build import read_reference
 from readwarp.metrics import Metrics
@@ -17,9 +17,9 @@ from readwarp.stream.reporter import Reporter
 
 
 class Genotype(NamedTuple):
-    """What a sample has at a site; alleles are numbers, 0 the reference's, -1 unknown."""
+    """What a sample has at a site. Alleles are numbers: 0 is the reference's, -1 unknown."""
 
-    alleles: tuple[int, ...]  # as many as the ploidy; in the order of haplotypes where there is a phase set
+    alleles: tuple[int, ...]  # as many as the ploidy; in the order of haplotypes if phased
     quality: int  # GQ
     depth: int
     allele_depth: tuple[int, ...]
@@ -28,7 +28,7 @@ class Genotype(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """One site as a VCF line says it, but 0-based."""
+    """One site as in a line of VCF, but 0-based."""
 
     contig: str
     position: int
@@ -48,7 +48,7 @@ class Variant(NamedTuple):
 
 
 class Caller:
-    """Sorted alignments to variants, with the answers of `readwarp call`.
+    """Sorted alignments to variants, those of `readwarp call`.
 
     reference: the path of a FASTA, GenBank or EMBL file; parameters: those of `readwarp.config.CallParameters`.
 
@@ -74,19 +74,19 @@ class Caller:
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
     ) -> Iterator[Variant]:
-        """Variants in order of place, while they are found.
+        """Variants in order of position, as they are found.
 
-        regions: texts as the command line takes them (one, or a list), or (contig, start, stop) 0-based and half-open;
-        None: all of the reference. samples: those to call together, all of the header by default. alleles: a VCF file
-        of alleles to genotype in any case; ploidies: a BED file. Raises InputError and UsageError.
+        regions: one or several, as texts of the command line or (contig, start, stop), 0-based and half-open; None: the
+        whole reference. samples: those to call together, by default all in the header. alleles: a VCF file of alleles
+        that are always genotyped. ploidies: a BED file. Raises InputError and UsageError.
         """
         job = self._job(alignments, regions, samples, alleles, ploidies)
         with open_calling(job, self.reference, self.metrics) as calling:
             names = self.reference.names
-            with closing(calling.results(calling.call)) as windows:
+            with closing(calling.run(calling.call)) as windows:
                 for calls in (found.calls for window in windows for found in window):
                     count_calls(calls, self.metrics)
-                    yield from variants_of(calls, names, calling.samples)
+                    yield from list_variants(calls, names, calling.samples)
 
     def write(
         self,
@@ -99,7 +99,7 @@ class Caller:
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
     ) -> None:
-        """Variants to a .vcf, .vcf.gz or .bcf file, which is replaced where it exists; see `call`."""
+        """Write variants to a .vcf, .vcf.gz or .bcf file, and replace one that exists; see `call`."""
         job = replace(
             self._job(alignments, regions, samples, alleles, ploidies),
             output=Path(output),
@@ -115,9 +115,9 @@ class Caller:
         alignments: str | Path,
         regions: Region | Iterable[Region] | None,
         samples: Iterable[str],
-        alleles: str | Path | None,
-        ploidies: str | Path | None,
+        *files: str | Path | None,
     ) -> CallJob:
+        alleles, ploidies = (Path(file) if file else None for file in files)
         return CallJob(
             reference=self.path,
             alignments=Path(alignments),
@@ -125,12 +125,12 @@ class Caller:
             resources=self.resources,
             regions=as_regions(regions),
             samples=tuple(samples),
-            alleles=Path(alleles) if alleles else None,
-            ploidies=Path(ploidies) if ploidies else None,
+            alleles=alleles,
+            ploidies=ploidies,
         )
 
 
-def variants_of(calls: Calls, contigs: tuple[str, ...], samples: tuple[str, ...]) -> Iterator[Variant]:
+def list_variants(calls: Calls, contigs: tuple[str, ...], samples: tuple[str, ...]) -> Iterator[Variant]:
     annotations = {name: column.tolist() for name, column in calls.annotations.items()}
     for i, alleles in enumerate(calls.alleles):
         fields = zip(

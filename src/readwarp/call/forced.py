@@ -1,26 +1,27 @@
-"""Alleles that the user asks for: a VCF, VCF.gz or BCF file as alleles in the notation of `batches.Sites`.
+"""Alleles that the user asks for: those of a VCF, VCF.gz or BCF file in the notation of `batches.Sites`.
 
-Each ALT of the file is spelled as a call would be (`readwarp.call.spelling`): trimmed, leftmost, a record that changes
-several bases as one substitution each. Genotypes, samples, filters and INFO of the file are not read, and its records
-may be in any order.
+Each ALT of the file is spelled as a call would be (`readwarp.call.spelling`): trimmed, leftmost, and a record that
+changes several bases becomes several substitutions. Records may be in any order; their genotypes, filters and INFO are
+not read.
 
-Alleles that cannot be genotyped are left out and counted by reason in `Forced.skipped`:
+Alleles that cannot be genotyped are skipped and counted by reason in `Forced.skipped`:
 
     symbolic    <DEL>, <NON_REF>, breakends and `*`
-    not_acgt    other letters than A, C, G and T in what is inserted, deleted, or before an indel
+    not_acgt    letters other than A, C, G and T are inserted, deleted, or before an indel
     long        more than MAX_INDEL bases inserted or deleted
     at_start    an insertion or deletion before the second base of a contig, which has no anchor base
-    at_end      an insertion behind the last base of a contig, where no read is aligned
-    too_many    more than MAX_ALLELES - 1 insertions and deletions at one place; the first ones of the file stay
+    at_end      an insertion after the last base of a contig, where no read is aligned
+    too_many    more than MAX_ALLELES - 1 insertions and deletions at one place; the first ones in the file stay
 
-All others are genotyped, and no limit costs one of them: `sites.find` makes them alleles of a window's Sites;
-in a region each has a haplotype of its own, which stays (`haplotypes`, `alleles`). At most 3 substitutions and
+All others are genotyped, and no limit drops one of them: `sites.find` makes them alleles of a window's Sites, and in a
+region each has a haplotype of its own, which stays (`haplotypes`, `alleles`). At most 3 substitutions and
 MAX_ALLELES - 1 insertions and deletions begin at each of a region's MAX_REGION places: that bounds its haplotypes.
 """
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -28,70 +29,62 @@ from numpy import ndarray
 
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.spelling import Allele, Bases, is_indel, spell_alleles
+from readwarp.call.spelling import Allele, Bases, encode, is_indel, spell_alleles
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
-from readwarp.rules.bases import CODES
 
 
 @dataclass(frozen=True, slots=True)
 class Forced:
-    """Alleles asked for, distinct, by contig and position as written in VCF; A alleles."""
+    """The alleles, A distinct ones, sorted by contig and position in VCF."""
 
     contig_offsets: ndarray  # int64 [contigs + 1]
-    position: ndarray  # int64 [A], as in VCF but 0-based: of the base, or of the anchor base of an indel
+    position: ndarray  # int64 [A], as in VCF but 0-based: of the base, or of an indel's anchor base
     begin: ndarray  # int64 [A]
     deleted: ndarray  # int32 [A]
     inserted: ndarray  # uint8, 0-3
     inserted_offsets: ndarray  # int64 [A + 1]
-    skipped: dict[str, int]  # reason -> alleles of the file that are not here
+    skipped: dict[str, int]  # reason -> number of alleles of the file
 
     def __len__(self) -> int:
         return self.begin.size
 
     def within(self, contig: int, low: int, high: int) -> list[Allele]:
-        """Those whose position as written in VCF lies in [low, high), in order of position."""
+        """Those whose VCF position (0-based) is in [low, high), in order of position."""
         first, last = self.contig_offsets[contig : contig + 2].tolist()
         start, stop = (first + np.searchsorted(self.position[first:last], (low, high))).tolist()
         offsets = self.inserted_offsets[start : stop + 1].tolist()
-        return [
-            (begin, deleted, self.inserted[offsets[i] : offsets[i + 1]].tobytes())
-            for i, (begin, deleted) in enumerate(
-                zip(self.begin[start:stop].tolist(), self.deleted[start:stop].tolist(), strict=True)
-            )
-        ]
+        inserted = (self.inserted[first:last].tobytes() for first, last in pairwise(offsets))
+        return list(zip(self.begin[start:stop].tolist(), self.deleted[start:stop].tolist(), inserted, strict=True))
 
 
 def read_alleles(path: Path, reference: Reference) -> Forced:
     """The ALTs of a VCF, VCF.gz or BCF file.
 
-    Raises InputError for a file that cannot be read as one, a contig that the reference lacks, a position beyond its
-    end, and a REF that differs from the reference.
+    Raises InputError for a file in another format, an unknown contig, a position beyond its end, and a REF that differs
+    from the reference.
     """
     skipped: Counter[str] = Counter()
     found: dict[tuple[int, Allele], None] = {}
     numbers = {name: i for i, name in enumerate(reference.names)}
-    for record, name, position, old, news in _records(path):
+    for record, name, position, ref, alts in _records(path):
         if name not in numbers:
             raise InputError(path, f"no contig {name!r} in the reference", record)
         here = Bases(reference, numbers[name])
-        _check(path, record, here, position, old)
-        for new in news:
-            if not new.isalpha():
+        _check(path, record, here, position, ref)
+        for alt in alts:
+            if not alt.isalpha():
                 skipped["symbolic"] += 1
                 continue
-            for allele in spell_alleles(
-                here, position, CODES[np.frombuffer(new.encode(), np.uint8)].tobytes(), len(old)
-            ):
-                reason = _unfit(here, allele)
-                if reason:
+            for allele in spell_alleles(here, position, encode(alt), len(ref)):
+                if reason := _reason_to_skip(here, allele):
                     skipped[reason] += 1
                 else:
                     found[numbers[name], allele] = None
-    return _sorted(found, skipped, len(reference.names))
+    return _sort(found, skipped, len(reference.names))
 
 
-def _unfit(bases: Bases, allele: Allele) -> str | None:
+def _reason_to_skip(bases: Bases, allele: Allele) -> str | None:
     begin, deleted, inserted = allele
     if max(deleted, len(inserted)) > MAX_INDEL:
         return "long"
@@ -102,22 +95,21 @@ def _unfit(bases: Bases, allele: Allele) -> str | None:
     return "not_acgt" if max(inserted + bases.between(begin - is_indel(allele), begin + deleted)) > 3 else None
 
 
-def _check(path: Path, record: int, bases: Bases, position: int, old: str) -> None:
-    if not 0 <= position <= position + len(old) <= bases.length:
-        raise InputError(
-            path, f"position {position + 1} lies beyond its contig, which has {bases.length} bases", record
-        )
-    here = bases.between(position, position + len(old))
-    if here != CODES[np.frombuffer(old.encode(), np.uint8)].tobytes():
+def _check(path: Path, record: int, bases: Bases, position: int, ref: str) -> None:
+    if not 0 <= position <= position + len(ref) <= bases.length:
+        reason = f"position {position + 1} is beyond its contig, which has {bases.length} bases"
+        raise InputError(path, reason, record)
+    here = bases.between(position, position + len(ref))
+    if here != encode(ref):
         letters = here.translate(b"ACGTN".ljust(256, b"N")).decode()
-        raise InputError(path, f"REF is {old}, the reference has {letters} there", record)
+        raise InputError(path, f"REF is {ref}, the reference has {letters} there", record)
 
 
 def _records(path: Path) -> Iterator[tuple[int, str, int, str, tuple[str, ...]]]:
     """Number, contig, 0-based position, REF and ALTs of each record. Raises InputError."""
     import pysam
 
-    number, verbosity = 0, pysam.set_verbosity(0)  # what htslib says to stderr is said by the InputError
+    number, verbosity = 0, pysam.set_verbosity(0)  # the InputError says what htslib would say on stderr
     try:
         with pysam.VariantFile(str(path), drop_samples=True) as file:
             for number, record in enumerate(file, 1):
@@ -129,7 +121,7 @@ def _records(path: Path) -> Iterator[tuple[int, str, int, str, tuple[str, ...]]]
         pysam.set_verbosity(verbosity)
 
 
-def _sorted(found: dict[tuple[int, Allele], None], skipped: Counter[str], contigs: int) -> Forced:
+def _sort(found: dict[tuple[int, Allele], None], skipped: Counter[str], contigs: int) -> Forced:
     kept: list[tuple[int, Allele]] = []
     places: Counter[tuple[int, int]] = Counter()
     for contig, allele in found:
@@ -139,10 +131,10 @@ def _sorted(found: dict[tuple[int, Allele], None], skipped: Counter[str], contig
                 skipped["too_many"] += 1
                 continue
         kept.append((contig, allele))
-    kept.sort(key=lambda x: (x[0], x[1][0] - is_indel(x[1]), is_indel(x[1])))  # stable: alleles of one place as given
+    kept.sort(key=lambda x: (x[0], x[1][0] - is_indel(x[1]), is_indel(x[1])))  # stable: alleles at one place as given
     alleles = [allele for _, allele in kept]
     return Forced(
-        contig_offsets=np.searchsorted([contig for contig, _ in kept], np.arange(contigs + 1)).astype(np.int64),
+        contig_offsets=np.searchsorted([contig for contig, _ in kept], np.arange(contigs + 1)),
         position=np.array([allele[0] - is_indel(allele) for allele in alleles], np.int64),
         begin=np.array([begin for begin, _, _ in alleles], np.int64),
         deleted=np.array([deleted for _, deleted, _ in alleles], np.int32),

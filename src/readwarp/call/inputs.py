@@ -1,7 +1,9 @@
-"""Do the alignments belong to the reference, and whose are they?"""
+"""Alignments as an input: do their contigs match the reference, and whose reads are they?"""
 
 from collections.abc import Container, Sequence
 from typing import Any
+
+import numpy as np
 
 from readwarp.errors import InputError
 from readwarp.formats.alignments.regions import AlignedReader
@@ -12,10 +14,10 @@ Groups = tuple[tuple[str, ...], ...]
 
 
 def choose_samples(reader: AlignedReader, wanted: Sequence[str] = ()) -> tuple[tuple[str, ...], Groups]:
-    """Names of the samples to call, and the read groups of each; no groups where every read belongs to the only sample.
+    """Names of the samples to call, and the read groups of each; no groups if there is one sample: it has every read.
 
-    Without `wanted` these are all samples of the header in its order, or one named after the file where the header
-    names none. An entry of `wanted` is a name, or several with commas between them. Raises InputError.
+    Without `wanted`, these are all samples in the header, in its order, or one named after the file if the header names
+    none. An entry of `wanted` is a name, or several separated by commas. Raises InputError.
     """
     samples = reader.samples()
     names = _split(wanted, samples) or list(samples) or [reader.path.name.split(".")[0]]
@@ -29,16 +31,16 @@ def choose_samples(reader: AlignedReader, wanted: Sequence[str] = ()) -> tuple[t
 
 
 def _split(wanted: Sequence[str], samples: Container[str]) -> list[str]:
-    """Names in the order given, once each. A text that is a name, commas and all, is not split."""
+    """Names in the order given, once each. A name that has commas is not split."""
     parts = (part for text in wanted for part in ([text] if text in samples else text.split(",")))
     return list(dict.fromkeys(parts))
 
 
 def match_contigs(reader: AlignedReader, reference: Reference, whole: bool = True) -> dict[int, int]:
-    """Reference contig -> number in the file. Contigs are the same when their names are.
+    """Reference contig -> number in the file. Contigs are matched by name.
 
-    Raises InputError where the length or M5 of a contig is another one, where no contig is in both, and, when the
-    `whole` reference is called, where reads lie on a contig that the reference lacks: they would be left out unsaid.
+    Raises InputError if the length or M5 of a contig differs, if no contig is in both, and, when the `whole` reference
+    is called, if a contig with reads is not in the reference: these reads would be left out silently.
     """
     numbers = {name: i for i, name in enumerate(reference.names)}
     out = {}
@@ -55,12 +57,8 @@ def match_contigs(reader: AlignedReader, reference: Reference, whole: bool = Tru
 
 
 def _check_contig(reader: AlignedReader, line: dict[str, Any], reference: Reference, contig: int) -> None:
-    name, own, md5 = line["SN"], contig_length(reference, contig), reference.md5[contig]
+    name, own, md5 = line["SN"], int(np.diff(reference.contig_offsets)[contig]), reference.md5[contig]
     if line["LN"] != own:
         raise InputError(reader.path, f"its contig {name!r} has {line['LN']} bases, in the reference {own}")
     if line.get("M5", md5).lower() != md5:
         raise InputError(reader.path, f"its contig {name!r} has another sequence (M5) than in the reference")
-
-
-def contig_length(reference: Reference, contig: int) -> int:
-    return int(reference.contig_offsets[contig + 1] - reference.contig_offsets[contig])

@@ -1,6 +1,5 @@
-"""How many copies of each position a sample has, such as of sex chromosomes: the fourth column of a BED file."""
+"""Ploidies that differ within the reference, such as on sex chromosomes: the fourth column of a BED file."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -10,12 +9,13 @@ from numpy import ndarray
 from readwarp.call.targets import read_bed_lines
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
+from readwarp.index.reference import Reference
 
 Row = tuple[int, int, int, int, int]  # contig, start, stop, copies, line of the file
 
 
 class Ploidies(NamedTuple):
-    """Intervals that do not overlap, in order."""
+    """Copies of each position; the intervals are in order and do not overlap."""
 
     default: int  # outside the intervals
     contig_offsets: Annotated[ndarray, "int64 [contigs + 1] of intervals"]
@@ -24,7 +24,7 @@ class Ploidies(NamedTuple):
     copies: Annotated[ndarray, "int8 [intervals]"]
 
     def at(self, contig: int, position: ndarray) -> ndarray:
-        """int8 [n]: copies at each of the positions, 0-based in the contig."""
+        """int8 [n]: copies at each position, 0-based in the contig."""
         low, high = self.contig_offsets[contig : contig + 2]
         out = np.full(position.size, self.default, np.int8)
         if low == high:
@@ -35,8 +35,8 @@ class Ploidies(NamedTuple):
         return out
 
     def max_within(self, contig: int, start: ndarray, stop: ndarray) -> ndarray:
-        """int8 [n]: the most copies within [start, stop), which may cross borders."""
-        out = np.maximum(self.at(contig, start), self.at(contig, stop - 1))
+        """int8 [n]: an upper bound of the copies in each [start, stop), which may cross borders."""
+        out: ndarray = np.maximum(self.at(contig, start), self.at(contig, stop - 1))
         for row in range(self.contig_offsets[contig], self.contig_offsets[contig + 1]):
             is_touched = (start < self.stop[row]) & (stop > self.start[row])
             is_inside = (start >= self.start[row]) & (stop <= self.stop[row])
@@ -45,20 +45,14 @@ class Ploidies(NamedTuple):
         return out.astype(np.int8)
 
 
-def uniform(copies: int, contigs: int) -> Ploidies:
-    """The same ploidy everywhere."""
-    empty = np.empty(0, np.int64)
-    return Ploidies(copies, np.zeros(contigs + 1, np.int64), empty, empty, empty.astype(np.int8))
+def read_ploidies(path: Path | None, reference: Reference, default: int) -> Ploidies:
+    """BED, plain or gzip, of contig, start, end and ploidy, 1 to MAX_PLOIDY; None: the default everywhere.
 
-
-def read_ploidies(path: Path, names: Sequence[str], lengths: Sequence[int], default: int) -> Ploidies:
-    """BED, plain or gzip, of contig, start, end and ploidy, 1 to MAX_PLOIDY; other columns are not read.
-
-    Raises InputError for a contig that does not exist, for a broken line, and where intervals of different ploidy
-    overlap.
+    Raises InputError for an unknown contig, a broken line, and intervals that overlap and differ in ploidy.
     """
     rows: list[Row] = []
-    for line, (contig, start, stop), rest in read_bed_lines(path, names, lengths):
+    lengths = np.diff(reference.contig_offsets).tolist()
+    for line, (contig, start, stop), rest in read_bed_lines(path, reference.names, lengths) if path else ():
         text = rest[0].strip() if rest else ""
         if not (text.isascii() and text.isdecimal()):
             raise InputError(path, "not contig, start, end and ploidy", line)
@@ -68,17 +62,12 @@ def read_ploidies(path: Path, names: Sequence[str], lengths: Sequence[int], defa
             rows.append((contig, start, stop, int(text), line))
     rows = _join_overlapping(path, sorted(rows))
     contig_of, start_of, stop_of, copies_of, _ = np.array(rows, np.int64).reshape(-1, 5).T
-    return Ploidies(
-        default=default,
-        contig_offsets=np.searchsorted(contig_of, np.arange(len(names) + 1)),
-        start=start_of,
-        stop=stop_of,
-        copies=copies_of.astype(np.int8),
-    )
+    offsets = np.searchsorted(contig_of, np.arange(len(reference.names) + 1))
+    return Ploidies(default, offsets, start_of, stop_of, copies_of.astype(np.int8))
 
 
-def _join_overlapping(path: Path, rows: list[Row]) -> list[Row]:
-    """Sorted intervals, with those that overlap joined. Raises InputError where these differ in ploidy."""
+def _join_overlapping(path: Path | None, rows: list[Row]) -> list[Row]:
+    """Sorted intervals, overlapping ones joined. Raises InputError if these differ in ploidy."""
     out: list[Row] = []
     for contig, start, stop, copies, line in rows:
         if out and out[-1][0] == contig and start < out[-1][2]:

@@ -20,7 +20,7 @@ def compile_calling(folder: Path) -> None:
 
 
 def write_alignments(genome: TinyGenome, path: Path) -> None:
-    """By pysam, which needs no kernel. One read is wrong throughout, so that float32 is not enough for it."""
+    """By pysam, which needs no kernel. One read has no correct base, so that float32 is not enough for it."""
     rows = alignments_of(genome)
     header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "tiny", "LN": genome.bases.size}]}
     with pysam.AlignmentFile(str(path), "wb", header=header) as out:

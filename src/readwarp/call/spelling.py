@@ -1,29 +1,29 @@
-"""From the REF and ALT of a record to alleles in the notation of `batches.Sites`, spelled as calls are.
+"""REF and ALT of a record -> alleles in the notation of `batches.Sites`, spelled as calls are.
 
 same length          one substitution for each base that differs
 insertion, deletion  trimmed, and moved left while the base before it equals its last base
-other replacements   what lies between the common ends is aligned as haplotypes are (`haplotypes.COSTS`): substitutions,
-                     insertions and deletions, each moved left as far as the one before it; neighbouring gaps stay
+other replacements   what is between the common ends is aligned as haplotypes are (`haplotypes.COSTS`): substitutions,
+                     insertions and deletions, each moved left as far as the one before it; neighbouring gaps remain
                      one allele that deletes some bases and inserts others
 
-Gaps of an alignment lie leftmost, so that each allele is spelled as it is by itself: different ones make different
-sequences.
+The gaps of an alignment are leftmost, so that each allele is spelled as it is by itself: different alleles make
+different sequences.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.call.haplotypes import COSTS
-from readwarp.call.inputs import contig_length
 from readwarp.index.reference import Reference
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
-from readwarp.rules.bases import unpack
+from readwarp.rules.bases import CODES, unpack
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
-STRIDE = 64  # bases of the reference that are read at a time where an allele moves left
+STRIDE = 64  # reference bases that are read at a time as an allele moves left
 Allele = tuple[int, int, bytes]  # begin, deleted, inserted
 
 
@@ -31,13 +31,22 @@ class Bases:
     """The bases 0-4 of one contig."""
 
     def __init__(self, reference: Reference, contig: int):
-        self._packed, self._offset = reference.packed, int(reference.contig_offsets[contig])
-        self.length = contig_length(reference, contig)
+        self._packed, (self._offset, end) = reference.packed, reference.contig_offsets[contig : contig + 2].tolist()
+        self.length = end - self._offset
 
-    def between(self, start: int, stop: int) -> bytes:
+    def array(self, start: int, stop: int) -> ndarray:
+        """uint8 [stop - start]"""
         out = np.empty(stop - start, np.uint8)
         unpack(self._packed, self._offset + start, self._offset + stop, out)
-        return out.tobytes()
+        return out
+
+    def between(self, start: int, stop: int) -> bytes:
+        return self.array(start, stop).tobytes()
+
+
+def encode(text: str) -> bytes:
+    """Letters as bases 0-4."""
+    return CODES[np.frombuffer(text.encode(), np.uint8)].tobytes()
 
 
 def is_indel(allele: Allele) -> bool:
@@ -45,7 +54,7 @@ def is_indel(allele: Allele) -> bool:
 
 
 def spell_alleles(bases: Bases, position: int, new: bytes, size: int) -> Iterator[Allele]:
-    """The alleles, in order, by which `size` reference bases from `position` on become `new`."""
+    """The alleles, in order, that turn `size` reference bases from `position` on into `new`."""
     old = bases.between(position, position + size)
     if size == len(new):
         yield from _list_substitutions(position, old, new)
@@ -54,7 +63,7 @@ def spell_alleles(bases: Bases, position: int, new: bytes, size: int) -> Iterato
         position, old, new = position + 1, old[1:], new[1:]
     while old and new and old[-1] == new[-1]:
         old, new = old[:-1], new[:-1]
-    barrier = 1  # nothing moves to before it: an insertion or deletion has an anchor base
+    barrier = 1  # nothing moves before it: an insertion or deletion has an anchor base
     for begin, gone, inserted in _split(position, old, new):
         if len(gone) == len(inserted):
             yield from _list_substitutions(begin, gone, inserted)
@@ -73,7 +82,7 @@ def _list_substitutions(position: int, old: bytes, new: bytes) -> Iterator[Allel
 
 
 def _split(position: int, old: bytes, new: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """Position, bases deleted and inserted of each stretch of pairs or of gaps of an alignment."""
+    """The stretches of pairs and those of gaps in an alignment: position, bases deleted, bases inserted."""
     if not (old and new):
         yield position, old, new
         return
@@ -99,7 +108,7 @@ def _align(old: bytes, new: bytes) -> list[tuple[int, int]]:
 
 
 def _move_left(bases: Bases, begin: int, old: bytes, new: bytes, barrier: int) -> tuple[int, bytes]:
-    """Where a deletion of `old` or an insertion of `new` begins once it has moved left, and what it inserts."""
+    """Where a deletion of `old` or an insertion of `new` begins after it has moved left, and what it inserts."""
     gap, ahead, shift = old or new, b"", 0
     while begin - shift > barrier:
         if not ahead:

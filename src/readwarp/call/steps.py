@@ -3,7 +3,7 @@
     AlignedReads -> mates -> pileup -> sites -> regions -> haplotypes -> pairhmm -> alleles \\
                                          \\-> single substitutions -> evidence ------------> genotypes -> Calls
 
-A window is read with MARGIN bases to spare on either side, beyond which nothing reaches into it; so its calls depend
+A window is read with a margin of MARGIN bases on either side, beyond which nothing reaches into it; so its calls depend
 neither on where windows end nor on threads.
 """
 
@@ -20,17 +20,16 @@ from readwarp.call.confidence.bands import reference_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
+from readwarp.call.genotypes.calls import join_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
-from readwarp.call.genotypes.join import join_calls, no_calls
-from readwarp.call.genotypes.overlaps import mark_overlaps
 from readwarp.call.haplotypes.build import build_haplotypes
-from readwarp.call.inputs import contig_length
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
+from readwarp.call.spelling import Bases
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
@@ -38,20 +37,19 @@ from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
-from readwarp.rules.bases import unpack
 from readwarp.rules.cigar import DELETION, INSERTION
 
-MARGIN = 1024  # bases of pileup around a window ...
-CALL_MARGIN = MAX_INDEL + 1  # ... those whose calls may overlap one in the window
-BYTES_PER_BASE = 12  # of memory, for each base of the reads of a window, at the peak
+MARGIN = 1024  # bases of pileup around a window
+CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it
+BYTES_PER_BASE = 12  # of peak memory, for each base of the reads in a window
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a window holds."""
+    """The results of a window."""
 
     calls: Calls  # those with positions in the window
-    bands: Bands | None  # its positions without a call, for a gVCF
+    bands: Bands | None  # positions without a call, for a gVCF
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +68,19 @@ class Steps:
     forced: Forced | None
     with_bands: bool
 
-    def call(self, window: Target, most_bases: int | None) -> Found:
-        """What lies in the window. Raises RegionTooDeepError where its reads have more than `most_bases`."""
+    def call(self, window: Target, max_bases: int | None) -> Found:
+        """Raises RegionTooDeepError if the window's reads have more than `max_bases`."""
         contig, start, stop = window
-        length = contig_length(self.reference, contig)
-        low, high = max(0, start - MARGIN), min(length, stop + MARGIN)
+        low, high = max(0, start - MARGIN), min(Bases(self.reference, contig).length, stop + MARGIN)
         with self.metrics.time("read_alignments"):
-            reads = self._reads(contig, low, high, most_bases)
-        self.metrics.count("reads_used", int(((reads.position >= start) & (reads.position < stop)).sum()))
-        lost = (reads.unassigned >= start) & (reads.unassigned < stop)
-        self.metrics.count("reads_without_sample", int(lost.sum()))
+            reads = self._reads(contig, low, high, max_bases)
+        for name, positions in (
+            ("reads_used", reads.position),
+            ("reads_without_sample", reads.unassigned),
+            ("indels_too_long", find_long_indels(reads)),
+        ):
+            self.metrics.count(name, ((positions >= start) & (positions < stop)).sum())
         self.metrics.count("bases_counted", 0)
-        self.metrics.count("indels_too_long", long_indels(reads, start, stop))
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
         with self.metrics.time("mates"):
@@ -90,14 +89,14 @@ class Steps:
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
-        self.metrics.count("bases_counted", int(pileup.counts[start - low : stop - low].sum()))
+        self.metrics.count("bases_counted", pileup.counts[start - low : stop - low].sum())
         calls = self._genotype(reads, pileup, around, window)
-        own = join_calls((calls,), start, stop, samples=self.samples)
+        own = join_calls((calls,), start, stop, self.samples)
         here = replace(around.trim(), start=start, stop=stop)
         return Found(own, self._bands(reads, pileup, here, calls) if self.with_bands else None)
 
     def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Target) -> Calls:
-        """Calls in the window and around it, as far as they may overlap one in it."""
+        """Calls in the window, and around it as far as they may overlap one in it."""
         p = self.parameters
         low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
         with self.metrics.time("sites"):
@@ -106,7 +105,7 @@ class Steps:
             places = find_clip_places(reads, around)
             sites = add_clipped(reads, places, sites, around)
             regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
-            regions = take(regions, "regions", _reach(regions, window))
+            regions = take(regions, "regions", _may_reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
         evidence = weigh_substitutions(reads, single, p)
         regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
@@ -115,10 +114,10 @@ class Steps:
                 self._genotype_sites(single, evidence, around),
                 self._genotype_sites(regional, likelihoods, around, phase),
             )
-            return mark_overlaps(join_calls(parts, low, high, samples=self.samples))
+            return mark_overlaps(join_calls(parts, low, high, self.samples))
 
     def _pileups(self, reads: AlignedReads, around: Window) -> Iterator[Pileup] | tuple[()]:
-        """Those of each sample's own reads, where there are several."""
+        """The pileup of each sample's own reads, if there are several samples."""
         if self.samples == 1:
             return ()
         count_window = self.backend.step("readwarp.call.pileup").count_window
@@ -137,7 +136,7 @@ class Steps:
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Target
     ) -> tuple[Sites, Likelihoods, Phase]:
-        """Sites of the regions, by whole haplotypes."""
+        """Sites in the regions, by whole haplotypes."""
         metrics = self.metrics
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, reads, sites, around)
@@ -149,18 +148,18 @@ class Steps:
             return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
 
     def _count(self, weighed: Weighed, window: Target) -> None:
-        """Count the regions that begin in the window; its neighbours see some of them too."""
+        """Count the regions that begin in the window; neighbouring windows see some of them too."""
         regions, haplotypes, count = weighed.regions, weighed.haplotypes, self.metrics.count
         own = (regions.start >= window.start) & (regions.start < window.stop)
-        count("regions", int(own.sum()))
-        count("regions_thinned", int((own & (regions.status == Status.CAPACITY)).sum()))
-        count("regions_cut", int((own & (regions.status == Status.TOO_LONG)).sum()))
-        count("regions_short_of_haplotypes", int((own & (haplotypes.status != Status.OK)).sum()))
-        count("haplotypes", int(np.diff(haplotypes.haplotype_offsets)[own].sum()))
-        count("pairhmm_cells", int(weighed.cells[own].sum()))
-        count("pairhmm_pairs", int(np.diff(weighed.pair_offsets)[own].sum()))
-        count("pairhmm_pairs_off_card", int(weighed.pairs_with(Status.TOO_LONG)[own].sum()))
-        count("pairhmm_pairs_in_logarithms", int(weighed.pairs_with(Status.OVERFLOW)[own].sum()))
+        count("regions", own.sum())
+        count("regions_thinned", (own & (regions.status == Status.CAPACITY)).sum())
+        count("regions_cut", (own & (regions.status == Status.TOO_LONG)).sum())
+        count("regions_short_of_haplotypes", (own & (haplotypes.status != Status.OK)).sum())
+        count("haplotypes", np.diff(haplotypes.haplotype_offsets)[own].sum())
+        count("pairhmm_cells", weighed.cells[own].sum())
+        count("pairhmm_pairs", np.diff(weighed.pair_offsets)[own].sum())
+        count("pairhmm_pairs_off_card", weighed.pairs_with(Status.TOO_LONG)[own].sum())
+        count("pairhmm_pairs_in_logarithms", weighed.pairs_with(Status.OVERFLOW)[own].sum())
 
     def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls) -> Bands:
         start, stop = window.start, window.stop
@@ -170,29 +169,26 @@ class Steps:
         ploidy = self.ploidies.at(window.contig, np.arange(start, stop))
         return reference_bands(pileup, reads, window, covered, ploidy)
 
-    def _reads(self, contig: int, low: int, high: int, most_bases: int | None) -> AlignedReads:
+    def _reads(self, contig: int, low: int, high: int, max_bases: int | None) -> AlignedReads:
         number = self.contig_of_file.get(contig)
         if number is None:
             return replace(self.reader.nothing(low, high), contig=contig)
-        return replace(self.reader.read(number, low, high, self.keep, most_bases), contig=contig)
+        return replace(self.reader.read(number, low, high, self.keep, max_bases), contig=contig)
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
-        """[low, high), with the reference as far as the reads may be compared with it."""
-        longest = int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
-        first, last = max(0, low - longest), min(contig_length(self.reference, contig), high + longest)
-        offset = int(self.reference.contig_offsets[contig])
-        out = np.empty(last - first, np.uint8)
-        unpack(self.reference.packed, offset + first, offset + last, out)
-        return Window(contig, low, high, out, first)
+        """[low, high), with the reference as far as reads may be compared with it."""
+        reach = int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
+        bases = Bases(self.reference, contig)
+        first, last = max(0, low - reach), min(bases.length, high + reach)
+        return Window(contig, low, high, bases.array(first, last), first)
 
 
-def long_indels(reads: AlignedReads, start: int, stop: int) -> int:
-    """Insertions and deletions, too long to be looked at, of the reads that begin in [start, stop)."""
+def find_long_indels(reads: AlignedReads) -> np.ndarray:
+    """Positions of the reads with insertions and deletions beyond MAX_INDEL, once for each of these (int64)."""
     is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
-    owner = np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1
-    return int(((reads.position[owner] >= start) & (reads.position[owner] < stop)).sum())
+    return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
 
 
-def _reach(regions: Regions, window: Target) -> np.ndarray:
-    """bool [g]: calls of the region may lie in the window, or overlap one that does."""
+def _may_reach(regions: Regions, window: Target) -> np.ndarray:
+    """bool [regions]: calls of the region may be in the window, or overlap one that is."""
     return (regions.start < window.stop + CALL_MARGIN) & (regions.stop > window.start - CALL_MARGIN)

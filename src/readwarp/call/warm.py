@@ -1,4 +1,4 @@
-"""Before several threads need them: the kernels that calling launches, compiled, and loaded onto every card in use."""
+"""Compile the kernels of calling, and load them onto every card in use, before several threads need them."""
 
 import numpy as np
 
@@ -8,14 +8,14 @@ from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.ragged import offsets_of
 
-LENGTHS = np.arange(20, 641, 20)  # of reads: PairHMM has a kernel for each range of lengths
+LENGTHS = np.arange(20, 641, 20)  # of reads; PairHMM has a kernel for each range of lengths
 REFERENCE = np.tile(np.arange(4, dtype=np.uint8), 200)
 WINDOW = Window(0, 0, REFERENCE.size, REFERENCE, 0)
 QUALITY, GAP_OPEN, GAP_EXTEND = 30, 45, 10  # Phred
 
 
 def warm_up(backend: Backend, parameters: CallParameters) -> None:
-    """Work on next to nothing by each step, on the card that the thread works on."""
+    """A tiny input for each step, on the card that the thread works on."""
     with backend.frame():
         pileup, pairhmm = (backend.step(f"readwarp.call.{name}") for name in ("pileup", "pairhmm"))
         pileup.count_window(read_with_insertion(), WINDOW, parameters)
@@ -25,7 +25,7 @@ def warm_up(backend: Backend, parameters: CallParameters) -> None:
 
 
 def read_with_insertion() -> AlignedReads:
-    """One read at the beginning of the reference, its sixth base inserted."""
+    """A read at the beginning of the reference, whose sixth base is inserted."""
     one, ends = np.zeros(1, np.int64), np.array([0, 11], np.int64)
     return AlignedReads(
         contig=0,
@@ -47,7 +47,7 @@ def read_with_insertion() -> AlignedReads:
 
 
 def rows_of_all_lengths() -> ReadRows:
-    """The beginning of the reference as a read of each length."""
+    """The beginning of the reference, as a read of each length."""
     offsets = offsets_of(LENGTHS)
     bases = np.concatenate([REFERENCE[:length] for length in LENGTHS])
     quality, gap_open, gap_extend = (np.full(bases.size, phred, np.uint8) for phred in (QUALITY, GAP_OPEN, GAP_EXTEND))

@@ -5,8 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from readwarp.align.api import AlignmentOptions, ReadOptions, ScoringOptions
+from readwarp.align.api import AlignmentOptions, ScoringOptions
 from readwarp.align.api import make_job as make_align_job
+from readwarp.align.inputs import ReadOptions
 from readwarp.call.api import CallingOptions, spell_regions
 from readwarp.call.api import make_job as make_call_job
 from readwarp.keywords import AnyPath, check_keywords, command_line
@@ -19,9 +20,9 @@ class RunOptions(ReadOptions, AlignmentOptions, ScoringOptions, CallingOptions, 
     """Long options of `readwarp run`, with its defaults."""
 
     no_pg: bool  # no @PG line in the header of the BAM file
-    no_report: bool  # no report.html and none of the texts it is made from
-    resume: bool  # keep what is done beside the outputs, and go on from it
-    force: bool  # replace results that exist
+    no_report: bool  # no report.html, and none of the texts that it is made from
+    resume: bool  # keep finished parts beside the outputs, and go on from them
+    force: bool  # replace existing results
 
 
 def run(
@@ -33,7 +34,7 @@ def run(
 ) -> Result:
     """Align the reads of one sample, sort, mark duplicates, index and call variants, as `readwarp run` does.
 
-    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it when it is absent. reads: FASTQ, BAM or CRAM; two
+    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it if it is missing. reads: FASTQ, BAM or CRAM; two
     FASTQ files are mates, more are further pairs. output: the folder of the results. progress: called now and then, in
     this thread, with a `Progress`; what it raises ends the job. options: the long options of the command with
     underscores, such as gvcf=True, no_report=True, threads=8 (`RunOptions`).
@@ -44,7 +45,7 @@ def run(
     and the metrics. Raises UsageError, InputError, DeviceError, MemoryBudgetError, each a ReadwarpError.
     """
     check_keywords("run", options, RunOptions)
-    options |= spell_regions(options)
+    spell_regions(options)
     command = command_line("run", reference, *reads, output=output, **options)
     return run_sample(make_job(reference, reads, output, options, command), Reporter(command, progress))
 
@@ -54,7 +55,7 @@ def make_job(
 ) -> RunJob:
     """Raises InputError and UsageError."""
     sorting = {"sort": "coordinate", "mark_duplicates": True, "write_index": True}
-    given: Any = options  # of which each job takes its own
+    given: Any = options  # each job takes its own
     alignment = make_align_job(reference, reads, None, given | sorting, command)
     stem = Path(folder) / sample_of(alignment.inputs)
     bam = Path(f"{stem}.bam")

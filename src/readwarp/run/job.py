@@ -1,34 +1,38 @@
-"""The run job: files of reads to a folder with alignments, variants, metrics and a report of one sample."""
+"""The run job: the reads of one sample to a folder with alignments, variants, metrics and a report."""
 
+import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
 
 from readwarp import report
 from readwarp.align.inputs import Inputs
-from readwarp.align.job import AlignJob, align_reads, choose_side, open_index
+from readwarp.align.job import AlignJob, align_reads, choose_side, facts_of, open_index
 from readwarp.call import job as calling
 from readwarp.call.job import CallJob
-from readwarp.call.targets import find_targets, targets_in
+from readwarp.call.targets import bases_of, find_targets
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
+from readwarp.formats.alignments.segments import write_whole
 from readwarp.formats.common.files import check_output, check_resume, locked
+from readwarp.index import Index
 from readwarp.index.reference import Reference
+from readwarp.metrics import Metrics
 from readwarp.report import multiqc, statistics
 from readwarp.report.inputs import Sample
-from readwarp.run.aligned import is_aligned, note_of, set_aligned
 from readwarp.stream.reporter import Reporter, Result
 
+FACTS = ("flagstat", "insert_sizes", "align_seconds", "reads_per_second", "reads_of_earlier_runs", "device")
 logger = logging.getLogger("readwarp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunJob:
-    folder: Path  # of the results; made where it is absent
-    alignment: AlignJob  # to a sorted, marked and indexed BAM file in the folder
-    calling: CallJob  # of these alignments, to a VCF.gz file there
+    folder: Path  # of the results; made if it is missing
+    alignment: AlignJob  # to a sorted, duplicate-marked and indexed BAM file in the folder
+    calling: CallJob  # from these alignments to a VCF.gz file in the folder
     report: bool = True
-    force: bool = False  # replace results that exist
+    force: bool = False  # replace existing results
 
     @property
     def alignments(self) -> Path:
@@ -49,7 +53,7 @@ class RunJob:
 
 
 def sample_of(inputs: Inputs) -> str:
-    """The one sample that all read groups belong to, as a part of file names. Raises UsageError."""
+    """The one sample of all read groups, as a part of file names. Raises UsageError."""
     samples = sorted({field(line, "SM") or field(line, "ID") or "sample" for line in inputs.read_groups})
     if len(samples) > 1:
         raise UsageError(f"run takes the reads of one sample; these are of {', '.join(samples)} (name it with -R)")
@@ -57,13 +61,13 @@ def sample_of(inputs: Inputs) -> str:
 
 
 def run_sample(job: RunJob, reporter: Reporter) -> Result:
-    """Run the job. Raises ReadwarpError; a folder that was made for it and is empty then goes."""
+    """Run the job. Raises ReadwarpError, and removes a folder that it made and left empty."""
     is_new = make_folder(job.folder)
     try:
-        goes_on = job.alignment.resume and (note_of(job.alignments).exists() or not job.metrics_file.exists())
+        resumes = job.alignment.resume and (note_of(job.alignments).exists() or not job.metrics_file.exists())
         inputs = [job.alignment.reference, *job.alignment.inputs.files]
         for output in (job.alignments, job.variants, job.metrics_file, job.page):
-            check_output(output, job.force or goes_on, inputs)  # where nothing is left to go on from, all is complete
+            check_output(output, job.force or resumes, inputs)  # with nothing to resume, all is complete
         check_resume(job.alignment.resume, [job.alignments], job.alignment.inputs.files)
         with locked(job.alignments):
             return make_results(job, reporter)
@@ -83,7 +87,7 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
     if not is_aligned(bam, alignment, index, metrics):
         align_reads(alignment, index, backend, reporter, compile_too=("calling",))
         if alignment.resume:
-            set_aligned(bam, alignment, index, metrics)
+            write_note(bam, alignment, index, metrics)
     sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, job.calling.targets)
     texts_of_sample = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
     for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, job.page, *texts_of_sample):
@@ -103,12 +107,11 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
 
 
 def call_sample(job: RunJob, reference: Reference, reporter: Reporter) -> Result:
-    """Variants of the alignments in the folder, and the mean depth where they were called."""
+    """Call variants in the folder's alignments, and note the mean depth."""
     metrics, call = reporter.metrics, job.calling
     result = calling.call_variants(call, reference, reporter)
     metrics.lap("call")
-    targets = targets_in(reference, find_targets(call.regions, call.targets, reference))
-    bases = sum(target.stop - target.start for target in targets)
+    bases = bases_of(find_targets(call.regions, call.targets, reference))
     files = {"reference": call.reference, **({"targets": call.targets} if call.targets else {})}
     metrics.note(
         mean_depth=round(metrics.counts.get("bases_counted", 0) / max(1, bases), 2),
@@ -118,17 +121,17 @@ def call_sample(job: RunJob, reference: Reference, reporter: Reporter) -> Result
 
 
 def wants_report(job: RunJob) -> bool:
-    """Whether there will be a page; where its libraries are missing that is said at once."""
+    """Whether there will be a page; if its libraries are missing, this is logged at once."""
     if not job.report:
         return False
     if lacking := report.find_missing():
-        said = f"there will be no report.html: it needs {' and '.join(lacking)} ({report.REMEDY}, or say --no-report)"
-        logger.warning("%s", said)
+        libraries = " and ".join(lacking)
+        logger.warning("there will be no report.html: it needs %s (%s, or say --no-report)", libraries, report.REMEDY)
     return not lacking
 
 
 def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[statistics.Statistics]:
-    """The texts that the page is made from; their time is a phase of the run."""
+    """The texts that the page is made from; this is a phase of the run."""
     with reporter.progress("statistics", "tools") as meter:
         texts = statistics.make([sample], None, job.alignment.resources.threads, meter.reach)
     reporter.metrics.lap("statistics")
@@ -136,10 +139,38 @@ def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[sta
 
 
 def make_folder(folder: Path) -> bool:
-    """Make the folder of the results; whether it was not there before."""
+    """Make the folder of the results -> whether it is new."""
     try:
-        there = folder.is_dir()
+        is_new = not folder.is_dir()
         folder.mkdir(parents=True, exist_ok=True)
-        return not there
+        return is_new
     except OSError as error:
         raise UsageError(f"{folder}: cannot be made ({(error.strerror or 'unknown').lower()})") from None
+
+
+def note_of(bam: Path) -> Path:
+    """What --resume notes when the alignments are complete: which job made them, and what it counted."""
+    return Path(f"{bam}.aligned.json")
+
+
+def is_aligned(bam: Path, job: AlignJob, index: Index, metrics: Metrics) -> bool:
+    """Whether an earlier run of the same job has completed `bam`; if so, add its counts to the metrics.
+
+    If not, remove the note, since another `bam` will be written.
+    """
+    note = note_of(bam)
+    written = json.loads(note.read_text()) if job.resume and bam.exists() and note.exists() else {}
+    is_same = bool(written) and written["bytes"] == bam.stat().st_size
+    if not is_same or written["job"] != json.loads(json.dumps(facts_of(job, index))):
+        note.unlink(missing_ok=True)
+        return False
+    for name, number in written["counts"].items():
+        metrics.count(name, number)
+    metrics.note(**written["facts"])
+    return True
+
+
+def write_note(bam: Path, job: AlignJob, index: Index, metrics: Metrics) -> None:
+    facts = {name: metrics.facts[name] for name in FACTS if name in metrics.facts}
+    content = {"bytes": bam.stat().st_size, "job": facts_of(job, index), "counts": metrics.counts, "facts": facts}
+    write_whole(note_of(bam), json.dumps(content).encode())

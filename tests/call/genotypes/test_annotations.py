@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making_sites import call_sites, from_bases, made_likelihoods, made_sites, substitutions
-from readwarp.call.genotypes.annotations import rank_sum
+from readwarp.call.genotypes.annotations import rank_sum, symmetric_odds_ratio
 from readwarp.call.genotypes.order import genotypes_of, number_of
-from readwarp.call.genotypes.scalar import symmetric_odds_ratio
 from readwarp.config import CallParameters
 
 R, A = [0.0, -3.5], [-3.5, 0.0]  # a read of the reference's allele, and of the other one

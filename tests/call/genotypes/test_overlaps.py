@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.overlaps import mark_overlaps
+from readwarp.call.genotypes.calls import mark_overlaps
 
 
 def made(*rows: tuple[int, tuple[str, ...], tuple, float]) -> Calls:

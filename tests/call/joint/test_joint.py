@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from helpers.cohorts import block, found_in, genotypes, variant, written
 from readwarp.call.genotypes.cohort import mean, only, root_mean_square, stouffer
 from readwarp.call.genotypes.order import genotype_tables, genotypes_of
-from readwarp.call.joint.genotype import Genotyped, find_genotypes
-from readwarp.call.joint.quality import find_qualities
+from readwarp.call.joint.genotype import Genotyped, copies_prior, find_genotypes, ploidy_of
+from readwarp.call.joint.quality import find_qualities, share_of_ways
 from readwarp.call.joint.records import trim_end
-from readwarp.call.joint.scalar import copies_prior, ploidy_of, share_of_ways
 from readwarp.call.joint.sites import Record, SiteAlleles, find_sites, lengthen
 from readwarp.ragged import offsets_of
 

@@ -86,13 +86,13 @@ def test_refusals():
         readwarp.pair_hmm(*arrays, device="cuda")
     with pytest.raises(UsageError, match='output="device" needs'):
         readwarp.pair_hmm("A", 30, "A", output="device")
-    with pytest.raises(UsageError, match="haplotypes have a code, 9, that is no base"):
+    with pytest.raises(UsageError, match="haplotypes have a code, 9, that is not a base"):
         readwarp.pair_hmm("A", 30, OnCard(np.full(3, 9, np.uint8)), device="cuda")
     with pytest.raises(UsageError, match="qualities: Phreds on a card are uint8, at most 93"):
         readwarp.pair_hmm(["AC"], OnCard(np.full(2, 94, np.uint8)), "A", device="cuda")
     with pytest.raises(UsageError, match="qualities: 3 Phreds, but 2 bases"):
         readwarp.pair_hmm(["AC"], HostArray(np.full(3, 30, np.uint8)), "A")
-    with pytest.raises(UsageError, match="offsets of a Ragged are those of the reads"):
+    with pytest.raises(UsageError, match="a Ragged must have the offsets of the reads"):
         readwarp.pair_hmm(["AC"], Ragged(np.full(2, 30, np.uint8), [0, 1, 2]), "A")
     with pytest.raises(UsageError, match="a list of reads on a card"):
         readwarp.pair_hmm([OnCard(np.zeros(3, np.uint8))], 30, "A", device="cuda")

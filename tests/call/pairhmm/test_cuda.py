@@ -9,7 +9,7 @@ import readwarp
 from helpers.hmm_oracle import all_pairs, all_with_status, random_read
 from readwarp.batches import Status
 from readwarp.call.pairhmm import cpu
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
+from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64
 from readwarp.device.cuda_launch import WARP
 
 
@@ -63,10 +63,10 @@ def test_small_sums_again_on_the_card(monkeypatch):
 
 
 def test_what_no_shape_holds_is_done_on_the_host_and_said(monkeypatch):
-    from readwarp.call.pairhmm import cuda, cuda_pairs
+    from readwarp.call.pairhmm import cuda
 
     tables = {FLOAT32: np.array([0, *[404] * 16, 0]), FLOAT64: np.array([0, *[204] * 8, 0])}  # 16 bases, 8 in float64
-    monkeypatch.setattr(cuda_pairs, "shape_table", tables.get)
+    monkeypatch.setattr(cuda, "shape_table", tables.get)
     rng = np.random.default_rng(7)
     haplotype = np.full(30, 2)
     reads = [(np.full(n, 2), *unlike(n)[1:]) for n in (8, 16, 17)] + [unlike(n) for n in (8, 16, 17, 120)]
@@ -89,11 +89,11 @@ def test_nothing_for_the_card():
 
 @pytest.mark.parametrize("length", [1, 24, 25, 101, 148, 151, 250, 512, 640])
 def test_shapes_hold_their_reads(length):
-    from readwarp.call.pairhmm import cuda_pairs
+    from readwarp.call.pairhmm import cuda
 
-    shape = int(cuda_pairs.shape_table(FLOAT32)[length])
+    shape = int(cuda.shape_table(FLOAT32)[length])
     rows, group = divmod(shape, 100)
-    assert group in cuda_pairs.GROUPS and rows in FLOAT32.rows
+    assert group in cuda.GROUPS and rows in FLOAT32.rows
     assert length <= group * rows <= max(32, 1.35 * length)
 
 
@@ -101,11 +101,11 @@ def test_shapes_hold_their_reads(length):
 @given(st.data())
 def test_every_pair_has_its_place(data):
     """In one segment to begin with, and room in the segment of its float64 shape; and a warp comes to each."""
-    from readwarp.call.pairhmm import cuda_pairs
+    from readwarp.call.pairhmm import cuda
 
     lengths = np.array(data.draw(st.lists(st.integers(1, 700), min_size=1, max_size=30)))
     is_narrow = np.array(data.draw(st.lists(st.booleans(), min_size=lengths.size, max_size=lengths.size)))
-    plan, begun, reached = cuda_pairs.plan_launches(lengths, is_narrow), [], []
+    plan, begun, reached = cuda.plan_launches(lengths, is_narrow), [], []
     launches = [(precision, *each) for precision in (FLOAT32, FLOAT64) for each in plan.launches[precision]]
     assert [first for *_, first, _ in launches] == [0, *(last for *_, last in launches)][: len(launches)]
     assert len(plan.warps) == max((last for *_, last in launches), default=0)

@@ -15,8 +15,8 @@ from helpers.processes import environment_with_tests
 from readwarp.batches import Status
 from readwarp.call.pairhmm import pairs
 from readwarp.call.pairhmm.cpu import log_likelihoods
-from readwarp.call.pairhmm.logarithms import log_probabilities
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
+from readwarp.call.pairhmm.pairs import log_probabilities
+from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64
 
 CLOSE = 1e-4  # log10
 
@@ -86,8 +86,8 @@ def test_several_threads_at_once():
 WIDTH = """
 from helpers.hmm_oracle import a_batch, all_pairs
 from readwarp.call.pairhmm.cpu import log_likelihoods
-from readwarp.call.pairhmm.logarithms import log_probabilities
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64
+from readwarp.call.pairhmm.pairs import log_probabilities
+from readwarp.call.pairhmm.scalar import FLOAT32, FLOAT64
 print(*(x.hex() for x in all_pairs(*a_batch(1), log_likelihoods).ravel()))
 """
 

@@ -7,7 +7,7 @@ import pytest
 from readwarp.batches import Calls
 from readwarp.call.genotypes.annotations import ANNOTATIONS
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.targets import Target, merge_targets, parse_region, read_bed, split_targets
+from readwarp.call.targets import Target, locate_region, merge_targets, read_bed, split_targets
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.variants.vcf import (
@@ -194,13 +194,13 @@ def test_other_endings(name):
     ],
 )
 def test_regions(text, target):
-    assert parse_region(text, NAMES, LENGTHS) == target
+    assert locate_region(text, NAMES, LENGTHS) == target
 
 
 @pytest.mark.parametrize("text", ["c2", "c2:1-5", "c1:0-5", "c1:8-7", "c1:2000", "c1:x", "c1:-5", ""])
 def test_regions_that_do_not_exist(text):
     with pytest.raises(InputError):
-        parse_region(text, NAMES, LENGTHS)
+        locate_region(text, NAMES, LENGTHS)
 
 
 def test_bed(tmp_path):

@@ -1,4 +1,4 @@
-"""INFO: what the reads of a record have in common. An annotation is a row of ANNOTATIONS and a line of `summarise`."""
+"""INFO: statistics of a record's reads. An annotation is a row of ANNOTATIONS and a line of `summarise`."""
 
 import math
 from typing import Annotated, Any, NamedTuple
@@ -6,19 +6,47 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes import cohort
 from readwarp.call.genotypes.cohort import by_alt_reads, by_reads, by_strands
-from readwarp.call.genotypes.emitted import Emitted
-from readwarp.call.genotypes.scalar import fisher_phred, rank_sum_score, symmetric_odds_ratio
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 
-MAX_VALUE = 255  # greater distances count as this one in rank sums
+MAX_VALUE = 255  # a greater distance counts as this one in rank sums
+
+
+@scalar
+def log_choose_table(a, b, c, d):
+    """log of the hypergeometric probability of a 2 x 2 table."""
+    total = math.lgamma(a + b + 1.0) + math.lgamma(c + d + 1.0) + math.lgamma(a + c + 1.0) + math.lgamma(b + d + 1.0)
+    own = math.lgamma(a + 1.0) + math.lgamma(b + 1.0) + math.lgamma(c + 1.0) + math.lgamma(d + 1.0)
+    return total - own - math.lgamma(a + b + c + d + 1.0)
+
+
+@scalar
+def fisher_phred(a, b, c, d):
+    """Phred of the two-sided P of Fisher's exact test of [[a, b], [c, d]]."""
+    seen = log_choose_table(a, b, c, d) + 1e-9
+    p = 0.0
+    for x in range(max(0, a - d), min(a + b, a + c) + 1):
+        other = log_choose_table(x, a + b - x, a + c - x, d - a + x)
+        if other <= seen:
+            p += math.exp(other)
+    return max(0.0, -10.0 * math.log10(min(1.0, max(p, 1e-300))))
+
+
+@scalar
+def symmetric_odds_ratio(a, b, c, d):
+    """GATK's StrandOddsRatio of [[a, b], [c, d]], rows reference and others, columns forward and reverse.
+
+    ln(R + 1 / R) + ln(min(a, b) / max(a, b)) - ln(min(c, d) / max(c, d)) with R = a d / (b c), each count plus one.
+    """
+    a, b, c, d = a + 1.0, b + 1.0, c + 1.0, d + 1.0
+    ratio = a * d / (b * c)
+    return math.log(ratio + 1.0 / ratio) + math.log(min(a, b) / max(a, b)) - math.log(min(c, d) / max(c, d))
 
 
 class Annotation(NamedTuple):
-    """A field of INFO: its header line, how a cohort's value follows from those of its files, how it is rounded."""
+    """A field of INFO: its header line, how the values of a cohort's files are joined, how it is rounded."""
 
     name: str
     description: str
@@ -55,15 +83,8 @@ ANNOTATIONS = (  # in the order of a record
     Annotation("BaseQRankSum", "Base qualities of the other alleles, likewise", by_reads(cohort.stouffer)),
 )
 
-# A column of each annotation before it is rounded, NaN where a record has no such value.
+# A column for each annotation before it is rounded; NaN where a record has no such value.
 Columns: Any = NamedTuple("Columns", [(row.name, Annotated[ndarray, "float64 [records]"]) for row in ANNOTATIONS])  # type: ignore[misc]
-
-
-def annotate(out: Emitted, sites: Sites, likelihoods: Likelihoods, is_kept: ndarray) -> Any:
-    """Columns of the records; their AD and strands are filled too. `is_kept`: bool, the alleles of the sites."""
-    columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))
-    summarise(sites, likelihoods, is_kept, out, columns)
-    return columns
 
 
 def round_columns(columns: Any) -> dict[str, ndarray]:
@@ -76,12 +97,15 @@ def round_columns(columns: Any) -> dict[str, ndarray]:
 
 @kernel
 def summarise(sites, likelihoods, is_kept, out, columns):
-    """Fill Columns (NaN before), AD (zeros before) and strands of the Emitted `out`, whose genotypes are known."""
+    """Fill Columns (NaN before), AD (zeros before) and strands of the Emitted `out`, whose genotypes are known.
+
+    `is_kept`: bool, of the alleles of the sites.
+    """
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     strand, quality = likelihoods.strand, likelihoods.quality
     mapping_quality, end_distance = likelihoods.mapping_quality, likelihoods.end_distance
     depth_offsets, allele_depth, samples = out.depth_offsets, out.allele_depth, out.depth.shape[1]
-    # How often each mapping quality, end distance and base quality occurs on reads of REF, and on those of ALT alleles.
+    # How often each mapping quality, end distance and base quality occurs on reads of REF and on those of ALT alleles.
     counts = np.empty((3, 2, MAX_VALUE + 1), np.int64)
     for row in range(out.site.size):
         strands = out.strands[row]
@@ -96,11 +120,11 @@ def summarise(sites, likelihoods, is_kept, out, columns):
             reads, squares = reads + 1, squares + square
             if allele[pair] < 0 or not is_kept[first + allele[pair]]:
                 continue
-            name = 0
+            number = 0
             for a in range(first, first + allele[pair]):
-                name += is_kept[a]
-            allele_depth[depth_offsets[row * samples + sample[pair]] + name] += 1
-            side = 1 if name else 0
+                number += is_kept[a]
+            allele_depth[depth_offsets[row * samples + sample[pair]] + number] += 1
+            side = 1 if number else 0
             strands[2 * side + strand[pair]] += 1
             counts[0, side, mapping_quality[pair]] += 1
             counts[1, side, max(0, min(MAX_VALUE, end_distance[pair]))] += 1
@@ -132,7 +156,10 @@ def summarise(sites, likelihoods, is_kept, out, columns):
 
 @kernel
 def rank_sum(first, second):
-    """z of the rank sums of two samples, given how often each value occurs in them."""
+    """z of the rank sums of two samples (Mann and Whitney), given how often each value occurs in them.
+
+    Positive if the second values are greater, 0 if all are equal; without continuity correction.
+    """
     below = above = 0
     u = ties = 0.0
     for value in range(first.size):
@@ -141,4 +168,8 @@ def rank_sum(first, second):
         ties += both * both * both - both
         below += first[value]
         above += second[value]
-    return rank_sum_score(u, below, above, ties)
+    n = below + above
+    if n < 2:
+        return 0.0
+    variance = below * above / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)))
+    return (u - 0.5 * below * above) / math.sqrt(variance) if variance > 1e-9 else 0.0

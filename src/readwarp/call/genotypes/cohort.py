@@ -1,6 +1,6 @@
-"""How the annotations of several genomic VCFs become that of a cohort's record (host only).
+"""Ways to join the annotations of several genomic VCFs into that of a cohort's record (host only).
 
-Each of these makes the value of one record from its `Reports`; an annotation's row in `annotations` names one.
+Each makes the value of one record from its `Reports`; an annotation's row in `annotations` names one.
 """
 
 import math
@@ -12,45 +12,45 @@ Values = Iterable[tuple[float, float]]  # value and weight
 
 
 class Reports(NamedTuple):
-    """What is said about one record. A line is what one file has at the site."""
+    """What the files say about one record. A line is what one file has at the site."""
 
     lines: Sequence[dict[str, str]]  # INFO
-    reads: Sequence[int]  # of each line ...
-    alt_reads: Sequence[int]  # ... and those among them that show ALT alleles
+    reads: Sequence[int]  # of each line
+    alt_reads: Sequence[int]  # of each line, those that show ALT alleles
     strands: Sequence[int] | None  # sums of SB; None where a line has none
     quality: float  # QUAL of the record
-    depth: int  # DP of all its samples ...
-    alt_depth: int  # ... and of those that have ALT alleles
+    depth: int  # DP of all samples
+    alt_depth: int  # DP of the samples that have ALT alleles
 
 
-Join = Callable[[Reports, str], float]  # of a record, the annotation of this name; NaN where it has none
+Join = Callable[[Reports, str], float]  # the annotation of this name; NaN if there is none
 
 
 def by_reads(combine: Callable[[Values], float]) -> Join:
     """The lines' values, weighted by their reads."""
-    return lambda told, name: combine(_values(told.lines, name, told.reads))
+    return lambda reports, name: combine(_values(reports.lines, name, reports.reads))
 
 
 def by_alt_reads(combine: Callable[[Values], float]) -> Join:
     """The lines' values, weighted by their reads of ALT alleles."""
-    return lambda told, name: combine(_values(told.lines, name, told.alt_reads))
+    return lambda reports, name: combine(_values(reports.lines, name, reports.alt_reads))
 
 
 def by_strands(rule: Callable[..., float]) -> Join:
-    """From the strands of all reads; a line without them must be the only one."""
+    """From the strands of all reads; if a line does not give them, the value of the only line."""
 
-    def join(told: Reports, name: str) -> float:
-        return only(_values(told.lines, name, told.reads)) if told.strands is None else rule(*told.strands)
+    def join(reports: Reports, name: str) -> float:
+        return only(_values(reports.lines, name, reports.reads)) if reports.strands is None else rule(*reports.strands)
 
     return join
 
 
-def total_depth(told: Reports, name: str) -> float:
-    return told.depth
+def total_depth(reports: Reports, name: str) -> float:
+    return reports.depth
 
 
-def quality_by_depth(told: Reports, name: str) -> float:
-    return told.quality / told.alt_depth if told.alt_depth else NAN
+def quality_by_depth(reports: Reports, name: str) -> float:
+    return reports.quality / reports.alt_depth if reports.alt_depth else NAN
 
 
 def mean(values: Values) -> float:
@@ -63,7 +63,7 @@ def root_mean_square(values: Values) -> float:
 
 
 def only(values: Values) -> float:
-    """The value where there is but one."""
+    """The value if there is only one."""
     (value, *more) = [v for v, _ in values] or [NAN]
     return NAN if more else value
 

@@ -1,32 +1,31 @@
-"""The sites that become records, as kernels fill them, of a run and of a cohort (host only)."""
+"""The sites that become records, as kernels fill them; for single and joint calling (host only)."""
 
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Sites
 from readwarp.call.genotypes.order import GenotypeTables
 from readwarp.ragged import offsets_of
 
 MISSING_BASE = 4  # a deletion across the base, see Sites.inserted
-UNLISTED = 5  # any allele that is not listed, the last one of its site; see `readwarp.call.confidence.other`
+UNLISTED = 5  # any allele that is not listed: the last one of its site, see `readwarp.call.confidence.other`
 
 
 class Emitted(NamedTuple):
-    """Records, each with the alleles of its site that are kept, the reference's first.
+    """Records, each with the alleles that it keeps of its site, the reference's first.
 
-    A column is what a record says about one sample; those of a record follow one another.
+    A column is what a record says about one sample; those of a record are neighbours.
     """
 
     site: Annotated[ndarray, "int64 [records]"]
     kept_offsets: Annotated[ndarray, "int64 [records + 1] of kept alleles"]
-    allele: Annotated[ndarray, "int64 [kept alleles]"]  # row in Sites.deleted; of a cohort, its number at the site
+    allele: Annotated[ndarray, "int64 [kept alleles]"]  # row in Sites.deleted; in joint calling, its number at the site
     star: Annotated[ndarray, "int64 [records]"]  # number of `*` in the record, -1 none
     is_indel: Annotated[ndarray, "bool [records]"]
     ploidy: Annotated[ndarray, "int8 [records, samples]"]
     quality: Annotated[ndarray, "float64 [records]"]  # QUAL
-    depth: Annotated[ndarray, "int32 [records, samples]"]  # reads that say something
+    depth: Annotated[ndarray, "int32 [records, samples]"]  # informative reads
     genotype: Annotated[ndarray, "int8 [records, samples, copies]"]  # -1 unknown; phased in the order of haplotypes
     genotype_quality: Annotated[ndarray, "int32 [records, samples]"]
     phase_set: Annotated[ndarray, "int64 [records, samples]"]  # 0-based, -1 not phased
@@ -41,7 +40,7 @@ class Emitted(NamedTuple):
 
 
 def allocate(site: ndarray, kept: ndarray, allele: ndarray, ploidy: ndarray, tables: GenotypeTables) -> Emitted:
-    """Records of the sites, about which nothing is known yet. `kept`: alleles of each; `ploidy`: [records, samples]."""
+    """Blank records of the sites. `kept`: alleles of each; `ploidy`: [records, samples]."""
     records, samples = shape = ploidy.shape
     phred_offsets, depth_offsets = offsets_of(tables.size[ploidy, kept[:, None]]), offsets_of(np.repeat(kept, samples))
     return Emitted(
@@ -62,12 +61,3 @@ def allocate(site: ndarray, kept: ndarray, allele: ndarray, ploidy: ndarray, tab
         allele_depth=np.zeros(depth_offsets[-1], np.int32),
         strands=np.full((records, 4), -1, np.int32),
     )
-
-
-def mark_alleles(sites: Sites) -> ndarray:
-    """uint8 [alleles]: MISSING_BASE, UNLISTED, or 0 for an allele that is spelled."""
-    out = np.zeros(sites.deleted.size, np.uint8)
-    alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
-    base = sites.inserted[sites.inserted_offsets[alone]]
-    out[alone] = np.where(base >= MISSING_BASE, base, 0)
-    return out

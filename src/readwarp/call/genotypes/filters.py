@@ -1,4 +1,4 @@
-"""Hard filters of a record. A filter is a row of FILTERS; its limit is a field of `CallParameters` and an option."""
+"""Hard filters of records. A filter is a row of FILTERS; its limit is a field of `CallParameters` and an option."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -11,20 +11,20 @@ from readwarp.config import CallParameters
 
 
 class Facts(NamedTuple):
-    """What filters test, of records [records] and of their samples [records, samples]."""
+    """What filters test: arrays of records [records] or of their samples [records, samples]."""
 
     quality: ndarray  # QUAL
     is_indel: ndarray
-    info: dict[str, ndarray]  # annotations, not rounded, NaN where there is none
+    info: dict[str, ndarray]  # annotations, not rounded; NaN where there is none
     ploidy: ndarray
-    fraction: ndarray  # share of the sample's reads that show ALT alleles, 0 where its genotype has none
-    expected: ndarray  # share of the genotype's copies that are ALT alleles
+    fraction: ndarray  # of the sample's reads that show ALT alleles; 0 if its genotype has none
+    expected: ndarray  # fraction of the genotype's copies that are ALT alleles
 
 
 class Filter(NamedTuple):
     name: str
     description: str
-    fails: Callable[[Facts, CallParameters], ndarray] | None  # bool [records]; None: see `overlaps`
+    fails: Callable[[Facts, CallParameters], ndarray] | None  # bool [records]; None: see `calls.mark_overlaps`
 
 
 def _is_strand_biased(facts: Facts, limits: CallParameters) -> ndarray:
@@ -33,7 +33,8 @@ def _is_strand_biased(facts: Facts, limits: CallParameters) -> ndarray:
 
 def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
     limit = np.where(facts.ploidy > 1, limits.min_allele_fraction / facts.ploidy, limits.min_haploid_fraction)
-    return np.all(facts.fraction < limit, axis=1)
+    is_low: ndarray = np.all(facts.fraction < limit, axis=1)
+    return is_low
 
 
 def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
@@ -66,11 +67,11 @@ FILTERS = (
     ),
     Filter(OVERLAP, "the deletion of a better call takes the copies that this one needs", None),
 )
-NOT_APPLIED = (".",)  # FILTER of a record without an ALT allele in a genotype: of forced alleles alone
+NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele: it has forced alleles alone
 
 
 def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:
-    """FILTER of each record: names of those that it fails. `columns`: annotations.Columns."""
+    """FILTER of each record: the filters that it fails. `columns`: annotations.Columns."""
     fraction, expected = alt_fractions(out)
     facts = Facts(out.quality, out.is_indel, columns._asdict(), out.ploidy, fraction, expected)
     has_alt = np.any(expected > 0, axis=1)
@@ -83,7 +84,7 @@ def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) 
 
 
 def alt_fractions(out: Emitted) -> tuple[ndarray, ndarray]:
-    """float64 [records, samples]: the share of ALT alleles among reads and among copies, 0 where it has none."""
+    """float64 [records, samples]: the fraction of ALT alleles among reads and among copies; 0 without any."""
     is_alt = (out.genotype > 0) & (out.genotype != out.star[:, None, None])
     expected = np.count_nonzero(is_alt, axis=2) / out.ploidy
     samples, sizes = out.ploidy.shape[1], np.diff(out.depth_offsets)

@@ -1,14 +1,14 @@
-"""Sites and what reads say about them -> calls. See the step's contract."""
+"""Sites and what reads say about them -> calls, with the alleles on haplotypes in phase. See the step's contract."""
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
-from readwarp.call.genotypes.annotations import annotate
-from readwarp.call.genotypes.emitted import Emitted, allocate, mark_alleles
+from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns, summarise
+from readwarp.call.genotypes.calls import build_calls
+from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
-from readwarp.call.genotypes.phase import phase_genotypes
-from readwarp.call.genotypes.records import build_calls
-from readwarp.call.genotypes.score import Choice, Priors, Scores, choose_alleles, fill_genotypes, score_genotypes
+from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
 from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.config import CallParameters
 from readwarp.ragged import offsets_of, replace
@@ -18,14 +18,13 @@ def genotype_sites(
     sites: Sites,
     likelihoods: Likelihoods,
     window: Window,
-    ploidy: np.ndarray,
+    ploidy: ndarray,
     parameters: CallParameters,
     phase: Phase | None = None,
 ) -> Calls:
-    """`window`: its bases are those around the sites; `ploidy`: int8 [sites, samples]; `phase`: what is known of the
-    alleles on haplotypes.
+    """`window`: the reference around the sites; `ploidy`: int8 [sites, samples]; `phase`: alleles on haplotypes.
 
-    See the step's contract. Raises ValueError where a read is of a sample that `ploidy` does not have.
+    See the step's contract. Raises ValueError for a read of a sample that `ploidy` does not have.
     """
     samples = ploidy.shape[1]
     if likelihoods.sample.size and likelihoods.sample.max() >= samples:
@@ -36,10 +35,11 @@ def genotype_sites(
     scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
     score_genotypes(sites, likelihoods, tables, scores)
     choice = Choice(mark_alleles(sites), np.zeros(sites.deleted.size, np.bool_), np.zeros(len(sites)))
-    choose_alleles(sites, scores, tables, Priors(parameters.snv_prior, parameters.indel_prior), choice)
+    choose_alleles(sites, scores, tables, parameters.snv_prior, parameters.indel_prior, choice)
     out = _emit(sites, scores, choice, tables)
     fill_genotypes(sites, scores, choice, tables, out)
-    columns = annotate(out, sites, likelihoods, choice.is_kept)
+    columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))
+    summarise(sites, likelihoods, choice.is_kept, out, columns)
     spelled = spell_alleles(sites, out, window)
     if phase is not None:
         out = phase_genotypes(out, sites, phase, spelled.position)
@@ -47,9 +47,45 @@ def genotype_sites(
 
 
 def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) -> Emitted:
-    """Records of the sites of which an allele is kept."""
+    """Records of the sites that keep an allele."""
     kept = np.add.reduceat(np.append(choice.is_kept, False).astype(np.int64), sites.allele_offsets[:-1])
     site = np.flatnonzero(kept)
     out = allocate(site, kept[site], np.flatnonzero(choice.is_kept), scores.ploidy[site], tables)
     quality = np.round(choice.quality[site], 2)
     return replace(out, is_indel=sites.is_indel[site], quality=quality, depth=scores.depth[site])
+
+
+def mark_alleles(sites: Sites) -> ndarray:
+    """uint8 [alleles]: MISSING_BASE, UNLISTED, or 0 for an allele that is spelled."""
+    out = np.zeros(sites.deleted.size, np.uint8)
+    alone = np.flatnonzero(np.diff(sites.inserted_offsets) == 1)
+    base = sites.inserted[sites.inserted_offsets[alone]]
+    out[alone] = np.where(base >= MISSING_BASE, base, 0)
+    return out
+
+
+def phase_genotypes(out: Emitted, sites: Sites, phase: Phase, position: ndarray) -> Emitted:
+    """Add phase sets, and put the genotypes in them into the order of haplotypes. `position`: int64 [records]."""
+    named = _on_haplotypes(out, sites, phase)
+    agrees = np.all(np.sort(named, axis=2) == np.sort(out.genotype, axis=2), axis=2)
+    fits = agrees & (out.genotype.max(axis=2, initial=-1) > out.genotype[:, :, 0])
+    sets = out.phase_set.copy()
+    _, region = np.unique(phase.region[out.site], return_inverse=True)
+    for sample in range(fits.shape[1]):
+        own = fits[:, sample]
+        own &= np.bincount(region[own], minlength=region.size + 1)[region] > 1
+        first = np.full(region.size, np.iinfo(np.int64).max)
+        np.minimum.at(first, region[own], position[own])
+        sets[own, sample] = first[region[own]]
+    return replace(out, genotype=np.where(fits[:, :, None], named, out.genotype), phase_set=sets)
+
+
+def _on_haplotypes(out: Emitted, sites: Sites, phase: Phase) -> ndarray:
+    """int8 as Emitted.genotype: each call's allele on each haplotype of a sample, -1 for none."""
+    name = np.where(mark_alleles(sites) == MISSING_BASE, 0, -1).astype(np.int8)
+    name[out.allele] = np.arange(out.allele.size) - np.repeat(out.kept_offsets[:-1], np.diff(out.kept_offsets))
+    copies = np.arange(out.genotype.shape[2])
+    shown = phase.allele[out.site][:, :, np.minimum(copies, phase.allele.shape[2] - 1)]
+    known = name[sites.allele_offsets[out.site][:, None, None] + np.maximum(shown, 0)]
+    is_copy = copies < np.minimum(out.ploidy, phase.allele.shape[2])[:, :, None]
+    return np.where(is_copy & (shown >= 0), known, np.int8(-1))

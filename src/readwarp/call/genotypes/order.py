@@ -13,7 +13,7 @@ Genotype = tuple[int, ...]
 
 
 class GenotypeTables(NamedTuple):
-    """The genotypes of each ploidy and number of alleles, one table after the other."""
+    """The genotypes of each ploidy and number of alleles, table after table."""
 
     alleles: Annotated[ndarray, "int8 [genotypes, copies]"]  # ascending; -1 after a genotype's last copy
     first: Annotated[ndarray, "int64 [ploidies, numbers]"]  # the row of `alleles` where a table begins
@@ -22,12 +22,12 @@ class GenotypeTables(NamedTuple):
 
 @cache
 def genotypes_of(alleles: int, ploidy: int) -> tuple[Genotype, ...]:
-    """All genotypes of so many alleles, each in ascending order of its alleles."""
+    """All genotypes of this many alleles, each in ascending order of its alleles."""
     return tuple(sorted(combinations_with_replacement(range(alleles), ploidy), key=lambda g: g[::-1]))
 
 
 def tables_for(alleles: int, ploidy: ndarray) -> GenotypeTables:
-    """The genotypes of up to so many alleles, for the ploidies that occur."""
+    """The genotypes of up to this many alleles, for the ploidies that occur."""
     return genotype_tables(alleles, tuple(np.unique(np.maximum(ploidy, 1)).tolist()) or (1,))
 
 
@@ -52,7 +52,7 @@ def table_of(tables, ploidy, alleles):
 
 @kernel
 def insert_allele(genotype, copies, allele):
-    """Put one more allele among the first `copies` of a genotype, which ascend."""
+    """Insert one more allele into the first `copies` of a genotype, which ascend."""
     while copies > 0 and genotype[copies - 1] > allele:
         genotype[copies] = genotype[copies - 1]
         copies -= 1
@@ -61,7 +61,7 @@ def insert_allele(genotype, copies, allele):
 
 @kernel
 def number_of(genotype, ploidy):
-    """Place of a genotype, in ascending order of its alleles, among all: sum over k of C(a_k + k, k + 1)."""
+    """The number of a genotype, in ascending order of its alleles, among all: sum over k of C(a_k + k, k + 1)."""
     place = 0
     for k in range(ploidy):
         ways = 1

@@ -9,40 +9,32 @@ from numpy import ndarray
 from readwarp.call.evidence import NOTHING
 from readwarp.call.genotypes.emitted import MISSING_BASE, UNLISTED
 from readwarp.call.genotypes.order import insert_allele, number_of, table_of
-from readwarp.call.genotypes.scalar import genotype_prior, indel_prior, no_variant_prior
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 
 MAX_GENOTYPE_QUALITY = 99
 UNREACHED = -1  # PL of a genotype of the record that none of the site's genotypes becomes
 
 
 class Scores(NamedTuple):
-    """log10 P(D | G) of each genotype of each site and sample. A column is one sample's at a site."""
+    """log10 P(D | G) of each genotype of each site and sample. A column is one sample at a site."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
     offsets: Annotated[ndarray, "int64 [columns + 1] of values"]
     values: Annotated[ndarray, "float64 [values]"]
-    depth: Annotated[ndarray, "int32 [sites, samples]"]  # reads that say something
-
-
-class Priors(NamedTuple):
-    """Heterozygosity."""
-
-    snv: float
-    indel: float
+    depth: Annotated[ndarray, "int32 [sites, samples]"]  # informative reads
 
 
 class Choice(NamedTuple):
-    """Which alleles are kept: those of a genotype and forced ones, and beside them the reference's and <NON_REF>."""
+    """Which alleles a record keeps: those of a genotype, forced ones, and with them the reference's and <NON_REF>."""
 
-    mark: Annotated[ndarray, "uint8 [alleles]"]  # as `mark_alleles` has it
+    mark: Annotated[ndarray, "uint8 [alleles]"]  # by `mark_alleles`
     is_kept: Annotated[ndarray, "bool [alleles]"]
     quality: Annotated[ndarray, "float64 [sites]"]  # QUAL
 
 
 @kernel
 def score_genotypes(sites, likelihoods, tables, out):
-    """Likelihoods -> Scores, zeros before."""
+    """Likelihoods -> Scores, which are zeros before."""
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     value_offsets, values, rows = likelihoods.value_offsets, likelihoods.values, tables.alleles
     ploidy, offsets, scores, depth = out.ploidy, out.offsets, out.values, out.depth
@@ -71,24 +63,25 @@ def score_genotypes(sites, likelihoods, tables, out):
 
 
 @kernel
-def choose_alleles(sites, scores, tables, priors, out):
-    """Mark the alleles to keep in the Choice `out`, and find QUAL."""
+def choose_alleles(sites, scores, tables, snv, indel, out):
+    """Mark the alleles to keep in the Choice `out`, and find QUAL. `snv`, `indel`: heterozygosity of either."""
     mark, is_kept, samples = out.mark, out.is_kept, scores.depth.shape[1]
-    names, named = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    numbers, genotype = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
     room = np.empty(tables.size[-1, -1], np.int32)
     for site in range(sites.begin.size):
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
         is_any, last = False, first + alleles - 1
         for a in range(alleles):
-            names[a] = 0 if mark[first + a] == MISSING_BASE else -1 if mark[first + a] == UNLISTED else a
+            numbers[a] = 0 if mark[first + a] == MISSING_BASE else -1 if mark[first + a] == UNLISTED else a
             is_kept[first + a] = a > 0 and sites.is_forced[first + a] and mark[first + a] != MISSING_BASE
         for s in range(samples):
             if scores.depth[site, s] == 0:
                 continue
             copies, column = scores.ploidy[site, s], site * samples + s
             genotypes, own = table_of(tables, copies, alleles), scores.values[scores.offsets[column] :]
-            best = reduce_scores(own, genotypes, copies, names, named, genotypes.shape[0], room[: genotypes.shape[0]])
+            number = genotypes.shape[0]
+            best = reduce_scores(own, genotypes, copies, numbers, genotype, number, room[:number])
             for copy in range(copies):
                 a = genotypes[best, copy]
                 is_kept[first + a] |= a > 0
@@ -98,33 +91,34 @@ def choose_alleles(sites, scores, tables, priors, out):
             continue
         is_kept[first] = True
         is_kept[last] |= mark[last] == UNLISTED
-        theta = priors.snv
+        theta = snv
         if sites.is_indel[site]:
-            theta = indel_prior(priors.indel, sites.unit[site], sites.stop[site] - sites.begin[site])
+            theta = indel_prior(indel, sites.unit[site], sites.stop[site] - sites.begin[site])
         for s in range(samples):
             if scores.depth[site, s]:
                 copies, own = scores.ploidy[site, s], scores.values[scores.offsets[site * samples + s] :]
-                out.quality[site] += variant_phred(own, table_of(tables, copies, alleles), copies, names, theta)
+                out.quality[site] += variant_phred(own, table_of(tables, copies, alleles), copies, numbers, theta)
 
 
 @kernel
-def reduce_scores(scores, genotypes, copies, names, named, listed, phred):
-    """PL of the genotypes of a record: the best of those of the site that become it by `names` (-1: left out).
+def reduce_scores(scores, genotypes, copies, numbers, genotype, listed, phred):
+    """PLs of a record's genotypes: for each, the best of the site's that become it -> the first one with PL 0.
 
-    phred int32: UNREACHED where there is none. `named`: room for a genotype. Genotypes from `listed` on have an allele
-    that is not listed: they are no call, and no better than the best one. -> the first genotype with PL 0.
+    `numbers`: of the site's alleles in the record, -1: left out. `genotype`: space for one. phred: int32, UNREACHED if
+    nothing becomes the genotype. Genotypes from `listed` on have an allele that is not listed: they cannot be called,
+    and are no better than the best one.
     """
     top = np.empty(phred.size)
     top[:] = -np.inf
     highest = -np.inf
     for g in range(genotypes.shape[0]):
-        is_left = True
+        is_complete = True
         for copy in range(copies):
-            name = names[genotypes[g, copy]]
-            is_left &= name >= 0
-            insert_allele(named, copy, name)
-        if is_left:
-            target = number_of(named, copies)
+            number = numbers[genotypes[g, copy]]
+            is_complete &= number >= 0
+            insert_allele(genotype, copy, number)
+        if is_complete:
+            target = number_of(genotype, copies)
             top[target] = max(top[target], scores[g])
             if target < listed:
                 highest = max(highest, scores[g])
@@ -139,27 +133,27 @@ def reduce_scores(scores, genotypes, copies, names, named, listed, phred):
 
 
 @kernel
-def variant_phred(scores, genotypes, copies, names, theta):
-    """Phred of the posterior probability that one sample has no ALT allele, among those listed."""
+def variant_phred(scores, genotypes, copies, numbers, theta):
+    """Phred of the posterior probability that one sample has none of the listed ALT alleles."""
     highest = -np.inf
     for g in range(genotypes.shape[0]):
-        if names[genotypes[g, copies - 1]] >= 0:
+        if numbers[genotypes[g, copies - 1]] >= 0:
             highest = max(highest, scores[g])
     none = some = 0.0
     for g in range(genotypes.shape[0]):
         others = distinct = 0
         last = -1
-        if names[genotypes[g, copies - 1]] < 0:
+        if numbers[genotypes[g, copies - 1]] < 0:
             continue
         for copy in range(copies):
             a = genotypes[g, copy]
-            if names[a] > 0:
+            if numbers[a] > 0:
                 others += 1
                 distinct += a != last
                 last = a
         weight = 10.0 ** (scores[g] - highest)
         if others:
-            some += weight * genotype_prior(theta, others, distinct)
+            some += weight * (theta**distinct / others)
         else:
             none += weight * no_variant_prior(theta, copies)
     return max(0.0, -10.0 * math.log10(max(none, 1e-300) / (none + some)))
@@ -167,21 +161,21 @@ def variant_phred(scores, genotypes, copies, names, theta):
 
 @kernel
 def fill_genotypes(sites, scores, choice, tables, out):
-    """GT, GQ and PL of each sample over the alleles that its record keeps; without reads: unknown, 0 and 0."""
+    """GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0."""
     is_kept, samples = choice.is_kept, out.depth.shape[1]
-    names, named = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    numbers, genotype = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
     for row in range(out.site.size):
         site = out.site[row]
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
         kept = 0
         for a in range(alleles):
-            names[a] = kept if is_kept[first + a] else 0 if choice.mark[first + a] == MISSING_BASE else -1
+            numbers[a] = kept if is_kept[first + a] else 0 if choice.mark[first + a] == MISSING_BASE else -1
             kept += is_kept[first + a]
         has_unlisted = choice.mark[first + alleles - 1] == UNLISTED
         for a in range(alleles):
-            if names[a] < 0 and has_unlisted:
-                names[a] = kept - 1
+            if numbers[a] < 0 and has_unlisted:
+                numbers[a] = kept - 1
         for s in range(samples):
             copies, column = out.ploidy[row, s], row * samples + s
             if out.depth[row, s] == 0:
@@ -189,7 +183,7 @@ def fill_genotypes(sites, scores, choice, tables, out):
             own = scores.values[scores.offsets[site * samples + s] :]
             phred = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
             genotypes, listed = table_of(tables, copies, alleles), tables.size[copies, kept - has_unlisted]
-            best = reduce_scores(own, genotypes, copies, names, named, listed, phred)
+            best = reduce_scores(own, genotypes, copies, numbers, genotype, listed, phred)
             for copy in range(copies):
                 out.genotype[row, s, copy] = tables.alleles[tables.first[copies, kept] + best, copy]
             second = MAX_GENOTYPE_QUALITY
@@ -197,3 +191,18 @@ def fill_genotypes(sites, scores, choice, tables, out):
                 if g != best:
                     second = min(second, phred[g])
             out.genotype_quality[row, s] = second
+
+
+@scalar
+def no_variant_prior(theta, copies):
+    """Of the genotype that has only the reference's allele."""
+    total = 0.0
+    for k in range(1, copies + 1):
+        total += 1.0 / k
+    return 1.0 - theta * total
+
+
+@scalar
+def indel_prior(prior, unit, tract):
+    """Heterozygosity of indels: it rises with each repeat unit beyond 4."""
+    return min(0.01, prior * 1.4 ** max(0, tract // unit - 4))

@@ -11,7 +11,7 @@ from readwarp.call.genotypes.emitted import UNLISTED, Emitted
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.rules.bases import LETTERS
 
-MARK = "<"  # stands for UNLISTED until alleles are put together
+MARK = "<"  # stands for UNLISTED until alleles are assembled
 TO_LETTERS = LETTERS.tobytes().ljust(UNLISTED, b"N") + MARK.encode() + b"N" * (255 - UNLISTED)
 Alleles = tuple[str, ...]
 
@@ -25,7 +25,7 @@ class Spelled(NamedTuple):
 
 
 def spell_alleles(sites: Sites, out: Emitted, window: Window) -> Spelled:
-    """Indels with their anchor base, over the longest deletion; at a contig's first base, the base after is the anchor.
+    """Indels have an anchor base and span the longest deletion; at a contig's first base, the base after is the anchor.
 
     Bases that all alleles of a record share at an end are left out, as long as each keeps one.
     """
@@ -59,7 +59,7 @@ def trim(position: int, alleles: list[str]) -> tuple[int, list[str]]:
 
 
 def count_shared_at_end(alleles: Sequence[str]) -> int:
-    """How many bases all alleles share at their end, beside one that each keeps."""
+    """How many bases all alleles share at their end, not counting one that each keeps."""
     shared = 0
     while min(map(len, alleles)) > shared + 1 and len({allele[-1 - shared] for allele in alleles}) == 1:
         shared += 1

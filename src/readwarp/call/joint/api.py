@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from readwarp.call.api import LIMITS, FilterOptions, PlaceOptions, spell_regions
 from readwarp.call.joint.job import GenotypeJob, run_genotype
@@ -14,20 +14,15 @@ from readwarp.stream.choice import resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
 
 
-class HostOptions(TypedDict, total=False):
-    """What a job on the host may use; none of it changes the output."""
-
-    threads: int | None  # None: all that this process may use
-    memory: int | None  # bytes; None: what is free less a margin
-
-
-class GenotypeOptions(PlaceOptions, FilterOptions, HostOptions, total=False):
+class GenotypeOptions(PlaceOptions, FilterOptions, total=False):
     """Long options of `readwarp genotype`, with its defaults."""
 
     list: AnyPath | None  # file with the names of more gVCFs, one per line
-    ploidy: int  # highest of the samples
-    max_alleles: int  # most ALT alleles of a site; the rarest are left out
-    force: bool  # replace an output that exists
+    ploidy: int  # the highest of the samples
+    max_alleles: int  # ALT alleles of a site; the rarest beyond them are left out
+    force: bool  # replace an existing output
+    threads: int | None  # None: all that this process may use
+    memory: int | None  # bytes; None: what is free, less a margin
 
 
 def genotype(
@@ -50,7 +45,7 @@ def genotype(
     MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("genotype", options, GenotypeOptions)
-    options |= spell_regions(options)
+    spell_regions(options)
     command = command_line("genotype", reference, *gvcfs, output=output, **options)
     return run_genotype(make_job(reference, gvcfs, output, options, command), Reporter(command, progress))
 
@@ -76,7 +71,7 @@ def make_job(
 
 
 def named_files(name: str) -> Iterator[Path]:
-    """The file of this name; of @FILE those that it lists, but for lines that are blank or begin with #."""
+    """The file of this name; for @FILE, those that it lists, without lines that are blank or begin with #."""
     if not name.startswith("@"):
         yield Path(name)
         return

@@ -15,36 +15,26 @@ CODES_OF_BLOCK: Codes = (0, OTHER)
 
 
 class Evidence(NamedTuple):
-    """What speaks about each site and sample. A cell is one sample's column of one line."""
+    """The lines that speak about each site and sample. A cell is one sample's column of one line."""
 
     owner: Annotated[ndarray, "int64 [samples]"]  # number of the sample's file
     cells: Cells  # of all samples
-    cell: Annotated[ndarray, "int32 [sites, samples]"]  # row of `cells`, -1: no line says anything
-    code: Annotated[ndarray, "int32 [sites, samples]"]  # row of `codes`: its alleles' numbers at the site
+    cell: Annotated[ndarray, "int32 [sites, samples]"]  # row of `cells`; -1: no line says anything
+    code: Annotated[ndarray, "int32 [sites, samples]"]  # row of `codes`, the numbers of its alleles at the site
     is_own: Annotated[ndarray, "bool [sites, samples]"]  # the line is one of the site
-    cover: Annotated[ndarray, "int32 [sites, samples]"]  # cell of a deletion across the site besides, -1: none
+    cover: Annotated[ndarray, "int32 [sites, samples]"]  # cell of another line: a deletion across the site; -1: none
     cover_code: Annotated[ndarray, "int32 [sites, samples]"]
     codes: Annotated[ndarray, "int16 [numbers]"]
     code_offsets: Annotated[ndarray, "int64 [codes + 1] of numbers"]
 
 
-class _Chosen(NamedTuple):
-    """Which lines of each file speak about a site: `row` and, of a deletion besides, `cover`; their codes."""
-
-    row: Annotated[ndarray, "int32 [sites, files]"]
-    code: Annotated[ndarray, "int32 [sites, files]"]
-    is_own: Annotated[ndarray, "bool [sites, files]"]
-    cover: Annotated[ndarray, "int32 [sites, files]"]
-    cover_code: Annotated[ndarray, "int32 [sites, files]"]
-
-
 def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequence[Lines]) -> Evidence:
-    """`lines`: of each file, all that span the sites. Raises InputError for columns that cannot be used."""
+    """`lines`: those of each file that span the sites. Raises InputError for unusable columns."""
     pool: dict[Codes, int] = {CODES_OF_BLOCK: 0}
-    found = _choose_lines(sites, lines, pool)
+    rows, code, is_own, covers, cover_code = _choose_lines(sites, lines, pool)
     parts, columns, known = [], [], 0
     for number, file in enumerate(files):
-        row, cover = found.row[:, number], found.cover[:, number]
+        row, cover = rows[:, number], covers[:, number]
         used = np.unique(np.concatenate((row[row >= 0], cover[cover >= 0])))
         place = np.full(len(lines[number]) + 1, -1, np.int64)  # the last one for row -1
         for column in range(len(file.samples)):
@@ -57,40 +47,43 @@ def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequ
         owner=owner,
         cells=concatenate(parts, "cells"),
         cell=np.array([cell for cell, *_ in columns], np.int32).T.copy(),
-        code=found.code[:, owner],
-        is_own=found.is_own[:, owner],
+        code=code[:, owner],
+        is_own=is_own[:, owner] > 0,
         cover=np.array([cover for _, cover, _ in columns], np.int32).T.copy(),
-        cover_code=found.cover_code[:, owner],
+        cover_code=cover_code[:, owner],
         codes=np.array([code for codes in pool for code in codes], np.int16),
         code_offsets=offsets_of([len(codes) for codes in pool]),
     )
 
 
-def _choose_lines(sites: Sequence[JointSite], lines: Sequence[Lines], pool: dict[Codes, int]) -> _Chosen:
-    """`pool`: the number of each tuple of codes; new ones are added."""
-    shape = (len(sites), len(lines))
-    row, cover = np.full((2, *shape), -1, np.int32)
-    code, cover_code = np.zeros((2, *shape), np.int32)
-    is_own = np.zeros(shape, np.bool_)
+def _choose_lines(sites: Sequence[JointSite], lines: Sequence[Lines], pool: dict[Codes, int]) -> ndarray:
+    """int32 [5, sites, files]: row and codes of the line that speaks about the site, whether it is one of the site, and
+    row and codes of another line, with a deletion across the site.
+
+    `pool`: the number of each tuple of codes; new ones are added.
+    """
+    found = np.zeros((5, len(sites), len(lines)), np.int32)
+    row, code, is_own, cover, cover_code = found
+    row[:], cover[:] = -1, -1
     for s, site in enumerate(sites):
         for file, (record, codes) in site.own.items():
-            row[s, file], code[s, file], is_own[s, file] = record.row, pool.setdefault(codes, len(pool)), True
-        for file, found in site.above.items():
+            row[s, file], code[s, file], is_own[s, file] = record.row, pool.setdefault(codes, len(pool)), 1
+        for file, others in site.across.items():
             if row[s, file] < 0:
-                (record, codes), *found = found
+                (record, codes), *others = others
                 row[s, file], code[s, file] = record.row, pool.setdefault(codes, len(pool))
-            if found and site.star >= 0 and site.star in found[0][1]:
-                record, codes = found[0]
+            if others and site.star >= 0 and site.star in others[0][1]:
+                record, codes = others[0]
                 cover[s, file], cover_code[s, file] = record.row, pool.setdefault(codes, len(pool))
     positions = np.array([site.position for site in sites], np.int64)
     for file, own in enumerate(lines):
         block = _block_at(own, positions)
         row[:, file] = np.where(row[:, file] < 0, block, row[:, file])
-    return _Chosen(row, code, is_own, cover, cover_code)
+    return found
 
 
-def _block_at(lines: Lines, positions: np.ndarray) -> np.ndarray:
-    """The block that spans each position, -1 where there is none."""
+def _block_at(lines: Lines, positions: ndarray) -> ndarray:
+    """The block that spans each position, -1 for none."""
     blocks = np.flatnonzero(lines.kind == BLOCK)
     if blocks.size == 0:
         return np.full(positions.size, -1)

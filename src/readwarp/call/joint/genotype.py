@@ -1,4 +1,4 @@
-"""Likelihoods over the alleles of a site, and the samples' genotypes. See the step's contract for the model."""
+"""Likelihoods over the alleles of a site, and the samples' genotypes. The step's contract has the model."""
 
 from typing import Annotated, NamedTuple
 
@@ -7,22 +7,21 @@ from numpy import ndarray
 
 from readwarp.call.genotypes.order import GenotypeTables, insert_allele, number_of, table_of, tables_for
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.quality import find_qualities
-from readwarp.call.joint.scalar import NATURAL, copies_prior, ploidy_of
+from readwarp.call.joint.quality import NATURAL, find_qualities
 from readwarp.call.joint.sites import LEFT_OUT, OTHER, SiteAlleles
 from readwarp.config import MAX_PLOIDY
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, replace
 
-BAD_LIKELIHOODS, BAD_DEPTHS = 1, 2  # the number of PLs fits no ploidy, that of ADs is not that of alleles
-UNREACHED = 1 << 29  # PL of a genotype that no genotype of the line becomes
+BAD_LIKELIHOODS, BAD_DEPTHS = 1, 2  # the number of PLs fits no ploidy; that of ADs is not the number of alleles
+UNREACHED = 1 << 29  # PL of a genotype that none of the line becomes
 MAX_ROUNDS = 50
-TOLERANCE = 1e-3  # copies by which the expected number of an allele may still change
+TOLERANCE = 1e-3  # change of the expected copies of an allele at which rounds end
 MAX_GENOTYPE_QUALITY = 99
 
 
 class Genotyped(NamedTuple):
-    """What the samples have at each site; alleles by their numbers at the site. A column is one sample's at a site."""
+    """What the samples have at each site; alleles are numbers at the site. A column is one sample at a site."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
     status: Annotated[ndarray, "uint8 [sites, samples]"]  # 0, BAD_LIKELIHOODS or BAD_DEPTHS
@@ -30,21 +29,21 @@ class Genotyped(NamedTuple):
     phred: Annotated[ndarray, "int32 [genotypes]"]  # PL
     allele_offsets: Annotated[ndarray, "int64 [sites + 1] of alleles"]
     expected: Annotated[ndarray, "float64 [alleles]"]  # copies of each allele in all genotypes
-    is_informed: Annotated[ndarray, "bool [sites, samples]"]  # the sample's PLs differ
-    best: Annotated[ndarray, "int8 [sites, samples, copies]"]  # the genotype, -1 where it is not known
+    is_informed: Annotated[ndarray, "bool [sites, samples]"]  # the sample's PLs are not all the same
+    best: Annotated[ndarray, "int8 [sites, samples, copies]"]  # the genotype, -1 if unknown
     genotype_quality: Annotated[ndarray, "int32 [sites, samples]"]  # GQ
     quality: Annotated[ndarray, "float64 [sites]"]  # QUAL
 
 
 class Line(NamedTuple):
-    """What one sample's line says, over the alleles of a site and two more: those not listed, those left out."""
+    """What a line says of one sample, over the alleles of a site and two more: those not listed, those left out."""
 
     phred: Annotated[ndarray, "int32 [genotypes]"]
     is_listed: Annotated[ndarray, "bool [alleles]"]
 
 
 class Deletion(NamedTuple):
-    """What a deletion across a site does to what a line calls REF."""
+    """What a deletion across a site does to the REF of a line."""
 
     star: int  # number of `*`
     lost: int  # copies of REF that become `*`
@@ -52,7 +51,7 @@ class Deletion(NamedTuple):
 
 
 def genotype_sites(alleles: SiteAlleles, evidence: Evidence, theta: ndarray) -> Genotyped:
-    """`theta`: float64 [sites], the prior of other alleles. Where a status is not 0, there is nothing else."""
+    """`theta`: float64 [sites], the prior of other alleles. If any status is not 0, nothing else is computed."""
     out, tables = _allocate(alleles, evidence)
     if not out.status.any():
         spread(alleles, evidence, tables, out)
@@ -62,7 +61,7 @@ def genotype_sites(alleles: SiteAlleles, evidence: Evidence, theta: ndarray) -> 
 
 
 def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, GenotypeTables]:
-    """Ploidies and status, and room for the rest."""
+    """Ploidies and status, and space for the rest."""
     shape = evidence.cell.shape
     ploidy, status = np.full(shape, 2, np.int8), np.zeros(shape, np.uint8)
     find_ploidies(evidence, ploidy, status)
@@ -86,7 +85,7 @@ def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, Geno
 
 @kernel
 def find_ploidies(evidence, ploidy, status):
-    """By the number of PLs; without any, the highest of the others at the site, 2 if none says."""
+    """By the number of PLs; for samples without, the highest ploidy of the others at the site, or 2."""
     cell, code, code_offsets = evidence.cell, evidence.code, evidence.code_offsets
     likelihood_offsets, depth_offsets = evidence.cells.likelihood_offsets, evidence.cells.depth_offsets
     for s in range(cell.shape[0]):
@@ -111,14 +110,14 @@ def find_ploidies(evidence, ploidy, status):
 
 @kernel
 def spread(alleles, evidence, tables, out):
-    """PLs of each sample over the genotypes of each site's alleles, the lowest 0.
+    """PLs of each sample over the genotypes of each site's alleles; the lowest is 0.
 
-    All are 0 where a sample's likeliest genotype has an allele that was left out.
+    All are 0 if the sample's likeliest genotype has an allele that was left out.
     """
     cells, cell, cover = evidence.cells, evidence.cell, evidence.cover
     codes, code_offsets = evidence.codes, evidence.code_offsets
     ploidy, phred, phred_offsets, samples = out.ploidy, out.phred, out.phred_offsets, out.ploidy.shape[1]
-    named, room = np.empty(tables.alleles.shape[1], np.int64), np.empty(tables.size[-1, -1], np.int32)
+    genotype, room = np.empty(tables.alleles.shape[1], np.int64), np.empty(tables.size[-1, -1], np.int32)
     is_listed = np.empty(tables.first.shape[1], np.bool_)
     for s in range(cell.shape[0]):
         n, star = alleles.number[s], alleles.star[s]
@@ -128,7 +127,7 @@ def spread(alleles, evidence, tables, out):
                 continue
             p, code = ploidy[s, i], evidence.code[s, i]
             own = codes[code_offsets[code] : code_offsets[code + 1]]
-            lost = penalty = 0  # copies that a deletion besides takes, and what it costs that it takes none
+            lost = penalty = 0  # copies that a deletion across takes, and the PL if it takes none
             if cover[s, i] >= 0:
                 code = evidence.cover_code[s, i]
                 across = codes[code_offsets[code] : code_offsets[code + 1]]
@@ -140,12 +139,12 @@ def spread(alleles, evidence, tables, out):
             line = Line(room[: tables.size[p, n + 2]], is_listed[: n + 2])
             line.phred[:], line.is_listed[:] = UNREACHED, False
             genotypes = table_of(tables, p, own.size)
-            reduce_to(own, values, genotypes, p, Deletion(star, lost, 0), named, line)
+            reduce_to(own, values, genotypes, p, Deletion(star, lost, 0), genotype, line)
             if lost:
-                reduce_to(own, values, genotypes, p, Deletion(star, 0, penalty), named, line)
+                reduce_to(own, values, genotypes, p, Deletion(star, 0, penalty), genotype, line)
             column = s * samples + i
             mine = phred[phred_offsets[column] : phred_offsets[column + 1]]
-            lowest = expand(line, table_of(tables, p, n), p, named, mine)
+            lowest = expand(line, table_of(tables, p, n), p, genotype, mine)
             if alleles.is_cut[s] and lowest > 0:
                 mine[:] = 0
             for value in mine:
@@ -153,39 +152,39 @@ def spread(alleles, evidence, tables, out):
 
 
 @kernel
-def reduce_to(codes, values, genotypes, p, deletion, named, line):
-    """The lowest PL of a sample's genotypes that become the same one of the site's n alleles, into the Line.
+def reduce_to(codes, values, genotypes, p, deletion, genotype, line):
+    """Into the Line: the lowest PL of the genotypes that become the same one over the site's n alleles.
 
     Number n stands for alleles that the line does not list, n + 1 for those that the site leaves out. The first copies
-    of REF become `*` where a deletion takes them.
+    of REF become `*` if a deletion takes them.
     """
     n, star, phred, is_listed = line.is_listed.size - 2, deletion.star, line.phred, line.is_listed
     for g in range(values.size):
         left = deletion.lost
         for copy in range(p):
-            name = codes[genotypes[g, copy]]
-            if name == 0 and left:
-                name, left = star, left - 1
-            name = n if name == OTHER else n + 1 if name == LEFT_OUT else name
-            is_listed[name] = True
-            insert_allele(named, copy, name)
-        target = number_of(named, p)
+            number = codes[genotypes[g, copy]]
+            if number == 0 and left:
+                number, left = star, left - 1
+            number = n if number == OTHER else n + 1 if number == LEFT_OUT else number
+            is_listed[number] = True
+            insert_allele(genotype, copy, number)
+        target = number_of(genotype, p)
         phred[target] = min(phred[target], values[g] + deletion.penalty)
 
 
 @kernel
-def expand(line, genotypes, p, named, phred):
-    """PLs of all genotypes of the site's alleles; one that the line does not list is its other.
+def expand(line, genotypes, p, genotype, phred):
+    """PLs of all genotypes over the site's alleles, relative to the lowest, which is returned.
 
-    A genotype that cannot be had is as the worst. PLs are made relative to the lowest, which is returned.
+    An allele that the line does not list counts as its <NON_REF>; a genotype that nothing becomes, as the worst.
     """
     is_listed, reduced = line.is_listed, line.phred
     lowest, worst = UNREACHED, 0
     for g in range(phred.size):
         for copy in range(p):
             a = genotypes[g, copy]
-            insert_allele(named, copy, a if is_listed[a] else is_listed.size - 2)
-        phred[g] = reduced[number_of(named, p)]
+            insert_allele(genotype, copy, a if is_listed[a] else is_listed.size - 2)
+        phred[g] = reduced[number_of(genotype, p)]
         lowest = min(lowest, phred[g])
         worst = max(worst, phred[g] if phred[g] < UNREACHED else 0)
     for g in range(phred.size):
@@ -195,7 +194,7 @@ def expand(line, genotypes, p, named, phred):
 
 @kernel
 def find_genotypes(alleles, tables, out):
-    """Repeated substitution of what is expected of each sample, then each one's best genotype and how sure it is."""
+    """Repeated substitution of expected copies, then the best genotype of each sample and its GQ."""
     ploidy, is_informed, phred, phred_offsets = out.ploidy, out.is_informed, out.phred, out.phred_offsets
     samples, room = ploidy.shape[1], tables.first.shape[1]
     own, weights = np.empty((samples, room)), np.empty(tables.size[-1, -1])
@@ -246,7 +245,7 @@ def find_genotypes(alleles, tables, out):
 
 @kernel
 def weigh(phred, genotypes, p, others, weights):
-    """Posterior of each genotype given the copies of each allele in the others; the first of the highest."""
+    """Posterior of each genotype, given the copies of each allele in the other samples -> the first of the highest."""
     total, place = 0.0, 0
     for g in range(phred.size):
         weights[g] = np.exp(-NATURAL * phred[g]) * copies_prior(genotypes[g], p, others)
@@ -256,3 +255,30 @@ def weigh(phred, genotypes, p, others, weights):
     for g in range(phred.size):
         weights[g] /= total
     return place
+
+
+@scalar
+def ploidy_of(genotypes, alleles, highest):
+    """The ploidy P at which `alleles` make this many genotypes, C(alleles + P - 1, P); 0 for none up to `highest`."""
+    ways = 1
+    for copies in range(1, highest + 1):
+        ways = ways * (alleles + copies - 1) // copies
+        if ways == genotypes:
+            return copies
+    return 0
+
+
+@scalar
+def copies_prior(genotype, ploidy, others):
+    """P(genotype) given `others`, the expected copies of each allele, after a uniform prior over frequencies.
+
+    `genotype` is in ascending order of its alleles. P! / prod c! * prod (1 + n)_(c) / (k + N)_P, copy by copy.
+    """
+    total = 0.0
+    for a in range(others.size):
+        total += others[a] + 1.0
+    prior, same = 1.0, 0
+    for copy in range(ploidy):
+        same = same + 1 if copy and genotype[copy] == genotype[copy - 1] else 1
+        prior *= (copy + 1.0) / same * (others[genotype[copy]] + same) / (total + copy)
+    return prior

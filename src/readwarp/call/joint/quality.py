@@ -1,14 +1,14 @@
-"""How sure it is that any sample has another allele: QUAL. See the step's contract."""
+"""QUAL: how sure it is that any sample has another allele. See the step's contract."""
 
 import math
 
 import numpy as np
 
 from readwarp.call.genotypes.order import table_of
-from readwarp.call.joint.scalar import NATURAL, share_of_ways
 from readwarp.config import MAX_PLOIDY
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 
+NATURAL = math.log(10.0) / 10.0  # of a Phred
 NEGLIGIBLE = 1e-200  # likelihoods of counts, relative to the best one, that are left out
 
 
@@ -19,7 +19,7 @@ def find_qualities(alleles, theta, tables, out):
     phred_offsets, own = out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
     current, following = np.zeros((samples + 1) * MAX_PLOIDY + 1), np.zeros((samples + 1) * MAX_PLOIDY + 1)
     for s in range(alleles.number.size):
-        copies, low, high = 0, 0, 0  # counts of others beyond [low, high] are out of the question
+        copies, low, high = 0, 0, 0  # other counts of ALT copies are negligible
         current[0], log_none, log_scale = 1.0, 0.0, 0.0
         for i in range(samples):
             if not out.is_informed[s, i]:
@@ -79,3 +79,23 @@ def phred_of_none(likelihood, low, copies, theta, log_none, log_scale):
     if against > 30.0:
         return against / NATURAL
     return math.log(1.0 + math.exp(against)) / NATURAL
+
+
+@scalar
+def share_of_ways(k, j, before, more):
+    """The share of the ways to place k marks on `before` + `more` places that put j on the latter.
+
+    C(before, k - j) C(more, j) / C(before + more, k); 0 if there is no such way.
+    """
+    if j > k or j > more or k - j > before:
+        return 0.0
+    share, marks, free, places = 1.0, k, before + more - k, before + more
+    for i in range(more):
+        if i < j:
+            share *= (i + 1 + more - j) / (i + 1.0) * marks / places
+            marks -= 1
+        else:
+            share *= float(free) / places
+            free -= 1
+        places -= 1
+    return share

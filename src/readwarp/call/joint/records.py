@@ -1,24 +1,31 @@
-"""Calls of a cohort from what was found at its sites (host only)."""
+"""Records of a cohort: the sites where somebody carries another allele, their annotations, and the calls."""
 
+import re
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.emitted import Emitted
-from readwarp.call.genotypes.join import no_calls
-from readwarp.call.genotypes.overlaps import mark_overlaps
-from readwarp.call.genotypes.records import PerSample
-from readwarp.call.genotypes.records import build_calls as build_any_calls
+from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns
+from readwarp.call.genotypes.calls import PerSample, mark_overlaps
+from readwarp.call.genotypes.calls import build_calls as build_any_calls
+from readwarp.call.genotypes.cohort import Reports
+from readwarp.call.genotypes.emitted import Emitted, allocate
+from readwarp.call.genotypes.order import number_of, table_of, tables_for
 from readwarp.call.genotypes.spell import Spelled, count_shared_at_end
 from readwarp.call.joint import STAR
-from readwarp.call.joint.annotations import join_annotations
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.sites import JointSite
+from readwarp.call.joint.genotype import Genotyped
+from readwarp.call.joint.sites import JointSite, SiteAlleles
 from readwarp.config import CallParameters
+from readwarp.device.jit import kernel
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field
-from readwarp.ragged import replace
+from readwarp.ragged import offsets_of, replace
 
+ITEMS = re.compile("([^;=]+)=?([^;]*)")  # of INFO
 OWN_FIELDS = {
     "GQ": "Phred of how much less likely the second genotype is, given the cohort; at most 99",
     "DP": "Reads that say something about the alleles; the least of its block of reference",
@@ -28,32 +35,161 @@ COHORT_FIELDS: tuple[Field, ...] = tuple(
 )
 
 
+def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> Emitted:
+    """The sites where somebody has an allele other than REF and `*`, each with REF and the alleles that occur."""
+    sites, kept, stars = [], list[list[int]](), []
+    for s, (best, star) in enumerate(zip(found.best, alleles.star.tolist(), strict=True)):
+        carried = sorted({0, *np.unique(best).tolist()} - {-1})
+        if set(carried) - {0, star}:
+            sites.append(s)
+            kept.append(carried)
+            stars.append(carried.index(star) if star in carried else -1)
+    site, number = np.array(sites, np.int64), np.array([len(own) for own in kept], np.int64)
+    tables = tables_for(int(alleles.number.max(initial=2)), found.ploidy)
+    allele = np.array([a for own in kept for a in own], np.int64)
+    out = replace(
+        allocate(site, number, allele, found.ploidy[site], tables),
+        star=np.array(stars, np.int64),
+        quality=found.quality[site],
+        genotype_quality=found.genotype_quality[site],
+    )
+    fill_records(alleles, evidence, found, tables, out)
+    return out
+
+
+@kernel
+def fill_records(alleles, evidence, found, tables, out):
+    """GT, PS, DP, AD and PL of each sample."""
+    cells, best, codes, code_offsets = evidence.cells, found.best, evidence.codes, evidence.code_offsets
+    genotype, phred, phred_offsets = out.genotype, out.phred, out.phred_offsets
+    place, ordered = np.empty(128, np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    samples = evidence.cell.shape[1]
+    for v in range(out.site.size):
+        s = out.site[v]
+        kept = out.allele[out.kept_offsets[v] : out.kept_offsets[v + 1]]
+        place[:] = -1
+        for a in range(kept.size):
+            place[kept[a]] = a
+        for i in range(samples):
+            p, column = out.ploidy[v, i], v * samples + i
+            genotypes, all_phred = table_of(tables, p, kept.size), found.phred[found.phred_offsets[s * samples + i] :]
+            lowest, first = np.int32(1 << 30), phred_offsets[column]
+            for g in range(genotypes.shape[0]):
+                for copy in range(p):
+                    ordered[copy] = kept[genotypes[g, copy]]
+                phred[first + g] = all_phred[number_of(ordered, p)]
+                lowest = min(lowest, phred[first + g])
+            for g in range(first, phred_offsets[column + 1]):
+                phred[g] -= lowest
+            for copy in range(p):
+                genotype[v, i, copy] = place[best[s, i, copy]] if best[s, i, copy] >= 0 else -1
+            k, code = evidence.cell[s, i], evidence.code[s, i]
+            if k < 0:
+                continue
+            out.depth[v, i] = max(0, cells.depth[k])
+            mine = codes[code_offsets[code] : code_offsets[code + 1]]
+            allele_depth = out.allele_depth[out.depth_offsets[column] : out.depth_offsets[column + 1]]
+            depths = cells.depths[cells.depth_offsets[k] : cells.depth_offsets[k + 1]]
+            if code == 0:  # a block of reference
+                allele_depth[0] = out.depth[v, i]
+            for a in range(depths.size if code else 0):
+                if place[mine[a]] >= 0:
+                    allele_depth[place[mine[a]]] += max(0, depths[a])
+            has_set = evidence.is_own[s, i] and cells.is_phased[k] and cells.phase_set[k] > 0
+            if has_set and take_phase(cells.genotype[k], mine, p, alleles.star[s], best[s, i], ordered):
+                for copy in range(p):
+                    genotype[v, i, copy] = place[ordered[copy]]
+                out.phase_set[v, i] = cells.phase_set[k] - 1
+
+
+@kernel
+def take_phase(shown, codes, p, star, best, ordered):
+    """Put the genotype into the order of the line's haplotypes -> whether it is the line's, and heterozygous.
+
+    The line's REF may have become `*`, if all copies have.
+    """
+    stars = refs = 0
+    for copy in range(p):
+        stars += star >= 0 and best[copy] == star
+        refs += shown[copy] == 0
+    is_one = True
+    for copy in range(p):
+        if not 0 <= shown[copy] < codes.size or best[copy] < 0:
+            return False
+        ordered[copy] = star if shown[copy] == 0 and stars and stars == refs else codes[shown[copy]]
+        is_one &= best[copy] == best[0]
+    for a in best[:p]:
+        have = want = 0
+        for copy in range(p):
+            have += ordered[copy] == a
+            want += best[copy] == a
+        if have != want:
+            return False
+    return not is_one
+
+
 def build_calls(
     contig: int, sites: Sequence[JointSite], evidence: Evidence, out: Emitted, parameters: CallParameters
 ) -> Calls:
-    if not len(out):
-        return no_calls(out.ploidy.shape[1])
-    own, ends = [sites[s] for s in out.site.tolist()], out.kept_offsets
-    alleles = out.allele.tolist()
-    names = (alleles[first:last] for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+    own, alleles = [sites[s] for s in out.site.tolist()], out.allele.tolist()
+    kept = (alleles[first:last] for first, last in pairwise(out.kept_offsets.tolist()))
     spelled = Spelled(
         contig,
         np.array([site.position for site in own], np.int64),
-        [trim_end([site.alleles[a] for a in kept]) for site, kept in zip(own, names, strict=True)],
+        [trim_end([site.alleles[a] for a in numbers]) for site, numbers in zip(own, kept, strict=True)],
     )
     out = replace(out, is_indel=np.array([site.is_indel for site in own], bool))
     calls = build_any_calls(spelled, out, join_annotations(sites, evidence, out), parameters)
     return replace(calls, filters=mark_overlaps(replace(calls, genotype=_without_star(calls))).filters)
 
 
+def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitted) -> Any:
+    """`Columns` of the records."""
+    is_alt = (out.genotype > 0) & (out.genotype != out.star[:, None, None])
+    alt_depth = np.where(is_alt.any(axis=2), out.depth, 0).sum(axis=1).tolist()
+    facts = zip(out.quality.tolist(), out.depth.sum(axis=1).tolist(), alt_depth, strict=True)
+    reads, alt_reads, strands = _count_reads(evidence, out.site)
+    values = np.empty((len(ANNOTATIONS), len(out)))
+    for row, (s, (quality, depth, alt)) in enumerate(zip(out.site.tolist(), facts, strict=True)):
+        files = sorted(sites[s].own)
+        reports = Reports(
+            lines=[dict(ITEMS.findall(sites[s].own[file][0].information)) for file in files],
+            reads=reads[row, files].tolist(),
+            alt_reads=alt_reads[row, files].tolist(),
+            strands=strands[row].tolist() if strands[row, 0] >= 0 else None,
+            quality=quality,
+            depth=depth,
+            alt_depth=alt,
+        )
+        values[:, row] = [annotation.join(reports, annotation.name) for annotation in ANNOTATIONS]
+    return Columns._make(values)
+
+
+def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, ndarray]:
+    """Reads at the sites of records, int64: of each file, all and those that show ALT alleles [records, files]; of all
+    files, by strand [records, 4], -1 if a line has no strands.
+    """
+    cells, cell, is_own = evidence.cells, evidence.cell[site], evidence.is_own[site]
+    before = offsets_of(cells.depths)  # the sum of all AD before each
+    first, last = cells.depth_offsets[:-1], cells.depth_offsets[1:]
+    alt_depth = before[last] - before[np.minimum(first + 1, last)]
+    starts = np.searchsorted(evidence.owner, np.arange(evidence.owner[-1] + 1))
+    strands = np.where(is_own[:, :, None], cells.strands[cell], 0)
+    return (
+        np.add.reduceat(np.where(is_own, np.maximum(0, cells.depth[cell]), 0), starts, axis=1, dtype=np.int64),
+        np.add.reduceat(np.where(is_own, alt_depth[cell], 0), starts, axis=1),
+        np.where(strands.min(axis=(1, 2))[:, None] < 0, -1, strands.sum(axis=1, dtype=np.int64)),
+    )
+
+
 def trim_end(alleles: Sequence[str]) -> tuple[str, ...]:
-    """Without the last bases that all share, as long as each keeps one; they need them no more once others are gone."""
+    """Without the last bases that all share, as long as each keeps one: longer alleles may be gone."""
     shared = count_shared_at_end([allele for allele in alleles if allele != STAR])
     return tuple(allele if allele == STAR else allele[: len(allele) - shared] for allele in alleles)
 
 
 def _without_star(calls: Calls) -> PerSample:
-    """Genotypes in which `*` is REF: what another call deletes, this one does not change."""
+    """Genotypes in which `*` counts as REF: this call does not change what another one deletes."""
     out = []
     for alleles, genotype in zip(calls.alleles, calls.genotype, strict=True):
         star = len(alleles) - 1 if alleles[-1] == STAR else -2

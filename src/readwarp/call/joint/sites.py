@@ -1,4 +1,4 @@
-"""Where any file has a variant, and the alleles of all (host only). See the step's contract."""
+"""Sites: where any file has a variant; the alleles of all files there, and their priors (host only)."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
@@ -11,18 +11,25 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import Window
+from readwarp.call.genotypes.score import indel_prior
 from readwarp.call.joint import REACH, STAR
+from readwarp.call.sites import MAX_TRACT
+from readwarp.call.sites.find import Allele, sites_of
+from readwarp.call.spelling import Bases, encode
+from readwarp.config import CallParameters
 from readwarp.formats.variants.genomic_kernels import VARIANT, Lines
+from readwarp.rules.bases import LETTERS
 
-OTHER = 127  # code of <NON_REF>, which any allele is that the line does not list
-LEFT_OUT = 126  # code of an allele that the line lists and the site does not
+OTHER = 127  # code of <NON_REF>: any allele that the line does not list
+LEFT_OUT = 126  # code of an allele that the line lists, but not the site
 MAX_GENOTYPES = 1000  # of a site
-Codes = tuple[int, ...]  # of each allele of a line: its number at the site, OTHER or LEFT_OUT
+Codes = tuple[int, ...]  # for each allele of a line, its number at the site, OTHER or LEFT_OUT
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line with alleles of its own; the last one of the file's, <NON_REF>, is not among them."""
+    """A line with alleles of its own, without its last one, <NON_REF>."""
 
     file: int
     row: int  # in the file's Lines
@@ -33,7 +40,7 @@ class Record:
 
     @property
     def alleles(self) -> int:
-        """How many the line has, REF and <NON_REF> among them."""
+        """Number of the line's alleles, REF and <NON_REF> included."""
         return len(self.alternates) + 2
 
 
@@ -45,19 +52,19 @@ class JointSite:
     is_indel: bool
     alleles: tuple[str, ...]
     own: dict[int, tuple[Record, Codes]]  # by file
-    above: dict[int, list[tuple[Record, Codes]]] = field(default_factory=dict)  # other lines of a file across it
+    across: dict[int, list[tuple[Record, Codes]]] = field(default_factory=dict)  # by file: lines of other sites
     is_cut: bool = False  # alleles were left out
 
     @property
     def star(self) -> int:
-        """Number of `*`, -1 where no deletion lies across."""
+        """Number of `*`, -1 if no deletion spans the site."""
         return len(self.alleles) - 1 if self.alleles[-1] == STAR else -1
 
 
 class SiteAlleles(NamedTuple):
-    """What kernels know of sites."""
+    """Sites, as kernels take them."""
 
-    number: Annotated[ndarray, "int64 [sites]"]  # alleles, `*` among them
+    number: Annotated[ndarray, "int64 [sites]"]  # of alleles, `*` included
     star: Annotated[ndarray, "int64 [sites]"]  # number of `*`, -1 none
     is_cut: Annotated[ndarray, "bool [sites]"]  # alleles were left out
 
@@ -71,7 +78,7 @@ def alleles_of(sites: Sequence[JointSite]) -> SiteAlleles:
 
 
 def records_of(file: int, lines: Lines, low: int) -> list[Record]:
-    """The lines with variants that begin at `low` or after it."""
+    """The lines with variants that begin at or after `low`."""
     out = []
     for row in np.flatnonzero((lines.kind == VARIANT) & (lines.begin >= low)).tolist():
         _, _, _, reference, alternates, _, _, information, *_ = lines.fields(row)
@@ -83,7 +90,7 @@ def records_of(file: int, lines: Lines, low: int) -> list[Record]:
 def find_sites(records: Iterable[Record], start: int, stop: int, max_alts: int, ploidy: int) -> list[JointSite]:
     """The sites with positions in [start, stop), in order; at one position substitutions come first.
 
-    `ploidy`: the highest, which limits the number of alleles.
+    `ploidy`: the highest one, which limits the number of alleles.
     """
     groups: dict[tuple[int, bool], list[Record]] = defaultdict(list)
     mixed, long = set(), []
@@ -99,7 +106,7 @@ def find_sites(records: Iterable[Record], start: int, stop: int, max_alts: int, 
     limit = limit_alleles(max_alts, ploidy)
     keys = sorted(key for key in groups if start <= key[0] < stop)
     sites = [_make_site(*key, sorted(groups[key], key=lambda r: r.file), limit) for key in keys]
-    _add_lines_above(sites, groups, long)
+    _add_lines_across(sites, groups, long)
     for site in sites:
         _add_star(site)
     return sites
@@ -107,7 +114,7 @@ def find_sites(records: Iterable[Record], start: int, stop: int, max_alts: int, 
 
 @lru_cache(maxsize=1 << 14)
 def classify(reference: str, alternates: tuple[str, ...]) -> tuple[bool, bool]:
-    """Whether alleles are longer than a base; whether such ones stand beside others that change the first base."""
+    """Whether any allele is longer than a base; whether, besides, an allele changes the first base."""
     named = [a for a in alternates if a != STAR and a.isalpha()]
     is_indel = len(reference) > 1 or any(len(a) > 1 for a in named)
     return is_indel, is_indel and any(a[0] != reference[0] for a in named)
@@ -115,7 +122,7 @@ def classify(reference: str, alternates: tuple[str, ...]) -> tuple[bool, bool]:
 
 @lru_cache
 def limit_alleles(max_alts: int, ploidy: int) -> int:
-    """How many alleles a site may have, so that its genotypes do not become too many."""
+    """The maximal number of alleles of a site: that of genotypes is limited."""
     limit = max_alts + 1
     while limit > 2 and comb(limit + ploidy - 1, ploidy) > MAX_GENOTYPES:
         limit -= 1
@@ -133,7 +140,7 @@ def _make_site(position: int, is_indel: bool, records: Sequence[Record], limit: 
 
 
 def lengthen(allele: str, reference: str, longest: str) -> str:
-    """An allele of REF `reference` as one of the longer REF; `*` and symbols stay."""
+    """An allele of REF `reference`, as one of the longer REF; `*` and symbols stay."""
     return allele + longest[len(reference) :] if allele.isalpha() else allele
 
 
@@ -145,29 +152,29 @@ def codes_of(reference: str, alternates: tuple[str, ...], alleles: tuple[str, ..
     return (0, *(numbers.get(a, LEFT_OUT if a.isalpha() else OTHER) for a in spelled), OTHER)
 
 
-def _add_lines_above(
+def _add_lines_across(
     sites: Sequence[JointSite], groups: dict[tuple[int, bool], list[Record]], long: Iterable[Record]
 ) -> None:
-    """Lines of a file that span a site of which they are not: of the same position, or longer ones from before."""
+    """Lines that span a site but are not of it: at the same position, or long ones that begin before it."""
     positions = [site.position for site in sites]
     for site in sites:
         for record in groups.get((site.position, not site.is_indel), ()):
-            site.above.setdefault(record.file, []).append((record, codes_beside(record.alleles)))
+            site.across.setdefault(record.file, []).append((record, codes_beside(record.alleles)))
     for record in sorted(long, key=lambda r: (r.position, r.file)):
         last = record.position + min(len(record.reference), REACH + 1)
         for i in range(bisect_right(positions, record.position), bisect_left(positions, last)):
             codes = codes_across(record, sites[i].position, len(sites[i].alleles))
-            sites[i].above.setdefault(record.file, []).append((record, codes))
+            sites[i].across.setdefault(record.file, []).append((record, codes))
 
 
 @lru_cache
 def codes_beside(alleles: int) -> Codes:
-    """All listed alleles are the reference's at another site."""
+    """At another site of the same position, all listed alleles are the reference's."""
     return (*(0,) * (alleles - 1), OTHER)
 
 
 def codes_across(record: Record, position: int, star: int) -> Codes:
-    """At a later position, alleles that delete it are `*`, whose number is given; the others are the reference's."""
+    """At a later position, alleles that delete it are number `star`; the others are the reference's."""
     offset = position - record.position
     deletes = (find_deleted(record.reference, alternate) for alternate in record.alternates)
     return (0, *(star if first <= offset < last else 0 for first, last in deletes), OTHER)
@@ -175,7 +182,7 @@ def codes_across(record: Record, position: int, star: int) -> Codes:
 
 @lru_cache(maxsize=1 << 14)
 def find_deleted(reference: str, alternate: str) -> tuple[int, int]:
-    """Which bases of REF an allele lacks, [first, last); those of the common end are left aside."""
+    """The bases of REF that an allele lacks, [first, last), before the common end."""
     if not alternate.isalpha():
         return 0, 0
     while len(alternate) > 1 and len(reference) > 1 and alternate[-1] == reference[-1]:
@@ -184,10 +191,49 @@ def find_deleted(reference: str, alternate: str) -> tuple[int, int]:
 
 
 def _add_star(site: JointSite) -> None:
-    """`*` is one of the alleles where a line says so; a line that deletes comes first among those of its file."""
+    """`*` is an allele if any line has its number; lines that have it come first in each file."""
     star = len(site.alleles)
-    lines = (*site.own.values(), *(line for found in site.above.values() for line in found))
+    lines = (*site.own.values(), *(line for found in site.across.values() for line in found))
     if any(star in codes for _, codes in lines):
         site.alleles = (*site.alleles, STAR)
-    for found in site.above.values():
+    for found in site.across.values():
         found.sort(key=lambda line: star not in line[1])
+
+
+def find_priors(sites: Sequence[JointSite], bases: Bases, parameters: CallParameters) -> np.ndarray:
+    """float64 [sites]: `snv_prior`, or that of an insertion or deletion in its repeat, as in `genotypes`."""
+    out = np.full(len(sites), parameters.snv_prior)
+    rows = [s for s, site in enumerate(sites) if site.is_indel]
+    if not rows:
+        return out
+    start = sites[rows[0]].position
+    last = max(sites[s].position + len(sites[s].alleles[0]) for s in rows)
+    reference = bases.array(start, min(bases.length, last + MAX_TRACT + 2))
+    window = Window(0, start, start + reference.size, reference, start)
+    gaps = sites_of([(sites[s].position + 1, True, _list_gaps(sites[s].alleles)) for s in rows], window)
+    tracts = zip(gaps.unit.tolist(), (gaps.stop - gaps.begin).tolist(), strict=True)
+    out[rows] = [indel_prior(parameters.indel_prior, unit, tract) for unit, tract in tracts]
+    return out
+
+
+def _list_gaps(alleles: Sequence[str]) -> list[Allele]:
+    """Bases that REF and each other allele delete and insert after the anchor."""
+    spans = [(allele, find_deleted(alleles[0], allele)) for allele in alleles[1:] if allele != STAR]
+    return [(0, b""), *((stop - 1, encode(allele[1:first])) for allele, (first, stop) in spans)]
+
+
+def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None:
+    """The first line whose REF differs from the reference, and how."""
+    if not records:
+        return None
+    start = min(record.position for record in records)
+    stop = max(record.position + len(record.reference) for record in records)
+    text = LETTERS[bases.array(min(start, bases.length), min(stop, bases.length))].tobytes().decode()
+    for record in records:
+        first, size = record.position - start, len(record.reference)
+        here = text[first : first + size]
+        if len(here) < size:
+            return record, f"it is beyond the end of its contig, which has {bases.length} bases"
+        if here != record.reference and "N" not in here:
+            return record, f"REF is {record.reference}, the reference has {here} there"
+    return None

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.join import join_calls, no_calls
+from readwarp.call.genotypes.calls import join_calls, no_calls
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import gather
 from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
-from readwarp.call.joint.kept import keep_alleles
-from readwarp.call.joint.priors import find_misfit, find_priors
-from readwarp.call.joint.records import build_calls
-from readwarp.call.joint.sites import JointSite, alleles_of, find_sites, records_of
+from readwarp.call.joint.records import build_calls, keep_alleles
+from readwarp.call.joint.sites import JointSite, alleles_of, find_misfit, find_priors, find_sites, records_of
 from readwarp.call.spelling import Bases
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters, JointParameters
@@ -36,7 +34,7 @@ class Cohort:
     metrics: Metrics
 
     def call(self, window: Target, lines: Sequence[Lines]) -> Calls:
-        """The calls in a window; `lines`: of each file, as far as `span` goes."""
+        """`lines`: those of each file that `span` covers."""
         samples = self.owner.size
         records = [record for i, own in enumerate(lines) for record in records_of(i, own, window.start - 2 * REACH)]
         bases = Bases(self.reference, window.contig)
@@ -49,31 +47,31 @@ class Cohort:
         if not sites:
             return no_calls(samples)
         calls = self._genotype(window, lines, sites, bases)
-        return join_calls((calls,), window.start, window.stop, samples=samples)
+        return join_calls((calls,), window.start, window.stop, samples)
 
     def _genotype(self, window: Target, lines: Sequence[Lines], sites: Sequence[JointSite], bases: Bases) -> Calls:
         with self.metrics.time("gather"):
             evidence = gather(sites, self.files, lines)
         alleles = alleles_of(sites)
         own = np.array([window.start <= site.position < window.stop for site in sites])
-        self.metrics.count("sites", int(own.sum()))
-        self.metrics.count("sites_with_alleles_left_out", int((own & alleles.is_cut).sum()))
+        self.metrics.count("sites", own.sum())
+        self.metrics.count("sites_with_alleles_left_out", (own & alleles.is_cut).sum())
         with self.metrics.time("genotypes"):
             found = genotype_sites(alleles, evidence, find_priors(sites, bases, self.calling))
             for s, i in np.argwhere(found.status).tolist():
-                raise self._bad(sites[s], int(self.owner[i]), window, int(found.status[s, i]))
+                raise self._error(sites[s], int(self.owner[i]), window, int(found.status[s, i]))
             kept = keep_alleles(alleles, evidence, found)
         with self.metrics.time("records"):
             return build_calls(window.contig, sites, evidence, kept, self.calling)
 
-    def _bad(self, site: JointSite, file: int, window: Target, status: int) -> InputError:
-        """Of the line that speaks about the site: its own place, or that of the block across the site."""
+    def _error(self, site: JointSite, file: int, window: Target, status: int) -> InputError:
+        """At the line that speaks about the site, or at the site itself if that is a block."""
         what = "AD has not a value for each allele" if status == BAD_DEPTHS else "PL fits no ploidy of 1 to 8"
-        record = site.own[file][0] if file in site.own else site.above.get(file, [(None, ())])[0][0]
+        record = site.own[file][0] if file in site.own else site.across.get(file, [(None, ())])[0][0]
         position = site.position if record is None else record.position
         return InputError(self.files[file].path, what, f"{self.reference.names[window.contig]}:{position + 1}")
 
 
 def span(window: Target) -> tuple[int, int]:
-    """Bases whose lines have a say in the calls of a window."""
+    """The bases whose lines matter to the calls of a window."""
     return window.start - 2 * REACH, window.stop + REACH

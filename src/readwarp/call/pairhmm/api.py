@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,15 @@ from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card
 from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
 from readwarp.ragged import Ragged, offsets_of
+from readwarp.rules.bases import CODES
 
 Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
 Phreds = int | ndarray | Ragged | Sequence[int] | Sequence[ndarray] | Sequence[Sequence[int]]
 MAX_PHRED = 93  # the highest that FASTQ can write
 FORBIDDEN = 255
+IUPAC = np.frombuffer(b"ACGTURYSWKMBDHVNacgturyswkmbdhvn", np.uint8)
+LETTERS = np.full(256, FORBIDDEN, np.uint8)  # letter -> code
+LETTERS[IUPAC] = CODES[IUPAC]
 
 
 def pair_hmm(
@@ -38,21 +41,21 @@ def pair_hmm(
 
     Reads and haplotypes are str or bytes (IUPAC letters; case does not matter, all but A C G T U are unknown), or uint8
     arrays of codes, 0-3 for A C G T and 4 for unknown; one of them or a list. qualities, gap_open, gap_extend: Phred
-    0-93, one number for all bases, or for each read an array (of a single read: the array). A gap's Phreds are those of
-    the base before it; without them they follow from the repeats of each read (`call.pairhmm.penalties`). The
+    0-93, one number for all bases, or for each read an array (for a single read: the array). A gap's Phreds are those
+    of the base before it; by default they follow from the repeats of each read (`call.pairhmm.penalties`). The
     recurrence is in `readwarp.call.pairhmm`. device: as --device; auto, cpu or cuda. threads: of the CPU.
 
-    Many sequences of codes may be a `Ragged` too, their Phreds then one uint8 array for all bases, or a `Ragged` with
+    Many sequences of codes may also be a `Ragged`, with Phreds as one uint8 array for all bases or as a `Ragged` with
     the same offsets. These arrays may be of other libraries: on the host by DLPack, on a card (device="cuda") by the
-    CUDA Array Interface. Of what lies on a card, offsets come down and one sum per pair; reads and haplotypes do only
-    where the host must compute a pair (its status is not OK, see `readwarp.call.pairhmm`). Reads on a card need
-    gap_open and gap_extend, since repeats are looked for on the host.
+    CUDA Array Interface. From a card, offsets and one sum per pair come down; reads and haplotypes do so only if the
+    host must compute a pair (its status is not OK, see `readwarp.call.pairhmm`). Reads on a card need gap_open and
+    gap_extend, since repeats are found on the host.
 
     Returns float64 [reads, haplotypes]; with `pairs` (indices of reads and of haplotypes, two sequences of equal
-    length) float64 [pairs]. output: host for an array of NumPy, device for one of Numba that lies on the card.
+    length) float64 [pairs]. output: host for an array of NumPy, device for one of Numba on the card.
 
     Raises UsageError for haplotypes without bases, letters that are not IUPAC, Phreds that do not fit their reads,
-    pairs of what is not there, arrays on a card without device="cuda"; DeviceError for a device that cannot be used.
+    indices that do not exist, arrays on a card without device="cuda"; DeviceError for a device that cannot be used.
     """
     backend = choose(device)
     check_places(output, backend.name == "cuda", reads, haplotypes, qualities, gap_open, gap_extend)
@@ -61,7 +64,7 @@ def pair_hmm(
     if (np.diff(offsets) == 0).any():
         raise UsageError(f"haplotype {int(np.argmin(np.diff(offsets))) + 1} has no bases")
     if threads < 1:
-        raise UsageError(f"threads {threads}: at least 1")
+        raise UsageError(f"threads {threads}: must be at least 1")
     read, haplotype = _pairs(pairs, len(rows), offsets.size - 1)
     with backend.on():
         values = _compute(backend, threads, rows, (bases, offsets), (read, haplotype))
@@ -76,17 +79,19 @@ def _compute(
     haplotypes: tuple[Any, ndarray],
     pairs: tuple[ndarray, ndarray],
 ) -> ndarray:
-    step = backend.step("readwarp.call.pairhmm")
-    log_likelihoods, (read, haplotype) = partial(step.log_likelihoods, rows, *haplotypes), pairs
-    if threads == 1 or backend.name != "cpu" or read.size < 2:
-        return log_likelihoods(read, haplotype)[0]
-    order = np.argsort(read, kind="stable")
-    parts = [part for part in np.array_split(order, min(threads, read.size)) if part.size]
-    values = np.empty(read.size, np.float64)
-    with ThreadPoolExecutor(threads) as pool:
-        found = pool.map(lambda part: log_likelihoods(read[part], haplotype[part])[0], parts)
-        for part, some in zip(parts, found, strict=True):
-            values[part] = some
+    step, (read, haplotype) = backend.step("readwarp.call.pairhmm"), pairs
+    values = np.empty(read.size)
+
+    def fill(part: ndarray) -> None:
+        values[part] = step.log_likelihoods(rows, *haplotypes, read[part], haplotype[part])[0]
+
+    number = min(threads, read.size) if backend.name == "cpu" else 1
+    first, *others = np.array_split(np.argsort(read, kind="stable"), max(1, number))
+    if not others:
+        fill(first)
+    else:
+        with ThreadPoolExecutor(number) as pool:
+            list(pool.map(fill, (first, *others)))
     return values
 
 
@@ -98,12 +103,12 @@ def _codes(sequences: Sequences, name: str) -> tuple[Any, ndarray]:
         return np.concatenate([*encoded, np.empty(0, np.uint8)]), offsets_of([s.size for s in encoded])
     largest = _find_highest(ragged.values)
     if largest > UNKNOWN:
-        raise UsageError(f"{name}s have a code, {largest}, that is no base")
+        raise UsageError(f"{name}s have a code, {largest}, that is not a base")
     return ragged.values, ragged.offsets
 
 
 def _find_highest(values: Any) -> int:
-    """Of uint8 values, wherever they lie; -1 if there are none."""
+    """Of uint8 values, on the host or on a card; -1 if there are none."""
     if not is_on_card(values):
         return int(values.max(initial=0)) if values.size else -1
     from readwarp.device.cuda_codes import highest
@@ -132,20 +137,9 @@ def _encode(sequences: Sequences, name: str) -> list[ndarray]:
             codes = np.where((given < 0) | (given > UNKNOWN), FORBIDDEN, given).astype(np.uint8)
         if (codes == FORBIDDEN).any():
             place = int(np.argmax(codes == FORBIDDEN))
-            raise UsageError(f"{name} {number + 1} has something else than a base at position {place + 1}")
+            raise UsageError(f"{name} {number + 1} has a letter or code that is not a base, at position {place + 1}")
         encoded.append(codes)
     return encoded
-
-
-def _letters() -> ndarray:
-    table = np.full(256, FORBIDDEN, np.uint8)
-    for letters, codes in (("ACGTU", (0, 1, 2, 3, 3)), ("RYSWKMBDHVN", (UNKNOWN,) * 11)):
-        for letter, code in zip(letters, codes, strict=True):
-            table[[ord(letter), ord(letter.lower())]] = code
-    return table
-
-
-LETTERS = _letters()
 
 
 def _rows(
@@ -161,22 +155,23 @@ def _rows(
 
 
 def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
-    """One Phred for each base of all reads; an array on a card stays there."""
+    """A Phred for each base of all reads; an array on a card stays there."""
     if isinstance(given, Ragged) and on_host(given.offsets, name).tolist() != offsets.tolist():
-        raise UsageError(f"{name}: the offsets of a Ragged are those of the reads")
-    flat = given.values if isinstance(given, Ragged) else given
+        raise UsageError(f"{name}: a Ragged must have the offsets of the reads")
+    flat, bases = given.values if isinstance(given, Ragged) else given, int(offsets[-1])
     if is_on_card(flat):
-        return _phreds_on_card(on_card(flat, name), int(offsets[-1]), name)
+        values = _check_size(on_card(flat, name), bases, name).reshape(bases)
+        if values.dtype != np.uint8 or _find_highest(values) > MAX_PHRED:
+            raise UsageError(f"{name}: Phreds on a card are uint8, at most {MAX_PHRED}")
+        return values
     given = on_host(flat, name) if is_foreign(flat) else flat
-    if isinstance(given, ndarray) and given.ndim == 1 and given.dtype != object:
-        return _as_phreds(_check_size(given, int(offsets[-1]), name), name)
-    lengths = np.diff(offsets).tolist()
     if np.isscalar(given) or getattr(given, "ndim", 1) == 0:
-        values = [np.full(length, given) for length in lengths]
-    elif len(lengths) == 1 and (len(given) == 0 or np.isscalar(given[0])):
-        values = [np.asarray(given)]
-    else:
-        values = [np.asarray(each) for each in given]
+        return _as_phreds(np.full(bases, given), name)
+    if isinstance(given, ndarray) and given.ndim == 1 and given.dtype != object:
+        return _as_phreds(_check_size(given, bases, name), name)
+    lengths = np.diff(offsets).tolist()
+    is_single = len(lengths) == 1 and (len(given) == 0 or np.isscalar(given[0]))
+    values = [np.asarray(each) for each in ([given] if is_single else given)]
     if len(values) != len(lengths):
         raise UsageError(f"{name} of {len(values)} reads, but {len(lengths)} reads")
     for read, (value, length) in enumerate(zip(values, lengths, strict=True)):
@@ -191,16 +186,9 @@ def _check_size(values: Any, bases: int, name: str) -> Any:
     return values
 
 
-def _phreds_on_card(given: Any, bases: int, name: str) -> Any:
-    values = _check_size(given, bases, name).reshape(bases)
-    if values.dtype != np.uint8 or _find_highest(values) > MAX_PHRED:
-        raise UsageError(f"{name}: Phreds on a card are uint8, at most {MAX_PHRED}")
-    return values
-
-
 def _as_phreds(given: ndarray, name: str) -> ndarray:
     if given.size and (given.dtype.kind not in "uif" or given.min() < 0 or given.max() > MAX_PHRED):
-        raise UsageError(f"{name}: Phreds must lie between 0 and {MAX_PHRED}")
+        raise UsageError(f"{name}: Phreds must be between 0 and {MAX_PHRED}")
     phreds = given.astype(np.uint8, copy=False)
     if (phreds != given).any():
         raise UsageError(f"{name}: Phreds must be whole numbers")

@@ -1,44 +1,229 @@
 """PairHMM on CUDA: a group of 4 to 32 threads per pair, each with several rows of the read in registers.
 
-Reads, haplotypes and pairs go up once, and one sum per pair comes down; see `cuda_pairs` for what happens between the
-two. All logarithms are the host's: those of a card have other bits.
+Reads, haplotypes and pairs go up once, and one sum per pair comes down. All logarithms are the host's: those of a card
+have other bits. Reads and haplotypes that users give on a card stay there: the card itself finds out which haplotypes
+have unknown bases, and nobody looks for equal pairs. Where only the host can compute a pair, all of them come down,
+once.
+
+The host chooses a shape for each pair, rows of a thread and threads of a group, by the length of its read. Pairs of a
+shape are a segment, and segments with the same number of rows per thread share a launch. Once started, the card is on
+its own: launches of float32; one that finds the sums which are too small and appends those pairs to the segments of
+float64; launches of float64, with as many warps as they may come to need. The host computes the pairs that no shape
+holds (reads of more than 640 bases, 320 in float64).
 """
 
-from functools import partial
+from functools import cache, lru_cache, partial
+from itertools import groupby
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.call.pairhmm import ReadRows, cpu
-from readwarp.call.pairhmm.cuda_given import log_likelihoods_given
-from readwarp.call.pairhmm.cuda_pairs import MARGIN, complete_on_host, places_of, plan_launches, run
-from readwarp.call.pairhmm.logarithms import log_probabilities
-from readwarp.call.pairhmm.pairs import Sums, Work, items_of, solve
+from readwarp.call.pairhmm.cuda_sums import fill_table, find_small, sum_kernel
+from readwarp.call.pairhmm.pairs import (
+    Items,
+    Pass,
+    Sums,
+    Work,
+    are_enough,
+    items_of,
+    log_probabilities,
+    solve,
+    sum_in_turn,
+)
+from readwarp.call.pairhmm.scalar import COLUMNS, FLOAT32, FLOAT64, PROBABILITY, UNKNOWN, Precision
 from readwarp.device.arrays import is_on_card
 from readwarp.device.backend import Backend
-from readwarp.device.memory import current
-from readwarp.ragged import offsets_of, ranges, take
+from readwarp.device.cuda_launch import THREADS, WARP, threads_for
+from readwarp.device.jit import cuda, cuda_kernel
+from readwarp.device.memory import Workspace, current
+from readwarp.ragged import offsets_of, ranges, replace, take
+
+GROUPS = (4, 8, 16, 32)  # threads per pair
+PER_ROW, PER_STEP, TYPICAL = 5.25, 20, 300  # instructions of the inner loop, about; columns
+MARGIN = WARP  # bases around all haplotypes, which threads touch when they are early or late
+MAX_BASES = (1 << 31) - 1
+Launch = tuple[int, int, int]  # rows of a thread, first warp, the one after the last
 
 
 def log_likelihoods(
-    reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
+    reads: ReadRows, haplotypes: Any, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
 ) -> tuple[ndarray, ndarray]:
-    """See the step's contract. Arrays of codes and Phreds may lie on the card (`cuda_given`); gives host arrays."""
-    if any(is_on_card(x) for x in (*reads[:4], haplotypes)):
-        return log_likelihoods_given(reads, haplotypes, haplotype_offsets, pair_read, pair_haplotype)
+    """See the step's contract. Arrays of codes and Phreds may be on the card; the results are on the host."""
     sequences = reads, haplotypes, haplotype_offsets
+    if any(is_on_card(x) for x in (*reads[:4], haplotypes)):
+        return _log_likelihoods_on_card(*sequences, pair_read, pair_haplotype)
     items = items_of(*sequences)
 
     def engine(work: Work) -> Sums:
-        lengths, sizes = items.lengths[work.read], items.sizes[work.haplotype]
         used_reads, row = np.unique(work.read, return_inverse=True)
         used, column = np.unique(work.haplotype, return_inverse=True)
-        packed, starts = take(reads, "reads", used_reads), offsets_of(np.diff(haplotype_offsets)[used])[column]
-        padded = np.pad(haplotypes[ranges(haplotype_offsets, used)], (MARGIN, MARGIN + int(sizes.max())))
-        places = places_of(packed.offsets[row], lengths, starts, sizes)
-        plan = plan_launches(lengths, work.is_narrow)
+        packed, starts = take(reads, "reads", used_reads), offsets_of(items.sizes[used])[column]
+        padded = np.pad(haplotypes[ranges(haplotype_offsets, used)], (MARGIN, MARGIN + int(items.sizes[used].max())))
+        places = find_places(items, work, packed.offsets[row], starts)
         with current().frame() as workspace:
-            found = run(workspace, Backend("cuda").to_device(packed), workspace.upload(padded), places, plan)
-        return complete_on_host(found, plan.on_card, work, partial(cpu.sum_pairs, *sequences))
+            on_card = Backend("cuda").to_device(packed), workspace.upload(padded)
+            return sum_pairs(workspace, *on_card, places, work, partial(cpu.sum_pairs, *sequences))
 
     return solve(items, pair_read, pair_haplotype, engine, partial(log_probabilities, *sequences))
+
+
+def _log_likelihoods_on_card(
+    reads: ReadRows, haplotypes: Any, haplotype_offsets: ndarray, pair_read: ndarray, pair_haplotype: ndarray
+) -> tuple[ndarray, ndarray]:
+    """Offsets and pairs are on the host, the rest on either side."""
+    with current().frame() as workspace:
+        backend, sizes = Backend("cuda"), np.diff(haplotype_offsets)
+        rows, bases = backend.to_device(reads), haplotypes if is_on_card(haplotypes) else workspace.upload(haplotypes)
+        padded, is_known = add_margins(bases, haplotype_offsets, workspace)
+        items = Items(np.diff(reads.offsets), sizes, np.arange(len(reads)), np.arange(sizes.size), is_known)
+
+        @cache
+        def bring_down() -> tuple[ReadRows, ndarray, ndarray]:
+            return backend.to_host(rows), workspace.download(bases)[0], haplotype_offsets
+
+        def engine(work: Work) -> Sums:
+            places = find_places(items, work, reads.offsets[work.read], haplotype_offsets[work.haplotype])
+            return sum_pairs(workspace, rows, padded, places, work, lambda *given: cpu.sum_pairs(*bring_down(), *given))
+
+        return solve(items, pair_read, pair_haplotype, engine, lambda *given: log_probabilities(*bring_down(), *given))
+
+
+class Plan(NamedTuple):
+    """The launches for pairs; `cuda_sums` explains warps and segments."""
+
+    launches: dict[Precision, list[Launch]]
+    warps: Annotated[ndarray, "int32 [warps, 2]"]
+    segments: Annotated[ndarray, "int32 [segments, 3]"]  # float32 first, with their number of pairs at first
+    order: Annotated[ndarray, "int32 [places]"]  # pairs by segment, with space for those that float64 computes again
+    narrow: int  # places of float32, which come first
+    again: Annotated[ndarray, "int32 [pairs]"]  # the segment to compute the pair again in float64; -1: none
+    on_card: Annotated[ndarray, "bool [pairs]"]
+
+
+@lru_cache
+def shape_table(precision: Precision) -> ndarray:
+    """By read length: 100 * rows + threads, the shape with the fewest instructions per pair; 0: too long for any."""
+    shapes = [(rows, group) for group in GROUPS for rows in precision.rows]
+    table = np.zeros(max(rows * group for rows, group in shapes) + 2, np.int64)
+    for length in range(1, table.size - 1):
+        costs = [(g * (PER_ROW * k + PER_STEP) * (TYPICAL + g - 1), 100 * k + g) for k, g in shapes if k * g >= length]
+        table[length] = min(costs)[1]
+    return table
+
+
+def plan_launches(lengths: ndarray, is_narrow: ndarray) -> Plan:
+    """Launches by the reads' lengths and by whether float32 comes first; pairs stay in order within a segment."""
+    narrow, wide = (table[np.minimum(lengths, table.size - 1)] for table in map(shape_table, (FLOAT32, FLOAT64)))
+    on_card = np.where(is_narrow, narrow, wide) > 0
+    again, order = np.full(lengths.size, -1, np.int32), np.zeros(2 * lengths.size, np.int32)
+    launches: dict[Precision, list[Launch]] = {FLOAT32: [], FLOAT64: []}
+    segments: list[tuple[int, int, int]] = []
+    warps, used, held = [np.zeros((0, 2), np.int64)], 0, 0
+    for precision, shape, begins, may_come in (
+        (FLOAT32, narrow, is_narrow, is_narrow),
+        (FLOAT64, wide, ~is_narrow, on_card),
+    ):
+        for rows, several in groupby(np.unique(shape[may_come & (shape > 0)]).tolist(), lambda each: each // 100):
+            before = held
+            for each in several:
+                is_each, group = shape == each, each % 100
+                first, room = np.flatnonzero(begins & is_each), int((may_come & is_each).sum())
+                if precision is FLOAT64:
+                    again[is_each] = len(segments)
+                ahead = np.arange(0, room, WARP // group)
+                warps.append(np.stack((np.full_like(ahead, len(segments)), ahead), axis=1))
+                segments.append((used, first.size, group))
+                order[used : used + first.size] = first
+                used, held = used + room, held + ahead.size
+            launches[precision].append((rows, before, held))
+    return Plan(
+        launches=launches,
+        warps=np.concatenate(warps).astype(np.int32),
+        segments=np.array(segments, np.int32).reshape(-1, 3),
+        order=order[:used],
+        narrow=int((is_narrow & on_card).sum()),
+        again=again,
+        on_card=on_card,
+    )
+
+
+def find_places(items: Items, work: Work, read_starts: ndarray, haplotype_starts: ndarray) -> ndarray:
+    """int64 [pairs, 4]: the first columns of `places` of `cuda_sums`."""
+    sizes = items.lengths[work.read], items.sizes[work.haplotype]
+    return np.stack((read_starts, sizes[0], haplotype_starts + MARGIN, sizes[1]), axis=1)
+
+
+def sum_pairs(
+    workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, work: Work, sum_on_host: Pass
+) -> Sums:
+    """Sums of pairs, by `sum_on_host` where the card has no shape. reads, haplotypes, places: as `run` takes them."""
+    plan = plan_launches(places[:, 1], work.is_narrow)
+    with workspace.frame():
+        found = run(workspace, reads, haplotypes, places, plan)
+    is_wide, value = np.signbit(found) | ~work.is_narrow, np.abs(found)
+    small = ~is_wide & ~are_enough(value, work.cells, FLOAT32.min_per_cell)
+    on_host = small | ~plan.on_card
+    is_wide |= small
+    left = np.flatnonzero(on_host)
+    if left.size:
+        rest = take(work, "pairs", left)
+        sums = sum_in_turn(sum_on_host, replace(rest, is_narrow=rest.is_narrow & ~plan.on_card[left]))
+        value[left], is_wide[left] = sums.value, sums.is_wide
+    return Sums(value, is_wide, on_host)
+
+
+def run(workspace: Workspace, reads: ReadRows, haplotypes: Any, places: ndarray, plan: Plan) -> ndarray:
+    """Sums of pairs (float64 [pairs]; negative if computed in float64, undefined if in no launch).
+
+    reads, haplotypes: on the card, the latter with margins. places: `find_places`.
+    """
+    if max(reads.bases.size, haplotypes.size) > MAX_BASES:
+        raise ValueError(f"more than {MAX_BASES} bases in one call")
+    if not plan.warps.size:
+        return np.zeros(len(places))
+    phreds, warps = (*reads[:4], workspace.upload(PROBABILITY)), workspace.upload(plan.warps)
+    places = np.column_stack((places, plan.again)).astype(np.int32)
+    work = [*map(workspace.upload, (places, plan.segments, plan.order)), workspace.empty(len(places), np.float64)]
+
+    def launch(precision: Precision, rows: tuple[Any, ...]) -> None:
+        for rows_each, first, stop in plan.launches[precision]:
+            kernel = sum_kernel(rows_each, precision)
+            kernel[stop - first, WARP, workspace.stream](rows, haplotypes, warps[first:stop], *work)
+
+    if plan.narrow:
+        table = workspace.empty((reads.bases.size, COLUMNS), np.float32)
+        fill_table[len(reads), WARP, workspace.stream](phreds, reads.offsets, table)
+        launch(FLOAT32, (reads.bases, table))
+        find_small[threads_for(plan.narrow, workspace)](plan.narrow, FLOAT32.min_per_cell, *work)
+    launch(FLOAT64, phreds)
+    return workspace.download(work[-1])[0]
+
+
+def add_margins(bases: Any, offsets: ndarray, workspace: Workspace) -> tuple[Any, ndarray]:
+    """The haplotypes with the margins that `run` needs, in the workspace, and which of them have no unknown base."""
+    number, longest = offsets.size - 1, int(np.diff(offsets).max(initial=0))
+    out = workspace.empty(2 * MARGIN + longest + bases.size, np.uint8)
+    known = workspace.upload(np.ones(number, np.uint8))
+    copy_between[threads_for(out.size, workspace)](bases, MARGIN, out)
+    if number and bases.size:
+        find_unknown[number, THREADS, workspace.stream](bases, workspace.upload(offsets), known)
+    return out, workspace.download(known)[0].astype(bool)
+
+
+@cuda_kernel
+def copy_between(values, margin, out):
+    """out: 0, then the values from `margin` on, then 0."""
+    k = cuda.grid(1)
+    if k < out.size:
+        out[k] = values[k - margin] if margin <= k < margin + values.size else 0
+
+
+@cuda_kernel
+def find_unknown(bases, offsets, known):
+    """known[h] = 0 where haplotype h has an unknown base; a block per haplotype."""
+    haplotype = cuda.blockIdx.x
+    for k in range(offsets[haplotype] + cuda.threadIdx.x, offsets[haplotype + 1], cuda.blockDim.x):
+        if bases[k] >= UNKNOWN:
+            known[haplotype] = 0

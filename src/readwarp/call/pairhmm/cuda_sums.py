@@ -1,24 +1,24 @@
-"""Kernels of PairHMM on CUDA: constants of rows, sums of pairs, and which pairs float64 has to compute again.
+"""Kernels of PairHMM on CUDA: constants of rows, sums of pairs, and which pairs float64 must compute again.
 
-Thread r of a group holds rows r * K to r * K + K - 1 of the group's, and works on column j one step after thread r - 1
-did: its first row takes what that thread handed down then (T and X, see `lanes`). Rows, padding, the places of fma and
-the order of sums are those of the CPU lanes.
+Thread r of a group holds its rows r * K to r * K + K - 1, and works on column j one step after thread r - 1: its first
+row takes what that thread passed on then (T and X, see `lanes`). Rows, padding, the places of fma and the order of sums
+are those of the CPU lanes.
 
 Emissions are not selected but looked up: shared memory holds those of a thread's rows for each base that a haplotype
-may have, 16 bytes of a thread beside those of its neighbours. So one load serves four rows (two in float64), and no two
-threads meet in a bank, whatever their bases are. The emissions of the next column are loaded while a column's rows wait
-for one another.
+may have, in pieces of 16 bytes, next to those of the neighbouring threads. So one load serves four rows (two in
+float64), and threads have no bank conflicts, whatever their bases are. The emissions of the next column are loaded
+while a column's rows wait for one another.
 
-Rows before a read add FLOOR to their M like all others: beside the scale, which they hand down, it is rounded off.
+Rows before a read add FLOOR to their M like all others; beside the scale, which they pass on, it is rounded off.
 
-float32 takes its constants from a table that holds each read once; float64, which few pairs need, computes its own.
+float32 takes its constants from a table with each read once; float64, which few pairs need, computes its own.
 
 Arrays that the kernels share, of p pairs:
 
-    warps     int32 [warps, 2]: the segment that a warp works on, how many of its pairs other warps have before it
-    places    int32 [p, 5]: where the read begins, its length, where the haplotype begins, its size, the segment that
-              would compute the pair again in float64 (-1 none)
-    segments  int32 [segments, 3]: where its pairs begin in `order`, how many there are, threads of each
+    warps     int32 [warps, 2]: the segment that a warp works on, how many of its pairs earlier warps take
+    places    int32 [p, 5]: where the read begins, its length, where the haplotype begins, its size, the segment to
+              compute the pair again in float64 (-1: none)
+    segments  int32 [segments, 3]: where its pairs begin in `order`, their number, threads of each
     order     int32, pairs by segment
     sums      float64 [p]: of M + X over the last row; those computed in float64 are negative
 """
@@ -28,16 +28,17 @@ from typing import Any
 
 import numpy as np
 
-from readwarp.call.pairhmm.precision import FLOAT32, Precision
 from readwarp.call.pairhmm.scalar import (
     DELETED,
     DELETION_STAYS,
+    FLOAT32,
     FLOOR,
     INSERTED,
     INSERTION_STAYS,
     OTHER,
     SAME,
     UNKNOWN,
+    Precision,
     is_enough,
     row_constants,
 )
@@ -71,7 +72,7 @@ def fill_table(phreds, offsets, table):
 def find_small(number, min_per_cell, places, segments, order, sums):
     """Append the pairs whose sum is too small for float32 to the segment that computes them again, if there is one.
 
-    One thread for each of the first `number` of `order`. min_per_cell: what a sum must reach for each of its cells.
+    One thread for each of the first `number` in `order`. min_per_cell: see `Precision`.
     """
     thread = cuda.grid(1)
     if thread >= number:
@@ -85,7 +86,7 @@ def find_small(number, min_per_cell, places, segments, order, sums):
 
 @cuda.jit(device=True)
 def largest_of_warp(value):
-    """The largest of the values that the threads of a warp, all of which take part, have."""
+    """The largest value among the threads of a warp, all of which take part."""
     for distance in (16, 8, 4, 2, 1):
         value = max(value, cuda.shfl_xor_sync(0xFFFFFFFF, value, distance))
     return value
@@ -93,7 +94,7 @@ def largest_of_warp(value):
 
 @cuda.jit(device=True)
 def constants_from_table(reads, i, begin, stop):
-    """As `constants_at`, of float32: what an unknown base of a haplotype gives is not asked for."""
+    """As `constants_at`, in float32, where haplotypes have no unknown base."""
     table = reads[1]
     return (
         table[i, SAME], table[i, OTHER], np.float32(0),
@@ -104,13 +105,13 @@ def constants_from_table(reads, i, begin, stop):
 def row_functions(rows: int, precision: Precision) -> tuple[Any, ...]:
     """(set_rows, look_up, go_down) of a thread with that many rows; its part of `profile` begins at `own`."""
     number, codes = precision.number, precision.codes
-    width = next(n for n in (16 // precision.bytes_each, 2) if rows % n == 0)  # numbers that are loaded at once
+    width = next(n for n in (16 // np.dtype(number).itemsize, 2) if rows % n == 0)  # numbers that are loaded at once
     symbol_step, row_step, floor = rows * WARP, width * WARP, number(precision.floor)
     constants_of = constants_from_table if precision is FLOAT32 else constants_at
 
     @cuda.jit(device=True)
     def set_rows(reads, span, top, first, profile, constants, M, Y):
-        """Constants and first column of the rows from `top` on, of the read of that span; first: T above its rows."""
+        """Constants and first column of the rows from `top` on of the read [span); first: T above its rows."""
         begin, stop = span
         inserted, deleted, x_stays, y_stays = constants
         own, zero, one = np.uint32(cuda.threadIdx.x) * np.uint32(width), number(0), number(1)
@@ -154,7 +155,7 @@ def row_functions(rows: int, precision: Precision) -> tuple[Any, ...]:
 
 @lru_cache
 def sum_kernel(rows: int, precision: Precision) -> Any:
-    """The kernel of that many rows per thread in that precision; a warp per block.
+    """The kernel for that many rows per thread in that precision; a warp per block.
 
     reads: in float32 (bases, table), in float64 what `constants_at` takes.
     """

@@ -1,16 +1,16 @@
 """One pair per SIMD lane: the recurrence of `readwarp.call.pairhmm` over vectors, BLOCK rows of the read at a time.
 
-X counts in units of the opening it came by, o_(i-1), Y in units of o_i, and s of the row above is part of a row's SAME,
-OTHER and FROM_N. What the row below needs of row i is then, in column j,
+X is in units of the opening that it came by, o_(i-1), Y in units of o_i, and s of the row above is part of a row's
+SAME, OTHER and FROM_N. In column j, the row below then needs of row i
 
     T(i, j) = M(i, j) + INSERTED * X(i, j) + DELETED * Y(i, j)      X(i+1, j) = INSERTION_STAYS * X(i, j) + M(i, j)
 
 with M(i, j) = p * T(i-1, j-1) + FLOOR and Y(i, j+1) = DELETION_STAYS * Y(i, j) + M(i, j): five fma. The last row's T is
-M + X, its INSERTED being o and its DELETED 0 (`groups.fill_tables`). T and X stand in `above` and `insertion`.
+M + X: its INSERTED is o and its DELETED 0 (`cpu.fill_tables`). T and X are in `above` and `insertion`.
 
 Every array is transposed, element `position * lanes + lane`. Reads of a group end in the same row; rows before a read's
-first hand the scale down as it is, bit for bit: in them SAME, OTHER, INSERTED, INSERTION_STAYS and FLOOR are 0, DELETED
-and DELETION_STAYS 1, and Y begins as the scale. Columns after a haplotype's end are left out of the sum.
+first pass the scale on, bit for bit: in them SAME, OTHER, INSERTED, INSERTION_STAYS and FLOOR are 0, DELETED and
+DELETION_STAYS 1, and Y begins as the scale. Columns after a haplotype's end are left out of the sum.
 """
 
 from typing import NamedTuple
@@ -34,7 +34,7 @@ from readwarp.call.pairhmm.scalar import (
 from readwarp.device.jit import kernel
 from readwarp.device.simd import VECTOR_BYTES, fused, load, load_bytes, plus, splat, store, where_equal
 
-BLOCK = 4  # rows whose states are held in registers
+BLOCK = 4  # rows whose states are in registers
 
 
 class Space(NamedTuple):
@@ -43,7 +43,7 @@ class Space(NamedTuple):
     bases: ndarray  # int8 [rows, lanes], of the reads
     terms: ndarray  # [rows, COLUMNS, lanes], of the reads
     haplotype: ndarray  # int8 [columns, lanes], BEYOND after each
-    above: ndarray  # [columns, lanes], T of the row that was computed last
+    above: ndarray  # [columns, lanes], T of the last row computed
     insertion: ndarray  # [columns, lanes], X of the row below it
 
 

@@ -1,4 +1,4 @@
-"""Which pairs are computed, in which order and precision: equal ones once, and again where a sum came out too small."""
+"""Which pairs are computed, in which order and precision: equal ones once, and again if a sum is too small."""
 
 import math
 from collections.abc import Callable
@@ -9,24 +9,32 @@ from numpy import ndarray
 
 from readwarp.batches import Status
 from readwarp.call.pairhmm import ReadRows
-from readwarp.call.pairhmm.precision import FLOAT32, FLOAT64, Precision
-from readwarp.call.pairhmm.scalar import UNKNOWN, is_enough
+from readwarp.call.pairhmm.scalar import (
+    FLOAT32,
+    FLOAT64,
+    MIN_OPEN,
+    PROBABILITY,
+    UNKNOWN,
+    Precision,
+    emissions,
+    is_enough,
+)
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.hashes import BASIS, add_byte
 
 LOG10_2 = math.log10(2.0)
-BUCKET = 8  # rows by which reads of one group of lanes may differ
+BUCKET = 8  # rows by which the reads of a group of lanes may differ
 
 
 class Items(NamedTuple):
-    """What of reads and haplotypes decides which pairs are computed, and how."""
+    """What decides which pairs of reads and haplotypes are computed, and how."""
 
     lengths: Annotated[ndarray, "int64 [reads]"]  # bases
     sizes: Annotated[ndarray, "int64 [haplotypes]"]  # bases
     same_read: Annotated[ndarray, "int64 [reads]"]  # the first read with the same content
     same_haplotype: Annotated[ndarray, "int64 [haplotypes]"]
-    is_known: Annotated[ndarray, "bool [haplotypes]"]  # has no unknown base: float32 may do
+    is_known: Annotated[ndarray, "bool [haplotypes]"]  # no base is unknown, so that float32 may be enough
 
 
 class Work(NamedTuple):
@@ -43,10 +51,10 @@ class Sums(NamedTuple):
 
     value: Annotated[ndarray, "float64 [pairs]"]  # in the scale of the precision it was computed in
     is_wide: Annotated[ndarray, "bool [pairs]"]  # computed in float64
-    on_host: Annotated[ndarray, "bool [pairs]"]  # no shape of the card holds it
+    on_host: Annotated[ndarray, "bool [pairs]"]  # no shape of the card holds the pair
 
 
-Engine = Callable[[Work], Sums]  # in float64 where float32 was not enough
+Engine = Callable[[Work], Sums]  # in float64 if float32 is not enough
 Pass = Callable[[Work, Precision], ndarray]  # sums in that precision and its scale
 LastResort = Callable[[ndarray, ndarray], ndarray]  # read [pairs], haplotype [pairs] -> log10 P
 
@@ -65,7 +73,7 @@ def items_of(reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray) -
 def solve(
     items: Items, pair_read: ndarray, pair_haplotype: ndarray, engine: Engine, last_resort: LastResort
 ) -> tuple[ndarray, ndarray]:
-    """log10 P of each pair and its status, by sums that `engine` computes."""
+    """log10 P and status of each pair."""
     lengths, sizes = items.lengths, items.sizes
     if pair_haplotype.size and sizes[pair_haplotype].min() == 0:
         raise ValueError("a haplotype has no bases")
@@ -80,7 +88,7 @@ def solve(
         work = Work(own[0], own[1], items.is_known[own[1]], lengths[own[0]] * sizes[own[1]])
         sums = engine(work)
         for precision, rows in ((FLOAT32, ~sums.is_wide), (FLOAT64, sums.is_wide)):
-            values[order[rows]] = logarithms(
+            values[order[rows]] = take_logarithms(
                 sums.value[rows], work.cells[rows], precision.scale_bits, precision.min_per_cell
             )
         status[order[sums.on_host]] = Status.TOO_LONG
@@ -91,12 +99,12 @@ def solve(
 
 
 def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
-    """float32 where that comes first, then float64 where it was not enough."""
+    """In float32 where that comes first, then in float64 where it was not enough."""
     value, is_wide = np.zeros(work.read.size), ~work.is_narrow
     now = np.flatnonzero(work.is_narrow)
     if now.size:
         value[now] = sum_pairs(take(work, "pairs", now), FLOAT32)
-        is_wide[now] = ~find_enough(value[now], work.cells[now], FLOAT32.min_per_cell)
+        is_wide[now] = ~are_enough(value[now], work.cells[now], FLOAT32.min_per_cell)
     now = np.flatnonzero(is_wide)
     if now.size:
         value[now] = sum_pairs(take(work, "pairs", now), FLOAT64)
@@ -104,8 +112,8 @@ def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
 
 
 @kernel
-def find_enough(sums, cells, min_per_cell):
-    """Which sums hold in the precision they were computed in (bool)."""
+def are_enough(sums, cells, min_per_cell):
+    """Whether each sum is good enough in the precision in which it was computed (bool [pairs])."""
     out = np.empty(sums.size, np.bool_)
     for k in range(sums.size):
         out[k] = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
@@ -113,8 +121,8 @@ def find_enough(sums, cells, min_per_cell):
 
 
 @kernel
-def logarithms(sums, cells, scale_bits, min_per_cell):
-    """log10 of the sums without their scale; NaN where they are not enough."""
+def take_logarithms(sums, cells, scale_bits, min_per_cell):
+    """log10 of each sum without its scale; NaN where it is not good enough."""
     out = np.empty(sums.size, np.float64)
     for k in range(sums.size):
         is_good = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
@@ -124,7 +132,7 @@ def logarithms(sums, cells, scale_bits, min_per_cell):
 
 @kernel
 def _hash(contents, begin, stop):
-    """Of the bytes of all arrays."""
+    """A hash of the bytes of all arrays."""
     value = np.uint64(BASIS)
     for array in contents:
         for k in range(begin, stop):
@@ -162,3 +170,52 @@ def first_of_kind(contents, offsets):
             table[slot] = item
         first[item] = table[slot]
     return first
+
+
+@kernel
+def _log(value):
+    return math.log(value) if value > 0 else -math.inf
+
+
+@kernel
+def _sum(a, b):
+    """log(exp(a) + exp(b))"""
+    high, low = max(a, b), min(a, b)
+    return high + math.log1p(math.exp(low - high)) if low > -math.inf else high
+
+
+@kernel
+def log_probabilities(reads, haplotypes, haplotype_offsets, pair_read, pair_haplotype):
+    """The last resort, in logarithms: log10 P of pairs, whose read and haplotype have at least one base each.
+
+    For the rare pairs whose probability not even float64 holds (below about 1e-570).
+    """
+    bases, qualities, gap_open, gap_extend, offsets = reads
+    out = np.empty(pair_read.size, np.float64)
+    for pair in range(pair_read.size):
+        low = haplotype_offsets[pair_haplotype[pair]]
+        size = haplotype_offsets[pair_haplotype[pair] + 1] - low
+        M, X, Y = np.full(size + 1, -math.inf), np.full(size + 1, -math.inf), np.full(size + 1, -math.log(size))
+        open_before = stay_before = straight = -math.inf
+        close = 0.0
+        for i in range(offsets[pair_read[pair]], offsets[pair_read[pair] + 1]):
+            emission = emissions(PROBABILITY[qualities[i]], qualities[i], bases[i])
+            opening, extending = PROBABILITY[max(gap_open[i], MIN_OPEN)], PROBABILITY[gap_extend[i]]
+            open_here, stay_here = math.log(opening), math.log(extending)
+            M_diagonal, gap_diagonal = M[0], _sum(X[0], Y[0])
+            M[0] = X[0] = Y[0] = M_left = Y_left = -math.inf
+            for j in range(1, size + 1):
+                symbol = haplotypes[low + j - 1]
+                kind = 2 if symbol >= UNKNOWN else 0 if symbol == bases[i] else 1
+                M_above, X_above, gap_above = M[j], X[j], _sum(X[j], Y[j])
+                M[j] = _log(emission[kind]) + _sum(M_diagonal + straight, gap_diagonal + close)
+                X[j] = _sum(M_above + open_before, X_above + stay_before)
+                Y[j] = _sum(M_left + open_here, Y_left + stay_here)
+                M_diagonal, gap_diagonal, M_left, Y_left = M_above, gap_above, M[j], Y[j]
+            open_before, stay_before = open_here, stay_here
+            straight, close = _log(1.0 - 2.0 * opening), _log(1.0 - extending)
+        total = -math.inf
+        for j in range(1, size + 1):
+            total = _sum(total, _sum(M[j], X[j]))
+        out[pair] = total / math.log(10.0)
+    return out

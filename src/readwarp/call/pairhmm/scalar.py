@@ -1,13 +1,14 @@
-"""The rules of the recurrence, written once: constants of a row, and when a sum is good enough."""
+"""The rules of the recurrence, written once: constants of a row, precisions, and when a sum is good enough."""
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from readwarp.device.jit import scalar
 
 UNKNOWN, BEYOND = 4, 5  # codes of a haplotype's base: not known; after its end
-BEFORE = 6  # code of a read's base in a row before the read
+BEFORE = 6  # code of a read's base in the rows before it
 UNINFORMATIVE = 2  # a base of lower quality than this says nothing
 MIN_OPEN = 4  # a lower Phred of a gap's opening counts as this: 1 - 2 * open must stay above 0
 FROM_UNKNOWN = 0.25  # P(base | unknown base of the haplotype)
@@ -17,10 +18,40 @@ PROBABILITY = 10.0 ** (-0.1 * np.arange(256))  # of an error, by Phred
 SAME, OTHER, FROM_N, INSERTED, DELETED, INSERTION_STAYS, DELETION_STAYS, FLOOR = range(8)
 COLUMNS = 8
 
+MARGIN_BITS = 17  # a sum is good enough above floor * cells * 2 ** bits
+
+
+class Precision(NamedTuple):
+    """How sums are computed."""
+
+    number: Any  # the dtype of sums
+    symbol: Any  # integers of the same width, as which CPU lanes compare bases
+    scale_bits: int  # the first row holds 2 ** bits / haplotype length in each column
+    floor_bits: int  # 2 ** bits is added to each M: nothing becomes subnormal, which would be slow
+    codes: int  # bases of a haplotype that the card tells apart: 4, or 5 with the unknown one
+    rows: tuple[int, ...]  # that a thread of the card may hold
+
+    @property
+    def scale(self) -> float:
+        return 2.0**self.scale_bits
+
+    @property
+    def floor(self) -> float:
+        return 2.0**self.floor_bits
+
+    @property
+    def min_per_cell(self) -> float:
+        """What a sum must reach for each of its cells."""
+        return 2.0 ** (self.floor_bits + MARGIN_BITS)
+
+
+FLOAT32 = Precision(np.float32, np.int32, scale_bits=110, floor_bits=-126, codes=4, rows=(8, 12, 16, 20))
+FLOAT64 = Precision(np.float64, np.int64, scale_bits=900, floor_bits=-1022, codes=5, rows=(8, 10))
+
 
 @scalar
 def emissions(error, quality, base):
-    """P(read base | base of the haplotype), where that is the same, another, and unknown."""
+    """P(read base | base of the haplotype) if that is the same, another one, or unknown."""
     if quality < UNINFORMATIVE or base >= UNKNOWN:
         return 1.0, 1.0, 1.0
     return 1.0 - error, error / 3.0, FROM_UNKNOWN
@@ -28,10 +59,10 @@ def emissions(error, quality, base):
 
 @scalar
 def transitions(opening, extending, opening_before):
-    """(what X and Y give to the next row's M, what X gives to the next row's X).
+    """The factors of X and of Y in the next row's M, and of X in the next row's X.
 
-    X counts in units of the opening after the base before, Y in units of the one after this base; what they give to M
-    is in units of M to M.
+    X is in units of the opening after the previous base, Y in units of the one after this base; M's factors are in
+    units of its own.
     """
     straight = 1.0 - 2.0 * opening
     closing = (1.0 - extending) / straight
@@ -40,9 +71,9 @@ def transitions(opening, extending, opening_before):
 
 @scalar
 def row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin, stop):
-    """Constants, but FLOOR, of the row of base i of the read [begin, stop), in the order of their columns.
+    """Constants (without FLOOR) of the row of base i of the read [begin, stop), in the order of their columns.
 
-    probability: PROBABILITY, wherever it lies. s of the row above is part of the emissions.
+    probability: PROBABILITY, on the host or on a card. s of the row above is part of the emissions.
     """
     opening, extending = probability[max(gap_open[i], MIN_OPEN)], probability[gap_extend[i]]
     opening_before = probability[max(gap_open[max(i - 1, begin)], MIN_OPEN)]
@@ -58,5 +89,5 @@ def row_constants(bases, qualities, gap_open, gap_extend, probability, i, begin,
 
 @scalar
 def is_enough(total, cells, min_per_cell):
-    """Whether a sum is finite, and so large that the floor, or what was rounded off below it, cannot matter."""
+    """Whether a sum is finite, and so large that neither the floor nor what was rounded off below it matters."""
     return min_per_cell * cells <= total < math.inf

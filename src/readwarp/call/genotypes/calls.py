@@ -1,0 +1,115 @@
+"""Calls: built from records that kernels filled, joined, and compared where they overlap (host only)."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from readwarp.batches import Calls
+from readwarp.call.genotypes.annotations import round_columns
+from readwarp.call.genotypes.emitted import Emitted
+from readwarp.call.genotypes.filters import OVERLAP, find_failed_filters
+from readwarp.call.genotypes.spell import Spelled
+from readwarp.config import CallParameters
+from readwarp.ragged import columns_of, offsets_of, replace
+
+PerSample = list[tuple[tuple[int, ...], ...]]
+
+
+def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallParameters) -> Calls:
+    """`columns`: annotations.Columns."""
+    is_copy = np.arange(out.genotype.shape[2]) < out.ploidy[:, :, None]
+    samples = out.ploidy.shape[1]
+    return Calls(
+        contig=np.full(len(out), spelled.contig, np.int32),
+        position=spelled.position,
+        alleles=spelled.alleles,
+        quality=out.quality,
+        genotype=_split(out.genotype[is_copy], offsets_of(out.ploidy), samples),
+        genotype_quality=out.genotype_quality,
+        depth=out.depth,
+        allele_depth=_split(out.allele_depth, out.depth_offsets, samples),
+        likelihoods=_split(out.phred, out.phred_offsets, samples),
+        phase_set=out.phase_set,
+        filters=find_failed_filters(out, columns, parameters),
+        annotations=round_columns(columns),
+        strands=out.strands,
+    )
+
+
+def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
+    """The values of each column, by record."""
+    flat = values.tolist()
+    columns = (tuple(flat[first:last]) for first, last in pairwise(offsets.tolist()))
+    return list(zip(*[columns] * samples, strict=True))
+
+
+def join_calls(parts: Sequence[Calls], start: int, stop: int, samples: int) -> Calls:
+    """The calls of all parts with positions in [start, stop), by position; at one position in the order of parts."""
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        return no_calls(samples)
+    position = np.concatenate([part.position for part in parts])
+    order = np.argsort(position, kind="stable")
+    order = order[(position[order] >= start) & (position[order] < stop)]
+    fields = zip(*(columns_of(part).values() for part in parts), strict=True)
+    return Calls(*(_take(columns, order) for columns in fields))
+
+
+def _take(columns: Sequence[Any], order: np.ndarray) -> Any:
+    """The same column of all parts as one, in this order."""
+    if isinstance(columns[0], dict):
+        return {name: _take([part[name] for part in columns], order) for name in columns[0]}
+    if isinstance(columns[0], list):
+        together = [value for part in columns for value in part]
+        return [together[i] for i in order.tolist()]
+    return np.concatenate(columns)[order]
+
+
+def no_calls(samples: int) -> Calls:
+    return Calls(
+        contig=np.empty(0, np.int32),
+        position=np.empty(0, np.int64),
+        alleles=[],
+        quality=np.empty(0),
+        genotype=[],
+        genotype_quality=np.empty((0, samples), np.int32),
+        depth=np.empty((0, samples), np.int32),
+        allele_depth=[],
+        likelihoods=[],
+        phase_set=np.empty((0, samples), np.int64),
+        filters=[],
+        annotations={},
+        strands=np.empty((0, 4), np.int32),
+    )
+
+
+def mark_overlaps(calls: Calls) -> Calls:
+    """Add the filter Overlap to the worse of two calls that need more copies of the contig than there are.
+
+    `calls` of one contig in order of position. A call conflicts with a deletion whose bases hold its position if in any
+    sample both together alter more copies than the ploidy. The one with the lower QUAL is marked, on a tie the later
+    one, whatever other filters the better one fails: so the mark depends on overlapping pairs alone.
+    """
+    worse: set[int] = set()
+    positions = calls.position.tolist()
+    for i in np.flatnonzero([len(alleles[0]) > 1 for alleles in calls.alleles]).tolist():
+        stop = positions[i] + len(calls.alleles[i][0])
+        for j in range(bisect_right(positions, positions[i]), bisect_left(positions, stop)):
+            if _conflict(calls, i, j):
+                worse.add(j if calls.quality[j] <= calls.quality[i] else i)
+    filters = [(*own, OVERLAP) if i in worse else own for i, own in enumerate(calls.filters)]
+    return replace(calls, filters=filters)
+
+
+def _conflict(calls: Calls, deletion: int, other: int) -> bool:
+    """Whether the two alter more copies than a sample has."""
+    reference, *_ = alleles = calls.alleles[deletion]
+    for first, second in zip(calls.genotype[deletion], calls.genotype[other], strict=True):
+        shortest = min(len(alleles[a]) for a in first if a >= 0) if first[0] >= 0 else len(reference)
+        deletes = calls.position[other] <= calls.position[deletion] + len(reference) - shortest
+        if deletes and sum(a > 0 for a in (*first, *second)) > len(first):
+            return True
+    return False

@@ -1,0 +1,106 @@
+"""What the jobs of `call` and `genotype` share: what they are asked for, and the VCF that they write."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from readwarp.batches import Calls
+from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.genotypes.filters import FILTERS
+from readwarp.call.targets import Region, Target, find_targets
+from readwarp.config import Resources
+from readwarp.formats.common.files import check_inputs, check_output, locked
+from readwarp.formats.variants.gvcf import NON_REF
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Declared, Header, VariantWriter, kind_of
+from readwarp.index.build import read_reference
+from readwarp.index.reference import Reference
+from readwarp.metrics import Metrics
+from readwarp.stream.reporter import Reporter, Result
+
+TRANSITIONS = {("A", "G"), ("G", "A"), ("C", "T"), ("T", "C")}
+logger = logging.getLogger("readwarp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantJob:
+    """A job that writes variants."""
+
+    reference: Path
+    output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
+    resources: Resources = field(default_factory=Resources)
+    regions: tuple[Region, ...] | None = None  # without these and targets: everything
+    targets: Path | None = None  # BED file of more regions
+    command: str = ""  # for the header
+    force: bool = False  # replace an output that exists
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether regions or targets are given."""
+        return self.regions is not None or self.targets is not None
+
+    def find_targets(self, reference: Reference) -> list[Target]:
+        """The parts of the reference to call. Raises InputError."""
+        found = find_targets(self.regions, self.targets, reference)
+        if not found and self.targets:
+            logger.warning("%s holds no interval: nothing is called", self.targets)
+        return found
+
+    def run(self, inputs: Sequence[Path], work: Callable[[Reference], Result], reporter: Reporter) -> Result:
+        """Check the inputs, check and lock the output, do the work, and log what came out. Raises ReadwarpError."""
+        check_output(self.output, self.force, inputs)
+        check_inputs(inputs)
+        kind_of(None if self.output is None else str(self.output))
+        with locked(self.output):
+            with reporter.metrics.time("read_reference"):
+                reference = read_reference(self.reference)
+            result = work(reference)
+        found, passed = (reporter.metrics.counts.get(name, 0) for name in ("variants", "variants_pass"))
+        logger.info("%s variants, %s pass all filters", f"{found:,}", f"{passed:,}")
+        return result
+
+    @contextmanager
+    def open_output(
+        self,
+        reference: Reference,
+        samples: Sequence[str],
+        extra: Sequence[str] = (),
+        genotype_fields: Sequence[Declared] = GENOTYPE_FIELDS,
+    ) -> Iterator[VariantWriter]:
+        """The writer, once it has the header, with `extra` lines; if the block fails, no file is left."""
+        lengths = np.diff(reference.contig_offsets).tolist()
+        contigs = list(zip(reference.names, lengths, reference.md5, strict=True))
+        named = contigs, samples, self.command, str(self.reference)
+        header = Header(*named, ANNOTATIONS, FILTERS, genotype_fields, extra).text()
+        output = None if self.output is None else str(self.output)
+        writer = VariantWriter(output, header, max(lengths), self.resources.threads)
+        try:
+            yield writer
+        except BaseException:
+            writer.abort()
+            raise
+        writer.close()
+
+
+def count_calls(calls: Calls, metrics: Metrics) -> None:
+    """Count variants; of those that pass, snvs, indels, transitions, transversions and heterozygous.
+
+    A record is heterozygous if one of its samples is.
+    """
+    counts: Counter[str] = Counter(variants=len(calls))
+    for alleles, genotypes, filters in zip(calls.alleles, calls.genotype, calls.filters, strict=True):
+        if filters:
+            continue
+        listed = tuple(allele for allele in alleles if allele != NON_REF)
+        is_snv = max(map(len, listed)) == 1
+        counts["variants_pass"] += 1
+        counts["snvs" if is_snv else "indels"] += 1
+        counts["heterozygous"] += any(len(set(genotype)) > 1 for genotype in genotypes)
+        if is_snv and len(listed) == 2:
+            counts["transitions" if listed in TRANSITIONS else "transversions"] += 1
+    for name, number in counts.items():
+        metrics.count(name, number)
