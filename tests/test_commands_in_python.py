@@ -164,7 +164,7 @@ def test_errors(given, bam, tmp_path):
         readwarp.align(*given, output=there)
     with pytest.raises(InputError, match=r"no\.fq: no such file"):
         readwarp.align(given[0], tmp_path / "no.fq", output=there, force=True)
-    with pytest.raises(UsageError, match="no reads are given"):
+    with pytest.raises(UsageError, match="no files of reads are given"):
         readwarp.align(given[0], output=there, force=True)
     with pytest.raises(UsageError, match="--write-index needs --sort coordinate"):
         readwarp.align(*given, output=tmp_path / "s.bam", write_index=True)

@@ -37,13 +37,6 @@ class Status(IntEnum):
     OVERFLOW = 4  # score beyond the lane width
 
 
-class Origin(IntEnum):
-    """Why a window is a candidate."""
-
-    CHAIN = 0
-    RESCUE = 1
-
-
 class ReadBatch(NamedTuple):
     """Reads in input order. Mates are neighbours and always in the same batch."""
 
@@ -86,7 +79,6 @@ class Chains(NamedTuple):
     query_stop: Annotated[ndarray, "int32 [chains]"]
     strand: Annotated[ndarray, "uint8 [chains]"]
     score: Annotated[ndarray, "int32 [chains]"]  # read bases covered by anchors less gap cost
-    anchors: Annotated[ndarray, "int32 [chains]"]  # anchors in the chain
     repetitive: Annotated[ndarray, "int32 [reads]"]  # as in SeedHits
     status: Annotated[ndarray, "uint8 [reads]"]  # Status
 
@@ -100,10 +92,8 @@ class Candidates(NamedTuple):
     window_start: Annotated[ndarray, "int64 [candidates]"]
     window_stop: Annotated[ndarray, "int64 [candidates]"]
     diagonal: Annotated[ndarray, "int64 [candidates]"]  # reference position of query position 0 if there were no gap
-    chain_score: Annotated[ndarray, "int32 [candidates]"]  # 0 for rescue windows
     query_start: Annotated[ndarray, "int32 [candidates]"]  # span of the chain; 0, 0 for rescue windows
     query_stop: Annotated[ndarray, "int32 [candidates]"]
-    origin: Annotated[ndarray, "uint8 [candidates]"]  # Origin
 
     def __len__(self) -> int:
         return self.read.size
@@ -121,7 +111,6 @@ class Scores(NamedTuple):
 class Extensions(NamedTuple):
     """Alignments of the traced candidates. The CIGAR covers the aligned span only: clips follow from the query span."""
 
-    candidate: Annotated[ndarray, "int64 [extensions]"]  # row in Candidates
     score: Annotated[ndarray, "int32 [extensions]"]  # raw: what the CIGAR re-scores to (AS), without end bonus
     query_start: Annotated[ndarray, "int32 [extensions]"]
     query_stop: Annotated[ndarray, "int32 [extensions]"]

@@ -7,9 +7,12 @@ import pytest
 
 from readwarp.align import steps
 from readwarp.align.budget import (
-    LEAST_ENGINE,
-    ON_CARD,
+    ENGINE,
+    MIN_ENGINE,
+    PAIRS,
     PINNED_BYTES,
+    PROGRAM_BYTES,
+    WINDOW,
     card_of,
     plan_batches,
     plan_cards,
@@ -21,7 +24,7 @@ from readwarp.align.extend import cuda as extend
 from readwarp.align.job import open_memory
 from readwarp.config import Resources
 from readwarp.device.backend import Backend
-from readwarp.device.memory import PINNED
+from readwarp.device.memory import PINNED, rounded
 from readwarp.errors import MemoryBudgetError
 from readwarp.index import Index
 from readwarp.metrics import Metrics
@@ -29,7 +32,7 @@ from readwarp.pairwise import cuda_local
 from readwarp.ragged import columns_of
 from readwarp.stream.cards import Cards
 from readwarp.stream.halving import READS
-from readwarp.stream.plan import LEAST_ON_CARD, CardPlan
+from readwarp.stream.plan import AHEAD, MIN_ON_CARD, CardPlan
 
 GB, MB = 1 << 30, 1 << 20
 CARD = Backend("cuda", (0,))
@@ -55,6 +58,15 @@ def test_vram_does_not_matter_on_the_cpu(index):
         assert cards.planned is None
 
 
+def test_memory_per_base_of_a_batch(index):
+    """For reads of 150: 8 bytes a base, 400 a read, 150 for each of 4 candidates, half a byte for each of 40 cells."""
+    whole, bases = 8 * GB, 1 << 20
+    made = plan_batches(Resources(threads=1, memory=whole, batch_bases=bases), index, Backend("cpu"), 0)
+    work, held = 8 + (400 + 4 * (150 + 40 / 2)) / 150, 4 + 300 / 150
+    fixed = PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index)
+    assert made.peak_bytes == fixed + int(bases * (work + (made.in_flight + AHEAD) * held))
+
+
 def planned(index, vram, devices=(0,), threads=4) -> CardPlan:
     given, backend = Resources(threads=threads, device="cuda", memory=64 * GB, vram=vram), Backend("cuda", devices)
     return plan_cards(vram, plan_batches(given, index, backend, 0), index, backend)
@@ -78,17 +90,17 @@ def test_too_little_vram_states_the_minimum(index):
     with pytest.raises(MemoryBudgetError, match="--vram 1M is too small: one batch needs ") as caught:
         planned(index, MB)
     assert caught.value.exit_code == 5
-    least = card_of(index).reference + workspace_bytes(LEAST_ON_CARD, False)
+    least = card_of(index).reference + workspace_bytes(MIN_ON_CARD, False)
     assert planned(index, least).device_bytes == least
 
 
-@pytest.mark.parametrize("bases", [1, LEAST_ON_CARD, 1 << 18, 1 << 22, 1 << 24])
+@pytest.mark.parametrize("bases", [1, MIN_ON_CARD, 1 << 18, 1 << 22, 1 << 24])
 def test_a_workspace_has_room_for_what_its_steps_say(bases):
     reads = -(-bases // 150)
-    pairs = int(reads * ON_CARD.pairs_per_read)
-    engine = cuda_local.device_bytes(pairs, ON_CARD.window)
-    assert engine <= pairs * ON_CARD.bytes_per_pair + LEAST_ENGINE
-    scored = engine + extend.window_bytes(pairs, pairs * ON_CARD.window)[0] + extend.oriented_bytes(bases) + bases
+    pairs = reads * PAIRS
+    engine = cuda_local.device_bytes(pairs, WINDOW)
+    assert engine <= pairs * ENGINE + MIN_ENGINE
+    scored = engine + rounded(pairs * WINDOW) + extend.oriented_bytes(bases) + bases
     assert scored <= workspace_bytes(bases, False) <= workspace_bytes(bases, True)
 
 
@@ -106,7 +118,7 @@ def arrays(*values) -> int:
 @pytest.mark.parametrize("seeding", ["cuda", "cpu"])
 def test_what_is_allocated_is_what_was_planned(index, seeding):
     on_card = reference_bytes(index) + (seed_bytes(index) if seeding == "cuda" else 0)
-    made = CardPlan(3, workspace_bytes(LEAST_ON_CARD, seeding == "cuda"), on_card, LEAST_ON_CARD, seeding)
+    made = CardPlan(3, workspace_bytes(MIN_ON_CARD, seeding == "cuda"), on_card, MIN_ON_CARD, seeding)
     cards = Cards(CARD, made, READS, lambda backend, planned: steps.place(index, backend, seeding == "cpu"))
     with cards.borrow() as placed:
         there = arrays(placed, placed.there)

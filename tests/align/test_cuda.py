@@ -6,7 +6,6 @@ import pytest
 from helpers.align_oracle import cut_pair, random_bases
 from helpers.seeding import planned
 from readwarp.align import steps
-from readwarp.align.aligner import _batch
 from readwarp.align.pair import given
 from readwarp.config import AlignParameters
 from readwarp.device import memory
@@ -39,7 +38,7 @@ def reads(index):
     pairs.append((first, damaged))
     pairs.append((random_bases(48, 35), "N" * 48))
     named = [(f"r{i}", bases, None) for i, pair in enumerate(pairs) for bases in pair]
-    return _batch(named, True)
+    return steps.make_batch(named, True)
 
 
 def _unpacked(index: Index, size: int) -> np.ndarray:
@@ -76,7 +75,7 @@ def test_seeding_takes_the_bytes_it_says(reads, index):
     placed, n = steps.place(index, CARD), len(reads)
     anchors = cpu.find_seeds(reads, index, index.parameters).anchors.size
     with planned(1 << 20) as workspace, workspace.frame():
-        there = steps.on_side(reads, CARD)
+        there = CARD.to_device(reads, *steps.ON_DEVICE)
         chains = steps.find_chains(reads, there, placed, AlignParameters(), Metrics())
     uploaded = memory.rounded(reads.bases.size) + memory.rounded(8 * (n + 1))
     seeding = cuda.device_bytes(n, reads.bases.size, index.parameters.t, anchors, anchors)

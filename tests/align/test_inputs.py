@@ -2,7 +2,7 @@
 
 import pytest
 
-from readwarp.align.inputs import grouped, merged_programs, read_group_lines
+from readwarp.align.inputs import group_files, merge_programs, read_group_lines
 from readwarp.errors import UsageError
 
 
@@ -19,12 +19,12 @@ from readwarp.errors import UsageError
     ],
 )
 def test_grouped(files, kinds, alone, groups):
-    assert grouped(files, kinds, alone) == groups
+    assert group_files(files, kinds, alone) == groups
 
 
 def test_odd_number_of_files():
     with pytest.raises(UsageError, match="3 FASTQ files do not make pairs"):
-        grouped(["a", "b", "c"], ["fastq"] * 3, False)
+        group_files(["a", "b", "c"], ["fastq"] * 3, False)
 
 
 NONE: list[list[str]] = [[], [], []]
@@ -50,7 +50,7 @@ def test_own_read_groups_are_kept():
 def test_programs_of_several_headers():
     one = "@PG\tID:trim\n@PG\tID:bwa\tPP:trim\tCL:1\n"
     other = "@PG\tID:trim\n@PG\tID:bwa\tPP:trim\tCL:2\n@PG\tID:dedup\tPP:bwa\n"
-    assert merged_programs([one, other]) == [
+    assert merge_programs([one, other]) == [
         "@PG\tID:trim",
         "@PG\tID:bwa\tPP:trim\tCL:1",
         "@PG\tID:bwa.1\tPP:trim\tCL:2",

@@ -7,11 +7,10 @@ import pytest
 
 from helpers.align_oracle import READ, cut_pair, operations, random_bases, retold, reverse_complement
 from readwarp.align import Aligner, steps
-from readwarp.align.aligner import _batch, _interleaved, _records
+from readwarp.align.aligner import _interleave, _records
 from readwarp.align.pair import given
 from readwarp.config import RecordParameters
-from readwarp.ragged import replace
-from readwarp.stream.halving import reads_between
+from readwarp.ragged import replace, take
 
 
 def mutated(bases: str, rng: random.Random) -> str:
@@ -65,11 +64,11 @@ def test_every_record_retells_its_score_distance_and_md(aligner, genome):
 
 def test_batches_do_not_matter(aligner, genome, index):
     reads, mates, _ = simulated(genome, 40, seed=2)
-    batch = _batch(_interleaved(reads, mates), True)
+    batch = steps.make_batch(_interleave(reads, mates), True)
     sizes = given(350, 40)
 
     def aligned(start, stop):
-        part = reads_between(batch, start, stop)
+        part = take(batch, "reads", slice(start, stop))
         rows = steps.align_batch(part, aligner._placed, sizes, aligner.parameters, aligner.metrics)
         return _records(part, rows, index.reference.names)
 

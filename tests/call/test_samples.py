@@ -6,7 +6,7 @@ import pytest
 
 from helpers.jobs import call_variants
 from helpers.making import Read, aligned_reads, random_sequence, segment, tiled, window_of, write_fasta
-from readwarp.call.haplotypes.groups import group_reads
+from readwarp.call.haplotypes.ways import group_reads
 from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import sites_of

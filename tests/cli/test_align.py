@@ -228,7 +228,7 @@ def test_log_lines(reference, mates, tmp_path, capfd):
 def test_an_insert_size_that_cannot_be_told_is_said(reference, mates, tmp_path, capfd, write):
     first, last = (write(f"few_{i}.fq", "".join(m.read_text().splitlines(True)[:8])) for i, m in enumerate(mates))
     assert run_main(["align", reference, first, last, "-o", tmp_path / "few.sam"]) == 0
-    assert "too few confident pairs to tell the insert size" in capfd.readouterr().err
+    assert "too few confident pairs to estimate the insert size" in capfd.readouterr().err
 
 
 def test_a_card_that_cannot_be_used_is_a_warning(reference, mates, tmp_path, capfd, monkeypatch):
@@ -237,7 +237,7 @@ def test_a_card_that_cannot_be_used_is_a_warning(reference, mates, tmp_path, cap
     monkeypatch.setattr(backends, "unusable", lambda: "CUDA cannot be loaded (no libcuda)")
     assert run_main(["align", reference, *mates, "-o", tmp_path / "auto.sam"]) == 0
     said = capfd.readouterr().err
-    assert "a GPU is there but CUDA cannot be loaded (no libcuda); going on with the CPU" in said
+    assert "there is a GPU, but CUDA cannot be loaded (no libcuda); continuing on the CPU" in said
 
 
 def test_an_index_that_cannot_be_saved_is_a_warning(mates, tmp_path, capfd, monkeypatch):

@@ -95,6 +95,17 @@ def test_scores_and_limits_are_those_of_the_preset(monkeypatch, tmp_path):
     )
 
 
+def test_switches_that_a_preset_turns_on_stay_on(monkeypatch, tmp_path):
+    own = AlignParameters(records=RecordParameters(soft_clip_supplementary=True, eqx=True))
+    monkeypatch.setitem(PRESETS, "short", Preset("reads of a test", own))
+    reads, reference = tmp_path / "a.fq", write_fasta(tmp_path / "ref.fa", {"one": "ACGT"})
+    reads.write_text("@a\nACGT\n+\nIIII\n")
+    given = parsed("align", align.AlignOptions, str(reads), "--preset", "short")
+    assert align.make_job(reference, [reads], None, given, "x").parameters == own
+    given["eqx"] = False  # a user of Python may turn it off
+    assert not align.make_job(reference, [reads], None, given, "x").parameters.records.eqx
+
+
 @pytest.mark.parametrize("text", ["0", "-3", "1.5", "", "x"])
 def test_not_a_count(text):
     with pytest.raises(argparse.ArgumentTypeError):

@@ -8,7 +8,7 @@ import pytest
 
 from helpers.command_samples import CONTIGS, pairs, record, run_main
 from readwarp.stream import parts
-from readwarp.stream.parts import Part, part_of
+from readwarp.stream.parts import Part, parse_part
 
 OPTIONS = ("--no-pg", "-q", "--batch-bases", "7000")
 
@@ -119,10 +119,10 @@ def test_what_cannot_be_merged(lanes, reference, tmp_path, capsys):
     out, again = tmp_path / "out.bam", tmp_path / "again.bam"
     again.write_bytes(made[0].read_bytes())
     for inputs, code, reason in (
-        (made[:2], 3, "of 3 parts these are missing: 3"),
+        (made[:2], 3, "is one of 3 parts, but these are missing: 3"),
         ([*made[:2], again], 3, f"is part 1/3, and {made[0]} of the same run too"),
         ([*made, made[0]], 2, f"{made[0]}: is given twice"),
-        ([placed], 3, "is not as readwarp align writes it without --sort"),
+        ([placed], 3, "is not an unsorted file of readwarp align"),
     ):
         assert run_main(["merge", *inputs, "-o", out, "-q"]) == code
         assert reason in capsys.readouterr().err
@@ -154,7 +154,7 @@ def test_parts_of_other_runs_are_refused(lanes, reference, tmp_path, capsys):
     others = [part(2, "B.bam", reads, "-B", "5"), part(2, "reads.bam", files(lanes, 2))]
     for other in others:
         assert run_main(["merge", first, other, "-o", out, "-q"]) == 3
-        assert f"{other}: is of another run than {first}" in capsys.readouterr().err
+        assert f"{other}: is from another run than {first}" in capsys.readouterr().err
     assert run_main(["merge", first, part(2, "2.bam", copies), "-o", out, "-q"]) == 0
     again = tmp_path / "again.bam"
     assert run_main(["align", reference, first, "-o", again, *OPTIONS]) == 0
@@ -186,4 +186,4 @@ def test_spans_cover_everything_once(of):
                 found += range(start, end)
     assert sorted(found) == list(range(100))
     assert not any(span for number in range(1, of + 1) for span in Part(number, of).spans(90, 59))
-    assert str(part_of(f"{of}/{of}")) == f"{of}/{of}"
+    assert str(parse_part(f"{of}/{of}")) == f"{of}/{of}"

@@ -7,8 +7,7 @@ import pytest
 from readwarp.config import Resources
 from readwarp.device import backend as backends
 from readwarp.device.driver import Device
-from readwarp.stream.choice import bases_of, settle_device
-from readwarp.stream.worth import ALIGN, CALL, START_SECONDS, min_bases
+from readwarp.stream.choice import ALIGN, CALL, START_SECONDS, bases_of, choose_device, min_bases
 
 
 def test_a_job_pays_by_its_size():
@@ -26,8 +25,8 @@ def test_small_jobs_stay_on_the_cpu_and_say_so(with_card, tmp_path, caplog):
     path = tmp_path / "small.fq"
     path.write_bytes(b"@" * 230)
     with caplog.at_level("INFO", "readwarp"):
-        assert settle_device(Resources(2, "auto"), [path, path], ALIGN) == "cpu"
-    assert "about 200 read bases are too few for a GPU to pay (it does from 200,000,000 on" in caplog.text
+        assert choose_device(Resources(2, "auto"), [path, path], ALIGN) == "cpu"
+    assert "about 200 read bases are too few for a GPU, which pays from 200,000,000 on" in caplog.text
 
 
 def test_large_and_unknown_jobs_take_the_gpu(with_card, tmp_path):
@@ -35,10 +34,10 @@ def test_large_and_unknown_jobs_take_the_gpu(with_card, tmp_path):
     with path.open("wb") as file:
         file.write(b"\x1f\x8b")
         file.truncate(110_000_000)  # about 220 Mb
-    assert settle_device(Resources(2, "auto"), [path], ALIGN) == "auto"
-    assert settle_device(Resources(8, "auto"), [path], ALIGN) == "cpu"
-    assert settle_device(Resources(8, "auto"), [path, Path("-")], ALIGN) == "auto"
-    assert settle_device(Resources(8, "cuda"), [path], ALIGN) == "cuda"
+    assert choose_device(Resources(2, "auto"), [path], ALIGN) == "auto"
+    assert choose_device(Resources(8, "auto"), [path], ALIGN) == "cpu"
+    assert choose_device(Resources(8, "auto"), [path, Path("-")], ALIGN) == "auto"
+    assert choose_device(Resources(8, "cuda"), [path], ALIGN) == "cuda"
 
 
 def test_a_share_of_the_reads_is_a_smaller_job(with_card, tmp_path):
@@ -46,14 +45,14 @@ def test_a_share_of_the_reads_is_a_smaller_job(with_card, tmp_path):
     with path.open("wb") as file:
         file.write(b"\x1f\x8b")
         file.truncate(700_000_000)  # about 1.2 Gb
-    assert settle_device(Resources(2, "auto"), [path], CALL) == "auto"
-    assert settle_device(Resources(2, "auto"), [path], CALL, 0.9) == "auto"
-    assert settle_device(Resources(2, "auto"), [path], CALL, 0.5) == "cpu"
+    assert choose_device(Resources(2, "auto"), [path], CALL) == "auto"
+    assert choose_device(Resources(2, "auto"), [path], CALL, 0.9) == "auto"
+    assert choose_device(Resources(2, "auto"), [path], CALL, 0.5) == "cpu"
 
 
 def test_nothing_is_said_without_a_card(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(backends, "devices", lambda: ())
-    assert settle_device(Resources(2, "auto"), [tmp_path], ALIGN) == "auto"
+    assert choose_device(Resources(2, "auto"), [tmp_path], ALIGN) == "auto"
     assert caplog.text == ""
 
 

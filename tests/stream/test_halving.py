@@ -9,7 +9,7 @@ from readwarp.batches import Segment
 from readwarp.errors import TooLargeError
 from readwarp.stream.halving import READS, Divisible, Halving, Limit
 
-MOST = Limit.MOST_PATIENCE
+MOST = Limit.MAX_PATIENCE
 
 
 class FullError(Exception):

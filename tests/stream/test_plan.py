@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 from readwarp.errors import MemoryBudgetError
 from readwarp.stream.plan import (
     IN_FLIGHT,
-    LEAST_ON_CARD,
-    SMALLEST_BATCH,
+    MIN_BATCH,
+    MIN_ON_CARD,
     USUAL_BATCH,
     Card,
     Costs,
-    Shape,
-    least_bytes,
+    min_bytes,
     plan,
     plan_card,
     readable,
@@ -22,50 +21,36 @@ from readwarp.stream.plan import (
 )
 
 MB = 1 << 20
-SHAPE = Shape(read_length=100, candidates_per_read=2, cells_per_candidate=50)
-COSTS = Costs(
-    fixed=100 * MB,
-    work_per_read=200,
-    work_per_base=3,
-    work_per_candidate=100,
-    work_per_cell=1,
-    held_per_read=50,
-    held_per_base=2,
-)
-
-
-def test_costs_per_base():
-    assert COSTS.work(SHAPE) == 3 + (200 + 2 * (100 + 50 * 1)) / 100
-    assert COSTS.held(SHAPE) == 2 + 50 / 100
+COSTS = Costs(fixed=100 * MB, work_per_base=8, held_per_base=2.5)
 
 
 def test_plenty_of_memory_takes_the_usual_batch():
-    made = plan(64 << 30, COSTS, SHAPE, threads=4)
+    made = plan(64 << 30, COSTS, threads=4)
     assert (made.batch_bases, made.workers, made.in_flight) == (USUAL_BATCH, 4, 7)
 
 
 def test_the_users_bound_is_kept():
-    assert plan(64 << 30, COSTS, SHAPE, threads=4, batch_bases=1000).batch_bases == 1000
+    assert plan(64 << 30, COSTS, threads=4, batch_bases=1000).batch_bases == 1000
 
 
 def test_the_batch_follows_by_division():
-    made = plan(150 * MB, COSTS, SHAPE, threads=1)
+    made = plan(150 * MB, COSTS, threads=1)
     per_base = 8 + (3 + 2) * 2.5
     assert made.batch_bases == int(50 * MB / per_base)
     assert made.workers == 1
 
 
 def test_fewer_workers_where_the_budget_allows_no_more():
-    made = plan(140 * MB, COSTS, SHAPE, threads=64)
+    made = plan(140 * MB, COSTS, threads=64)
     assert 1 <= made.workers < 64
-    assert made.batch_bases >= SMALLEST_BATCH
+    assert made.batch_bases >= MIN_BATCH
 
 
 def test_too_small_a_budget_states_the_minimum():
     with pytest.raises(MemoryBudgetError, match=r"--memory 50M is too small: one batch needs 105\.2M, 100M of it") as e:
-        plan(50 * MB, COSTS, SHAPE, threads=8)
+        plan(50 * MB, COSTS, threads=8)
     assert e.value.exit_code == 5
-    plan(int(105.2 * MB), COSTS, SHAPE, threads=8)
+    plan(int(105.2 * MB), COSTS, threads=8)
 
 
 @given(
@@ -79,7 +64,7 @@ def test_too_small_a_budget_states_the_minimum():
 def test_a_plan_never_exceeds_its_budget(budget, fixed, work, held, threads, bound):
     costs = Costs(fixed, work_per_base=work, held_per_base=held)
     try:
-        made = plan(budget, costs, Shape(), threads, bound)
+        made = plan(budget, costs, threads, bound)
     except MemoryBudgetError:
         return
     assert made.peak_bytes <= budget
@@ -98,9 +83,9 @@ def test_readable(number, text):
 
 def test_what_each_worker_takes_is_counted_for_each():
     costs = Costs(fixed=10 * MB, fixed_per_worker=100 * MB, work_per_base=1)
-    assert plan(400 * MB, costs, SHAPE, threads=8, batch_bases=MB).workers == 3
+    assert plan(400 * MB, costs, threads=8, batch_bases=MB).workers == 3
     with pytest.raises(MemoryBudgetError, match=r"needs 110\.3M, 110M of it"):
-        plan(100 * MB, costs, SHAPE, threads=8)
+        plan(100 * MB, costs, threads=8)
 
 
 def card(reference: int = 40 * MB, seeds: int = 60 * MB, per_base: int = 100, per_seeded: int = 200) -> Card:
@@ -121,16 +106,16 @@ def test_short_of_memory_there_are_fewer_workspaces_then_smaller_batches():
 
 
 def test_seeds_stay_on_the_host_where_three_batches_do_not_fit_beside_them():
-    enough = 100 * MB + 3 * 200 * SMALLEST_BATCH
+    enough = 100 * MB + 3 * 200 * MIN_BATCH
     assert plan_card(enough, card(), 4, USUAL_BATCH).seeding == "cuda"
     made = plan_card(enough - 1, card(), 4, USUAL_BATCH)
-    assert made.seeding == "cpu" and made.index_bytes == 40 * MB and made.batch_bases > SMALLEST_BATCH
+    assert made.seeding == "cpu" and made.index_bytes == 40 * MB and made.batch_bases > MIN_BATCH
 
 
 def test_the_least_that_a_card_can_be_used_with():
-    least = 40 * MB + 100 * LEAST_ON_CARD
+    least = 40 * MB + 100 * MIN_ON_CARD
     made = plan_card(least, card(), 4, USUAL_BATCH)
-    assert (made.workspaces, made.batch_bases, made.device_bytes) == (1, LEAST_ON_CARD, least)
+    assert (made.workspaces, made.batch_bases, made.device_bytes) == (1, MIN_ON_CARD, least)
     with pytest.raises(MemoryBudgetError, match=rf"--vram 46\.2M is too small: one batch needs {readable(least)}, 40M"):
         plan_card(least - 100000, card(), 4, USUAL_BATCH)
 
@@ -148,11 +133,11 @@ def test_a_card_never_gets_more_than_its_budget(budget, reference, seeds, per_ba
     try:
         made = plan_card(budget, asked, workspaces, bases)
     except MemoryBudgetError:
-        assert budget < least_bytes(asked)
+        assert budget < min_bytes(asked)
         return
     assert made.device_bytes <= budget
     assert 1 <= made.workspaces <= workspaces and 1 <= made.batch_bases <= bases
-    assert made.capacity >= asked.capacity(max(made.batch_bases, LEAST_ON_CARD), made.seeding == "cuda")
+    assert made.capacity >= asked.capacity(max(made.batch_bases, MIN_ON_CARD), made.seeding == "cuda")
 
 
 @given(budget=st.integers(0, 1000), wanted=st.integers(1, 50))

@@ -127,13 +127,6 @@ def test_interrupt_does_not_wait_for_a_blocked_reader():
     blocked.set()
 
 
-def test_each_worker_is_bound_once():
-    bound = []
-    barrier = threading.Barrier(3, timeout=5)
-    run_ordered(range(9), lambda i: barrier.wait(), lambda r: None, 3, 9, bind=bound.append)
-    assert sorted(bound) == [0, 1, 2]
-
-
 def test_read_ahead_closes_its_generator():
     closed = threading.Event()
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from helpers.lettered_batches import batch, names_of
-from readwarp.stream.halving import reads_between
-from readwarp.stream.training import with_models
+from readwarp.ragged import take
+from readwarp.stream.training import train_sources
 
 
-def test_reads_between_takes_all_arrays():
-    part = reads_between(batch("abcdef"), 2, 4)
+def test_take_takes_all_arrays():
+    part = take(batch("abcdef"), "reads", slice(2, 4))
     assert names_of(part) == "cd"
     assert part.bases.tobytes() == b"cccdddd"
     assert part.qualities.tobytes() == b"dddeeee"
@@ -26,14 +26,14 @@ def test_training_sees_the_same_reads_whatever_the_batches(sizes, pairs):
     letters = "abcdefghijkl"
     cuts = np.cumsum([0, *sizes])
     batches = [batch(letters[a:b]) for a, b in pairwise(cuts)]
-    made = list(with_models((b for b in batches), pairs, lambda b: b, lambda sample: "".join(map(names_of, sample))))
+    made = list(train_sources((b for b in batches), pairs, lambda b: b, lambda sample: "".join(map(names_of, sample))))
     assert [b for b, _ in made] == batches
     assert {model for _, model in made} == {letters[: 2 * pairs]}
 
 
 def test_each_source_has_its_own_model():
     batches = [batch("ab", source=0), batch("cd", source=0), batch("ef", source=1)]
-    made = list(with_models((b for b in batches), 1, lambda b: b, lambda sample: names_of(sample[0])))
+    made = list(train_sources((b for b in batches), 1, lambda b: b, lambda sample: names_of(sample[0])))
     assert [model for _, model in made] == ["ab", "ab", "ef"]
 
 
@@ -45,7 +45,7 @@ def test_single_reads_do_not_hold_the_whole_input_back():
             taken.append(i)
             yield batch("abcd", paired=False)
 
-    next(with_models(batches(), 4, lambda b: b, len))
+    next(train_sources(batches(), 4, lambda b: b, len))
     assert len(taken) == 2
 
 
@@ -59,5 +59,5 @@ def test_the_reader_is_closed_when_training_fails():
             closed.append(True)
 
     with pytest.raises(ZeroDivisionError):
-        next(with_models(batches(), 1, lambda b: b, lambda sample: 1 // 0))
+        next(train_sources(batches(), 1, lambda b: b, lambda sample: 1 // 0))
     assert closed

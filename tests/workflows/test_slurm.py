@@ -84,7 +84,7 @@ def test_a_time_limit_and_too_little_memory(project, small, monkeypatch):
     limits = resources(align__runtime="attempt*attempt", merge__mem_mb="120*attempt*attempt*attempt")
     target = "results/bam/A.bam"
     done = snakemake(folder, *OPTIONS, *QUICK, *THREADS, "--retries", 2, *limits, "--", target)
-    assert "going on behind" in (folder / "logs" / "align" / "A" / "L1.log").read_text()
+    assert "continuing after" in (folder / "logs" / "align" / "A" / "L1.log").read_text()
     assert "Trying to restart" in done.stdout
     whole = folder / "whole.bam"
     monkeypatch.setenv("READWARP_TEST_PAUSE", "")
@@ -124,7 +124,7 @@ def test_arrays_without_snakemake(small, tmp_path, monkeypatch):
     subprocess.run(["scancel", "--signal=USR1", "--batch", f"{job}_1"], check=True)
     merge = submitted(*small_job, f"--dependency=afterok:{job}", scripts / "merge.sbatch")
     wait_for(lambda: (out / "s.bam").exists() and not is_queued(merge), "the parts to be merged", 300)
-    assert "going on behind" in (tmp_path / "readwarp-align.1.log").read_text()
+    assert "continuing after" in (tmp_path / "readwarp-align.1.log").read_text()
     monkeypatch.setenv("READWARP_TEST_PAUSE", "")
     whole = tmp_path / "whole.bam"
     command = ["readwarp", "align", reference, *reads.split(), "-R", r"@RG\tID:s\tSM:s", "-o", whole, "-q"]

@@ -1,27 +1,23 @@
-"""Aligning reads from Python."""
+"""Alignment of reads that are given in Python."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from readwarp.align import steps
-from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
+from readwarp.batches import Alignments, InsertSizes, ReadBatch
 from readwarp.config import AlignParameters
 from readwarp.device import backend as backends
 from readwarp.errors import UsageError
 from readwarp.index import Index, open_or_build
 from readwarp.metrics import Metrics
-from readwarp.ragged import offsets_of
-from readwarp.rules.bases import CODES
+from readwarp.rules.cigar import LETTERS
 
-NO_QUALITY = 255
 Read = str | tuple[str, str] | tuple[str, str, str | None]
 
 
 class Record(NamedTuple):
-    """One alignment, as a SAM line says it, but 0-based; contig None and position -1 where there is none."""
+    """One alignment: the fields of a SAM line, but 0-based; contig None and position -1 where there is none."""
 
     name: str
     flag: int
@@ -52,7 +48,7 @@ class Record(NamedTuple):
 
 
 class Aligner:
-    """Reads to records, with the parameters and the answers of `readwarp align`.
+    """Reads to records, with the parameters and results of `readwarp align`.
 
     index: an Index, or the path of a reference, whose index is opened or built. Safe to use from several threads.
 
@@ -77,14 +73,15 @@ class Aligner:
             self._placed = steps.place(self.index, backend)
 
     def align(self, reads: Iterable[Read], mates: Iterable[Read] | None = None) -> list[Record]:
-        """Records of all reads: of each its primary (or unmapped) one, then supplementary ones; mates are neighbours.
+        """Records of all reads: the primary (or unmapped) one of each, then supplementary ones; mates are neighbours.
 
-        A read is a sequence, or (name, sequence), or (name, sequence, qualities in Phred + 33). Without
-        `insert_sizes` the model is made of the pairs given here. Raises UsageError for what is no read or pair.
+        A read is a sequence, or (name, sequence), or (name, sequence, qualities in Phred + 33). Without `insert_sizes`
+        the model is estimated from the pairs given here. Raises UsageError for what is not a read or pair.
         """
         if isinstance(reads, str) or isinstance(mates, str):
-            raise UsageError("reads are to be given as a list, also a single one")
-        batch = _batch(_interleaved(list(reads), None if mates is None else list(mates)), mates is not None)
+            raise UsageError("give reads as a list, even a single one")
+        named = _interleave(list(reads), None if mates is None else list(mates))
+        batch = steps.make_batch(named, paired=mates is not None)
         placed, parameters = self._placed, self.parameters
         with placed.backend.on():
             sizes = self.insert_sizes or steps.train([batch], placed, parameters, self.metrics)
@@ -92,12 +89,12 @@ class Aligner:
         return _records(batch, rows, self.index.reference.names)
 
 
-def _interleaved(reads: Sequence[Read], mates: Sequence[Read] | None) -> list[tuple[str, str, str | None]]:
-    """(name, sequence, qualities) of all reads; reads without a name are called by their number."""
-    firsts = [_named(read, str(number)) for number, read in enumerate(reads)]
+def _interleave(reads: Sequence[Read], mates: Sequence[Read] | None) -> list[tuple[str, str, str | None]]:
+    """(name, sequence, qualities) of all reads; a read without a name is named by its number."""
+    firsts = [_name(read, str(number)) for number, read in enumerate(reads)]
     if mates is None:
         return firsts
-    lasts = [_named(mate, str(number)) for number, mate in enumerate(mates)]
+    lasts = [_name(mate, str(number)) for number, mate in enumerate(mates)]
     if len(firsts) != len(lasts):
         raise UsageError(f"{len(firsts)} reads, but {len(lasts)} mates")
     for first, last in zip(firsts, lasts, strict=True):
@@ -106,35 +103,12 @@ def _interleaved(reads: Sequence[Read], mates: Sequence[Read] | None) -> list[tu
     return [read for pair in zip(firsts, lasts, strict=True) for read in pair]
 
 
-def _named(read: Read, number: str) -> tuple[str, str, str | None]:
+def _name(read: Read, number: str) -> tuple[str, str, str | None]:
     name, sequence, *rest = (number, read) if isinstance(read, str) else read
     qualities = rest[0] if rest else None
     if qualities is not None and len(qualities) != len(sequence):
         raise UsageError(f"read {name}: quality has {len(qualities)} letters, sequence {len(sequence)}")
     return name, sequence, qualities
-
-
-def _batch(reads: Sequence[tuple[str, str, str | None]], paired: bool) -> ReadBatch:
-    names = [name.encode() for name, _, _ in reads]
-    letters = np.frombuffer("".join(sequence for _, sequence, _ in reads).encode("ascii", "replace"), np.uint8)
-    qualities = [
-        np.full(len(sequence), NO_QUALITY, np.uint8) if text is None else np.frombuffer(text.encode(), np.uint8) - 33
-        for _, sequence, text in reads
-    ]
-    segments = [Segment.FIRST, Segment.LAST] * (len(reads) // 2) if paired else [Segment.UNPAIRED] * len(reads)
-    return ReadBatch(
-        number=0,
-        source=0,
-        bases=CODES[letters],
-        qualities=np.concatenate([np.empty(0, np.uint8), *qualities]),
-        read_offsets=offsets_of([len(sequence) for _, sequence, _ in reads]),
-        names=np.frombuffer(b"".join(names), np.uint8).copy(),
-        name_offsets=offsets_of([len(name) for name in names]),
-        tags=np.empty(0, np.uint8),
-        tag_offsets=np.zeros(len(reads) + 1, np.int64),
-        segment=np.array(segments, np.uint8),
-        read_group=np.full(len(reads), -1, np.int32),
-    )
 
 
 def _records(reads: ReadBatch, rows: Alignments, contigs: tuple[str, ...]) -> list[Record]:
@@ -152,18 +126,18 @@ def _records(reads: ReadBatch, rows: Alignments, contigs: tuple[str, ...]) -> li
                 contig=contig(int(rows.contig[i])),
                 position=int(rows.position[i]),
                 mapping_quality=int(rows.mapping_quality[i]),
-                cigar="".join(f"{operation >> 4}{'MIDNSHP=X'[operation & 15]}" for operation in cigar),
+                cigar="".join(f"{operation >> 4}{LETTERS[operation & 15]}" for operation in cigar),
                 mate_contig=contig(int(rows.mate_contig[i])),
                 mate_position=int(rows.mate_position[i]),
                 template_length=int(rows.template_length[i]),
-                tags=_decoded(tags),
+                tags=_decode(tags),
             )
         )
     return records
 
 
-def _decoded(tags: bytes) -> dict[str, int | str]:
-    """Fields of the types that the aligner writes: C, S, I and Z."""
+def _decode(tags: bytes) -> dict[str, int | str]:
+    """BAM's auxiliary fields, of the types that the aligner writes: C, S, I and Z."""
     fields: dict[str, int | str] = {}
     at = 0
     while at < len(tags):

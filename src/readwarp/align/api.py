@@ -12,16 +12,15 @@ from readwarp.config import PRESETS
 from readwarp.errors import UsageError
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
-from readwarp.stream.parts import WHOLE, part_of
+from readwarp.stream.parts import WHOLE, parse_part
 from readwarp.stream.reporter import Progress, Reporter, Result
 
-SCORES = {"match": "match", "mismatch": "mismatch", "gap_open": "gap_open", "gap_extend": "gap_extend"}
-SCORES |= {"clip": "end_bonus"}
+SCORES = {name: name for name in ("match", "mismatch", "gap_open", "gap_extend")} | {"clip": "end_bonus"}
 RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx"}
 
 
 class AlignmentOptions(TypedDict, total=False):
-    preset: str | None  # of `config.PRESETS`; None: standard, with the seeds of the index that is there
+    preset: str | None  # of `config.PRESETS`; None: standard, with the seeds of the existing index
     insert_size: float | tuple[float | int, ...] | None  # mean[, deviation[, max[, min]]]; None: estimated
     min_score: int  # lowest score to report
     soft_clip: bool  # in supplementary alignments, instead of hard clips
@@ -29,7 +28,7 @@ class AlignmentOptions(TypedDict, total=False):
 
 
 class ScoringOptions(TypedDict, total=False):
-    """All are magnitudes; a gap of n bases costs gap_open + n * gap_extend."""
+    """All are magnitudes. A gap of n bases costs gap_open + n * gap_extend."""
 
     match: int
     mismatch: int
@@ -46,7 +45,7 @@ class AlignOptions(ReadOptions, AlignmentOptions, ScoringOptions, ResourceOption
     write_index: bool
     no_pg: bool  # no @PG line in the header
     part: str | None  # I/N: every N-th block of reads, from the I-th
-    resume: bool  # keep what is done beside the output, and go on from it
+    resume: bool  # keep intermediate results beside the output, and continue from them
     force: bool  # replace an output that exists
 
 
@@ -59,9 +58,9 @@ def align(
 ) -> Result:
     """Align reads to a file of alignments, as `readwarp align` does.
 
-    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it when it is absent. reads: FASTQ, BAM or CRAM; two
-    FASTQ files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in this
-    thread, with a `Progress`; what it raises ends the job. options: the long options of the command with underscores,
+    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it if it is absent. reads: FASTQ, BAM or CRAM; two FASTQ
+    files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in this thread,
+    with a `Progress`; an exception from it ends the job. options: the long options of the command with underscores,
     such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
 
         readwarp.align("ref.fa", "reads_1.fq.gz", "reads_2.fq.gz", output="out.bam", sort="coordinate")
@@ -79,11 +78,12 @@ def make_job(
 ) -> AlignJob:
     """Raises InputError and UsageError."""
     if not reads:
-        raise UsageError("no reads are given")
+        raise UsageError("no files of reads are given")
     part, preset, size = options.get("part"), options.get("preset"), options.get("insert_size")
     if preset and preset not in PRESETS:
         raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
     own = PRESETS[preset or "standard"].parameters
+    sizes: tuple[Any, ...] = size if isinstance(size, tuple) else (size,)
     return AlignJob(
         reference=Path(reference),
         inputs=open_inputs(Path(reference), [str(path) for path in reads], options),
@@ -98,13 +98,9 @@ def make_job(
         sort=options.get("sort", "none"),
         mark_duplicates=options.get("mark_duplicates", False),
         write_index=options.get("write_index", False),
-        insert_sizes=None if size is None else given(*_numbers(size)),
+        insert_sizes=None if size is None else given(*sizes),
         command=None if options.get("no_pg") else command,
-        part=part_of(part) if part else WHOLE,
+        part=parse_part(part) if part else WHOLE,
         resume=options.get("resume", False),
         force=options.get("force", False),
     )
-
-
-def _numbers(size: float | tuple[float | int, ...]) -> tuple[Any, ...]:
-    return size if isinstance(size, tuple) else (size,)

@@ -1,6 +1,5 @@
-"""What a batch of the align job costs, on the host and on a card, and the plans that follow from the budgets."""
+"""The memory of batches of the align job, on the host and on a card, and the plans within the budgets."""
 
-from dataclasses import dataclass
 from math import ceil
 
 from readwarp.config import Resources, SeedParameters
@@ -8,54 +7,40 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.index import Index
 from readwarp.index.build import bucket_bits_for
-from readwarp.stream.plan import FREE_SHARE, Card, CardPlan, Costs, Plan, Shape, plan, plan_card, workers_of
+from readwarp.stream.plan import FREE_SHARE, Card, CardPlan, Costs, Plan, plan, plan_card, workers_of
 
 PROGRAM_BYTES = 350 << 20  # Python, Numba, LLVM and compiled kernels
-CONTEXT_BYTES = 512 << 20  # that CUDA and its kernels take of a card, beside --vram; about, until measured
+CONTEXT_BYTES = 512 << 20  # of a card, for CUDA and its kernels, beside --vram; an estimate until it is measured
 PINNED_BYTES = 8 << 20  # of the host, for each workspace (readwarp.device.memory)
-SHAPE = Shape(read_length=150, candidates_per_read=4, cells_per_candidate=40)
-LEAST_ENGINE = 4 << 20  # bytes of the dynamic programming of one long pair
+MIN_ENGINE = 4 << 20  # bytes for the dynamic programming of one long pair
 
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """What else comes with the reads of a batch on a card, generously for a mammalian genome."""
-
-    found_per_read: float = 256  # anchors, before weak places are left out ...
-    anchors_per_read: float = 64  # ... and after
-    chains_per_read: float = 8
-    pairs_per_read: float = 2  # candidates and rescue windows that need dynamic programming
-    window: int = 256  # bases of reference of each
-    bytes_per_pair: int = 1024  # rows or directions of the engine
-
-
-ON_CARD = Rates()
+# Rates of a batch, generous for a mammalian genome
+READ_LENGTH = 150
+CANDIDATES = 4  # per read
+CELLS = 40  # of dynamic programming that are stored for the traceback, per candidate
+FOUND = 256  # anchors per read, with weak places ...
+ANCHORS = 64  # ... and without
+CHAINS = 8  # per read
+PAIRS = 2  # candidates and rescue windows per read that need dynamic programming
+WINDOW = 256  # bases of reference for each of these
+ENGINE = 1024  # bytes of the engine for each of these
 
 
 def plan_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int) -> Plan:
-    """The host's plan. Raises MemoryBudgetError."""
+    """The plan of the host's memory. Raises MemoryBudgetError."""
     budget = resources.memory or int(FREE_SHARE * free_memory())
-    costs = host_costs(index, sort_bytes, backend)
-    return plan(budget, costs, SHAPE, workers_of(resources.threads, len(backend.devices)), resources.batch_bases)
+    costs = Costs(
+        fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,  # as if all were in memory
+        fixed_per_worker=PINNED_BYTES if backend.name == "cuda" else 0,
+        work_per_base=8 + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,
+        held_per_base=4 + 300 / READ_LENGTH,
+    )
+    return plan(budget, costs, workers_of(resources.threads, len(backend.devices)), resources.batch_bases)
 
 
 def plan_cards(room: int, planned: Plan, index: Index, backend: Backend) -> CardPlan:
-    """What each card is given of `room` bytes. Raises MemoryBudgetError."""
+    """The plan of each card's memory, within `room` bytes. Raises MemoryBudgetError."""
     return plan_card(room, card_of(index), ceil(planned.workers / len(backend.devices)), planned.batch_bases)
-
-
-def host_costs(index: Index, sort_bytes: int, backend: Backend) -> Costs:
-    """The index is counted as if all of it were in memory."""
-    return Costs(
-        fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,
-        fixed_per_worker=PINNED_BYTES if backend.name == "cuda" else 0,
-        work_per_read=400,
-        work_per_base=8,
-        work_per_candidate=150,
-        work_per_cell=0.5,
-        held_per_read=300,
-        held_per_base=4,
-    )
 
 
 def card_of(index: Index) -> Card:
@@ -63,7 +48,7 @@ def card_of(index: Index) -> Card:
 
 
 def card_for(bases: int) -> Card:
-    """Of an index of so many reference bases, with the standard seeds: one for every five bases."""
+    """For an index of so many reference bases with the standard seeds, one for every five bases."""
     parameters = SeedParameters()
     entries = bases // (parameters.k - parameters.s + 1)
     seeds = 4 * ((1 << bucket_bits_for(bases)) + 1) + (2 + 4) * entries
@@ -71,22 +56,20 @@ def card_for(bases: int) -> Card:
 
 
 def workspace_bytes(bases: int, seeded: bool) -> int:
-    """What a batch takes of a card, by what its steps say, at the rates of SHAPE and ON_CARD.
+    """Bytes of a batch on a card: the sum of what its steps say, at the rates above. seeded: seeds are looked up there.
 
-    Batches of other reads may need more: they are done in halves then. seeded: seeds are looked up on the card.
+    A batch that needs more is aligned in halves.
     """
     from readwarp.align.chain import cuda as chain
     from readwarp.align.extend import cuda as extend
     from readwarp.align.seed import cuda as seed
     from readwarp.device.memory import rounded
 
-    reads, t = ceil(bases / SHAPE.read_length), SeedParameters().t
-    candidates, pairs = ceil(reads * SHAPE.candidates_per_read), ceil(reads * ON_CARD.pairs_per_read)
-    found, anchors, chains = (
-        ceil(reads * rate) for rate in (ON_CARD.found_per_read, ON_CARD.anchors_per_read, ON_CARD.chains_per_read)
-    )
-    seeding = seed.device_bytes(reads, bases, t, found, anchors) + chain.device_bytes(reads, anchors, chains)
-    engine = extend.window_bytes(pairs, pairs * ON_CARD.window)[1] + pairs * ON_CARD.bytes_per_pair + LEAST_ENGINE
+    reads, t = ceil(bases / READ_LENGTH), SeedParameters().t
+    candidates, anchors, pairs = (reads * rate for rate in (CANDIDATES, ANCHORS, PAIRS))
+    seeding = seed.device_bytes(reads, bases, t, reads * FOUND, anchors)
+    seeding += chain.device_bytes(reads, anchors, reads * CHAINS)
+    engine = extend.window_bytes(pairs, pairs * WINDOW) + pairs * ENGINE + MIN_ENGINE
     extending = extend.oriented_bytes(bases) + max(
         extend.scored_bytes(candidates), extend.traced_bytes(candidates), engine
     )
@@ -98,6 +81,6 @@ def reference_bytes(index: Index) -> int:
 
 
 def seed_bytes(index: Index) -> int:
-    """Of what is on a card if seeds are looked up there."""
+    """Bytes beside the reference on a card if seeds are looked up there."""
     arrays = (index.reference.contig_offsets, index.bucket_starts, index.tags, index.positions)
     return sum(array.nbytes for array in arrays)

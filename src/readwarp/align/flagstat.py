@@ -1,62 +1,64 @@
-"""What `samtools flagstat` says of the records that were written, counted on the way."""
+"""Counts of reads and records, among them those of `samtools flagstat`, made batch by batch."""
 
 import numpy as np
 
-from readwarp.batches import Alignments
+from readwarp.batches import Alignments, ReadBatch
+from readwarp.config import MAX_READ_LENGTH
 from readwarp.metrics import Metrics
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED, FIRST, LAST = 0x1, 0x2, 0x4, 0x8, 0x40, 0x80
 SECONDARY, SUPPLEMENTARY = 0x100, 0x800
-PREFIX = "records_"  # of our counters
-SURE = 5  # mapping quality of a mate elsewhere that is to be believed
+COUNTERS = {  # of samtools flagstat; the aligner writes no secondary alignments
+    "total": "records_all",
+    "primary": "records_primary",
+    "secondary": "records_secondary",
+    "supplementary": "supplementary",
+    "duplicates": "duplicates",
+    "primary duplicates": "duplicates",
+    "mapped": "records_mapped",
+    "primary mapped": "mapped",
+    "paired in sequencing": "records_paired",
+    "read1": "records_first",
+    "read2": "records_last",
+    "properly paired": "proper",
+    "with itself and mate mapped": "records_both_mapped",
+    "singletons": "records_singletons",
+    "with mate mapped to a different chr": "records_mate_elsewhere",
+    "with mate mapped to a different chr (mapQ >= 5)": "records_mate_elsewhere_sure",
+}
+SURE = 5  # minimum mapping quality of a mate on another contig that flagstat trusts
 
 
-def count(rows: Alignments, metrics: Metrics) -> None:
-    """Add a batch to the counters `records_*`; `mapped` and `proper` are counted with the reads."""
+def count(reads: ReadBatch, rows: Alignments, metrics: Metrics) -> None:
+    """Add a batch to the counters."""
     flag = rows.flag
     primary = (flag & (SECONDARY | SUPPLEMENTARY)) == 0
+    mapped = (flag & UNMAPPED) == 0
     pairs = primary & ((flag & PAIRED) != 0)
     both = pairs & ((flag & (UNMAPPED | MATE_UNMAPPED)) == 0)
     elsewhere = both & (rows.contig != rows.mate_contig)
+    metrics.count("reads", len(reads))
+    metrics.count("bases", int(reads.read_offsets[-1]))
     for name, chosen in (
-        ("all", np.ones_like(primary)),
-        ("primary", primary),
-        ("secondary", (flag & SECONDARY) != 0),
-        ("mapped", (flag & UNMAPPED) == 0),
-        ("paired", pairs),
-        ("first", pairs & ((flag & FIRST) != 0)),
-        ("last", pairs & ((flag & LAST) != 0)),
-        ("both_mapped", both),
-        ("singletons", pairs & ((flag & (UNMAPPED | MATE_UNMAPPED)) == MATE_UNMAPPED)),
-        ("mate_elsewhere", elsewhere),
-        ("mate_elsewhere_sure", elsewhere & (rows.mapping_quality >= SURE)),
+        ("reads_too_long", np.diff(reads.read_offsets) > MAX_READ_LENGTH),
+        ("mapped", primary & mapped),
+        ("proper", primary & mapped & ((flag & PROPER) != 0)),
+        ("supplementary", ~primary),
+        ("records_all", np.ones_like(primary)),
+        ("records_primary", primary),
+        ("records_secondary", (flag & SECONDARY) != 0),
+        ("records_mapped", mapped),
+        ("records_paired", pairs),
+        ("records_first", pairs & ((flag & FIRST) != 0)),
+        ("records_last", pairs & ((flag & LAST) != 0)),
+        ("records_both_mapped", both),
+        ("records_singletons", pairs & ((flag & (UNMAPPED | MATE_UNMAPPED)) == MATE_UNMAPPED)),
+        ("records_mate_elsewhere", elsewhere),
+        ("records_mate_elsewhere_sure", elsewhere & (rows.mapping_quality >= SURE)),
     ):
-        metrics.count(PREFIX + name, int(np.count_nonzero(chosen)))
+        metrics.count(name, int(np.count_nonzero(chosen)))
 
 
 def flagstat(metrics: Metrics) -> dict[str, int]:
     """The counts under the names that `samtools flagstat -O json` gives them."""
-    counts = metrics.counts
-
-    def records(name: str) -> int:
-        return counts.get(PREFIX + name, 0)
-
-    duplicates = counts.get("duplicates", 0)
-    return {
-        "total": records("all"),
-        "primary": records("primary"),
-        "secondary": records("secondary"),
-        "supplementary": records("all") - records("primary") - records("secondary"),
-        "duplicates": duplicates,
-        "primary duplicates": duplicates,
-        "mapped": records("mapped"),
-        "primary mapped": counts.get("mapped", 0),
-        "paired in sequencing": records("paired"),
-        "read1": records("first"),
-        "read2": records("last"),
-        "properly paired": counts.get("proper", 0),
-        "with itself and mate mapped": records("both_mapped"),
-        "singletons": records("singletons"),
-        "with mate mapped to a different chr": records("mate_elsewhere"),
-        "with mate mapped to a different chr (mapQ >= 5)": records("mate_elsewhere_sure"),
-    }
+    return {name: metrics.counts.get(counter, 0) for name, counter in COUNTERS.items()}

@@ -1,7 +1,7 @@
-"""Files of reads -> inputs, each with its read group, and the header lines that they bring."""
+"""Files of reads -> inputs, each with its read group, and the header lines to carry over."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -20,10 +20,10 @@ ALIGNED = ("bam", "cram")
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The inputs of a run, and the header lines that they bring."""
+    """The inputs of a run, and the header lines to carry over."""
 
     inputs: tuple[ReadInput, ...]
-    read_groups: tuple[str, ...]  # @RG lines; a read group's number is its place here
+    read_groups: tuple[str, ...]  # @RG lines, in the order of the read groups' numbers
     programs: tuple[str, ...] = ()  # @PG lines carried over from BAM and CRAM
     comments: tuple[str, ...] = ()  # @CO lines, likewise
 
@@ -32,20 +32,37 @@ class Inputs:
         return tuple(field(line, "ID") or "" for line in self.read_groups)
 
     @property
-    def paths(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(given.paths for given in self.inputs)
-
-    @property
     def files(self) -> tuple[str, ...]:
-        return sum(self.paths, ())
+        return tuple(path for given in self.inputs for path in given.paths)
+
+    def share_read(self, source: int) -> float | None:
+        """The share of all bytes on disk that has been read, while input number `source` is being read.
+
+        The kernel knows the positions of this process's open files, whatever reads them. None if an input is a pipe.
+        """
+        if not all(Path(path).is_file() for path in self.files):
+            return None
+        whole = sum(Path(path).stat().st_size for path in self.files)
+        before = sum(Path(path).stat().st_size for given in self.inputs[:source] for path in given.paths)
+        here = sum(_positions({Path(path).resolve() for path in self.inputs[source].paths}))
+        return (before + here) / whole if whole else None
+
+
+def _positions(wanted: set[Path]) -> Iterator[int]:
+    for descriptor in Path("/proc/self/fd").iterdir():
+        try:
+            if descriptor.readlink() in wanted:
+                yield int(Path(f"/proc/self/fdinfo/{descriptor.name}").read_text().split()[1])
+        except OSError:  # closed meanwhile
+            continue
 
 
 class ReadOptions(TypedDict, total=False):
-    """How reads are to be taken."""
+    """How to read the inputs."""
 
     read_group: str | Sequence[str] | None  # @RG line of all inputs, or one for each; None: named after the files
-    interleaved: bool  # each FASTQ file holds mates one after the other
-    single: bool  # FASTQ files hold single reads, even when there are two
+    interleaved: bool  # each FASTQ file has both mates of its pairs
+    single: bool  # FASTQ files have single reads, even if there are two files
     comments: bool  # FASTQ comments are SAM tags: keep them
 
 
@@ -54,7 +71,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
     check_inputs([reference, *reads])
     kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read once
     interleaved, alone = options.get("interleaved", False), options.get("single", False)
-    groups = grouped(reads, [kinds[path] for path in reads], interleaved or alone)
+    groups = group_files(reads, [kinds[path] for path in reads], interleaved or alone)
     for paths in groups:
         if len(paths) > len(set(paths)):
             raise UsageError(f"{paths[0]}: is given as both files of a pair")
@@ -74,11 +91,11 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
         for paths, line, header in zip(groups, lines, headers, strict=True)
     )
     comments = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
-    return Inputs(inputs, tuple(merged), tuple(merged_programs(headers)), tuple(dict.fromkeys(comments)))
+    return Inputs(inputs, tuple(merged), tuple(merge_programs(headers)), tuple(dict.fromkeys(comments)))
 
 
-def grouped(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list[tuple[str, ...]]:
-    """Files of each input: BAM and CRAM by themselves, FASTQ files in pairs unless there is one or they are `alone`."""
+def group_files(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list[tuple[str, ...]]:
+    """Files of each input: BAM and CRAM alone, FASTQ files in pairs unless there is one or they are to be `alone`."""
     reads = [file for file, kind in zip(files, kinds, strict=True) if kind not in ALIGNED]
     alone = alone or len(reads) == 1
     if not alone and len(reads) % 2:
@@ -100,11 +117,11 @@ def read_group_lines(
 ) -> list[str]:
     """The header line for each input's reads without a group: as given, else ID and SM from the file's name.
 
-    Empty for an input that brings its `own` lines, unless one is given.
+    Empty for an input with lines of its own, unless one is given.
     """
     if not given:
         named = [paths[0] for paths, lines in zip(inputs, own, strict=True) if not lines]
-        names = iter(_distinct([read_group_of_file(path) for path in named]))
+        names = iter(_number_ids([read_group_of_file(path) for path in named]))
         return ["" if lines else next(names) for lines in own]
     lines = [read_group_line(text) for text in given]
     if len(lines) == 1:
@@ -114,8 +131,8 @@ def read_group_lines(
     return lines
 
 
-def _distinct(lines: Sequence[str]) -> list[str]:
-    """Lines in which an ID that comes again has got a number."""
+def _number_ids(lines: Sequence[str]) -> list[str]:
+    """The lines, with a number after an ID that was used before."""
     seen: Counter[str] = Counter()
     out = []
     for line in lines:
@@ -125,22 +142,22 @@ def _distinct(lines: Sequence[str]) -> list[str]:
     return out
 
 
-def merged_programs(headers: Sequence[str]) -> list[str]:
-    """@PG lines of several headers, each once; where two share an ID and differ, the later one gets a number."""
+def merge_programs(headers: Sequence[str]) -> list[str]:
+    """@PG lines of several headers, each once; if two share an ID but differ, the later one gets a number."""
     merged: dict[str, str] = {}
     for header in headers:
         renamed: dict[str, str] = {}
         for line in lines_of(header, "PG"):
-            line = _with_field(line, "PP", renamed)
+            line = _rename(line, "PP", renamed)
             name = field(line, "ID") or ""
             if merged.get(name, line) != line:
                 number = next(n for n in count(1) if f"{name}.{n}" not in merged)
                 renamed[name] = f"{name}.{number}"
-                line = _with_field(line, "ID", renamed)
+                line = _rename(line, "ID", renamed)
             merged[field(line, "ID") or ""] = line
     return list(merged.values())
 
 
-def _with_field(line: str, tag: str, renamed: dict[str, str]) -> str:
+def _rename(line: str, tag: str, renamed: dict[str, str]) -> str:
     parts = line.split("\t")
     return "\t".join(f"{tag}:{renamed.get(p[3:], p[3:])}" if p.startswith(f"{tag}:") else p for p in parts)

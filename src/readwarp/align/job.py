@@ -1,4 +1,4 @@
-"""The align job: files of reads to a file of alignments, by inputs, index, memory, steps and writer in one stream."""
+"""The align job: files of reads to a file of alignments, in one stream of batches."""
 
 import hashlib
 import json
@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+
+import numpy as np
 
 from readwarp.align import flagstat, steps
 from readwarp.align.budget import plan_batches, plan_cards
@@ -28,22 +30,20 @@ from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
-from readwarp.stream.choice import choose_backend
-from readwarp.stream.consumed import consumed
+from readwarp.stream.choice import ALIGN, choose_backend
 from readwarp.stream.halving import READS
 from readwarp.stream.parts import BLOCK, WHOLE, Part, select_reads
 from readwarp.stream.plan import CardPlan, Plan, readable
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import run_ordered
-from readwarp.stream.training import with_models
-from readwarp.stream.worth import ALIGN
+from readwarp.stream.training import train_sources
 from readwarp.version import __version__
 
 logger = logging.getLogger("readwarp")
 NOT_IN_FULL = {  # counter -> warning
     "reads_too_long": "reads too long to align were left unmapped",
-    "batches_halved": "batches were too much for the GPU's memory and were done in halves",
-    "reads_on_host": "reads were too much for the GPU's memory and were aligned on the CPU",
+    "batches_halved": "batches were too large for the GPU's memory and were aligned in halves",
+    "reads_on_host": "reads were too large for the GPU's memory and were aligned on the CPU",
 }
 SORT_BYTES = 256 << 20
 AlignCards = Cards[ReadBatch, steps.PlacedIndex]
@@ -51,37 +51,37 @@ AlignCards = Cards[ReadBatch, steps.PlacedIndex]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignJob:
-    """Raises UsageError for options that do not go together."""
+    """Raises UsageError for options that exclude each other."""
 
     reference: Path
     inputs: Inputs
     output: Path | None = None  # SAM, BAM or CRAM by its ending; None: SAM to stdout
     parameters: AlignParameters = field(default_factory=AlignParameters)
     resources: Resources = field(default_factory=Resources)
-    seeds: SeedParameters | None = None  # what the index must have; None: take the one that is there
+    seeds: SeedParameters | None = None  # that the index must have; None: any
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
     write_index: bool = False
-    insert_sizes: InsertSizes | None = None  # as the user states them; None: estimated
+    insert_sizes: InsertSizes | None = None  # given by the user; None: estimated
     command: str | None = None  # for @PG; None: no @PG
     part: Part = WHOLE  # of the input, in blocks of templates
-    resume: bool = False  # keep what is done beside the output, and go on from it
+    resume: bool = False  # keep intermediate results beside the output, and continue from them
     force: bool = False  # replace an output that exists
 
     def __post_init__(self) -> None:
         if self.write_index and self.sort != "coordinate":
             raise UsageError("--write-index needs --sort coordinate")
         if self.part != WHOLE and (self.sort != "none" or format_of(self.output) != "bam"):
-            raise UsageError("--part: parts are BAM files as the reads come; readwarp merge sorts and marks them")
+            raise UsageError("--part: parts are unsorted BAM files; readwarp merge sorts them and marks duplicates")
 
     @property
     def is_text(self) -> bool:
-        """Records are SAM lines from the beginning."""
+        """Whether batches are encoded as SAM, not as BAM."""
         return self.sort == "none" and format_of(self.output) == "sam"
 
 
 def run_align(job: AlignJob, reporter: Reporter) -> Result:
-    """Run the job: every read goes to the output once, in input order or sorted. Raises ReadwarpError."""
+    """Run the job: each read gets into the output once, in input order or sorted. Raises ReadwarpError."""
     check_output(job.output, job.force, [job.reference, *job.inputs.files])
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
@@ -90,16 +90,17 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
 
 
 def choose_side(job: AlignJob) -> Backend:
-    """CPU or GPU. Raises DeviceError, which is not to come after hours of building an index."""
+    """CPU or GPU. Raises DeviceError; so do this before an index is built for hours."""
     return choose_backend(job.resources, job.inputs.files, ALIGN)
 
 
 def align_reads(
     job: AlignJob, index: Index, backend: Backend, reporter: Reporter, compile_too: Sequence[str] = ()
 ) -> Result:
-    """`run_align` once the output is checked and locked. compile_too: stages whose kernels are compiled meanwhile."""
-    metrics = reporter.metrics
-    job = replace(job, parameters=seeded_as(index, job.parameters))
+    """`run_align` with the output checked and locked. compile_too: stages whose kernels are compiled meanwhile."""
+    metrics, have = reporter.metrics, index.parameters
+    seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
+    job = replace(job, parameters=replace(job.parameters, seed=seed))
     planned, cards = open_memory(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0, metrics)
     with closing(cards):
         stages = ("text" if job.is_text else "formats", *compile_too)
@@ -110,7 +111,7 @@ def align_reads(
         with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics) as writer:
             stream = Stream(job, cards, writer, metrics, meter)
             batches = open_reads(job.inputs.inputs, planned.batch_bases)
-            items = with_models(batches, job.parameters.pair.training_pairs, parse, stream.train)
+            items = train_sources(batches, job.parameters.pair.training_pairs, parse, stream.train)
             run_ordered(items, stream.align, stream.write, planned.workers, planned.in_flight)
             note_cards(cards, metrics)
             cards.close()
@@ -127,12 +128,11 @@ def align_reads(
 def open_memory(
     resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics
 ) -> tuple[Plan, AlignCards]:
-    """The plan of the host's memory, and cards with all of theirs taken. Raises MemoryBudgetError."""
-
-    def place(backend: Backend, planned: CardPlan | None) -> steps.PlacedIndex:
-        return steps.place(index, backend, seeds_on_host=planned is not None and planned.seeding == "cpu")
-
+    """The plan of the host's memory, and cards whose memory is allocated. Raises MemoryBudgetError."""
     planned = plan_batches(resources, index, backend, sort_bytes)
+
+    def place(side: Backend, card: CardPlan | None) -> steps.PlacedIndex:
+        return steps.place(index, side, seeds_on_host=card is not None and card.seeding == "cpu")
 
     def plan(room: int) -> CardPlan:
         return plan_cards(room, planned, index, backend)
@@ -153,7 +153,7 @@ def open_memory(
 
 
 def log_cards(card: CardPlan, backend: Backend) -> None:
-    """One line for each card."""
+    """Log a line for each card."""
     seeding = "on the card" if card.seeding == "cuda" else "on the CPU (the index does not fit beside the batches)"
     for device in backend.devices:
         known = identity(device)
@@ -165,14 +165,14 @@ def log_cards(card: CardPlan, backend: Backend) -> None:
 
 
 def note_cards(cards: AlignCards, metrics: Metrics) -> None:
-    """What the cards did, as gpu in metrics.json: one entry for each."""
+    """What each card did: an entry of `gpu` in metrics.json."""
     if cards.planned:
-        said = {"seeding": cards.planned.seeding}
-        metrics.append("gpu", [{"command": "align", **facts, **said} for facts in cards.facts()])
+        seeding = cards.planned.seeding
+        metrics.append("gpu", [{"command": "align", **facts, "seeding": seeding} for facts in cards.facts()])
 
 
 class Stream:
-    """What happens to a batch in the reader's thread (train), in a worker (align) and in the writer's thread."""
+    """What is done with a batch in the reader's thread (train), in a worker (align) and in the main thread (write)."""
 
     def __init__(
         self,
@@ -196,17 +196,18 @@ class Stream:
     def train(self, first: list[ReadBatch]) -> InsertSizes:
         if self.job.insert_sizes:
             return self.job.insert_sizes
-        sizes = self.trained(first)
+        sizes = self._estimate(first)
         self.models.append(sizes._asdict())
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
             logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
         elif any((reads.segment == Segment.FIRST).any() for reads in first):
-            logger.info("too few confident pairs to tell the insert size: %.0f ± %.0f", sizes.mean, sizes.deviation)
+            text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
+            logger.info(text, sizes.mean, sizes.deviation)
         return sizes
 
-    def trained(self, first: list[ReadBatch]) -> InsertSizes:
-        """The model; made on the CPU, where it is the same, if the reads are too much for the card."""
+    def _estimate(self, first: list[ReadBatch]) -> InsertSizes:
+        """The model; estimated on the CPU, with the same result, if the reads do not fit on the card."""
         cards, parameters = self.cards, self.job.parameters
         try:
             with cards.borrow() as index:
@@ -217,7 +218,7 @@ class Stream:
         return steps.train(first, cards.on_host, parameters, self.metrics)
 
     def align(self, item: tuple[RawBatch, InsertSizes]) -> "Done":
-        """The records of those reads of a batch that are to be aligned, and what was counted on the way."""
+        """The records of those reads of a batch that are in the job's part and not aligned yet."""
         (raw, sizes), metrics = item, Metrics()
         stop, encoded, number = raw.first_template + raw.templates, [], 0
         if any(self.job.part.spans(max(raw.first_template, self.done), stop)):
@@ -229,13 +230,10 @@ class Stream:
 
             for some in select_reads(reads, raw.first_template, self.job.part, self.done):
                 number += len(some)
-                encoded += [self.encode(*rows, metrics) for rows in self.cards.work(some, work, metrics.count)]
+                aligned = self.cards.work(some, work, metrics.count)
+                with metrics.time("encode"):
+                    encoded += [self.encoder.encode(*rows) for rows in aligned]
         return Done(raw.source, number, stop, encoded, metrics)
-
-    def encode(self, reads: ReadBatch, rows: Alignments, metrics: Metrics) -> Encoded:
-        flagstat.count(rows, metrics)
-        with metrics.time("encode"):
-            return self.encoder.encode(reads, rows)
 
     def write(self, done: "Done") -> None:
         with self.metrics.time("write"):
@@ -246,22 +244,22 @@ class Stream:
         self.aligned.include(done.metrics)
         if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
             self.writer.checkpoint(done.stop, dict(self.aligned.counts))
-        self.meter.advance(done.reads, consumed(self.job.inputs.paths, done.source))
+        self.meter.advance(done.reads, self.job.inputs.share_read(done.source))
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of a batch."""
+    """A batch that is aligned."""
 
     source: int
     reads: int
-    stop: int  # number of the template behind its last one
+    stop: int  # number of the template after its last one
     encoded: list[Encoded]
     metrics: Metrics
 
 
 def open_index(job: AlignJob, reporter: Reporter) -> Index:
-    """REF.rwx, built first where it is absent; with the seeds asked for, else those it has."""
+    """REF.rwx, which is built if it is absent. Its seeds are those of the job, if that names any."""
     path, metrics, threads = index_path(job.reference), reporter.metrics, job.resources.threads
     if path.exists():
         return open_or_build(job.reference, job.seeds, threads, metrics)
@@ -269,22 +267,15 @@ def open_index(job: AlignJob, reporter: Reporter) -> Index:
     with reporter.compiling():
         index = open_or_build(job.reference, job.seeds, threads, metrics)
     if metrics.counts.get("index_not_saved"):
-        logger.warning("the index cannot be saved as %s; it is built anew by each run", path)
+        logger.warning("the index cannot be saved as %s: each run will build it again", path)
     return index
 
 
-def seeded_as(index: Index, parameters: AlignParameters) -> AlignParameters:
-    """Look up what the index holds."""
-    have = index.parameters
-    return replace(parameters, seed=replace(parameters.seed, k=have.k, s=have.s, t=have.t))
-
-
 def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWriter | ResumableWriter:
-    """The writer of the output; with --resume one that goes on from what an earlier run left."""
+    """The writer of the output; with --resume, one that continues an earlier run."""
     reference = index.reference
-    lengths = (reference.contig_offsets[1:] - reference.contig_offsets[:-1]).tolist()
     programs = program_lines(job.inputs.programs, job.command) if job.command else list(job.inputs.programs)
-    contigs = zip(reference.names, lengths, reference.md5, strict=True)
+    contigs = zip(reference.names, np.diff(reference.contig_offsets).tolist(), reference.md5, strict=True)
     comments = [*job.inputs.comments, *([part_line(job.part, run_of(job, index))] if job.part != WHOLE else [])]
     header = header_text(contigs, job.sort, job.inputs.read_groups, programs, comments)
 
@@ -301,14 +292,14 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
         return open_output()
     segments = Segments(str(job.output), {**facts_of(job, index), "text": job.is_text})
     if segments.done:
-        logger.info("going on behind %s pairs or single reads, from %s", f"{segments.done:,}", segments.folder)
+        logger.info("continuing after %s pairs or single reads, from %s", f"{segments.done:,}", segments.folder)
         for name, number in segments.counts.items():
             metrics.count(name, number)
     return ResumableWriter(segments, open_output, job.is_text, job.resources.threads)
 
 
 def facts_of(job: AlignJob, index: Index) -> dict[str, object]:
-    """All that the records depend on; where it differs, an earlier run's records are not this one's."""
+    """All that the records depend on: an earlier run can be resumed if it had the same facts."""
     files = [Path(path) for path in job.inputs.files]
     return {
         **common_facts(job, index),
@@ -319,7 +310,7 @@ def facts_of(job: AlignJob, index: Index) -> dict[str, object]:
 
 
 def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
-    """Of these, what does not speak of files."""
+    """Those of them that do not depend on the places of files."""
     return {
         "readwarp": __version__,
         "reference": [list(index.reference.names), list(index.reference.md5)],
@@ -330,7 +321,7 @@ def common_facts(job: AlignJob, index: Index) -> dict[str, object]:
 
 
 def run_of(job: AlignJob, index: Index) -> str:
-    """What all parts of one run have in common, and no part of a run with other reads, options or reference.
+    """A hash that all parts of one run share; it differs with other reads, options or reference.
 
     Inputs count by name and size, so that nodes may have copies of their own.
     """
@@ -341,10 +332,10 @@ def run_of(job: AlignJob, index: Index) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def summarize(metrics: Metrics, seconds: float, earlier: int = 0, part: Part = WHOLE) -> None:
-    """One line on what came out, and one for each kind of read that could not be treated in full.
+def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> None:
+    """Log a line on the result, and one for each kind of read that could not be aligned as usual.
 
-    earlier: reads that were aligned by runs which this one has gone on from; they took none of the seconds.
+    earlier: reads aligned by the runs that this one continues, which took none of the seconds.
     """
     counts = metrics.counts
     reads = counts.get("reads", 0)

@@ -1,11 +1,11 @@
-"""The merge job: alignments of parts and lanes to one file, sorted, marked and indexed."""
+"""The merge job: alignments of parts and lanes to one file, which is sorted, marked and indexed if wanted."""
 
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from readwarp.align.inputs import merged_programs
+from readwarp.align.inputs import merge_programs
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import PART, field, header_text, lines_of, merge_lines, part_in, program_lines
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
@@ -65,7 +65,7 @@ def open_writer(job: MergeJob, header: str) -> AlignmentWriter:
 
 
 def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[str, list[list[Path]]]:
-    """(header of the output, the files in order: the parts of one run together). Raises InputError."""
+    """(header of the output, the files in order, with the parts of one run together). Raises InputError, UsageError."""
     for path in paths:
         if list(paths).count(path) > 1:
             raise UsageError(f"{path}: is given twice")
@@ -74,13 +74,11 @@ def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[s
     for path, header in headers.items():
         order = next(iter(lines_of(header, "HD")), "")
         if field(order, "SO") not in (None, "unsorted") or field(order, "GO") != "query":
-            raise InputError(
-                path, "is not as readwarp align writes it without --sort; samtools merge joins sorted files"
-            )
+            raise InputError(path, "is not an unsorted file of readwarp align; use samtools merge for sorted files")
         if lines_of(header, "SQ") != contigs[0]:
-            raise InputError(path, f"its contigs are not those of {paths[0]}")
+            raise InputError(path, f"has other contigs than {paths[0]}")
     own = [line for header in headers.values() for line in lines_of(header, "RG")]
-    programs = merged_programs(list(headers.values()))
+    programs = merge_programs(list(headers.values()))
     comments = [line for header in headers.values() for line in lines_of(header, "CO") if not line.startswith(PART)]
     named = ((field(line, "SN") or "", int(field(line, "LN") or 0), field(line, "M5") or "") for line in contigs[0])
     lines = program_lines(programs, command) if command else programs
@@ -88,28 +86,30 @@ def plan_merge(paths: Sequence[Path], sort: str, command: str | None) -> tuple[s
 
 
 def group_parts(headers: dict[Path, str]) -> list[list[Path]]:
-    """Files that stand alone, and complete sets of parts in their order, in the order they were given in."""
+    """Single files, and complete sets of parts sorted by number; in the order they were given."""
     groups: list[list[Path]] = []
     waiting: dict[int, Path] = {}
     of, run = 0, ""
     for path, header in headers.items():
-        said = part_in(header)
-        if said is None:
+        comment = part_in(header)
+        if comment is None:
             groups.append([path])
             continue
-        part, own = parts.part_of(said[0]), said[1]
+        part, own = parts.parse_part(comment[0]), comment[1]
         if part.number in waiting or (waiting and part.of != of):
             raise InputError(path, f"is part {part}, and {waiting.get(part.number, 'the others')} of the same run too")
         if waiting and own != run:
             other = next(iter(waiting.values()))
-            raise InputError(path, f"is of another run than {other}: other reads, options, reference or readwarp")
+            raise InputError(
+                path, f"is from another run than {other}: with other reads, options, reference or readwarp"
+            )
         waiting[part.number], of, run = path, part.of, own
         if len(waiting) == of:
             groups.append([waiting[number] for number in range(1, of + 1)])
             waiting = {}
     if waiting:
         missing = ", ".join(str(number) for number in range(1, of + 1) if number not in waiting)
-        raise InputError(next(iter(waiting.values())), f"of {of} parts these are missing: {missing}")
+        raise InputError(next(iter(waiting.values())), f"is one of {of} parts, but these are missing: {missing}")
     return groups
 
 

@@ -1,15 +1,18 @@
-"""What pair and records look at beside reads and chains: the places of reads, and the reference."""
+"""Places of reads on the reference, as several steps see them.
+
+v is the reference position of query position 0, gaps undone.
+"""
 
 from typing import Annotated, NamedTuple
 
 from numpy import ndarray
 
 from readwarp.batches import Candidates, Scores
-from readwarp.index.reference import Reference
+from readwarp.device.jit import scalar
 
 
 class Genome(NamedTuple):
-    """The arrays of a `Reference`, as kernels take them."""
+    """The arrays of an `index.Reference`, for kernels."""
 
     packed: Annotated[ndarray, "uint8 [packed bases]"]
     contig_offsets: Annotated[ndarray, "int64 [contigs + 1]"]
@@ -20,17 +23,13 @@ class Places(NamedTuple):
 
     offsets: Annotated[ndarray, "int64 [reads + 1] of places"]
     strand: Annotated[ndarray, "uint8 [places]"]
-    v: Annotated[ndarray, "int64 [places]"]  # reference position of query position 0, gaps undone from the end
+    v: Annotated[ndarray, "int64 [places]"]  # gaps undone from the end
     stop: Annotated[ndarray, "int64 [places]"]  # reference position after the alignment
     query_stop: Annotated[ndarray, "int32 [places]"]
     chain_start: Annotated[ndarray, "int32 [places]"]  # span of the chain on the oriented read; 0, 0 for rescue windows
     chain_stop: Annotated[ndarray, "int32 [places]"]
     score: Annotated[ndarray, "int32 [places]"]
     status: Annotated[ndarray, "uint8 [places]"]
-
-
-def genome_of(reference: Reference) -> Genome:
-    return Genome(reference.packed, reference.contig_offsets)
 
 
 def places_of(candidates: Candidates, scores: Scores) -> Places:
@@ -45,3 +44,30 @@ def places_of(candidates: Candidates, scores: Scores) -> Places:
         score=scores.score,
         status=scores.status,
     )
+
+
+@scalar
+def contig_of(contig_offsets, position):
+    """The contig that holds a reference position (binary search)."""
+    low, high = 0, contig_offsets.size - 2
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if contig_offsets[middle] <= position:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@scalar
+def outer_distance(strand_a, v_a, length_a, v_b, length_b):
+    """Outer distance of two mates on opposite strands: negative or short when they point away from each other."""
+    if strand_a == 0:
+        return v_b + length_b - v_a
+    return v_a + length_a - v_b
+
+
+@scalar
+def share_half(start_a, stop_a, start_b, stop_b):
+    """Whether two spans of a read share at least half of the shorter one."""
+    return 2 * (min(stop_a, stop_b) - max(start_a, start_b)) >= min(stop_a - start_a, stop_b - start_b)

@@ -1,40 +1,42 @@
-"""The steps from a batch of reads to its alignment records, in their order."""
+"""A batch of reads through the steps, to its alignment records."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from readwarp.align import pair, records
+from readwarp.align import flagstat, pair, records
 from readwarp.batches import Alignments, Candidates, Chains, InsertSizes, ReadBatch, Scores, Segment, Status
-from readwarp.config import MAX_READ_LENGTH, AlignParameters
+from readwarp.config import AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.ragged import replace
-from readwarp.rules.bases import unpack
+from readwarp.ragged import offsets_of, replace, take
+from readwarp.rules.bases import CODES, LETTERS, unpack
 
-SAMPLE_PAIRS = 256  # of the job that compiles the kernels
+NO_QUALITY = 255
+SAMPLE_PAIRS = 256  # which the kernels are compiled with
+ON_DEVICE = "bases", "read_offsets"  # arrays of the reads that kernels of a card use
 SEED, CHAIN, EXTEND = (f"readwarp.align.{step}" for step in ("seed", "chain", "extend"))
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedIndex:
-    """An index and where its arrays lie: the host's for planning and records, those of two backends for kernels."""
+    """An index, with its arrays on the host for planning and records, and on the sides where kernels run."""
 
     host: Index
-    backend: Backend  # the side that reads are extended on
-    packed: np.ndarray  # of the reference, on that side
-    seeding: Backend  # the side that seeds are looked up and chained on
-    there: Index  # its arrays on that side
-    contig_offsets: np.ndarray  # likewise
+    backend: Backend  # where reads are extended
+    packed: np.ndarray  # the reference there
+    seeding: Backend  # where seeds are looked up and chained
+    there: Index  # the index there
+    contig_offsets: np.ndarray  # there
 
 
 def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> PlacedIndex:
-    """The index on the backend's current device; made once, shared by all workers of that device.
+    """The index on the backend's current device, once for all workers of that device.
 
-    seeds_on_host: its seeds stay on the host and are looked up there, where a card has no room for them.
+    seeds_on_host: the card has no room for the seeds, which are looked up on the host.
     """
     seeding = Backend("cpu") if seeds_on_host else backend
     there, reference = seeding.resident(index), backend.resident(index.reference)
@@ -49,28 +51,29 @@ def align_batch(
     parameters: AlignParameters,
     metrics: Metrics,
 ) -> Alignments:
-    """Output rows of a batch: every read once as primary or unmapped, supplementary ones behind it."""
+    """The records of a batch: each read once as primary or unmapped, followed by its supplementary alignments."""
     backend = index.backend
     extend, reference, scoring = backend.step(EXTEND), index.host.reference, parameters.scoring
     with backend.frame():
         with metrics.time("seed"):
-            there = on_side(reads, backend)
+            there = backend.to_device(reads, *ON_DEVICE)
         chains = find_chains(reads, there, index, parameters, metrics)
         with metrics.time("pair"):
             planned = pair.plan_candidates(reads, chains, reference.contig_offsets, sizes, parameters.pair)
         with metrics.time("extend_score"):
             oriented = extend.orient(reads, there)
-            planned_scores = score(extend, oriented, planned, index, parameters)
+            planned_scores = extend.score(oriented, planned, index.packed, scoring)
         with metrics.time("rescue"):
             rescued = pair.plan_rescue(reads, planned, planned_scores, reference, sizes, parameters)
         with metrics.time("extend_rescued"):
-            rescued_scores = score(extend, oriented, rescued, index, parameters)
+            rescued_scores = extend.score(oriented, rescued, index.packed, scoring)
         with metrics.time("choose"):
             candidates, scores = pair.merge(planned, planned_scores, rescued, rescued_scores)
             scored = candidates, scores
             choices = records.choose(reads, scored, sizes, parameters, chains.repetitive, reference.contig_offsets)
         with metrics.time("extend_trace"):
-            extensions = extend.trace(oriented, candidates, choices.candidate, index.packed, scoring, scores)
+            chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
+            extensions = extend.trace(oriented, chosen, index.packed, scoring, found)
     with metrics.time("records"):
         alignments = records.build(reads, choices, extensions, reference, parameters)
     metrics.count("dp_cells", dp_cells(reads, candidates, scores, choices.candidate))
@@ -80,19 +83,14 @@ def align_batch(
     metrics.count("traced", extensions.score.size)
     for step, done in (("chain", chains), ("extend_score", scores), ("extend_trace", extensions)):
         count_statuses(step, done.status, metrics)
-    count_records(reads, alignments, metrics)
+    flagstat.count(reads, alignments, metrics)
     return alignments
-
-
-def on_side(reads: ReadBatch, backend: Backend) -> ReadBatch:
-    """The reads with what kernels take of them on the backend's side."""
-    return backend.to_device(reads, "bases", "read_offsets")
 
 
 def find_chains(
     reads: ReadBatch, there: ReadBatch, index: PlacedIndex, parameters: AlignParameters, metrics: Metrics
 ) -> Chains:
-    """Seeds looked up and chained on the side where the index is; the chains are on the host."""
+    """Look up and chain seeds on the side where the index is; the chains are on the host."""
     side = index.seeding
     mine = there if side == index.backend else reads
     with side.frame():
@@ -105,30 +103,23 @@ def find_chains(
             return chains
 
 
-def score(extend, oriented, candidates: Candidates, index: PlacedIndex, parameters: AlignParameters) -> Scores:
-    """Scores of the candidates, both on the host. extend: the step on its side, oriented: its reads."""
-    if len(candidates) == 0:
-        return Scores(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.uint8))
-    scores: Scores = extend.score(oriented, candidates, index.packed, parameters.scoring)
-    return scores
-
-
 def train(
     batches: Iterable[ReadBatch], index: PlacedIndex, parameters: AlignParameters, metrics: Metrics
 ) -> InsertSizes:
-    """The insert-size model of an input, from its first reads (`pair.training_pairs` pairs, cut by the caller)."""
+    """The insert-size model of an input, from its first `training_pairs` pairs, which the caller cuts."""
     evidence = []
     with metrics.time("train"):
         for reads in batches:
             if (reads.segment == Segment.FIRST).any():
                 with index.backend.frame():
-                    chains = find_chains(reads, on_side(reads, index.backend), index, parameters, metrics)
-                evidence.append(pair.orientations(reads, chains, index.host.reference.contig_offsets))
+                    there = index.backend.to_device(reads, *ON_DEVICE)
+                    chains = find_chains(reads, there, index, parameters, metrics)
+                evidence.append(pair.collect_evidence(reads, chains, index.host.reference.contig_offsets))
     return pair.fit(evidence, parameters.pair)
 
 
 def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
-    """Compile every kernel: on pairs cut from the reference, half of them with a gap and a mate that needs rescue."""
+    """Compile every kernel with pairs cut from the reference, half of them with a gap and a mate that needs rescue."""
     reads = sample_pairs(index.host)
     metrics = Metrics()
     sizes = train([reads], index, parameters, metrics)
@@ -136,7 +127,7 @@ def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
 
 
 def sample_pairs(index: Index) -> ReadBatch:
-    """SAMPLE_PAIRS pairs of up to 120 bases, 300 apart, enough of a kind to fill the vector lanes."""
+    """SAMPLE_PAIRS pairs of up to 120 bases, 300 apart: enough of each kind to fill the vector lanes."""
     window = sample_window(index.reference)
     length = min(120, window.size)
     forward, mate = window[:length], window[window.size - length :][::-1]
@@ -144,25 +135,36 @@ def sample_pairs(index: Index) -> ReadBatch:
     changed = reverse.copy()
     changed[7::15] = (changed[7::15] + 1) & 3
     gapped = np.concatenate([forward[: length // 2], forward[length // 2 + 1 :], forward[:1]])
-    bases = np.tile(np.concatenate([forward, reverse, gapped, changed]), SAMPLE_PAIRS // 2)
-    offsets = np.arange(2 * SAMPLE_PAIRS + 1, dtype=np.int64)
+    letters = (LETTERS[bases].tobytes().decode() for bases in (forward, reverse, gapped, changed))
+    return make_batch([("a", read, "?" * length) for read in letters] * (SAMPLE_PAIRS // 2), paired=True)
+
+
+def make_batch(reads: Sequence[tuple[str, str, str | None]], paired: bool) -> ReadBatch:
+    """Reads given as (name, sequence, qualities in Phred + 33); of pairs, mates are neighbours."""
+    names = [name.encode() for name, _, _ in reads]
+    letters = np.frombuffer("".join(sequence for _, sequence, _ in reads).encode("ascii", "replace"), np.uint8)
+    qualities = [
+        np.full(len(sequence), NO_QUALITY, np.uint8) if text is None else np.frombuffer(text.encode(), np.uint8) - 33
+        for _, sequence, text in reads
+    ]
+    segments = [Segment.FIRST, Segment.LAST] * (len(reads) // 2) if paired else [Segment.UNPAIRED] * len(reads)
     return ReadBatch(
         number=0,
         source=0,
-        bases=bases,
-        qualities=np.full(bases.size, 30, np.uint8),
-        read_offsets=offsets * length,
-        names=np.full(2 * SAMPLE_PAIRS, ord("a"), np.uint8),
-        name_offsets=offsets,
+        bases=CODES[letters],
+        qualities=np.concatenate([np.empty(0, np.uint8), *qualities]),
+        read_offsets=offsets_of([len(sequence) for _, sequence, _ in reads]),
+        names=np.frombuffer(b"".join(names), np.uint8).copy(),
+        name_offsets=offsets_of([len(name) for name in names]),
         tags=np.empty(0, np.uint8),
-        tag_offsets=np.zeros(2 * SAMPLE_PAIRS + 1, np.int64),
-        segment=np.tile(np.array([Segment.FIRST, Segment.LAST], np.uint8), SAMPLE_PAIRS),
-        read_group=np.full(2 * SAMPLE_PAIRS, -1, np.int32),
+        tag_offsets=np.zeros(len(reads) + 1, np.int64),
+        segment=np.array(segments, np.uint8),
+        read_group=np.full(len(reads), -1, np.int32),
     )
 
 
 def sample_window(reference: Reference) -> np.ndarray:
-    """Up to 300 bases of the longest contig, without N if one of 64 places has such."""
+    """Up to 300 bases of the longest contig, without N if there are such at one of 64 places."""
     contig = int(np.argmax(np.diff(reference.contig_offsets)))
     first, last = (int(offset) for offset in reference.contig_offsets[contig : contig + 2])
     window = np.empty(min(300, last - first), np.uint8)
@@ -175,26 +177,14 @@ def sample_window(reference: Reference) -> np.ndarray:
 
 
 def dp_cells(reads: ReadBatch, candidates: Candidates, scores: Scores, traced: np.ndarray) -> int:
-    """Cells of dynamic programming: read by window of the candidates that needed it, once more for those traced."""
+    """Cells (read length times window) of the candidates that needed dynamic programming; traced ones count twice."""
     cells = np.diff(reads.read_offsets)[candidates.read] * (candidates.window_stop - candidates.window_start)
     cells[scores.status != Status.OK] = 0
     return int(cells.sum() + cells[traced].sum())
 
 
-def count_records(reads: ReadBatch, alignments: Alignments, metrics: Metrics) -> None:
-    """What became of the reads."""
-    primary = (alignments.flag & 0x900) == 0
-    mapped = primary & ((alignments.flag & 0x4) == 0)
-    metrics.count("reads", len(reads))
-    metrics.count("bases", int(reads.read_offsets[-1]))
-    metrics.count("mapped", int(mapped.sum()))
-    metrics.count("proper", int((mapped & ((alignments.flag & 0x2) != 0)).sum()))
-    metrics.count("supplementary", int((~primary).sum()))
-    metrics.count("reads_too_long", int((np.diff(reads.read_offsets) > MAX_READ_LENGTH).sum()))
-
-
 def count_statuses(step: str, status: np.ndarray, metrics: Metrics) -> None:
-    """Every item that a kernel could not do, or did without dynamic programming."""
+    """Count the items that a kernel could not do, or did without dynamic programming."""
     seen = np.bincount(status, minlength=len(Status))
     for kind in Status:
         if kind > Status.OK and seen[kind]:

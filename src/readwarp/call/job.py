@@ -26,12 +26,11 @@ from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
-from readwarp.stream.choice import choose_backend
+from readwarp.stream.choice import CALL, choose_backend
 from readwarp.stream.halving import Divisible
 from readwarp.stream.plan import CardPlan, share_card, workers_of
 from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.stream.runner import ordered
-from readwarp.stream.worth import CALL
+from readwarp.stream.runner import map_ordered
 
 WINDOW = 1 << 17  # reference bases
 MIN_WINDOW = 1024  # is not cut further, however deep it is
@@ -118,7 +117,7 @@ class Calling:
         resources = self.job.resources
         size = min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
         workers = workers_of(resources.threads, len(self.cards.backend.devices))
-        return ordered(split_targets(self.targets, size), work, workers, 2 * workers + 2)
+        return map_ordered(split_targets(self.targets, size), work, workers, 2 * workers + 2)
 
 
 def halve(window: Target) -> tuple[Target, Target] | None:

@@ -26,8 +26,7 @@ from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
-from readwarp.call.regions.clipped import add_clipped
-from readwarp.call.regions.clips import find_clip_places
+from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
 from readwarp.call.spelling import Bases

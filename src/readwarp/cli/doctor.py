@@ -9,7 +9,7 @@ from readwarp.cli import options as shared
 from readwarp.cli.reporting import show
 from readwarp.device import machine
 from readwarp.device.driver import Driver, has_card, read_driver
-from readwarp.stream.plan import FREE_SHARE, USUAL_BATCH, least_bytes, plan_card, readable, workers_of
+from readwarp.stream.plan import FREE_SHARE, USUAL_BATCH, min_bytes, plan_card, readable, workers_of
 from readwarp.version import __version__
 
 EPILOG = """\
@@ -65,7 +65,7 @@ def describe_plan(options: argparse.Namespace, driver: Driver | str) -> list[str
             f"{readable(made.capacity)} each; seeds are looked up on {side}; {readable(made.device_bytes)} are used"
         )
     context = f"about {readable(CONTEXT_BYTES)} more for CUDA itself"
-    return [*lines, f"at least --vram {readable(least_bytes(card))}; {context}"]
+    return [*lines, f"at least --vram {readable(min_bytes(card))}; {context}"]
 
 
 def describe_machine() -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The index of a reference: its packed bases and the places of its syncmers, in one memory-mapped file.
+"""The index of a reference: its packed bases and the positions of its syncmers, in one memory-mapped file.
 
     Index.build(path) -> Index,  Index.open(path.rwx) -> Index,  open_or_build(reference path) -> Index
 
@@ -42,7 +42,7 @@ class Index:
 
     @classmethod
     def build(cls, path: str | Path, parameters: SeedParameters | None = None, threads: int | None = None) -> "Index":
-        """The index of a FASTA, GenBank or EMBL file, in memory. threads: None takes all the process may use."""
+        """The index of a FASTA, GenBank or EMBL file, in memory. threads: None: all that this process may use."""
         from readwarp.index import build
 
         parameters, threads = parameters or SeedParameters(), threads or len(os.sched_getaffinity(0))
@@ -51,19 +51,20 @@ class Index:
 
     @classmethod
     def open(cls, path: str | Path) -> "Index":
-        """Map an index file. Raises InputError for another kind of file, another version, and damage."""
-        file = store.open_checked(Path(path))
+        """Map an index file. Raises InputError for another kind of file, another version, or damage."""
+        file = store.IndexFile(Path(path))
+        file.check(store.CHECKED_BLOCKS)
         seeds = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
         return cls(file.reference(), file.parameters(), *seeds)
 
     def save(self, path: str | Path, source: str | Path | None = None) -> None:
-        """Write the index file; it appears under its name when it is complete. source: the file it was made from."""
+        """Write the index file; it gets its name when it is complete. source: the file it is made from."""
         seeds = {"bucket_starts": self.bucket_starts, "tags": self.tags, "positions": self.positions}
         store.save(Path(path), self.reference, self.parameters, seeds, source)
 
     @staticmethod
     def verify(path: str | Path) -> None:
-        """Check every byte of an index file. Raises InputError where it is damaged."""
+        """Check every byte of an index file. Raises InputError if it is damaged."""
         file = store.IndexFile(Path(path))
         file.check(len(file.blocks))
 
@@ -78,47 +79,35 @@ def open_or_build(
     threads: int = 1,
     metrics: Metrics | None = None,
 ) -> Index:
-    """The index of a reference file: REF.rwx if there is one; else it is built, and saved there if the folder allows.
+    """The index of a reference file: REF.rwx if it exists; else it is built, and saved there if the folder is writable.
 
-    parameters: None takes those of an index that is there. Raises InputError for a reference that cannot be read, and
-    for an index that is damaged, of another version, or made with other k, s or t or from another reference.
+    parameters: None: any that REF.rwx has. Raises InputError for a reference that cannot be read, and for an index that
+    is damaged, of another version, or made with other k, s or t or from another reference.
     """
     path, metrics = index_path(reference), metrics or Metrics()
     if not Path(reference).is_file():
         raise InputError(reference, "no such file")
     if not path.exists():
         with metrics.time("index_build"):
-            return _build_and_save(reference, path, parameters, threads, metrics)
+            index = Index.build(reference, parameters, threads)
+            metrics.count("index_built")
+            if not os.access(path.parent, os.W_OK):
+                metrics.count("index_not_saved")
+                return index
+            index.save(path, reference)
+            return Index.open(path)
     with metrics.time("index_open"):
         index = Index.open(path)
-        _check_parameters(path, index, parameters)
+        have = index.parameters
+        if parameters and (parameters.k, parameters.s) != (have.k, have.s):
+            text = f"made with k={have.k} s={have.s}, asked for k={parameters.k} s={parameters.s}"
+            raise InputError(path, f"{text}; {AGAIN}")
         _check_source(path, index, reference)
         return index
 
 
-def _build_and_save(
-    reference: str | Path, path: Path, parameters: SeedParameters | None, threads: int, metrics: Metrics
-) -> Index:
-    index = Index.build(reference, parameters, threads)
-    metrics.count("index_built")
-    if not os.access(path.parent, os.W_OK):
-        metrics.count("index_not_saved")
-        return index
-    index.save(path, reference)
-    return Index.open(path)
-
-
-def _check_parameters(path: Path, index: Index, parameters: SeedParameters | None) -> None:
-    have = index.parameters
-    if parameters and (parameters.k, parameters.s) != (have.k, have.s):
-        raise InputError(
-            path,
-            f"made with k={have.k} s={have.s}, asked for k={parameters.k} s={parameters.s}; {AGAIN}",
-        )
-
-
 def _check_source(path: Path, index: Index, reference: str | Path) -> None:
-    """Size and time of the source file first; if they differ, the contigs: names, lengths and MD5."""
+    """Compare size and time of the source file; if they differ, the contigs: names, lengths and MD5."""
     if store.IndexFile(path).description["source"] == store.describe_source(reference):
         return
     from readwarp.index.build import read_reference

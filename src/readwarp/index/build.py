@@ -1,11 +1,11 @@
-"""Building an index: contigs are packed as they are read; then come three passes over stretches of the reference.
+"""Building an index: contigs are packed as they are read; three passes follow.
 
-    count     syncmers per stretch and partition (the upper bits of the bucket), stretches in parallel
-    scatter   the same syncmers again, each as one uint64 to its stretch's place in its partition, in parallel
-    sort      each partition, which is then split into bucket starts, tags and positions, partitions in parallel
+    count     the syncmers of each stretch and partition (upper bits of the bucket), stretches in parallel
+    scatter   the same syncmers, each as one uint64, to their partitions, stretches in parallel
+    sort      each partition, and split it into bucket starts, tags and positions, partitions in parallel
 
-An entry is (bucket within its partition) << 48 | tag << 33 | strand << 32 | position, so the plain order of numbers is
-the order of the index for any number of threads. Syncmers are computed twice, which is cheaper than keeping them.
+An entry is (bucket within its partition) << 48 | tag << 33 | strand << 32 | position, so the order of these numbers is
+the order of the index, for any number of threads. Syncmers are computed twice, which is cheaper than storing them.
 Peak memory per base, for k - s = 4: 2.5 bytes while reading, 0.5 (packed) + 1.6 (entries) + 1.45 (index) after it.
 """
 
@@ -23,10 +23,11 @@ from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.index.reference import Reference
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, sketch, tag_of
+from readwarp.ragged import empty
 from readwarp.rules.bases import CODES, pack, unpack
 
-STRETCH = 1 << 21  # bases that one task works on
-PIECE = 1 << 13  # bases sketched at once: its scratch stays in the cache
+STRETCH = 1 << 21  # bases per task
+PIECE = 1 << 13  # bases sketched at once, whose scratch stays in the cache
 MAX_BASES = (1 << 32) - 1
 MIN_BUCKET_BITS = 8
 MAX_INNER_BITS = 16  # bucket bits within a partition
@@ -34,15 +35,15 @@ CODE_TABLE = CODES.tobytes()
 
 
 class Form(NamedTuple):
-    """What the seeds of an index are, and how they are divided."""
+    """The shape of the seeds of an index, and how they are divided."""
 
     shape: Shape
     bucket_bits: int
-    inner_bits: int  # of them, those within a partition
+    inner_bits: int  # the lower ones of them, within a partition
 
 
 def read_reference(path: str | Path) -> Reference:
-    """The contigs of a file (see `formats.common.fasta`), packed. Raises InputError; also beyond 2^32 - 1 bases."""
+    """The contigs of a file (see `formats.common.fasta`), packed. Raises InputError, also for more than MAX_BASES."""
     names, digests, ends = [], [], [0]
     packed = np.zeros(1 + Path(path).stat().st_size // 2 if Path(path).exists() else 1, np.uint8)
     for name, letters in read_contigs(path):
@@ -50,7 +51,7 @@ def read_reference(path: str | Path) -> Reference:
         digests.append(md5(letters, usedforsecurity=False).hexdigest())
         ends.append(ends[-1] + len(letters))
         if ends[-1] > MAX_BASES:
-            raise InputError(path, f"more than {MAX_BASES} bases in all, which is the most an index can hold", name)
+            raise InputError(path, f"more than {MAX_BASES:,} bases in all, the maximum of an index", name)
         if ends[-1] // 2 >= packed.size:  # compressed input
             packed = np.concatenate([packed, np.zeros(max(packed.size, len(letters)), np.uint8)])
         pack(np.frombuffer(letters.translate(CODE_TABLE), np.uint8), ends[-2], packed)
@@ -61,7 +62,7 @@ def read_reference(path: str | Path) -> Reference:
 def index_reference(
     reference: Reference, parameters: SeedParameters, threads: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """bucket_starts, tags and positions of an `Index`. At most 2^32 of each, which `read_reference` sees to."""
+    """bucket_starts, tags and positions of an `Index`: fewer than 2^32 of each, as `read_reference` checks."""
     bucket_bits = bucket_bits_for(int(reference.contig_offsets[-1]))
     partition_bits = max(bucket_bits - MAX_INNER_BITS, min(bucket_bits, 8))
     form = Form(Shape.of(parameters), bucket_bits, bucket_bits - partition_bits)
@@ -82,18 +83,18 @@ def index_reference(
 
 
 def bucket_bits_for(bases: int) -> int:
-    """For the largest power of two of buckets that take at most a quarter of a byte per base; 256 at least."""
+    """Bits for the maximum number of buckets that need at most a quarter of a byte per base; for 256 at least."""
     return max(MIN_BUCKET_BITS, (bases // 16).bit_length() - 1)
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """So that a built index is like a mapped one to compiled kernels."""
+    """The array, read-only like those of a mapped index."""
     array.flags.writeable = False
     return array
 
 
 def _partition(reference: Reference, form: Form, pool: ThreadPoolExecutor) -> tuple[np.ndarray, np.ndarray]:
-    """Unsorted entries, partition by partition, and the partitions' borders (int64 [partitions + 1])."""
+    """Unsorted entries, partition by partition, and the borders of the partitions (int64 [partitions + 1])."""
     packed, offsets = reference.packed, reference.contig_offsets
     starts = np.arange(0, offsets[-1], STRETCH)
     partitions = 1 << (form.bucket_bits - form.inner_bits)
@@ -102,10 +103,11 @@ def _partition(reference: Reference, form: Form, pool: ThreadPoolExecutor) -> tu
     def scan(entries: np.ndarray, stretch: int) -> None:
         start = int(starts[stretch])
         stop = min(start + STRETCH, int(offsets[-1]))
-        scan_stretch(packed, offsets, start, stop, form, Scratch.empty(PIECE + form.shape.k), slots[stretch], entries)
+        scratch = empty(Scratch, {"bases": PIECE + form.shape.k})
+        scan_stretch(packed, offsets, start, stop, form, scratch, slots[stretch], entries)
 
     _run(pool, lambda stretch: scan(np.empty(0, np.uint64), stretch), range(starts.size))
-    ends = np.cumsum(slots.T.ravel())  # partition by partition, within it stretch by stretch
+    ends = np.cumsum(slots.T.ravel())  # partition by partition, and in each stretch by stretch
     slots[:] = (ends - slots.T.ravel()).reshape(partitions, -1).T
     borders = np.concatenate([[0], ends.reshape(partitions, -1)[:, -1]])
     entries = np.empty(borders[-1], np.uint64)
@@ -120,7 +122,7 @@ def _run(pool: ThreadPoolExecutor, task: Callable[[int], None], numbers: Iterabl
 
 @kernel
 def scan_stretch(packed, contig_offsets, start, stop, form, scratch, slots, entries):
-    """Syncmers that start in [start, stop), contigs apart: counted in slots, and written there if entries has room."""
+    """Syncmers that start in [start, stop), within contigs: counted in slots, and written there if entries has room."""
     shape, bucket_bits, inner_bits = form
     bases, room = np.empty(PIECE + shape.k, np.uint8), PIECE // (shape.t + 1) + 2
     found = Syncmers(np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.uint8))

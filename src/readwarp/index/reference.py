@@ -7,7 +7,7 @@ from numpy import ndarray
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Contigs one after another; a reference position counts from the first base of the first contig."""
+    """Contigs in their order; a reference position counts from the first base of the first contig."""
 
     names: tuple[str, ...]
     contig_offsets: ndarray  # int64 [contigs + 1]

@@ -7,10 +7,10 @@
     48-            description, JSON: parameters, contigs (name, length, MD5), source, arrays, CRC-32 of data blocks
     then           packed, bucket_starts, tags, positions, each from a multiple of 4096 on
 
-A file is written under a private name and renamed, so another process sees all of it or none; of several that build it
-at once, the last one wins with the same bytes. The description and the length of the file are checked whenever it is
-opened. Of the data, `CHECKED_BLOCKS` blocks of 1 MiB spread evenly over it are checked then (all
-of it up to 64 MiB, a few hundredths of a second for any size), and everything by `Index.verify`.
+A file is written under a private name and renamed, so other processes see all of it or nothing; if several build it at
+once, the last one wins, with the same bytes. Whenever the file is opened, its description, its length and
+`CHECKED_BLOCKS` evenly spread blocks of 1 MiB are checked (all data up to 64 MiB; a few hundredths of a second for any
+size). `Index.verify` checks everything.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ DTYPES = {"packed": np.uint8, "bucket_starts": np.uint32, "tags": np.uint16, "po
 
 
 def describe_source(path: str | Path) -> dict[str, int]:
-    """What shows cheaply that a source file is still the same."""
+    """Size and time of a source file, to see cheaply whether it has changed."""
     state = Path(path).stat()
     return {"size": state.st_size, "mtime_ns": state.st_mtime_ns}
 
@@ -80,7 +80,7 @@ class IndexFile:
         return self.data[start : start + sizes[name] * np.dtype(DTYPES[name]).itemsize].view(DTYPES[name])
 
     def check(self, limit: int) -> None:
-        """Check at most so many blocks, the first and the last among them."""
+        """Check up to `limit` blocks, with the first and the last. Raises InputError."""
         for block_number in np.unique(np.linspace(0, len(self.blocks) - 1, limit).astype(int)):
             name, number = self.blocks[block_number]
             block = self.array(name).view(np.uint8)[number * BLOCK : (number + 1) * BLOCK]
@@ -97,18 +97,11 @@ class IndexFile:
         return SeedParameters(**self.description["parameters"])
 
 
-def open_checked(path: Path) -> IndexFile:
-    """Map an index file. Raises InputError for another kind of file, another version, and damage."""
-    file = IndexFile(path)
-    file.check(CHECKED_BLOCKS)
-    return file
-
-
 def save(
     path: Path, reference: Reference, parameters: SeedParameters, seeds: dict[str, ndarray], source: str | Path | None
 ) -> None:
-    """Write the index file; it appears under its name when complete. seeds: the arrays of DTYPES after `packed`."""
-    arrays = {name: reference.packed if name == "packed" else seeds[name] for name in DTYPES}
+    """Write the index file; it gets its name when it is complete. seeds: the arrays of DTYPES after `packed`."""
+    arrays = {"packed": reference.packed, **seeds}
     description = {
         "parameters": {"k": parameters.k, "s": parameters.s, "t": parameters.t},
         "names": reference.names,

@@ -2,12 +2,13 @@
 
 A k-mer is a syncmer if the smallest of its k - s + 1 s-mers lies at offset t and all others are larger. t is the
 middle, (k - s) / 2, and s-mers are compared by the hash `order` of the lesser of the s-mer and its reverse complement,
-so that a place of the genome has the same syncmers on both strands. A tie makes no syncmer, which leaves out repeats
-of up to t bases. Nor is a k-mer a syncmer that is its own reverse complement: it has no strand.
+so that a place of the genome has the same syncmers on both strands. With a tie there is no syncmer, which excludes
+repeats of up to t bases. A k-mer that is its own reverse complement is no syncmer either, since it has no strand.
 
     hash = mix(min(k-mer, its reverse complement)),  bucket = upper bits of the hash,  tag = the 15 bits below
 
-A k-mer is a number of 2k bits, its first base in the highest. The index and both sides of align/seed share the rules.
+A k-mer is a number of 2k bits; its first base is the highest two. The index and both sides of align/seed share these
+rules.
 """
 
 from typing import Annotated, NamedTuple
@@ -22,7 +23,7 @@ TAG_BITS = 15
 
 
 class Shape(NamedTuple):
-    """The lengths of SeedParameters, for kernels."""
+    """k, s and t of SeedParameters, for kernels."""
 
     k: int
     s: int
@@ -34,7 +35,7 @@ class Shape(NamedTuple):
 
 
 class Syncmers(NamedTuple):
-    """Syncmers of sequences, one sequence after another."""
+    """Syncmers of sequences, sequence by sequence."""
 
     hashes: Annotated[ndarray, "uint64 [syncmers]"]
     positions: Annotated[ndarray, "int32 [syncmers]"]  # from the start of the sequence
@@ -42,41 +43,35 @@ class Syncmers(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What `sketch` works with; a row per base."""
+    """Working memory of `sketch`; a row per base."""
 
     forward: Annotated[ndarray, "uint64 [bases]"]  # the k-mer that ends at the base
     reverse: Annotated[ndarray, "uint64 [bases]"]  # its reverse complement
     orders: Annotated[ndarray, "uint32 [bases]"]  # of the s-mers
     flags: Annotated[ndarray, "uint8 [bases]"]
 
-    @classmethod
-    def empty(cls, bases: int) -> "Scratch":
-        """For sequences of up to so many bases."""
-        longs, ints, bytes = np.empty((2, bases), np.uint64), np.empty(bases, np.uint32), np.empty(bases, np.uint8)
-        return cls(longs[0], longs[1], ints, bytes)
-
 
 @scalar
 def mask_of(length):
-    """All ones over the 2 * length bits of a word."""
+    """2 * length ones."""
     return (np.uint64(1) << np.uint64(2 * length)) - np.uint64(1)
 
 
 @scalar
 def push(word, base, mask):
-    """The word moved on by one base."""
+    """The word with the next base."""
     return ((word << np.uint64(2)) | np.uint64(base)) & mask
 
 
 @scalar
 def push_complement(word, base, length):
-    """The reverse complement of the word moved on by one base."""
+    """The reverse complement of the word with the next base."""
     return (word >> np.uint64(2)) | (np.uint64(3 - base) << np.uint64(2 * (length - 1)))
 
 
 @scalar
 def order(word):
-    """Random order of s-mers; 0 is left free for "no s-mer here"."""
+    """A random order of s-mers; 0 is reserved for "no s-mer here"."""
     upper = np.uint32(np.uint32(word >> np.uint64(32)) * np.uint32(0x85EBCA6B))  # Numba multiplies in 64 bits
     half = np.uint32(word) ^ upper
     half = np.uint32((half ^ (half >> np.uint32(15))) * np.uint32(0x9E3779B1))
@@ -101,19 +96,20 @@ def tag_of(mixed, bucket_bits):
     return np.uint16((mixed >> np.uint64(64 - bucket_bits - TAG_BITS)) & np.uint64((1 << TAG_BITS) - 1))
 
 
-def max_syncmers(length, k, t):
-    """Upper bound of the syncmers in `length` bases, or in each of an array of lengths.
+def max_syncmers(lengths: ndarray, k: int, t: int) -> ndarray:
+    """Upper bounds of the syncmers in sequences of these lengths.
 
     Each is strictly the smallest among its neighbours within t, so any two are more than t apart.
     """
-    return np.maximum(length - k + 1 + t, 0) // (t + 1)
+    bounds: ndarray = np.maximum(lengths - k + 1 + t, 0) // (t + 1)
+    return bounds
 
 
 @kernel
 def sketch(bases, start, stop, shape, scratch, out, first):
     """Syncmers of bases[start:stop] (0-4, one a byte) -> out (Syncmers) from row `first` on; returns the end.
 
-    One row more than the syncmers found is written to. Loops stay apart where the compiler can then vectorise them.
+    It writes to one row more than there are syncmers. Loops are separate where the compiler can then vectorise them.
     """
     length, sequence, (k, s, t) = stop - start, bases[start:stop], shape
     if length < k:

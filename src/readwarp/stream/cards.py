@@ -1,6 +1,6 @@
-"""The cards of a job: what lies on each for all its work, workspaces lent to one item at a time, and what does not fit.
+"""The cards of a job: what each holds for all items, workspaces for one item at a time, and items that do not fit.
 
-On the CPU nothing is taken or lent, and nothing is cut.
+On the CPU nothing is allocated and nothing is cut.
 """
 
 import logging
@@ -17,17 +17,17 @@ from readwarp.stream.plan import FREE_SHARE, CardPlan, readable
 
 logger = logging.getLogger("readwarp")
 T = TypeVar("T")  # an item of work
-P = TypeVar("P")  # what lies on a card
+P = TypeVar("P")  # what a card holds for all items
 U = TypeVar("U")
-Place = Callable[[Backend, CardPlan | None], P]  # puts on the backend's current device what all items need there
+Place = Callable[[Backend, CardPlan | None], P]  # puts it on the backend's current device
 PlanCard = Callable[[int], CardPlan]  # within a budget of bytes
 
 
 class Cards(Generic[T, P]):
-    """`place` is called once for each card, and for the host when an item needs it."""
+    """`place` is called once for each card, and once for the host if an item needs that."""
 
     def __init__(self, backend: Backend, planned: CardPlan | None, items: Divisible[T], place: Place[P]) -> None:
-        """Takes all the memory that was planned for each card. Raises what the driver raises where one has less."""
+        """Allocates the planned memory of all cards. Raises the driver's error if a card has less."""
         self.backend, self.planned, self._place = backend, planned, place
         self._halving = Halving(items, backend.is_out_of_memory)
         self._placed: dict[int, P] = {}
@@ -42,7 +42,7 @@ class Cards(Generic[T, P]):
             raise
 
     def close(self) -> None:
-        """Give all memory back, when the threads that use it have stopped (`Workspaces.close`)."""
+        """Free all memory, once the threads that use it have stopped (`Workspaces.close`)."""
         self.workspaces.close()
         self._free()
 
@@ -52,7 +52,7 @@ class Cards(Generic[T, P]):
         self._placed.clear()
 
     def warm_up(self, work: Callable[[P], object]) -> None:
-        """Compile the kernels of `work`, and load them onto every card, before several threads need them."""
+        """Compile the kernels of `work` and load them onto each card, before several threads need them."""
         for _ in self._placed:
             with self.borrow() as placed, self.backend.as_far_as_it_fits():
                 work(placed)
@@ -60,17 +60,17 @@ class Cards(Generic[T, P]):
 
     @contextmanager
     def borrow(self) -> Iterator[P]:
-        """What lies on the card that the calling thread works on inside, with a workspace of its own."""
+        """Work on a card, with a workspace of its own, in the block; yields what the card holds."""
         with self.workspaces.borrow() as device:
             yield self._placed[device]
 
     @cached_property
     def on_host(self) -> P:
-        """What kernels of the CPU take instead."""
+        """The same for kernels of the CPU."""
         return self._place(Backend("cpu"), None)
 
     def work(self, item: T, work: Callable[[T, P], U], count: Callable[[str, int], None]) -> list[U]:
-        """[work(item, what lies there)] on a card; in parts where it does not fit, by the CPU what cannot be cut."""
+        """[work(item, what the card holds)], in parts if the item does not fit; on the CPU if it cannot be cut."""
 
         def on_card(part: T) -> U:
             with self.borrow() as placed:
@@ -79,16 +79,16 @@ class Cards(Generic[T, P]):
         return self._halving(item, on_card, lambda part: work(part, self.on_host), count)
 
     def facts(self) -> list[dict[str, object]]:
-        """What each card is and did."""
+        """Identity and statistics of each card."""
         return self.workspaces.facts(self.planned.index_bytes) if self.planned else []
 
 
 def open_cards(
     backend: Backend, plan: PlanCard, vram: int | None, items: Divisible[T], place: Place[P], metrics: Metrics
 ) -> Cards[T, P]:
-    """Cards with all the memory taken that `plan` says within a budget of bytes: `vram`, or what is free.
+    """Cards with their memory allocated by `plan` for a budget of bytes: `vram`, or the free memory.
 
-    Half of it where a card has less than was planned. Raises MemoryBudgetError when that is too little.
+    If a card has less than planned, half of it is tried. Raises MemoryBudgetError if that is too little.
     """
     if backend.name == "cpu":
         return Cards(backend, None, items, place)
@@ -100,6 +100,6 @@ def open_cards(
         except Exception as error:
             if not backend.is_out_of_memory(error):
                 raise
-        logger.warning("the GPU has not the %s that were planned: trying half", readable(planned.device_bytes))
+        logger.warning("the GPU has less than the planned %s: trying half", readable(planned.device_bytes))
         metrics.count("vram_halved")
         room = planned.device_bytes // 2

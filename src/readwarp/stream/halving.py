@@ -1,4 +1,4 @@
-"""Parts of a batch, and work that is done again on halves where an item is too large for a card, or for the host."""
+"""Work on items, which is repeated on their halves where an item is too large for a card, or for the host."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,24 +13,19 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 
-def reads_between(batch: ReadBatch, start: int, stop: int) -> ReadBatch:
-    """Reads [start, stop) of the batch; its arrays are views."""
-    return take(batch, "reads", slice(start, stop))
-
-
 @dataclass(frozen=True, slots=True)
 class Divisible(Generic[T]):
-    """How items of work are halved, and where that is counted."""
+    """How to halve items of work, and the names of counters for that."""
 
     size: Callable[[T], int]
     halves: Callable[[T], tuple[T, T] | None]  # None: cannot be cut further
-    halved: str  # counter of items that were cut since a card was full
-    on_host: str  # counter of what no card had room for: an item counts as `number`
+    halved: str  # counter of items that were cut because a card was full
+    on_host: str  # counter of items that were too large for a card; an item counts as `number`
     number: Callable[[T], int]
 
 
 class Halving(Generic[T]):
-    """Work on items, in halves where one is too large. One for a run, for any number of threads."""
+    """Work on items, in halves if one is too large. One object serves all threads of a run."""
 
     def __init__(self, items: Divisible[T], is_full: Callable[[BaseException], bool]) -> None:
         """is_full: whether an error says that a card is full."""
@@ -39,10 +34,10 @@ class Halving(Generic[T]):
     def __call__(
         self, item: T, work: Callable[[T], U], on_host: Callable[[T], U], count: Callable[[str, int], None]
     ) -> list[U]:
-        """[work(item)], or the results of ever smaller parts of it, in order.
+        """[work(item)], or the results of smaller and smaller parts of it, in order.
 
-        `on_host` does what a card has no room for and what cannot be cut further; `count` is told of cuts and of that.
-        `work` may also raise a TooLargeError of the host, for items that can be cut; these cuts are not counted.
+        `on_host` takes what is too large for a card and cannot be cut further; `count` counts that, and the cuts. For
+        items that can be cut, `work` may also raise a TooLargeError of the host; these cuts are not counted.
         """
         items, is_full = self._items, True
         halves, size = items.halves(item), items.size(item)
@@ -67,18 +62,18 @@ class Halving(Generic[T]):
 
 
 class Limit:
-    """The size of items that are tried on a card which was too full for some size: that of a batch is its reads.
+    """The limit on the size of items that are tried on a card, once one was too large.
 
-    That size is not tried again until `patience` smaller items have fitted; then up to twice that size is, and when as
-    many have fitted again, any. So an outlier halves at most the item behind it. Patience doubles with each failure:
-    where all items are too large, every 128th is tried in vain after a while.
+    That size is not tried again until `patience` smaller items have fitted. Then twice that size is the limit, and
+    after as many more there is none. So an outlier halves at most the next item. Patience doubles with each failure: if
+    all items are too large, only every 128th is tried in vain after a while.
     """
 
-    MOST_PATIENCE = 256
+    MAX_PATIENCE = 256
 
     def __init__(self) -> None:
         self._lock, self._patience = Lock(), 1
-        self._full: int | None = None  # this size is too large; None: none is known to be
+        self._full: int | None = None  # this size is too large; None: no limit is known
         self._fitted, self._is_raised = 0, False
 
     def allows(self, size: int) -> bool:
@@ -87,9 +82,9 @@ class Limit:
 
     def was_full(self, size: int) -> None:
         with self._lock:
-            if self._full is None or size < self._full:  # else another thread has told of it
+            if self._full is None or size < self._full:  # else another thread has set it
                 self._full, self._fitted, self._is_raised = size, 0, False
-                self._patience = min(2 * self._patience, self.MOST_PATIENCE)
+                self._patience = min(2 * self._patience, self.MAX_PATIENCE)
 
     def fitted(self) -> None:
         with self._lock:
@@ -103,13 +98,13 @@ class Limit:
 
 
 def halves_of_reads(batch: ReadBatch) -> tuple[ReadBatch, ReadBatch] | None:
-    """Cut without parting mates; None when that cannot be done."""
+    """Two halves that do not separate mates; None if there are none."""
     middle = len(batch) // 2
     if 0 < middle < len(batch) and batch.segment[middle] == Segment.LAST:
         middle += 1
     if not 0 < middle < len(batch):
         return None
-    return reads_between(batch, 0, middle), reads_between(batch, middle, len(batch))
+    return take(batch, "reads", slice(middle)), take(batch, "reads", slice(middle, None))
 
 
 READS: Divisible[ReadBatch] = Divisible(len, halves_of_reads, "batches_halved", "reads_on_host", len)

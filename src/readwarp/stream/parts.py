@@ -1,9 +1,9 @@
-"""Which reads of the input a process aligns: every N-th block of templates, from where an earlier run stopped on.
+"""Which reads of the input a process aligns: every N-th block of templates, without those that are aligned already.
 
     block    0  1  2  3  4  5  6 ...     of BLOCK templates (pairs, or single reads), wherever batches are cut
     part     1  2  3  1  2  3  1 ...     of --part I/3
 
-Blocks are counted through all inputs of a run, so that the parts of a job can be merged without knowing its inputs.
+Blocks are numbered through all inputs of a run, so that parts can be merged without the inputs.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import numpy as np
 
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import UsageError
-from readwarp.stream.halving import reads_between
+from readwarp.ragged import take
 
 BLOCK = 1 << 15  # templates
 
@@ -34,20 +34,18 @@ class Part:
 
     def spans(self, first: int, stop: int) -> Iterator[tuple[int, int]]:
         """The templates among [first, stop) that belong to this part, as spans in ascending order."""
-        if first >= stop:  # all are done
-            return
-        if self.of == 1:
+        if self.of == 1 and first < stop:
             yield first, stop
-            return
-        for block in range(first // BLOCK, -(-stop // BLOCK)):
-            if block % self.of == self.number - 1:
-                yield max(first, block * BLOCK), min(stop, (block + 1) * BLOCK)
+        elif first < stop:
+            for block in range(first // BLOCK, -(-stop // BLOCK)):
+                if block % self.of == self.number - 1:
+                    yield max(first, block * BLOCK), min(stop, (block + 1) * BLOCK)
 
 
 WHOLE = Part()
 
 
-def part_of(text: str) -> Part:
+def parse_part(text: str) -> Part:
     """`2/5` -> Part. Raises UsageError."""
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal()):
@@ -56,7 +54,7 @@ def part_of(text: str) -> Part:
 
 
 def select_reads(reads: ReadBatch, first: int, part: Part, done: int) -> list[ReadBatch]:
-    """The reads that the part has to align, of a batch whose first template has the number `first`.
+    """The reads of a batch that belong to the part. The batch begins with template number `first`.
 
     Templates before number `done` are aligned already.
     """
@@ -65,4 +63,4 @@ def select_reads(reads: ReadBatch, first: int, part: Part, done: int) -> list[Re
         return [reads]
     bounds = np.append(starts, len(reads))
     spans = part.spans(max(first, done), first + starts.size)
-    return [reads_between(reads, int(bounds[start - first]), int(bounds[stop - first])) for start, stop in spans]
+    return [take(reads, "reads", slice(int(bounds[start - first]), int(bounds[stop - first]))) for start, stop in spans]

@@ -1,6 +1,6 @@
-"""What a job tells while it works: its progress, the kernels that it compiles, its metrics.
+"""What a job reports while it works: its progress, the kernels that it compiles, its metrics.
 
-A job is given a `Reporter` and knows no more of who listens. This one tells nobody, or a function in Python;
+A job gets a `Reporter` and does not know who listens. This one reports to a function in Python or to nobody;
 `readwarp.cli.reporting` has one for terminals and logs.
 """
 
@@ -21,35 +21,35 @@ logger = logging.getLogger("readwarp")
 class Progress(NamedTuple):
     """How far a job has come."""
 
-    what: str  # it is doing: compiling, aligning, sorting, calling, ...
-    done: int  # so many units
+    what: str  # compiling, aligning, sorting, calling, ...
+    done: int  # units
     unit: str  # reads, bases, ...
-    share: float | None  # of all there is to do, 0-1; None while that is not known
+    share: float | None  # of all the work, 0-1; None while that is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a job has written and counted."""
 
-    paths: dict[str, Path]  # by what they are: alignments, alignments_index, variants, variants_index, metrics, report
+    paths: dict[str, Path]  # by kind: alignments, alignments_index, variants, variants_index, metrics, report
     metrics: Metrics
 
     @classmethod
     def of(cls, metrics: Metrics, paths: Mapping[str, Path | None]) -> "Result":
-        """With those paths that are files: None and - are stdout, which leaves none."""
+        """With the paths that are files, not None or -, which are stdout."""
         return cls({name: path for name, path in paths.items() if path is not None and str(path) != "-"}, metrics)
 
 
 class Meter:
-    """How far one stage of a job has come. `update` shows it; here, to nobody."""
+    """How far one stage of a job has come. `tell` is called with it; subclasses show it."""
 
-    def __init__(self, what: str, unit: str) -> None:
-        self.what, self.unit = what, unit
+    def __init__(self, what: str, unit: str, tell: Callable[[Progress], object] | None = None) -> None:
+        self.what, self.unit, self.tell = what, unit, tell
         self.done = 0
         self.share: float | None = None
 
     def advance(self, number: int, share: float | None = None) -> None:
-        """So many units more are done; `share` of the whole input (0-1) where that is known."""
+        """So many more units are done; `share` of the whole input (0-1) if that is known."""
         self.done += number
         self.share = share if share is None else max(share, self.share or 0.0)
         self.update()
@@ -59,34 +59,24 @@ class Meter:
         self.advance(done - self.done, done / total if total else None)
 
     def phase(self, what: str) -> None:
-        """All units are done; what is being done with them now."""
+        """All units are done, and a next phase begins."""
         self.what, self.share = what, None
         logger.debug("%s", what)
         self.update()
 
     def update(self) -> None:
         """Show how far the stage has come."""
+        if self.tell:
+            self.tell(Progress(self.what, self.done, self.unit, self.share))
 
     def kernel(self, name: str, number: int) -> None:
-        """A kernel is being compiled: the number-th of this process."""
-
-
-class CallbackMeter(Meter):
-    """Tells a function."""
-
-    def __init__(self, what: str, unit: str, tell: Callable[[Progress], object]) -> None:
-        super().__init__(what, unit)
-        self.tell = tell
-
-    def update(self) -> None:
-        self.tell(Progress(self.what, self.done, self.unit, self.share))
-
-    def kernel(self, name: str, number: int) -> None:
-        self.tell(Progress("compiling", number, "kernels", None))
+        """Kernel number `number` of this process is being compiled."""
+        if self.tell:
+            self.tell(Progress("compiling", number, "kernels", None))
 
 
 class Reporter:
-    """Listens to one job. `progress` is called in the thread that runs the job; what it raises ends the job."""
+    """Listens to one job. `progress` is called in the thread that runs the job; an exception from it ends the job."""
 
     def __init__(self, command: str, progress: Callable[[Progress], object] | None = None) -> None:
         self.metrics = Metrics()
@@ -96,11 +86,11 @@ class Reporter:
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
         """The meter of a stage."""
-        yield self._meter(what, unit)
+        yield Meter(what, unit, self._tell)
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Count the kernels that are compiled while the block runs; those from the cache are none."""
+        """Count the kernels that are compiled in the block, without those from the cache."""
         from readwarp.device.compilation import watch
 
         started = time.perf_counter()
@@ -113,11 +103,8 @@ class Reporter:
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
-        """What is told of each kernel that is compiled while the block runs."""
-        yield self._meter("compiling", "kernels")
-
-    def _meter(self, what: str, unit: str) -> Meter:
-        return CallbackMeter(what, unit, self._tell) if self._tell else Meter(what, unit)
+        """The meter of the kernels that are compiled in the block."""
+        yield Meter("compiling", "kernels", self._tell)
 
     def write_metrics(self, path: Path) -> None:
         """The metrics, with the versions of the libraries and the peak of memory, as JSON."""

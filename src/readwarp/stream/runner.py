@@ -1,11 +1,10 @@
-"""Items in order through worker threads: read ahead, work in parallel, write in input order."""
+"""Items through worker threads: read ahead, worked on in parallel, written in their order."""
 
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from itertools import count
 from queue import Full, Queue
 from typing import Any, TypeVar
 
@@ -22,34 +21,23 @@ def run_ordered(
     write: Callable[[U], None],
     workers: int,
     in_flight: int,
-    bind: Callable[[int], None] | None = None,
 ) -> None:
-    """write(work(item)) for each item, in the order of the items; see `ordered`.
+    """write(work(item)) for each item, in the order of the items; see `map_ordered`.
 
-    `write` runs in the calling thread, where signals arrive. The first error in any thread ends the run: what has not
-    begun is dropped, and the error is raised here.
+    `write` runs in the calling thread, which receives signals. The first error in any thread ends the run: work that
+    has not begun is dropped, and the error is raised here.
     """
-    with closing(ordered(items, work, workers, in_flight, bind)) as results:
+    with closing(map_ordered(items, work, workers, in_flight)) as results:
         for result in results:
             write(result)
 
 
-def ordered(
-    items: Iterable[T],
-    work: Callable[[T], U],
-    workers: int,
-    in_flight: int,
-    bind: Callable[[int], None] | None = None,
-) -> Generator[U, None, None]:
+def map_ordered(items: Iterable[T], work: Callable[[T], U], workers: int, in_flight: int) -> Generator[U, None, None]:
     """work(item) of each item, in the order of the items; `work` runs in `workers` threads.
 
-    At most `in_flight` items have been read but not yet yielded, and two more are read ahead, by a thread of their own.
-    `bind(i)` is called first in worker i.
+    At most `in_flight` items have been read but not yielded yet; another thread reads two more ahead.
     """
-    numbers = count()
-    pool = ThreadPoolExecutor(
-        workers, f"{THREAD_PREFIX} worker", initializer=lambda: bind(next(numbers)) if bind else None
-    )
+    pool = ThreadPoolExecutor(workers, f"{THREAD_PREFIX} worker")
     pending: deque[Future[U]] = deque()
     ahead = read_ahead(items, depth=2)
     try:
@@ -68,9 +56,9 @@ def ordered(
 
 
 def read_ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
-    """The same items, produced by a thread of their own; at most `depth` of them wait.
+    """The same items, produced by another thread; at most `depth` of them wait.
 
-    An error of the producer is raised after the items before it. Closing the generator stops the producer at its
+    An error of the producer is raised after the items that precede it. Closing the generator stops the producer at its
     next item.
     """
     waiting: Queue[tuple[bool, Any]] = Queue(depth)
@@ -94,7 +82,7 @@ def read_ahead(items: Iterable[T], depth: int) -> Generator[T, None, None]:
 
 
 def _produce(items: Iterable[T], waiting: "Queue[tuple[bool, Any]]", stopped: threading.Event) -> None:
-    """Put each item as (True, item), then (False, error or None); give up when `stopped`."""
+    """Put each item as (True, item), then (False, error or None), unless `stopped` is set."""
 
     def put(entry: tuple[bool, Any]) -> bool:
         while not stopped.is_set():

@@ -1,4 +1,4 @@
-"""The insert-size model of each source, made from exactly its first pairs, however batches are cut."""
+"""The insert-size model of each source, made from exactly its first pairs, whatever the batches."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
@@ -6,7 +6,7 @@ from itertools import chain, groupby
 from typing import Protocol, TypeVar
 
 from readwarp.batches import ReadBatch, Segment
-from readwarp.stream.halving import reads_between
+from readwarp.ragged import take
 
 
 class HasSource(Protocol):
@@ -18,7 +18,7 @@ B = TypeVar("B", bound=HasSource)
 M = TypeVar("M")
 
 
-def with_models(
+def train_sources(
     batches: Generator[B, None, None],
     pairs: int,
     parse: Callable[[B], ReadBatch],
@@ -26,9 +26,9 @@ def with_models(
 ) -> Iterator[tuple[B, M]]:
     """Each batch with the model of its source.
 
-    `train` gets the source's first 2 * `pairs` reads (all of them if there are fewer, one more rather than part mates):
-    its first `pairs` pairs if all reads are paired. Batches read for that are held back until it is done. `batches` is
-    closed however this ends.
+    `train` gets the source's first 2 * `pairs` reads (all if there are fewer; one more if mates would be separated),
+    which are its first `pairs` pairs if all reads are paired. The batches with these reads wait until it is done.
+    Finally `batches` is closed, also after an error.
     """
     with closing(batches):
         for _, of_source in groupby(batches, key=lambda batch: batch.source):
@@ -49,7 +49,7 @@ def _first_reads(
         reads = parse(batch)
         if len(reads) >= missing:
             parts_mates = missing < len(reads) and reads.segment[missing] == Segment.LAST
-            sample.append(reads_between(reads, 0, missing + int(parts_mates)))
+            sample.append(take(reads, "reads", slice(missing + int(parts_mates))))
             break
         sample.append(reads)
         missing -= len(reads)

@@ -38,7 +38,7 @@ def candidates(rows):
     zeros = np.zeros(len(rows), np.int32)
     return Candidates(
         np.arange(len(rows) + 1), columns[0].astype(np.int32), columns[1].astype(np.uint8), columns[2], columns[3],
-        columns[4], zeros, zeros, zeros, zeros.astype(np.uint8),
+        columns[4], zeros, zeros,
     )  # fmt: skip
 
 
@@ -59,8 +59,13 @@ def trace(side, reads, *rest):
     backend = Backend(side.__name__.split(".")[-1], (0,))
     with backend.frame():
         there = backend.to_device(reads, "bases", "read_offsets")
-        windows, chosen, bases, *others = rest
-        return side.trace(side.orient(reads, there), windows, chosen, on_side(backend, bases), *others)
+        windows, chosen, bases, scoring = rest
+        oriented, there, chosen = (
+            side.orient(reads, there),
+            on_side(backend, bases),
+            take(windows, "candidates", chosen),
+        )
+        return side.trace(oriented, chosen, there, scoring, side.score(oriented, chosen, there, scoring))
 
 
 def on_side(backend, array):
@@ -104,7 +109,7 @@ def test_scores_and_alignments(scoring):
     reference, oriented, reads, windows = simulated(rng, 120, 50)
     there, bases = np.where(reference > 3, 5, reference), packed(reference)
     scores = score(cpu, reads, windows, bases, scoring)
-    found = trace(cpu, reads, windows, np.arange(120), bases, scoring, scores)
+    found = trace(cpu, reads, windows, np.arange(120), bases, scoring)
     assert {Status.OK, Status.UNGAPPED} == set(scores.status.tolist())
     for c, query in enumerate(oriented):
         start, stop = windows.window_start[c], windows.window_stop[c]
@@ -122,13 +127,17 @@ def test_scores_and_alignments(scoring):
         assert start <= found.reference_start[c] <= found.reference_stop[c] <= stop
 
 
-def test_trace_of_some_scores_them_itself():
+def test_rows_do_not_depend_on_each_other():
     reference, _, reads, windows = simulated(np.random.default_rng(2), 60, 40)
     chosen, bases = np.array([50, 3, 3, 17]), packed(reference)
-    scores = score(cpu, reads, windows, bases, Scoring())
-    a, b = (trace(cpu, reads, windows, chosen, bases, Scoring(), s) for s in (None, scores))
-    assert contents(a) == contents(b)
-    assert a.candidate.tolist() == chosen.tolist()
+    all_scores = score(cpu, reads, windows, bases, Scoring())
+    assert contents(score(cpu, reads, take(windows, "candidates", chosen), bases, Scoring())) == contents(
+        take(all_scores, "candidates", chosen)
+    )
+    all_traces = trace(cpu, reads, windows, np.arange(60), bases, Scoring())
+    assert contents(trace(cpu, reads, windows, chosen, bases, Scoring())) == contents(
+        take(all_traces, "extensions", chosen)
+    )
 
 
 def test_one_mismatch_is_answered_without_dynamic_programming():
@@ -173,7 +182,7 @@ def test_lengths_of_reads():
     scores = score(cpu, batch(reads), candidates(rows), packed(reference), Scoring())
     assert scores.status.tolist() == [Status.OK, Status.UNGAPPED, Status.OK, Status.OK, Status.TOO_LONG]
     assert scores.score.tolist() == [0, 11, MAX_READ_LENGTH - 1 + 3, MAX_READ_LENGTH + 3, 0]
-    found = trace(cpu, batch(reads), candidates(rows), np.arange(5), packed(reference), Scoring(), scores)
+    found = trace(cpu, batch(reads), candidates(rows), np.arange(5), packed(reference), Scoring())
     assert np.diff(found.cigar_offsets).tolist() == [0, 1, 3, 3, 0]
     assert found.status.tolist() == scores.status.tolist()
 
@@ -218,7 +227,8 @@ def test_cuda_takes_the_bytes_it_says():
         oriented = cuda.Oriented(workspace.upload(np.zeros(140, np.uint8)), reads.read_offsets)
         bases = workspace.upload(packed(reference))
         before = workspace.high_water
-        cuda.trace(oriented, windows, np.arange(200) % 3, bases, Scoring(), scores)
+        many, found = (take(batch, "candidates", np.arange(200) % 3) for batch in (windows, scores))
+        cuda.trace(oriented, many, bases, Scoring(), found)
         assert workspace.high_water - before == cuda.traced_bytes(200)
 
 
@@ -230,7 +240,7 @@ def test_cuda_windows_take_the_bytes_they_say():
         before = workspace.high_water
         laid = cpu.lay(cpu.Oriented(oriented, reads.read_offsets), windows)
         pairs = cuda.windows_of(oriented, take(laid, "candidates", np.array([1, 0])), bases)
-        kept, most = cuda.window_bytes(2, 357)
+        kept, most = memory.rounded(357), cuda.window_bytes(2, 357)
         assert workspace.high_water - before == most
         workspace.empty(1, np.uint8)
         assert workspace.high_water - before == max(most, kept + 256)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from readwarp.align import pair
 from readwarp.align.pair.insert_sizes import DEFAULT, InsertEvidence
-from readwarp.batches import Chains, InsertSizes, Origin, ReadBatch, Scores, Segment
+from readwarp.batches import Chains, InsertSizes, ReadBatch, Scores, Segment
 from readwarp.config import AlignParameters, PairParameters
 from readwarp.errors import UsageError
 from readwarp.index.reference import Reference
@@ -50,7 +50,6 @@ def chains_of(reads: list[list[tuple[int, int, int]]], length: int = LENGTH) -> 
         query_stop=np.full(n, length, np.int32),
         strand=column[1].astype(np.uint8),
         score=column[2].astype(np.int32),
-        anchors=np.full(n, 5, np.int32),
         repetitive=np.zeros(len(reads), np.int32),
         status=np.zeros(len(reads), np.uint8),
     )
@@ -112,7 +111,7 @@ def test_orientations_are_told_apart():
         [[(1000, 0, 50)], [(100_000, 1, 50)]],  # on another contig
     ]
     chains = chains_of([read for mates in confident for read in mates])
-    evidence = pair.orientations(dummy_reads(18), chains, np.array([0, 95_000, 200_000], np.int64))
+    evidence = pair.collect_evidence(dummy_reads(18), chains, np.array([0, 95_000, 200_000], np.int64))
     assert evidence.distances.tolist() == [300, 300] and evidence.others == 2
 
 
@@ -142,11 +141,10 @@ def test_candidates_are_the_best_chains_by_score_and_mate(data):
         order = [i for i in order if i not in hopeless][: parameters.max_candidates]
         rows = slice(*found.candidate_offsets[m : m + 2])
         assert found.diagonal[rows].tolist() == [own[i][0] for i in order]
-        assert found.chain_score[rows].tolist() == [own[i][2] for i in order]
         starts = [max(0 if own[i][0] < 1000 else 1000, own[i][0] - 16) for i in order]
         stops = [min(1000 if own[i][0] < 1000 else 1500, own[i][0] + LENGTH + 16) for i in order]
         assert (found.window_start[rows].tolist(), found.window_stop[rows].tolist()) == (starts, stops)
-        assert (found.read[rows] == m).all() and (found.origin[rows] == Origin.CHAIN).all()
+        assert (found.read[rows] == m).all()
 
 
 def reverse_complement(bases: np.ndarray) -> np.ndarray:

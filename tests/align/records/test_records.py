@@ -12,8 +12,8 @@ from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY
 from readwarp.align.records.scalar import (
     FINE,
     HARMLESS_SHARE,
-    HIGHEST_QUALITY,
     MAX_CROWD,
+    MAX_QUALITY,
     SCALE,
     crowd_penalties,
     insert_penalties,
@@ -59,10 +59,8 @@ def chosen(reads: list[list[tuple]], paired: bool = False, names: list[str] | No
         window_start=v - 32,
         window_stop=v + LENGTH + 32,
         diagonal=v,
-        chain_score=score.astype(np.int32),
         query_start=start.astype(np.int32),
         query_stop=stop.astype(np.int32),
-        origin=np.zeros(v.size, np.uint8),
     )
     scores = Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status.astype(np.uint8))
     names = names or ["r" for _ in reads]
@@ -89,11 +87,11 @@ def test_insert_penalties_are_bwa_s():
 )
 def test_mapping_quality_is_bounded_and_monotonic(delta, alone, length, crowd, lost, share):
     def quality(delta=delta, alone=alone, crowd=crowd, lost=lost, share=share):
-        slope, penalty = quality_slopes(MAX_READ_LENGTH, 1)[length], crowd_penalties()[crowd]
+        slope, penalty = quality_slopes(1)[length], crowd_penalties()[crowd]
         return mapping_quality(delta, alone, slope, penalty, length + 10 - lost, length + 10, share)
 
     base = quality()
-    assert 0 <= base <= HIGHEST_QUALITY and (delta or base == 0)
+    assert 0 <= base <= MAX_QUALITY and (delta or base == 0)
     assert quality(delta=delta + 1) >= base and quality(alone=alone + 1) >= base
     assert quality(lost=lost + 1) <= base and quality(share=min(SCALE, share + 1)) <= base
     assert quality(crowd=min(MAX_CROWD, crowd + 1)) <= base or crowd == 0

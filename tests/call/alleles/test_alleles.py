@@ -12,9 +12,9 @@ from helpers.making import Read, aligned_reads, codes, offsets, random_sequence
 from readwarp.batches import Haplotypes, Regions, Window
 from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, SNV_COST
 from readwarp.call.alleles.compare import Weighed, compare
-from readwarp.call.alleles.marginal import place_of
-from readwarp.call.alleles.select import Selection, bound_reads, number_variants, select_haplotypes
-from readwarp.call.alleles.weigh import weigh_haplotypes
+from readwarp.call.alleles.select import Selection, bound_reads, select_haplotypes
+from readwarp.call.alleles.sites import number_variants, variants_of
+from readwarp.call.alleles.weigh import place_of, weigh_haplotypes
 from readwarp.call.evidence import NOTHING
 from readwarp.call.pairhmm import ReadRows
 from readwarp.call.sites import MAX_ALLELES
@@ -168,7 +168,7 @@ def test_selection_is_the_best_of_all_combinations(data):
         weighed_of(region_of(rows), haplotypes, table.copy()),
         aligned_reads([Read(0, "1M", "A", (30,), name=f"r{i}") for i in range(rows)]),
         np.array([ploidy], np.int8),
-        number_variants(haplotypes),
+        number_variants(haplotypes, variants_of(haplotypes)),
         Selection(np.ones(rows, bool), stays, chosen),
     )
 

@@ -13,10 +13,9 @@ from readwarp.batches import Likelihoods, Sites
 from readwarp.call.confidence import GQ_BANDS, MAX_UNIT, REACH
 from readwarp.call.confidence.bands import count_gaps, reference_bands
 from readwarp.call.confidence.other import add_non_ref
-from readwarp.call.confidence.repeats import find_repeats
-from readwarp.call.confidence.scalar import log_indel_error
+from readwarp.call.confidence.repeats import find_repeats, log_indel_error
 from readwarp.call.evidence import NOTHING, SEVERAL
-from readwarp.call.evidence.scalar import log_match, log_mismatch
+from readwarp.call.evidence.substitutions import log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.pileup.cpu import count_window

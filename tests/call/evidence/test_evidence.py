@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, reads_of, window_of
 from readwarp.call.evidence import NOTHING
-from readwarp.call.evidence.scalar import log_match, log_mismatch
-from readwarp.call.evidence.substitutions import weigh_substitutions
+from readwarp.call.evidence.substitutions import log_match, log_mismatch, weigh_substitutions
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters

@@ -12,8 +12,7 @@ from readwarp.call.haplotypes.alleles import Alleles, combine_alleles
 from readwarp.call.haplotypes.assembly import assemble
 from readwarp.call.haplotypes.drafts import Spans, new_drafts
 from readwarp.call.haplotypes.graph import new_graph
-from readwarp.call.haplotypes.groups import Groups
-from readwarp.call.haplotypes.ways import Seen, new_ways
+from readwarp.call.haplotypes.ways import Groups, Seen, new_ways
 from readwarp.ragged import replace, take
 
 
@@ -21,7 +20,7 @@ def assembled(reference: str, reads: list[tuple[int, str]], k: int) -> tuple[lis
     """(haplotypes with their support, whether some were left out) of one region, by the step's kernels."""
     bases = codes("".join(read for _, read in reads))
     cuts = offsets(len(read) for _, read in reads)
-    drafts = new_drafts(2 * MAX_WAYS, 2 * MAX_WAYS * (len(reference) + 300), np.zeros(1, np.int64), np.zeros(1, bool))
+    drafts = new_drafts(2 * MAX_WAYS, 2 * MAX_WAYS * (len(reference) + 300), 1)
     ends = np.array([0]), np.array([len(reference)])
     groups = Groups(
         region=np.zeros(1, np.int64),
@@ -190,10 +189,11 @@ def test_ways_through_alleles_are_those_of_plain_python(data):
     known = [k & ((1 << number) - 1) for k, _ in fragments]
     shown = [k & s for k, (_, s) in zip(known, fragments, strict=True)]
     columns = [np.array(column, np.int64) for column in (begins, deleted, [1] * number, [0] * number, begins)]
-    alleles = Alleles(*columns, np.zeros(number, bool), np.zeros(1, np.uint8))
+    bits = np.uint64(1) << np.arange(number, dtype=np.uint64)
+    alleles = Alleles(*columns, np.zeros(number, bool), bits, np.zeros(1, np.uint8))
     ways = new_ways()
     seen = Seen(np.array(shown, np.uint64), np.array(known, np.uint64))
-    found, is_full = combine_alleles(alleles, seen, ways)
+    found, is_full = combine_alleles(0, number, alleles, seen, ways)
     assert not is_full and number <= MAX_FORKS
     made = {int(ways.bits[w]): int(ways.support[w]) for w in range(found) if ways.support[w] >= 0}
     assert made == expected_ways(begins, deleted, shown, known)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, random_sequence, window_of
 from readwarp.call.pileup.cpu import count_window
-from readwarp.call.regions.clipped import add_clipped, clipped_alleles, rejoin
-from readwarp.call.regions.clips import BEGINNING, ENDING, find_clip_places
+from readwarp.call.regions.clips import BEGINNING, ENDING, add_clipped, clipped_variants, find_clip_places, rejoin
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
 
@@ -41,7 +40,7 @@ def clipped(place: int, deleted: int, inserted: str, length: int = 150) -> list[
 def alleles_of(reads: list[Read], low: int = 0, high: int = len(SEQUENCE), start: int = 0):
     batch = aligned_reads(reads)
     window = window_of(SEQUENCE[start:], low, high, start)
-    found = clipped_alleles(batch, find_clip_places(batch, window), window)
+    found = clipped_variants(batch, find_clip_places(batch, window), window)
     return [(begin, deleted, "".join("ACGT"[b] for b in bases)) for begin, deleted, bases in found]
 
 

@@ -13,8 +13,7 @@ from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.regions import FLANK, MAX_REGION, MIN_BASES, MIN_FLANK, REACHES, SPARE
-from readwarp.call.regions.clipped import add_clipped
-from readwarp.call.regions.clips import find_clip_places
+from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters

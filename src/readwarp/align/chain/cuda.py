@@ -1,8 +1,8 @@
-"""Chains on CUDA: a warp per read, the same passes as cpu.py; chains are found in place, then closed up.
+"""Chains on CUDA: a warp per read, in the passes of cpu.py; then the gaps between their rows are closed up.
 
-All threads of a warp go through a read's anchors together. The links of an anchor to those before it, and the search
-for the best end of a chain, are dealt out to them; what is done once (putting a chain into its place) does the first.
-A read has at most as many chains as anchors, so its chains are found where its anchors lie.
+All threads of a warp go through a read's anchors together. They share the links of an anchor to the previous ones and
+the search for the best end of a chain; the first thread alone inserts chains among the best. A read has at most as many
+chains as anchors, so its chains take the rows of its anchors.
 """
 
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from readwarp.align.chain.scalar import (
-    ANCHORS,
     CLUSTER_CHAINS,
+    COLUMN_TYPES,
     COLUMNS,
     LOOKBACK,
     QUERY_START,
@@ -22,9 +22,8 @@ from readwarp.align.chain.scalar import (
     STRAND,
     Links,
     cluster_from,
-    contig_end,
+    drop_weak,
     insert,
-    keep,
     limits_of,
     link,
     query_of,
@@ -32,6 +31,7 @@ from readwarp.align.chain.scalar import (
     strand_of,
     trace_back,
 )
+from readwarp.align.places import contig_of
 from readwarp.batches import Chains, ReadBatch, SeedHits
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device import cuda_scan
@@ -40,15 +40,14 @@ from readwarp.device.cuda_scan import exclusive_scan
 from readwarp.device.jit import cuda, cuda_kernel
 from readwarp.device.memory import current, rounded
 
-COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32, np.int32)  # of Chains, from the starts on
-NEARNESS_BITS = 7  # of a link's rank: its score above, below it how near the other anchor is; LOOKBACK fits
+NEARNESS_BITS = 7  # low bits of a link's rank, which say how near the anchors are (up to LOOKBACK); above: its score
 NOTHING = np.int32(0x7FFFFFFF)
 
 
 def chain_hits(
     reads: ReadBatch, hits: SeedHits, contig_offsets: Any, seed: SeedParameters, parameters: ChainParameters
 ) -> Chains:
-    """As cpu.chain_hits; what goes in is on the device, what comes out on the host."""
+    """See cpu.chain_hits. Arrays in are on the device, arrays out on the host."""
     workspace, n, anchors = current(), hits.status.size, hits.anchors.size
     with workspace.frame():
         rows = workspace.empty((anchors, COLUMNS), np.int64)
@@ -60,14 +59,13 @@ def chain_hits(
         exclusive_scan(found, offsets, workspace)
         chain_offsets, repetitive, status = workspace.download(offsets, hits.repetitive, hits.status)
         columns = [workspace.empty(int(chain_offsets[-1]), dtype) for dtype in COLUMN_TYPES]
-        there = [offsets, *columns, hits.repetitive, hits.status]
-        close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, Chains(*there))
-        here = [chain_offsets, *workspace.download(*columns), repetitive, status]
-        return Chains(*here)
+        there = Chains(*[offsets, *columns, hits.repetitive, hits.status])
+        close_up[threads_for(n, workspace)](hits.anchor_offsets, rows, there)
+        return Chains(*[chain_offsets, *workspace.download(*columns), repetitive, status])
 
 
 def device_bytes(reads: int, anchors: int, chains: int) -> int:
-    """Most bytes of the workspace at once, besides the hits."""
+    """Maximum bytes of the workspace in use, hits not counted."""
     per_anchor = rounded(8 * COLUMNS * anchors) + 2 * rounded(4 * anchors)
     per_read = rounded(4 * reads) + rounded(8 * (reads + 1))
     columns = sum(rounded(np.dtype(dtype).itemsize * chains) for dtype in COLUMN_TYPES)
@@ -76,7 +74,7 @@ def device_bytes(reads: int, anchors: int, chains: int) -> int:
 
 @cuda_kernel
 def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found):
-    """The best chains of each read, in the read's part of rows, and how many they are."""
+    """The best chains of each read -> its part of rows, and their number -> found."""
     cells = cuda.shared.array(2, np.int32)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= found.size:
@@ -87,32 +85,30 @@ def chain_reads(read_offsets, hits, contig_offsets, limits, links, rows, found):
     mine = Links(links.scores[first:last], links.parents[first:last])
     number = chain_read(hits.anchors[first:last], contig_offsets, length, limits, mine, best, lane, cells)
     if lane == 0:
-        found[read] = keep(best, number, length, limits.drop)
+        found[read] = drop_weak(best, number, length, limits.drop)
 
 
 @cuda.jit(device=True)
 def chain_read(anchors, contig_offsets, length, limits, links, best, lane, cells):
-    """Best chains of one read, in order; the first thread learns how many. Anchors that can be linked: one cluster."""
+    """See cpu.chain_read; only the first thread of the warp returns the right number."""
     found, stop, contig_stop, k = 0, 0, np.int64(0), limits.k
     while stop < anchors.size:
         start, reference = stop, reference_of(anchors[stop])
         if reference >= contig_stop or strand_of(anchors[start]) != strand_of(anchors[start - 1]):
-            contig_stop = contig_end(contig_offsets, reference)
+            contig_stop = contig_offsets[contig_of(contig_offsets, reference) + 1]
         stop, covered, on_one_diagonal = cluster_from(anchors, start, length, contig_stop, limits)
         if not on_one_diagonal:
             link_anchors(anchors[start:stop], k, limits.max_gap, links, lane)
             found = trace_chains(anchors[start:stop], k, links, best, found, lane, cells)
         elif lane == 0:
-            found = insert(best, found, covered, anchors[start], anchors[stop - 1], stop - start, k)
+            found = insert(best, found, covered, anchors[start], anchors[stop - 1], k)
     return found
 
 
 @cuda.jit(device=True)
 def link_anchors(anchors, k, max_gap, links, lane):
-    """Score of the best chain that ends in each anchor, and the anchor before it there; the nearer one wins a tie.
-
-    Thread j % WARP keeps anchors j and j - WARP of the last LOOKBACK with their scores (0: there is none), so that
-    nothing is read again; the best rank goes around the warp.
+    """See cpu.link_anchors. Thread j % WARP keeps anchors j and j - WARP of the last LOOKBACK and their scores, so that
+    nothing is read twice (score 0: there is no anchor); the threads exchange their best ranks.
     """
     scores, parents = links
     near_reference = far_reference = np.int64(0)
@@ -151,7 +147,7 @@ def best_of(rank):
 
 @cuda.jit(device=True)
 def trace_chains(anchors, k, links, best, found, lane, cells):
-    """Chains by falling score of their last anchor; an anchor belongs to one."""
+    """Chains by descending score of their last anchor; each anchor belongs to one."""
     scores = links.scores
     for _ in range(CLUSTER_CHAINS):
         last = np.int32(best_end(scores, anchors.size, lane, cells))
@@ -167,7 +163,7 @@ def trace_chains(anchors, k, links, best, found, lane, cells):
 
 @cuda.jit(device=True)
 def best_end(scores, size, lane, cells):
-    """The first anchor of the highest score, found by all threads."""
+    """The first anchor with the highest score, searched by all threads."""
     if lane == 0:
         cells[0], cells[1] = -NOTHING, NOTHING
     cuda.syncthreads()
@@ -185,7 +181,7 @@ def best_end(scores, size, lane, cells):
 
 @cuda_kernel
 def close_up(starts, rows, chains):
-    """Rows of each read to columns, without the room of those that were not needed."""
+    """The rows of each read, which begin at its start, -> columns of chains, without gaps between reads."""
     read = cuda.grid(1)
     if read >= starts.size - 1:
         return
@@ -193,4 +189,4 @@ def close_up(starts, rows, chains):
         row = starts[read] + i - chains.chain_offsets[read]
         chains.reference_start[i], chains.reference_stop[i] = rows[row, START], rows[row, STOP]
         chains.query_start[i], chains.query_stop[i] = rows[row, QUERY_START], rows[row, QUERY_STOP]
-        chains.strand[i], chains.score[i], chains.anchors[i] = rows[row, STRAND], rows[row, SCORE], rows[row, ANCHORS]
+        chains.strand[i], chains.score[i] = rows[row, STRAND], rows[row, SCORE]

@@ -1,16 +1,18 @@
-"""Rules of the chain step, one place for both sides."""
+"""Rules of the chain step, for CPU and GPU."""
 
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.places import share_half
 from readwarp.config import ChainParameters, SeedParameters
 from readwarp.device.jit import scalar
 
-SCORE, STRAND, START, STOP, QUERY_START, QUERY_STOP, ANCHORS, COLUMNS = range(8)  # of a chain's row of int64
-LOOKBACK = 64  # anchors that one anchor is tried to be linked to
-CLUSTER_CHAINS = 16  # of one place, at most
+START, STOP, QUERY_START, QUERY_STOP, STRAND, SCORE, COLUMNS = range(7)  # of a chain's row of int64
+COLUMN_TYPES = (np.int64, np.int64, np.int32, np.int32, np.uint8, np.int32)  # of the same in `Chains`
+LOOKBACK = 64  # previous anchors to which an anchor may be linked
+CLUSTER_CHAINS = 16  # at most, of one place
 NOT_LINKED = -(1 << 30)
 
 
@@ -24,10 +26,10 @@ class Limits(NamedTuple):
 
 
 class Links(NamedTuple):
-    """Of anchors: the best chain that ends in each."""
+    """The best chain that ends in each anchor."""
 
     scores: Annotated[ndarray, "int32 [anchors]"]  # negative: the anchor belongs to a chain
-    parents: Annotated[ndarray, "int32 [anchors]"]  # the anchor before it there, -1 none
+    parents: Annotated[ndarray, "int32 [anchors]"]  # the previous anchor of that chain, -1 none
 
 
 def limits_of(seed: SeedParameters, parameters: ChainParameters) -> Limits:
@@ -66,7 +68,7 @@ def link(query_step, reference_step, k, max_gap):
 
 @scalar
 def is_before(chains, row, score, strand, start, query):
-    """Does a chain come before that row: higher score, then strand, reference start, query start?"""
+    """Whether the chain in a row comes before this one: higher score, then strand, reference start, query start."""
     if score != chains[row, SCORE]:
         return score > chains[row, SCORE]
     if strand != chains[row, STRAND]:
@@ -77,34 +79,19 @@ def is_before(chains, row, score, strand, start, query):
 
 
 @scalar
-def is_kept(chains, row, length, drop):
-    """Good enough beside the best chain (row 0), or of another part of the read (less than half shared)."""
+def is_worth_extending(chains, row, length, drop):
+    """Whether a chain scores well beside the best one (row 0), or covers another part of the read."""
     if chains[row, SCORE] * 1024 >= drop * chains[0, SCORE]:
         return True
     start, stop = chains[row, QUERY_START], chains[row, QUERY_STOP]
-    best_start, best_stop = chains[0, QUERY_START], chains[0, QUERY_STOP]
     if chains[row, STRAND] != chains[0, STRAND]:
         start, stop = length - stop, length - start
-    shared = min(stop, best_stop) - max(start, best_start)
-    return 2 * shared < min(stop - start, best_stop - best_start)
-
-
-@scalar
-def contig_end(contig_offsets, reference):
-    """The end of the contig that holds a reference position."""
-    low, high = 0, contig_offsets.size - 1
-    while low < high:
-        middle = (low + high) >> 1
-        if contig_offsets[middle] <= reference:
-            low = middle + 1
-        else:
-            high = middle
-    return contig_offsets[low]
+    return not share_half(start, stop, chains[0, QUERY_START], chains[0, QUERY_STOP])
 
 
 @scalar
 def cluster_from(anchors, start, length, contig_stop, limits):
-    """(stop, read bases covered, whether all lie on one diagonal) of the anchors from `start` on that can be linked."""
+    """(stop, read bases covered, whether all are on one diagonal) of the anchors from `start` on that can be linked."""
     k, strand = limits.k, strand_of(anchors[start])
     reference, query = reference_of(anchors[start]), query_of(anchors[start])
     covered, on_one_diagonal, stop = k, True, start + 1
@@ -122,18 +109,18 @@ def cluster_from(anchors, start, length, contig_stop, limits):
 
 @scalar
 def copy_row(rows, source, target):
-    """All is read before anything is written: a card then waits for its memory once."""
+    """Reads all columns before it writes any, so that a card waits for its memory only once."""
     score, strand = rows[source, SCORE], rows[source, STRAND]
     start, stop = rows[source, START], rows[source, STOP]
-    query_start, query_stop, anchors = rows[source, QUERY_START], rows[source, QUERY_STOP], rows[source, ANCHORS]
-    rows[target, SCORE], rows[target, STRAND], rows[target, ANCHORS] = score, strand, anchors
+    query_start, query_stop = rows[source, QUERY_START], rows[source, QUERY_STOP]
+    rows[target, SCORE], rows[target, STRAND] = score, strand
     rows[target, START], rows[target, STOP] = start, stop
     rows[target, QUERY_START], rows[target, QUERY_STOP] = query_start, query_stop
 
 
 @scalar
-def insert(best, found, score, first, last, size, k):
-    """The chain from anchor `first` to anchor `last` into its place among the best; returns how many there are."""
+def insert(best, found, score, first, last, k):
+    """Insert the chain from anchor `first` to anchor `last` among the best; returns how many there are."""
     strand, start, query = strand_of(first), reference_of(first), query_of(first)
     row = found
     while row > 0 and is_before(best, row - 1, score, strand, start, query):
@@ -142,7 +129,7 @@ def insert(best, found, score, first, last, size, k):
         return found
     for other in range(min(found, best.shape[0] - 1), row, -1):
         copy_row(best, other - 1, other)
-    best[row, SCORE], best[row, STRAND], best[row, ANCHORS] = score, strand, size
+    best[row, SCORE], best[row, STRAND] = score, strand
     best[row, START], best[row, STOP] = start, reference_of(last) + k
     best[row, QUERY_START], best[row, QUERY_STOP] = query, query_of(last) + k
     return min(found + 1, best.shape[0])
@@ -150,27 +137,26 @@ def insert(best, found, score, first, last, size, k):
 
 @scalar
 def trace_back(anchors, k, links, best, found, last):
-    """The chain that ends in anchor `last` into its place; its anchors are taken: their scores turn negative."""
+    """Insert the chain that ends in anchor `last`. Its anchors are then taken: their scores turn negative."""
     scores, parents = links
-    first, size, score = last, 1, scores[last]
+    first, score = last, scores[last]
     scores[last] = -score
     while parents[first] >= 0 and scores[parents[first]] > 0:
         first = parents[first]
         scores[first] = -scores[first]
-        size += 1
     if parents[first] >= 0:
-        score += scores[parents[first]]  # what the chain it branches off had there
+        score += scores[parents[first]]  # of the chain from which it branches off
     if score >= k:
-        found = insert(best, found, score, anchors[first], anchors[last], size, k)
+        found = insert(best, found, score, anchors[first], anchors[last], k)
     return found
 
 
 @scalar
-def keep(chains, found, length, drop):
-    """Leave out chains far below the best one that share its part of the read; returns how many remain."""
+def drop_weak(chains, found, length, drop):
+    """Drop chains far below the best one that cover the same part of the read; returns how many remain."""
     kept = min(found, 1)
     for row in range(1, found):
-        if is_kept(chains, row, length, drop):
+        if is_worth_extending(chains, row, length, drop):
             copy_row(chains, row, kept)
             kept += 1
     return kept

@@ -1,17 +1,18 @@
 """Extend: affine-gap alignment of oriented reads in reference windows, local with a bonus for each read end reached.
 
-    score(reads: ReadBatch, candidates: Candidates, packed: uint8, scoring: Scoring) -> Scores
-    trace(reads, candidates, chosen: int64 [e], packed, scoring, scores: Scores | None) -> Extensions
+    orient(reads: ReadBatch, there: ReadBatch) -> Oriented
+    score(reads: Oriented, candidates: Candidates, packed: uint8, scoring: Scoring) -> Scores
+    trace(reads, candidates, packed, scoring, scores: Scores) -> Extensions
 
 `packed` is the reference, two bases a byte (`readwarp.rules.bases`). The recurrence is that of `readwarp.pairwise` in
 local mode: the whole read against the whole window; an alignment begins and ends with an aligned pair; one whose first
 (last) pair holds the read's first (last) base gains the end bonus. N matches nothing. `Scores.score` includes the
 bonuses, `Extensions.score` does not. Reads from 1 base to config.MAX_READ_LENGTH.
 
-The read is first laid on its candidate's diagonal. If no gap, no further mismatch and no clip elsewhere could score
-more, and the window does not hold the whole read exactly elsewhere, that is the answer (Status.UNGAPPED). All others
-are answered by dynamic programming (Status.OK).
+The read is first laid on its candidate's diagonal. If no alignment with a gap, another mismatch or a clip could score
+more, and the window does not hold the whole read exactly elsewhere, that is the answer (Status.UNGAPPED). Otherwise it
+is found by dynamic programming (Status.OK).
 
-Ties: the ungapped answer where it is proven best; else the smallest reference stop, then the smallest query stop, and
-from there gaps as far left as they go. An alignment that has come down to score 0 begins there.
+Ties: the ungapped answer if it is proven best; else the smallest reference stop, then the smallest query stop, and from
+there gaps as far left as possible. Traced back, an alignment begins where its score falls to 0.
 """

@@ -1,4 +1,4 @@
-"""Extend on CPU lanes: the ungapped answer where it is proven, dynamic programming for the others."""
+"""Extend on CPU lanes: the ungapped answer where it is proven best, else dynamic programming."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
@@ -13,7 +13,7 @@ from readwarp.device.jit import kernel
 from readwarp.pairwise import cpu as pairwise
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import LOCAL
-from readwarp.ragged import offsets_of, take
+from readwarp.ragged import empty, offsets_of, take
 from readwarp.rules.cigar import MATCH
 
 OK, UNGAPPED, TOO_LONG = int(Status.OK), int(Status.UNGAPPED), int(Status.TOO_LONG)
@@ -30,7 +30,7 @@ class Laid(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """What becomes of an alignment when it is traced; of one that is not, 0 and where it ends."""
+    """What tracing adds to an alignment; for one without an ungapped answer 0, its end and 0."""
 
     score: Annotated[ndarray, "int32 [candidates]"]  # without bonuses
     query_start: Annotated[ndarray, "int32 [candidates]"]
@@ -46,15 +46,16 @@ class Oriented:
 
 
 def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
-    """Made once per batch. there: the same reads with their bases on the side of the step."""
+    """Both strands of the reads, once per batch. there: the same reads with their bases on the side of the step."""
     return Oriented(_oriented(there.bases, reads.read_offsets), reads.read_offsets)
 
 
 def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring) -> Scores:
     """Best score of each candidate's read in its window, and where that alignment ends.
 
-    Status UNGAPPED: an alignment without gaps, proven best, found without dynamic programming; OK: found by it (score
-    0 and stops at the window's start when nothing scores above 0); TOO_LONG: a read beyond MAX_READ_LENGTH, score 0.
+    Status UNGAPPED: an alignment without gaps, proven best without dynamic programming. OK: found by dynamic
+    programming; if nothing scores above 0, the score is 0 and the alignment ends at the window's start. TOO_LONG: a
+    read beyond MAX_READ_LENGTH, score 0.
     """
     number, scheme, laid = len(candidates), Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
     best, query_stop, status = np.zeros(number, np.int32), np.zeros(number, np.int32), np.zeros(number, np.uint8)
@@ -67,60 +68,48 @@ def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Sco
 
 
 def put_ends(ends: Ends, rows: ndarray, candidates: Candidates, scores: Scores) -> None:
-    """What dynamic programming says of these rows."""
+    """Ends found by dynamic programming -> these rows of scores."""
     scores.score[rows], scores.query_stop[rows] = ends.score, ends.query_stop
     scores.reference_stop[rows] = candidates.window_start[rows] + ends.target_stop
 
 
-def trace(
-    reads: Oriented,
-    candidates: Candidates,
-    chosen: ndarray,
-    packed: ndarray,
-    scoring: Scoring,
-    scores: Scores | None = None,
-) -> Extensions:
-    """The alignments of the chosen candidates (int64 [e]), gaps leftmost. `scores`: those of `score`, if at hand.
+def trace(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring, scores: Scores) -> Extensions:
+    """The alignments of the candidates, gaps leftmost. `scores`: those of `score`.
 
-    A candidate without an alignment (score 0, too long) comes back with an empty CIGAR and its status.
+    A candidate without an alignment (score 0, too long) has an empty CIGAR and its status.
     """
-    scheme, taken = Scheme(costs_of(scoring), LOCAL), take(candidates, "candidates", chosen)
-    found = score(reads, taken, packed, scoring) if scores is None else take(scores, "candidates", chosen)
-    laid = lay(reads, taken)
-    spans = Spans(*(np.empty(chosen.size, np.int32) for _ in range(3)))
-    trace_ungapped(reads.bases, laid, packed, scheme.costs, found, spans)
-    gapped, ends = gapped_ends(taken, found)
+    scheme, laid = Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
+    spans = empty(Spans, {"candidates": len(candidates)})
+    trace_ungapped(reads.bases, laid, packed, scheme.costs, scores, spans)
+    gapped, ends = gapped_ends(candidates, scores)
     pairs = _pairs(reads.bases, take(laid, "candidates", gapped), packed)
-    return gather(chosen, found, spans, gapped, pairwise.trace_pairs(pairs, scheme, ends), taken.window_start[gapped])
+    return gather(candidates, scores, spans, gapped, pairwise.trace_pairs(pairs, scheme, ends))
 
 
-def gapped_ends(candidates: Candidates, found: Scores) -> tuple[ndarray, Ends]:
-    """(rows that dynamic programming has to trace, where their alignments end)."""
-    gapped = np.flatnonzero((found.status == OK) & (found.score > 0))
-    target_stop = (found.reference_stop - candidates.window_start)[gapped].astype(np.int32)
-    return gapped, Ends(found.score[gapped], found.query_stop[gapped], target_stop)
+def gapped_ends(candidates: Candidates, scores: Scores) -> tuple[ndarray, Ends]:
+    """(rows that need dynamic programming to be traced, where their alignments end)."""
+    gapped = np.flatnonzero((scores.status == OK) & (scores.score > 0))
+    target_stop = (scores.reference_stop - candidates.window_start)[gapped].astype(np.int32)
+    return gapped, Ends(scores.score[gapped], scores.query_stop[gapped], target_stop)
 
 
-def gather(
-    chosen: ndarray, found: Scores, spans: Spans, gapped: ndarray, traces: Traces, window_start: ndarray
-) -> Extensions:
-    """Ungapped rows (already in `spans`) and traced ones (`gapped`, in windows that start there) together."""
+def gather(candidates: Candidates, scores: Scores, spans: Spans, gapped: ndarray, traces: Traces) -> Extensions:
+    """The ungapped rows, which are in `spans`, and the `gapped` ones with their traces."""
     spans.score[gapped], spans.query_start[gapped] = traces.score, traces.query_start
     spans.edit_distance[gapped] = traces.edit_distance
-    reference_start = found.reference_stop - found.query_stop + spans.query_start
-    reference_start[gapped] = window_start + traces.target_start
-    cigar, offsets = _cigars(found.status, found.query_stop - spans.query_start, gapped, traces)
+    reference_start = scores.reference_stop - scores.query_stop + spans.query_start
+    reference_start[gapped] = candidates.window_start[gapped] + traces.target_start
+    cigar, offsets = _cigars(scores.status, scores.query_stop - spans.query_start, gapped, traces)
     return Extensions(
-        candidate=chosen.astype(np.int64),
         score=spans.score,
         query_start=spans.query_start,
-        query_stop=found.query_stop,
+        query_stop=scores.query_stop,
         reference_start=reference_start,
-        reference_stop=found.reference_stop,
+        reference_stop=scores.reference_stop,
         edit_distance=spans.edit_distance,
         cigar=cigar,
         cigar_offsets=offsets,
-        status=found.status,
+        status=scores.status,
     )
 
 
@@ -142,7 +131,7 @@ def _pairs(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
 
 
 def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) -> tuple[ndarray, ndarray]:
-    """(CIGARs of all rows, their offsets): one run of M where the alignment has no gap, else what was traced."""
+    """(CIGARs of all rows, their offsets): one run of M for an ungapped alignment, else the trace."""
     runs = (status == UNGAPPED).astype(np.int64)
     runs[gapped] = np.diff(traces.cigar_offsets)
     offsets = offsets_of(runs)
@@ -157,7 +146,7 @@ def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) 
 def _oriented(bases, offsets):
     """The reads as sequenced, then their reverse complements: read r on strand s starts at offsets[r] + s * bases.
 
-    Places are unsigned here and in `_unpack`, since a sign to be tested keeps a loop from becoming a vector loop.
+    Indices are unsigned here and in `_unpack`: tests for a negative index would prevent vector loops.
     """
     out = np.empty(2 * bases.size, np.uint8)
     out[: bases.size] = bases
@@ -172,7 +161,7 @@ def _oriented(bases, offsets):
 
 @kernel
 def _unpack(packed, start, stop, out):
-    """Reference bases [start, stop), two a byte, into out; anything but A C G T becomes NEVER."""
+    """Reference bases [start, stop), two a byte -> out; anything but A C G T becomes NEVER."""
     odd = start & 1 if start < stop else 0
     if odd:
         out[0] = never_equal(packed[start >> 1] >> np.uint8(4))
@@ -187,7 +176,7 @@ def _unpack(packed, start, stop, out):
 
 @kernel
 def _windows(packed, starts, stops):
-    """(bases of all windows, their starts in there, their lengths)."""
+    """(bases of all windows, their starts there, their lengths)."""
     places, lengths = np.zeros(starts.size, np.int64), stops - starts
     total = 0
     for window in range(starts.size):
@@ -218,7 +207,7 @@ def _best_segment(query, target, first, costs):
 
 @kernel
 def score_ungapped(oriented, laid, packed, costs, scores):
-    """Best ungapped alignment on each candidate's diagonal; status UNGAPPED where nothing else can score more."""
+    """Best ungapped alignment on each candidate's diagonal; status UNGAPPED if nothing else can score more."""
     starts, lengths, diagonals, window_start, window_stop = laid
     score, query_stop, reference_stop, status = scores
     space = np.empty(MAX_READ_LENGTH, np.uint8)
@@ -243,7 +232,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
 
 @kernel
 def trace_ungapped(oriented, laid, packed, costs, found, spans):
-    """The candidates with status UNGAPPED, traced."""
+    """Trace the candidates with status UNGAPPED."""
     starts, lengths, _, _, _ = laid
     score, query_stop, reference_stop, status = found
     raw, query_start, edit_distance = spans

@@ -1,13 +1,12 @@
-"""Extend on CUDA: a thread per candidate for the ungapped answer, the engine's threads for the others.
+"""Extend on CUDA: a thread per candidate for the ungapped answer, then the engine for the others.
 
-Names and results as in `cpu`. Oriented reads and reference are on the device; candidates come from the host, which cuts
-the rest into jobs for the engine, and results are left on the host: one visit before the engine's work and one after.
+Names and results are those of `cpu`. Oriented reads and reference are on the device. Candidates come from the host,
+which also selects those for the engine; results are on the host.
 """
 
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
 from readwarp.align.extend.cpu import (
     OK,
@@ -46,7 +45,7 @@ SCORE_TYPES = (np.int32, np.int32, np.int64, np.uint8)  # of the columns of Scor
 
 
 def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
-    """See cpu.orient; the bases stay until the caller's frame ends."""
+    """See cpu.orient; the bases are there until the caller's frame ends."""
     workspace = current()
     oriented = workspace.empty(2 * reads.bases.size, np.uint8)
     orient_reads[threads_for(WARP * len(reads), workspace)](there.bases, there.read_offsets, oriented)
@@ -69,30 +68,21 @@ def score(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring
     return scores
 
 
-def trace(
-    reads: Oriented,
-    candidates: Candidates,
-    chosen: ndarray,
-    packed: Any,
-    scoring: Scoring,
-    scores: Scores | None = None,
-) -> Extensions:
+def trace(reads: Oriented, candidates: Candidates, packed: Any, scoring: Scoring, scores: Scores) -> Extensions:
     """See cpu.trace."""
-    workspace, scheme, taken = current(), Scheme(costs_of(scoring), LOCAL), take(candidates, "candidates", chosen)
-    found = score(reads, taken, packed, scoring) if scores is None else take(scores, "candidates", chosen)
-    laid = lay(reads, taken)
+    workspace, scheme, laid = current(), Scheme(costs_of(scoring), LOCAL), lay(reads, candidates)
     with workspace.frame():
-        starts, lengths, there = map(workspace.on_card, (laid.starts, laid.lengths, found))
-        spans = Spans(*(workspace.empty(chosen.size, np.int32) for _ in range(3)))
-        trace_ungapped[threads_for(chosen.size, workspace)](
+        starts, lengths, there = map(workspace.on_card, (laid.starts, laid.lengths, scores))
+        spans = Spans(*(workspace.empty(len(candidates), np.int32) for _ in range(3)))
+        trace_ungapped[threads_for(len(candidates), workspace)](
             reads.bases, starts, lengths, packed, narrow(scheme.costs), there, spans
         )
         spans = Spans(*workspace.download(*spans))
-    gapped, ends = gapped_ends(taken, found)
+    gapped, ends = gapped_ends(candidates, scores)
     with workspace.frame():
         pairs = windows_of(reads.bases, take(laid, "candidates", gapped), packed)
         traces = pairwise.trace_pairs(pairs, scheme, ends, LETTERS)
-    return gather(chosen, found, spans, gapped, traces, taken.window_start[gapped])
+    return gather(candidates, scores, spans, gapped, traces)
 
 
 def oriented_bytes(bases: int) -> int:
@@ -101,18 +91,18 @@ def oriented_bytes(bases: int) -> int:
 
 
 def scored_bytes(candidates: int) -> int:
-    """Most bytes of the workspace while so many candidates are scored without dynamic programming."""
+    """Maximum bytes of the workspace in use while candidates are scored without dynamic programming."""
     return 4 * rounded(8 * candidates) + rounded(4 * candidates) + column_bytes(SCORE_TYPES, candidates)
 
 
-def traced_bytes(chosen: int) -> int:
-    """Most bytes of the workspace while so many candidates are traced without dynamic programming."""
-    return rounded(8 * chosen) + column_bytes(SCORE_TYPES, chosen) + 4 * rounded(4 * chosen)
+def traced_bytes(candidates: int) -> int:
+    """Maximum bytes of the workspace in use while candidates are traced without dynamic programming."""
+    return rounded(8 * candidates) + column_bytes(SCORE_TYPES, candidates) + 4 * rounded(4 * candidates)
 
 
-def window_bytes(pairs: int, bases: int) -> tuple[int, int]:
-    """(kept, most) bytes of the workspace for windows of so many bases in all, which the engine's come on top of."""
-    return rounded(bases), rounded(bases) + rounded(8 * pairs) + rounded(8 * (pairs + 1))
+def window_bytes(pairs: int, bases: int) -> int:
+    """Maximum bytes of the workspace for windows of so many bases in all, without those of the engine."""
+    return rounded(bases) + rounded(8 * pairs) + rounded(8 * (pairs + 1))
 
 
 def column_bytes(dtypes: tuple[type, ...], size: int) -> int:
@@ -134,7 +124,7 @@ def windows_of(oriented: Any, laid: Laid, packed: Any) -> Pairs:
 
 @cuda_kernel
 def orient_reads(bases, offsets, oriented):
-    """Each read as it is and, behind all of them, its reverse complement; a warp per read, so that it moves lines."""
+    """The reads, then their reverse complements; a warp per read, so that it moves whole lines of memory."""
     thread = cuda.grid(1)
     read, lane = thread // WARP, thread % WARP
     if read >= offsets.size - 1:
@@ -148,7 +138,7 @@ def orient_reads(bases, offsets, oriented):
 
 @cuda_kernel
 def unpack_windows(packed, begins, offsets, bases):
-    """Bases of the windows, one a byte; a warp per window."""
+    """Bases of the windows, one a byte. A warp per window."""
     thread = cuda.grid(1)
     window, lane = thread // WARP, thread % WARP
     if window >= begins.size:
@@ -160,7 +150,7 @@ def unpack_windows(packed, begins, offsets, bases):
 
 @cuda_kernel
 def score_ungapped(oriented, laid, packed, costs, scores):
-    """Best ungapped alignment on each candidate's diagonal; status UNGAPPED where nothing else can score more."""
+    """See cpu.score_ungapped."""
     c = cuda.grid(1)
     if c >= laid.starts.size:
         return
@@ -186,7 +176,7 @@ def score_ungapped(oriented, laid, packed, costs, scores):
 
 @cuda_kernel
 def trace_ungapped(oriented, starts, lengths, packed, costs, found, spans):
-    """The candidates with status UNGAPPED, traced; of others 0, query stop and 0."""
+    """See cpu.trace_ungapped."""
     c = cuda.grid(1)
     if c >= starts.size:
         return

@@ -8,12 +8,12 @@ import numpy as np
 from readwarp.device.jit import scalar
 from readwarp.rules.bases import base_at
 
-NEVER = 5  # the code of a reference base other than A C G T, so that it does not match a read's N (4)
+NEVER = 5  # the code of a reference base other than A C G T: it does not match a read's N (4)
 
 
 @scalar
 def never_equal(base):
-    """A reference base as reads are compared with it: 4 (no base) becomes NEVER."""
+    """The code of a reference base for comparison with reads: 4 (not A C G T) becomes NEVER."""
     return np.uint8(base + (base >> np.uint8(2)))
 
 
@@ -24,10 +24,10 @@ def reference_code(packed, position):
 
 @scalar
 def ungapped_is_best(score, length, costs):
-    """Can no gapped alignment, and no ungapped one elsewhere with a mismatch or a clip, score more than this?
+    """Whether no gapped alignment, and no ungapped one elsewhere with a mismatch or a clip, can score more than this.
 
-    A gap costs at least gap_open + gap_extend, a mismatch match + mismatch, a clip match + bonus. What remains is an
-    exact match of the whole read elsewhere in the window, which the caller looks for unless `score` is the maximum.
+    A gap costs at least gap_open + gap_extend, a mismatch match + mismatch, a clip match + bonus. The only other rival
+    is an exact match of the whole read elsewhere in the window, which the caller excludes unless the score is perfect.
     """
     match, mismatch, gap_open, gap_extend, bonus = costs
     loss = length * match + 2 * bonus - score
@@ -36,9 +36,9 @@ def ungapped_is_best(score, length, costs):
 
 @scalar
 def lengthen(segment, i, is_equal, length, costs):
-    """An ungapped alignment of a read one pair longer, at query position i.
+    """Lengthen an ungapped alignment by the pair at query position i.
 
-    segment: (best score of what ends before i, best score so far, where that ends), bonuses included, int32.
+    segment: (best score of a segment that ends before i, best score so far, where that ends), with bonuses, int32.
     """
     running, best, stop = segment
     running = np.int32(running + (costs.match if is_equal else -costs.mismatch))
@@ -50,7 +50,7 @@ def lengthen(segment, i, is_equal, length, costs):
 
 @scalar
 def lies_elsewhere(query, packed, start, stop, diagonal):
-    """Does the window [start, stop) hold the whole read exactly at another place than `diagonal`?"""
+    """Whether the window [start, stop) holds the whole read exactly at another place than `diagonal`."""
     size = np.int32(query.size)
     for place in range(start, stop - size + 1):
         i = np.int32(0)
@@ -65,7 +65,7 @@ def lies_elsewhere(query, packed, start, stop, diagonal):
 def walk_ungapped(query, stop, diagonal, score, packed, costs):
     """(score without bonuses, query start, edit distance) of an ungapped alignment that ends at query position `stop`.
 
-    score: with its bonuses. The alignment begins where what is left of the score comes down to 0.
+    score: with its bonuses. The alignment begins where the rest of the score falls to 0.
     """
     match, mismatch, _, _, bonus = costs
     if score == query.size * match + 2 * bonus:

@@ -1,6 +1,6 @@
 """Pair: the insert-size model, which chains to extend, and where to look for a mate (host only).
 
-    orientations(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
+    collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
     fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes
     plan_candidates(reads, chains, contig_offsets, sizes: InsertSizes, parameters: PairParameters) -> Candidates
     plan_rescue(reads, candidates: Candidates, scores: Scores, reference: Reference, sizes, parameters) -> Candidates
@@ -11,21 +11,22 @@ Mates of a proper pair lie on opposite strands of one contig and point at each o
 
     d = (v + L of the reverse mate) - (v of the forward mate),    low <= d <= high.
 
-**Model.** From the first pairs of an input in which both mates have one confident chain: quartiles q1, q2, q3 of d;
-mean and deviation of what lies within 2 (q3 - q1) of the quartiles; limits at 3 (q3 - q1) from them or at `deviations`
-deviations from the mean, whichever is wider (the rule of bwa mem). It is frozen before the first record is written.
+**Model.** From the first pairs of an input in which both mates have one confident chain: quartiles q1 and q3 of d;
+mean and deviation of the d within 2 (q3 - q1) of the quartiles; limits at 3 (q3 - q1) from the quartiles or at
+`deviations` deviations from the mean, whichever is wider (the rule of bwa mem). It is frozen before the first record is
+written.
 
-**Candidates.** A chain is worth its score plus that of the best chain of the mate that is concordant with it. The best
-`max_candidates` are extended; ties go to the earlier chain. A window is the diagonal span of its chain with padding on
-both sides, clipped to the contig.
+**Candidates.** A chain is worth its score plus that of the mate's best concordant chain. The best `max_candidates` are
+extended; ties go to the earlier chain. A window is the diagonal span of its chain with padding on both sides, clipped
+to the contig.
 
 **Rescue.** A mate is looked for near each good candidate of the other that has no good concordant one. The window
-follows from the model; exact matches of 10 bases between mate and window are counted by diagonal, and only a window in
-which some band of 16 diagonals holds enough of them is kept, cut down to the bands' surroundings.
+follows from the model. Exact matches of 10 bases between mate and window are counted by diagonal; a window is kept only
+if a band of 16 diagonals has enough of them, and is cut to the surroundings of such bands.
 """
 
-from readwarp.align.pair.insert_sizes import InsertEvidence, fit, given, orientations
+from readwarp.align.pair.insert_sizes import collect_evidence, fit, given
 from readwarp.align.pair.plan import merge, plan_candidates
 from readwarp.align.pair.rescue import plan_rescue
 
-__all__ = ["InsertEvidence", "fit", "given", "merge", "orientations", "plan_candidates", "plan_rescue"]
+__all__ = ["collect_evidence", "fit", "given", "merge", "plan_candidates", "plan_rescue"]

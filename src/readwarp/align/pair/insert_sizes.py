@@ -1,24 +1,24 @@
 """The insert-size model of one input."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.align.pair.scalar import FORWARD_REVERSE, contig_of, orientation, outer_distance
+from readwarp.align.places import contig_of, outer_distance
 from readwarp.batches import Chains, InsertSizes, ReadBatch, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError
+from readwarp.ragged import replace
 
-ENOUGH_PAIRS = 25
-LONGEST_INSERT = 10_000  # pairs further apart say nothing about the library
+MIN_PAIRS = 25
+MAX_INSERT = 10_000  # pairs further apart say nothing about the library
 DEFAULT = InsertSizes(mean=400.0, deviation=150.0, low=1, high=1000, pairs=0, other_orientations=0)
 FIRST = int(Segment.FIRST)
 
 
-@dataclass(frozen=True, slots=True)
-class InsertEvidence:
-    """What confident pairs of some reads say, in read order."""
+class InsertEvidence(NamedTuple):
+    """Confident pairs of some reads, in read order."""
 
     distances: np.ndarray  # int32 [confident forward-reverse pairs], outer distances
     others: int  # confident pairs of another orientation
@@ -26,7 +26,7 @@ class InsertEvidence:
 
 @kernel
 def is_confident(r, length, chains):
-    """Whether the best chain of read r covers half of it and leaves the next one far behind."""
+    """Whether the best chain of read r covers half of it and the next one scores less than 4/5 of it."""
     first, last = chains.chain_offsets[r], chains.chain_offsets[r + 1]
     if first == last or 2 * chains.score[first] < length:
         return False
@@ -34,8 +34,8 @@ def is_confident(r, length, chains):
 
 
 @kernel
-def confident_pairs(reads, chains, contig_offsets, out):
-    """Outer distances of confident forward-reverse pairs -> out; how many, and how many lie otherwise."""
+def measure_pairs(reads, chains, contig_offsets, out):
+    """Outer distances of confident forward-reverse pairs -> out; their number, and that of other pairs."""
     found = others = 0
     read_offsets, start, strand = reads.read_offsets, chains.reference_start, chains.strand
     for r in range(reads.segment.size - 1):
@@ -48,33 +48,34 @@ def confident_pairs(reads, chains, contig_offsets, out):
         if contig_of(contig_offsets, start[a]) != contig_of(contig_offsets, start[b]):
             continue
         v_a, v_b = start[a] - chains.query_start[a], start[b] - chains.query_start[b]
-        if abs(v_a - v_b) > LONGEST_INSERT:
+        if abs(v_a - v_b) > MAX_INSERT:
             continue
-        if orientation(strand[a], v_a, length_a, strand[b], v_b, length_b) == FORWARD_REVERSE:
-            out[found] = outer_distance(strand[a], v_a, length_a, strand[b], v_b, length_b)
+        distance = outer_distance(strand[a], v_a, length_a, v_b, length_b)
+        if strand[a] != strand[b] and distance > 0:
+            out[found] = distance
             found += 1
         else:
             others += 1
     return found, others
 
 
-def orientations(reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray) -> InsertEvidence:
-    """Evidence of the confident pairs of a batch."""
+def collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray) -> InsertEvidence:
+    """The confident pairs of a batch."""
     out = np.empty(len(reads) // 2 + 1, np.int32)
-    found, others = confident_pairs(reads, chains, contig_offsets, out)
+    found, others = measure_pairs(reads, chains, contig_offsets, out)
     return InsertEvidence(out[:found].copy(), int(others))
 
 
 def fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes:
-    """The model of these pairs; the default when they are fewer than 25."""
+    """The model of these pairs; the default if they are fewer than MIN_PAIRS."""
     distances = np.sort(np.concatenate([np.empty(0, np.int64), *(e.distances for e in evidence)]))
     others = sum(e.others for e in evidence)
-    if distances.size < ENOUGH_PAIRS:
-        return InsertSizes(DEFAULT.mean, DEFAULT.deviation, DEFAULT.low, DEFAULT.high, 0, others)
+    if distances.size < MIN_PAIRS:
+        return replace(DEFAULT, other_orientations=others)
     q1, q3 = (int(distances[int(share * distances.size)]) for share in (0.25, 0.75))
     spread = q3 - q1
     inner = distances[(distances >= q1 - 2 * spread) & (distances <= q3 + 2 * spread)]
-    n, total, squares = inner.size, int(inner.sum()), int((inner * inner).sum())  # integers: one answer everywhere
+    n, total, squares = inner.size, int(inner.sum()), int((inner * inner).sum())  # integers: the same on every machine
     mean = total / n
     deviation = max(1.0, ((n * squares - total * total) / (n * n)) ** 0.5)
     low = min(q1 - 3 * spread, int(mean - parameters.deviations * deviation))

@@ -1,16 +1,16 @@
-"""Which chains to extend, in which windows of the reference."""
+"""Which chains to extend, and in which windows of the reference."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from readwarp.align.pair.scalar import contig_of, outer_distance
-from readwarp.batches import Candidates, Chains, InsertSizes, Origin, ReadBatch, Scores, Segment
+from readwarp.align.places import contig_of, outer_distance
+from readwarp.batches import Candidates, Chains, InsertSizes, ReadBatch, Scores, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, empty, replace, take
 
-FIRST, CHAIN = int(Segment.FIRST), int(Origin.CHAIN)
+FIRST = int(Segment.FIRST)
 WEAK = 7  # tenths of the score of a read's best chain
 
 
@@ -22,7 +22,7 @@ class Rules(NamedTuple):
 
 @kernel
 def add_mate_scores(r, read_offsets, chains, contig_offsets, sizes, value):
-    """value of each chain of reads r and r + 1: its score plus that of the mate's best concordant chain."""
+    """Each chain of reads r and r + 1: its score plus that of the mate's best concordant chain -> value."""
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
     offsets, start, query_start = chains.chain_offsets, chains.reference_start, chains.query_start
     strand, score = chains.strand, chains.score
@@ -31,7 +31,7 @@ def add_mate_scores(r, read_offsets, chains, contig_offsets, sizes, value):
         for b in range(offsets[r + 1], offsets[r + 2]):
             if strand[a] == strand[b]:
                 continue
-            d = outer_distance(strand[a], v_a, length_a, strand[b], start[b] - query_start[b], length_b)
+            d = outer_distance(strand[a], v_a, length_a, start[b] - query_start[b], length_b)
             if d < sizes.low or d > sizes.high:
                 continue
             if contig_of(contig_offsets, start[a]) == contig_of(contig_offsets, start[b]):
@@ -51,11 +51,11 @@ def shares_half(c, top, length, chains):
 
 @kernel
 def best_chains(r, length, chains, value, order):
-    """Chains of read r by descending value, the earlier first where equal -> order, as many as it holds; how many.
+    """Chains of read r by descending value, ties in their order -> order, as many as fit; returns their number.
 
-    When the best one has a concordant mate, those without that are weak beside the read's first chain are left out:
-    such a place for the same part of the read could neither win nor, being worse by a penalty and a mismatch, make the
-    winner less sure.
+    If the best chain has a concordant mate, chains without one that are weak beside the read's first chain are left
+    out: such a place for the same part of the read could not win; and since it is worse by a penalty and a mismatch, it
+    could not make the winner less sure.
     """
     first, last, n, score = chains.chain_offsets[r], chains.chain_offsets[r + 1], 0, chains.score
     top = first
@@ -78,7 +78,7 @@ def best_chains(r, length, chains, value, order):
 
 @kernel
 def plan(reads, chains, contig_offsets, rules, out):
-    """Candidates of all reads -> out, which has room for a row per chain; how many."""
+    """Candidates of all reads -> out, which has a row per chain; returns their number."""
     value, order, made = chains.score.copy(), np.empty(rules.max_candidates, np.int64), 0
     read_offsets, segment = reads.read_offsets, reads.segment
     out.candidate_offsets[0] = 0
@@ -91,10 +91,9 @@ def plan(reads, chains, contig_offsets, rules, out):
             contig = contig_of(contig_offsets, chains.reference_start[c])
             head = chains.reference_start[c] - chains.query_start[c]
             tail = chains.reference_stop[c] - chains.query_stop[c]
-            out.read[made], out.strand[made], out.origin[made] = r, chains.strand[c], CHAIN
+            out.read[made], out.strand[made], out.diagonal[made] = r, chains.strand[c], head
             out.window_start[made] = max(contig_offsets[contig], min(head, tail) - rules.padding)
             out.window_stop[made] = min(contig_offsets[contig + 1], max(head, tail) + length + rules.padding)
-            out.diagonal[made], out.chain_score[made] = head, chains.score[c]
             out.query_start[made], out.query_stop[made] = chains.query_start[c], chains.query_stop[c]
             made += 1
         out.candidate_offsets[r + 1] = made
@@ -104,7 +103,7 @@ def plan(reads, chains, contig_offsets, rules, out):
 def plan_candidates(
     reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray, sizes: InsertSizes, parameters: PairParameters
 ) -> Candidates:
-    """The windows to extend each read in: the best `max_candidates` chains, mates taken together."""
+    """The windows in which to extend each read: of the best `max_candidates` chains, mates taken together."""
     out = empty(Candidates, {"reads": len(reads), "candidates": chains.score.size})
     rules = Rules(sizes, parameters.max_candidates, parameters.window_padding)
     made = plan(reads, chains, contig_offsets, rules, out)
@@ -114,7 +113,7 @@ def plan_candidates(
 def merge(
     candidates: Candidates, scores: Scores, rescued: Candidates, rescued_scores: Scores
 ) -> tuple[Candidates, Scores]:
-    """One set of candidates, still grouped by read, rescued ones last, and its scores."""
+    """All candidates and their scores, grouped by read, rescued ones last."""
     if len(rescued) == 0:
         return candidates, scores
     offsets = candidates.candidate_offsets + rescued.candidate_offsets

@@ -1,28 +1,26 @@
-"""Where to look for a mate that seeding did not place near the other one."""
+"""Where to look for a mate that has no seeds near the other one."""
 
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.pair.scalar import contig_of, outer_distance
-from readwarp.align.places import genome_of, places_of
-from readwarp.batches import Candidates, InsertSizes, Origin, ReadBatch, Scores, Segment, Status
+from readwarp.align.places import Genome, contig_of, outer_distance, places_of
+from readwarp.batches import Candidates, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import empty, take
 from readwarp.rules.bases import base_at
 
-UNPAIRED, FIRST = int(Segment.UNPAIRED), int(Segment.FIRST)
-RESCUE, UNGAPPED = int(Origin.RESCUE), int(Status.UNGAPPED)
+UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 WORD = 10  # bases of an exact match
 WORD_MASK = (1 << 2 * WORD) - 1
-SLOTS = 4096  # hash table of the mate's words
-MAX_COPIES = 4  # of one word of the mate that are looked at, so that homopolymers stay cheap
+SLOTS = 4096  # of the hash table of the mate's words
+MAX_COPIES = 4  # of one word of the mate, so that homopolymers stay cheap
 BAND = 16  # diagonals that are counted together
-ENOUGH_WORDS = 3  # in one band; a random window of 1000 bases and a read of 150 share 0.13 words in all
-LONGEST_WINDOW = 16384
+MIN_WORDS = 3  # in one band; a random window of 1000 bases and a read of 150 share 0.13 words in all
+MAX_WINDOW = 16384
 
 
 class WordTable(NamedTuple):
@@ -31,7 +29,7 @@ class WordTable(NamedTuple):
     heads: Annotated[ndarray, "int16 [slots]"]  # first position of the slot
     following: Annotated[ndarray, "int16 [bases]"]  # next position of the same slot
     words: Annotated[ndarray, "int32 [bases]"]  # the word at a position
-    counts: Annotated[ndarray, "int16 [diagonals]"]  # matches; window + read length
+    counts: Annotated[ndarray, "int16 [diagonals]"]  # matches, for window + read length diagonals
 
 
 class Rules(NamedTuple):
@@ -94,13 +92,13 @@ def count_words(packed, start, stop, length, table):
 def promising_diagonals(counts, size):
     """First and last diagonal of the bands with at least half the matches of the best band, and the best diagonal.
 
-    -1, -1, -1 when no band holds enough.
+    -1, -1, -1 if no band has enough matches.
     """
     highest, held = 0, 0
     for i in range(size):
         held += counts[i] - (counts[i - BAND] if i >= BAND else 0)
         highest = max(highest, held)
-    if highest < ENOUGH_WORDS:
+    if highest < MIN_WORDS:
         return -1, -1, -1
     first, last, best, held = size, -1, 0, 0
     for i in range(size):
@@ -114,9 +112,9 @@ def promising_diagonals(counts, size):
 
 @kernel
 def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score):
-    """The next good candidate of a read, from `a` on, that no good candidate of its mate is concordant with; or `last`.
+    """The next good candidate of a read, from `a` on, without a good concordant candidate of its mate; or `last`.
 
-    lengths: of the read and of the mate; min_score: of a candidate of the read that is good.
+    lengths: of the read and of the mate; min_score: of a good candidate of the read.
     """
     strand, v, sizes, good = places.strand, places.v, rules.sizes, 3 * lengths[1] * rules.match // 5
     while a < last:
@@ -125,7 +123,7 @@ def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score)
             for b in range(places.offsets[mate], places.offsets[mate + 1]):
                 if strand[a] == strand[b] or places.status[b] > UNGAPPED or places.score[b] < good:
                     continue
-                d = outer_distance(strand[a], v[a], lengths[0], strand[b], v[b], lengths[1])
+                d = outer_distance(strand[a], v[a], lengths[0], v[b], lengths[1])
                 if sizes.low <= d <= sizes.high:
                     contig = contig_of(contig_offsets, places.stop[a] - 1)
                     if contig_of(contig_offsets, places.stop[b] - 1) == contig:
@@ -139,18 +137,18 @@ def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score)
 
 @kernel
 def mate_window(strand, v, length, mate_length, sizes, contig_start, contig_stop):
-    """Where the mate of a read may lie, clipped to the contig."""
+    """Where the mate of a read may be, clipped to the contig."""
     if strand == 0:
         start, stop = v + sizes.low - mate_length, v + sizes.high
     else:
         start, stop = v + length - sizes.high, v + length - sizes.low + mate_length
     start = max(start, contig_start)
-    return start, min(stop, contig_stop, start + LONGEST_WINDOW)
+    return start, min(stop, contig_stop, start + MAX_WINDOW)
 
 
 @kernel
 def is_known(diagonal, mate, strand, places, out, made):
-    """Whether the place is a candidate of `mate` already, or one of its windows made so far."""
+    """Whether the place is already a candidate of `mate` or one of its windows."""
     for b in range(places.offsets[mate], places.offsets[mate + 1]):
         if places.strand[b] == strand and places.v[b] == diagonal:
             return True
@@ -161,8 +159,8 @@ def is_known(diagonal, mate, strand, places, out, made):
 
 
 @kernel
-def anchors_from(r, places, rules):
-    """Lowest score of a candidate of read r near which its mate is looked for."""
+def min_anchor_score(r, places, rules):
+    """Minimum score of a candidate of read r for a search of the mate near it."""
     best = 0
     for a in range(places.offsets[r], places.offsets[r + 1]):
         if places.status[a] <= UNGAPPED:
@@ -172,16 +170,16 @@ def anchors_from(r, places, rules):
 
 @kernel
 def rescue_mate(a, mate, reads, places, genome, rules, table, out):
-    """Windows in which `mate` is looked for near the other's good candidates, from the lone `a` on -> out.
+    """Windows in which to look for `mate` near the other's good candidates, from the lone `a` on -> out.
 
-    Returns the rows made by then.
+    Returns the number of rows so far.
     """
     read_offsets, contig_offsets, made = reads.read_offsets, genome.contig_offsets, out.candidate_offsets[mate]
     r = mate + 1 if reads.segment[mate] == FIRST else mate - 1
     length, mate_length = read_offsets[r + 1] - read_offsets[r], read_offsets[mate + 1] - read_offsets[mate]
-    last, min_score = places.offsets[r + 1], anchors_from(r, places, rules)
-    indexed, looked = -1, 0
-    while a < last and looked < rules.max_rescues:
+    last, min_score = places.offsets[r + 1], min_anchor_score(r, places, rules)
+    indexed, searched = -1, 0
+    while a < last and searched < rules.max_rescues:
         contig, strand, v = contig_of(contig_offsets, places.stop[a] - 1), places.strand[a], places.v[a]
         contig_start, contig_stop = contig_offsets[contig], contig_offsets[contig + 1]
         start, stop = mate_window(strand, v, length, mate_length, rules.sizes, contig_start, contig_stop)
@@ -196,23 +194,23 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
         head, tail, best = promising_diagonals(table.counts, stop - start + mate_length)
         diagonal = start + best - mate_length
         if head >= 0 and not is_known(diagonal, mate, strand, places, out, made):
-            out.read[made], out.strand[made], out.diagonal[made], out.origin[made] = mate, strand, diagonal, RESCUE
+            out.read[made], out.strand[made], out.diagonal[made] = mate, strand, diagonal
             out.window_start[made] = max(contig_start, start + head - mate_length - rules.padding)
             out.window_stop[made] = min(contig_stop, start + tail + rules.padding)
-            out.chain_score[made], out.query_start[made], out.query_stop[made] = 0, 0, 0
+            out.query_start[made], out.query_stop[made] = 0, 0
             made += 1
-        looked += 1
+        searched += 1
     return made
 
 
 @kernel
 def rescue(reads, places, genome, rules, out):
-    """Rescue windows of all reads -> out; how many."""
+    """Rescue windows of all reads -> out; returns their number."""
     table = WordTable(
         np.zeros(SLOTS, np.int16),
         np.zeros(MAX_READ_LENGTH, np.int16),
         np.zeros(MAX_READ_LENGTH, np.int32),
-        np.zeros(LONGEST_WINDOW + MAX_READ_LENGTH, np.int16),
+        np.zeros(MAX_WINDOW + MAX_READ_LENGTH, np.int16),
     )
     read_offsets, segment, made = reads.read_offsets, reads.segment, 0
     out.candidate_offsets[0] = 0
@@ -221,9 +219,9 @@ def rescue(reads, places, genome, rules, out):
         if segment[mate] != UNPAIRED and WORD <= mate_length <= MAX_READ_LENGTH:
             r = mate + 1 if segment[mate] == FIRST else mate - 1
             lengths, last = (read_offsets[r + 1] - read_offsets[r], mate_length), places.offsets[r + 1]
-            min_score = anchors_from(r, places, rules)
+            min_score = min_anchor_score(r, places, rules)
             a = next_alone(places.offsets[r], last, mate, lengths, places, genome.contig_offsets, rules, min_score)
-            if a < last:  # seldom, so that most reads do without a call of so many arrays
+            if a < last:  # rare; other reads avoid a call with so many arrays
                 made = rescue_mate(a, mate, reads, places, genome, rules, table, out)
         out.candidate_offsets[mate + 1] = made
     return made
@@ -237,9 +235,10 @@ def plan_rescue(
     sizes: InsertSizes,
     parameters: AlignParameters,
 ) -> Candidates:
-    """Windows in which to look for mates near the good candidates of the other read that have no concordant one."""
+    """Windows in which to look for mates, near good candidates of the other read without a concordant one."""
     pair, match, min_score = parameters.pair, parameters.scoring.match, parameters.records.min_score
     rules = Rules(sizes, match, min_score, pair.unpaired_penalty, pair.max_rescues, pair.window_padding)
     out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
-    made = rescue(reads, places_of(candidates, scores), genome_of(reference), rules, out)
+    genome = Genome(reference.packed, reference.contig_offsets)
+    made = rescue(reads, places_of(candidates, scores), genome, rules, out)
     return take(out, "candidates", slice(made))

@@ -1,12 +1,11 @@
-"""Which candidate places each read, which others are worth tracing, and how sure that is."""
+"""Which candidate is the place of each read, how sure that is, and which other candidates are worth tracing."""
 
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.pair.scalar import contig_of, mix, outer_distance
-from readwarp.align.places import places_of
+from readwarp.align.places import contig_of, outer_distance, places_of, share_half
 from readwarp.align.records.scalar import (
     FINE,
     MAX_CROWD,
@@ -14,9 +13,10 @@ from readwarp.align.records.scalar import (
     crowd_penalties,
     insert_penalties,
     mapping_quality,
+    mix,
     quality_slopes,
 )
-from readwarp.batches import Candidates, InsertSizes, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Candidates, Extensions, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, take
@@ -36,15 +36,24 @@ class Choices(NamedTuple):
     role: Annotated[ndarray, "uint8 [choices]"]  # PRIMARY, SUPPLEMENTARY or SECONDARY
     mapping_quality: Annotated[ndarray, "uint8 [choices]"]  # 0 for SECONDARY
     score: Annotated[ndarray, "int32 [choices]"]  # end bonus included
-    second_score: Annotated[ndarray, "int32 [choices]"]  # of another place for the same part of the read, 0 none
+    second_score: Annotated[
+        ndarray, "int32 [choices]"
+    ]  # of another place for the same part of the read; 0: there is none
     proper: Annotated[ndarray, "uint8 [reads]"]  # 1 where the read and its mate are placed as a concordant pair
 
 
+class Traced(NamedTuple):
+    """The choices with their alignments, row by row."""
+
+    choices: Choices
+    extensions: Extensions
+
+
 class Ranking(NamedTuple):
-    """What is worked out about each candidate."""
+    """The candidates compared with each other."""
 
     distinct: Annotated[ndarray, "uint8 [candidates]"]  # 1 for the best candidate of each place
-    key: Annotated[ndarray, "uint64 [candidates]"]  # order of equals
+    key: Annotated[ndarray, "uint64 [candidates]"]  # breaks ties
     worth: Annotated[ndarray, "int32 [candidates]"]  # see the contract
     picked: Annotated[ndarray, "int64 [others]"]  # room for the other candidates of a read that are worth tracing
 
@@ -62,14 +71,14 @@ class Rules(NamedTuple):
     min_mate_score: int
     max_secondary: int
     secondary_ratio: int  # of 1000
-    seed_step: int  # read bases that one seed stands for
+    seed_step: int  # read bases per seed
 
 
 @kernel
 def rank_read(r, lowest, name_key, reads, places, ranking):
-    """distinct and key of the candidates of read r; returns the best row or -1.
+    """distinct and key of the candidates of read r -> ranking; returns the best row or -1.
 
-    Counted are those with at least the score `lowest` or, of a short read, half its length.
+    Candidates need the score `lowest` or, for a short read, half its length.
     """
     first, last = places.offsets[r], places.offsets[r + 1]
     strand, v, score, distinct, key = places.strand, places.v, places.score, ranking.distinct, ranking.key
@@ -105,7 +114,7 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
         for b in range(places.offsets[r + 1], places.offsets[r + 2]):
             if not ranking.distinct[a] or not ranking.distinct[b] or strand[a] == strand[b]:
                 continue
-            d = outer_distance(strand[a], v[a], length_a, strand[b], v[b], length_b)
+            d = outer_distance(strand[a], v[a], length_a, v[b], length_b)
             if d < rules.sizes.low or d > rules.sizes.high:
                 continue
             if contig_of(contig_offsets, stop[a] - 1) != contig_of(contig_offsets, stop[b] - 1):
@@ -121,7 +130,7 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
 
 @kernel
 def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
-    """Worth of the candidates of two mates, both with a winner; True, and new winners, when they are best as a pair."""
+    """Worth of the candidates of two mates which both have a winner; True, and new winners, if a pair is better."""
     score = places.score
     for m in range(2):
         for a in range(places.offsets[r + m], places.offsets[r + m + 1]):
@@ -136,9 +145,9 @@ def place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner):
 
 @kernel
 def is_rival(a, b, length, places, match):
-    """Whether two candidates place the same part of a read: at least half of the shorter span is shared.
+    """Whether two candidates place the same part of a read.
 
-    A span ends at query_stop and is as long as its score asks for, or reaches back to the start of the chain.
+    A span ends at query_stop; it is as long as its score requires, or reaches back to the start of the chain.
     """
     tail_a, tail_b = places.query_stop[a], places.query_stop[b]
     head_a, head_b = tail_a - places.score[a] // match, tail_b - places.score[b] // match
@@ -149,12 +158,12 @@ def is_rival(a, b, length, places, match):
     head_a, head_b = max(0, head_a), max(0, head_b)
     if places.strand[a] != places.strand[b]:
         head_b, tail_b = length - tail_b, length - head_b
-    return 2 * (min(tail_a, tail_b) - max(head_a, head_b)) >= min(tail_a - head_a, tail_b - head_b)
+    return share_half(head_a, tail_a, head_b, tail_b)
 
 
 @kernel
 def survey_rivals(a, span, length, places, rules, ranking):
-    """Best worth and best score of the other places for the same part of the read, and how many are near that worth."""
+    """Best worth and score of the other places for the same part of the read; how many are near that worth."""
     best_worth, best_score, crowd = 0, 0, 0
     near = rules.match + rules.mismatch
     for counting in range(2):
@@ -169,7 +178,7 @@ def survey_rivals(a, span, length, places, rules, ranking):
 
 @kernel
 def pick_supplementary(a, span, length, places, match, ranking):
-    """Best candidates for parts of the read that the primary a leaves -> ranking.picked, best first; how many."""
+    """Best candidates for parts of the read that the primary a leaves over -> ranking.picked, best first; how many."""
     score, key, picked, n = places.score, ranking.key, ranking.picked, 0
     for b in range(*span):
         if b == a or not ranking.distinct[b] or is_rival(a, b, length, places, match):
@@ -187,7 +196,7 @@ def pick_supplementary(a, span, length, places, match, ranking):
 
 @kernel
 def pick_secondary(a, span, length, places, rules, ranking, n):
-    """Places nearly as good as a for the same part of the read -> ranking.picked from n on; none if too many."""
+    """Places nearly as good as a for the same part of the read -> ranking.picked from row n; none if too many."""
     found = n
     for b in range(*span):
         if b == a or not ranking.distinct[b] or 1000 * places.score[b] < rules.secondary_ratio * places.score[a]:
@@ -202,7 +211,7 @@ def pick_secondary(a, span, length, places, rules, ranking, n):
 
 @kernel
 def list_choices(a, r, length, repetitive, places, rules, ranking, out):
-    """Rows for read r placed at candidate a (-1: nowhere) -> out; returns the rows made by then."""
+    """Rows for read r placed at candidate a (-1: nowhere) -> out; returns the number of rows so far."""
     made = out.choice_offsets[r]
     if a < 0:
         return made
@@ -245,7 +254,7 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
         for m in range(mates):
             winner[m] = rank_read(r + m, rules.min_score, name_key, reads, places, ranking)
         weak = 0 if winner[0] < 0 else 1
-        leaning = mates == 2 and winner[weak] < 0 and winner[1 - weak] >= 0  # placed beside its mate or not at all
+        leaning = mates == 2 and winner[weak] < 0 and winner[1 - weak] >= 0  # is placed beside its mate or not at all
         if leaning:
             winner[weak] = rank_read(r + weak, rules.min_mate_score, name_key, reads, places, ranking)
         paired = mates == 2 and winner[0] >= 0 and winner[1] >= 0
@@ -254,7 +263,7 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
             if not paired:
                 winner[weak] = -1
             for a in range(places.offsets[r + weak], places.offsets[r + weak + 1]):
-                ranking.worth[a] = places.score[a]  # its mate makes it no surer
+                ranking.worth[a] = places.score[a]  # the mate does not make it surer
         for q in range(r, r + mates):
             length = read_offsets[q + 1] - read_offsets[q]
             made = list_choices(winner[q - r], q, length, repetitive[q], places, rules, ranking, out)
@@ -263,7 +272,7 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
 
 
 def min_mate_score(parameters: AlignParameters) -> int:
-    """Lowest score of a read that is reported because its mate is placed beside it."""
+    """Minimum score of a read that is reported because it is placed beside its mate."""
     return min(parameters.records.min_score, parameters.records.min_mate_bases * parameters.scoring.match)
 
 
@@ -272,7 +281,7 @@ def rules_of(sizes: InsertSizes, parameters: AlignParameters) -> Rules:
     return Rules(
         sizes,
         insert_penalties(sizes, scoring.match),
-        quality_slopes(MAX_READ_LENGTH, scoring.match),
+        quality_slopes(scoring.match),
         crowd_penalties(),
         scoring.match,
         scoring.mismatch,
@@ -294,7 +303,7 @@ def choose(
     repetitive: ndarray,
     contig_offsets: ndarray,
 ) -> Choices:
-    """The place of each read and its pair, other places worth tracing, and mapping qualities."""
+    """The place of each read and its mate, other places worth tracing, and mapping qualities."""
     room = len(reads) * (1 + MAX_SUPPLEMENTARY + parameters.records.max_secondary)
     out, places = empty(Choices, {"reads": len(reads), "choices": room}), places_of(*scored)
     made = choose_places(reads, repetitive, places, contig_offsets, rules_of(sizes, parameters), out)

@@ -6,26 +6,32 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.align.pair.scalar import contig_of
-from readwarp.align.places import genome_of
-from readwarp.align.records.choose import SECONDARY
-from readwarp.align.records.traced import Cigars, Records, Traced, are_equal, base_of
-from readwarp.batches import ReadBatch, Segment, Status
+from readwarp.align.places import Genome, contig_of
+from readwarp.align.records.choose import SECONDARY, Traced
+from readwarp.align.records.scalar import are_equal, base_of
+from readwarp.batches import Alignments, ReadBatch, Segment, Status
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
-from readwarp.rules import cigar as cigar_rules
 from readwarp.rules.bases import LETTERS, base_at
-from readwarp.rules.cigar import DELETION, INSERTION, run_of
+from readwarp.rules.cigar import DELETION, INSERTION, LETTER_BYTES, run_of
 
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
-OPERATIONS = np.frombuffer(cigar_rules.LETTERS.encode(), np.uint8)
 NM, MD, AS, XS, MC, MQ, MS, SA, XA = (
     int.from_bytes(name, "little") for name in (b"NM", b"MD", b"AS", b"XS", b"MC", b"MQ", b"ms", b"SA", b"XA")
 )
+END, PLUS, COMMA, MINUS, SEMICOLON, SOFT_CLIP, TEXT, CARET = b"\0+,-;SZ^"
 FIXED_ROOM = 64  # bytes of the numeric tags of a row, tag names and ends included
 NUMBER_ROOM = 11  # a number and the letter after it
 MISMATCH_ROOM = 6  # a matched length and a letter in MD
+
+
+class Rows(NamedTuple):
+    """The records of each read."""
+
+    offsets: Annotated[ndarray, "int64 [reads + 1] of records"]
+    read: Annotated[ndarray, "int32 [records]"]
+    trace: Annotated[ndarray, "int64 [records]"]  # row in Traced, -1 unmapped
 
 
 class ContigNames(NamedTuple):
@@ -36,32 +42,30 @@ class ContigNames(NamedTuple):
 @lru_cache(maxsize=4)
 def contig_names(names: tuple[str, ...]) -> ContigNames:
     encoded = [name.encode() for name in names]
-    offsets = offsets_of([len(name) for name in encoded])
-    return ContigNames(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+    return ContigNames(np.frombuffer(b"".join(encoded), np.uint8), offsets_of([len(name) for name in encoded]))
 
 
 @kernel
-def put_name(out, at, name):
-    out[at], out[at + 1] = name & 255, name >> 8
-    return at + 2
+def put_letter(out, at, letter):
+    out[at] = letter
+    return at + 1
 
 
 @kernel
 def put_integer(out, at, name, value):
     """An integer tag in the smallest unsigned type that holds it."""
-    at = put_name(out, at, name)
     size = 1 if value < 1 << 8 else (2 if value < 1 << 16 else 4)
-    out[at] = 67 if size == 1 else (83 if size == 2 else 73)  # C S I
+    out[at], out[at + 1] = name & 255, name >> 8
+    out[at + 2] = 67 if size == 1 else (83 if size == 2 else 73)  # C S I
     for i in range(size):
-        out[at + 1 + i] = (value >> 8 * i) & 255
-    return at + 1 + size
+        out[at + 3 + i] = (value >> 8 * i) & 255
+    return at + 3 + size
 
 
 @kernel
 def put_text_start(out, at, name):
-    at = put_name(out, at, name)
-    out[at] = 90  # Z
-    return at + 1
+    out[at], out[at + 1], out[at + 2] = name & 255, name >> 8, TEXT
+    return at + 3
 
 
 @kernel
@@ -77,66 +81,49 @@ def put_number(out, at, value):
 
 
 @kernel
-def put_bytes(out, at, values, start, stop):
-    for i in range(start, stop):
-        out[at] = values[i]
-        at += 1
-    return at
+def put_run(out, at, count, letter):
+    """A number and the letter after it."""
+    return put_letter(out, put_number(out, at, np.int64(count)), letter)
 
 
 @kernel
 def put_operations(out, at, operations, start, stop):
     for i in range(start, stop):
-        at = put_number(out, at, np.int64(operations[i] >> 4))
-        out[at] = OPERATIONS[operations[i] & 15]
-        at += 1
+        at = put_run(out, at, operations[i] >> 4, LETTER_BYTES[operations[i] & 15])
     return at
 
 
 @kernel
-def put_clipped(out, at, e, length, traced):
-    """CIGAR of trace e with soft clips."""
-    head, tail = np.int64(traced.query_start[e]), np.int64(length - traced.query_stop[e])
+def put_clipped(out, at, e, length, extensions):
+    """CIGAR of alignment e with soft clips."""
+    head, tail = extensions.query_start[e], length - extensions.query_stop[e]
     if head > 0:
-        at = put_number(out, at, head)
-        out[at] = 83  # S
-        at += 1
-    at = put_operations(out, at, traced.cigar, traced.cigar_offsets[e], traced.cigar_offsets[e + 1])
-    if tail > 0:
-        at = put_number(out, at, tail)
-        out[at] = 83
-        at += 1
-    return at
+        at = put_run(out, at, head, SOFT_CLIP)
+    at = put_operations(out, at, extensions.cigar, extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1])
+    return put_run(out, at, tail, SOFT_CLIP) if tail > 0 else at
 
 
 @kernel
-def put_differences(out, at, e, bases, packed, traced):
-    """MD of trace e of a read: matched lengths, reference letters, ^ before those deleted."""
-    q, position, matched, strand = np.int64(traced.query_start[e]), traced.start[e], 0, traced.strand[e]
-    cigar = traced.cigar
-    for i in range(traced.cigar_offsets[e], traced.cigar_offsets[e + 1]):
+def put_differences(out, at, e, bases, packed, strand, extensions):
+    """MD of alignment e of a read: matched lengths, reference letters, ^ before deleted ones."""
+    q, position, matched = np.int64(extensions.query_start[e]), extensions.reference_start[e], 0
+    cigar = extensions.cigar
+    for i in range(extensions.cigar_offsets[e], extensions.cigar_offsets[e + 1]):
         operation, count, _, _ = run_of(cigar[i])
         if operation == INSERTION:
             q += count
             continue
         if operation == DELETION:
-            at = put_number(out, at, matched)
-            matched = 0
-            out[at] = 94  # ^
-            at += 1
+            at, matched = put_run(out, at, matched, CARET), 0
         for where in range(position, position + count):
             there = base_at(packed[where >> 1], where)
             if operation == DELETION:
-                out[at] = LETTERS[there]
-                at += 1
+                at = put_letter(out, at, LETTERS[there])
                 continue
             if are_equal(base_of(bases, q, strand), there):
                 matched += 1
             else:
-                at = put_number(out, at, matched)
-                matched = 0
-                out[at] = LETTERS[there]
-                at += 1
+                at, matched = put_run(out, at, matched, LETTERS[there]), 0
             q += 1
         position += count
     return put_number(out, at, matched)
@@ -144,56 +131,45 @@ def put_differences(out, at, e, bases, packed, traced):
 
 @kernel
 def put_contig(out, at, contig, names):
-    at = put_bytes(out, at, names.letters, names.offsets[contig], names.offsets[contig + 1])
-    out[at] = 44  # ,
-    return at + 1
+    for i in range(names.offsets[contig], names.offsets[contig + 1]):
+        at = put_letter(out, at, names.letters[i])
+    return put_letter(out, at, COMMA)
 
 
 @kernel
-def put_supplementary(out, at, r, row, length, records, traced, names):
+def put_supplementary(out, at, row, length, rows, traced, alignments, names):
     """SA: the other records of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
-    at = put_text_start(out, at, SA)
-    for other in range(records.offsets[r], records.offsets[r + 1]):
+    at, (choices, extensions), r = put_text_start(out, at, SA), traced, rows.read[row]
+    for other in range(rows.offsets[r], rows.offsets[r + 1]):
         if other == row:
             continue
-        e = records.trace[other]
-        at = put_contig(out, at, records.contig[other], names)
-        at = put_number(out, at, records.position[other] + 1)
-        out[at], out[at + 1], out[at + 2] = 44, 45 if traced.strand[e] else 43, 44  # ,-, or ,+,
-        at = put_clipped(out, at + 3, e, length, traced)
-        out[at] = 44
-        at = put_number(out, at + 1, np.int64(records.mapping_quality[other]))
-        out[at] = 44
-        at = put_number(out, at + 1, np.int64(traced.edit_distance[e]))
-        out[at] = 59  # ;
-        at += 1
-    out[at] = 0
-    return at + 1
+        e = rows.trace[other]
+        at = put_contig(out, at, alignments.contig[other], names)
+        at = put_run(out, at, alignments.position[other] + 1, COMMA)
+        at = put_letter(out, at, MINUS if choices.strand[e] else PLUS)
+        at = put_clipped(out, put_letter(out, at, COMMA), e, length, extensions)
+        at = put_run(out, put_letter(out, at, COMMA), alignments.mapping_quality[other], COMMA)
+        at = put_run(out, at, extensions.edit_distance[e], SEMICOLON)
+    return put_letter(out, at, END)
 
 
 @kernel
 def put_secondary(out, at, r, length, traced, contig_offsets, names):
-    """XA: other places of the read: contig,strand and position,CIGAR,NM; nothing when there is none."""
-    begun = False
-    for e in range(traced.offsets[r], traced.offsets[r + 1]):
-        if traced.role[e] != SECONDARY or traced.status[e] > UNGAPPED:
+    """XA: other places of the read: contig,strand and position,CIGAR,NM; nothing if there are none."""
+    has_begun, (choices, extensions) = False, traced
+    for e in range(choices.choice_offsets[r], choices.choice_offsets[r + 1]):
+        if choices.role[e] != SECONDARY or extensions.status[e] > UNGAPPED:
             continue
-        if not begun:
-            at, begun = put_text_start(out, at, XA), True
-        contig = contig_of(contig_offsets, traced.start[e])
+        if not has_begun:
+            at, has_begun = put_text_start(out, at, XA), True
+        start = extensions.reference_start[e]
+        contig = contig_of(contig_offsets, start)
         at = put_contig(out, at, contig, names)
-        out[at] = 45 if traced.strand[e] else 43
-        at = put_number(out, at + 1, traced.start[e] - contig_offsets[contig] + 1)
-        out[at] = 44
-        at = put_clipped(out, at + 1, e, length, traced)
-        out[at] = 44
-        at = put_number(out, at + 1, np.int64(traced.edit_distance[e]))
-        out[at] = 59
-        at += 1
-    if begun:
-        out[at] = 0
-        at += 1
-    return at
+        at = put_letter(out, at, MINUS if choices.strand[e] else PLUS)
+        at = put_run(out, at, start - contig_offsets[contig] + 1, COMMA)
+        at = put_clipped(out, at, e, length, extensions)
+        at = put_run(out, put_letter(out, at, COMMA), extensions.edit_distance[e], SEMICOLON)
+    return put_letter(out, at, END) if has_begun else at
 
 
 @kernel
@@ -202,20 +178,25 @@ def mate_of(r, segment):
 
 
 @kernel
-def total_room(segment, records, traced, cigars, longest_name):
-    """Most bytes that all tags can take; SA and XA name no more places than were traced."""
-    room = 0
-    for row in range(records.read.size):
-        r, e = records.read[row], records.trace[row]
+def total_room(segment, rows, traced, alignments, max_name):
+    """Maximum bytes of all tags; SA and XA name no more places than were traced."""
+    room, (choices, extensions) = 0, traced
+    choice_offsets, cigar_offsets, mate_cigars = (
+        choices.choice_offsets,
+        extensions.cigar_offsets,
+        alignments.cigar_offsets,
+    )
+    for row in range(rows.read.size):
+        r, e = rows.read[row], rows.trace[row]
         room += FIXED_ROOM
         if segment[r] != UNPAIRED:
-            mate_row = records.offsets[mate_of(r, segment)]
-            room += NUMBER_ROOM * (cigars.offsets[mate_row + 1] - cigars.offsets[mate_row])
+            mate_row = rows.offsets[mate_of(r, segment)]
+            room += NUMBER_ROOM * (mate_cigars[mate_row + 1] - mate_cigars[mate_row])
         if e >= 0:
-            room += MISMATCH_ROOM * (traced.edit_distance[e] + 2)
-            for t in range(traced.offsets[r], traced.offsets[r + 1]):
-                operations = traced.cigar_offsets[t + 1] - traced.cigar_offsets[t]
-                room += longest_name + NUMBER_ROOM * (operations + 6)
+            room += MISMATCH_ROOM * (extensions.edit_distance[e] + 2)
+            first, last = choice_offsets[r], choice_offsets[r + 1]
+            operations = cigar_offsets[last] - cigar_offsets[first]
+            room += (last - first) * (max_name + 6 * NUMBER_ROOM) + NUMBER_ROOM * operations
     return room
 
 
@@ -230,50 +211,48 @@ def quality_sum(qualities, first, last):
 
 
 @kernel
-def put_mate(out, at, mate, reads, records, cigars):
+def put_mate(out, at, mate, reads, rows, alignments):
     """MC and MQ of a mapped mate, and ms."""
-    mate_row = records.offsets[mate]
-    if records.trace[mate_row] >= 0:
+    mate_row, offsets = rows.offsets[mate], alignments.cigar_offsets
+    if rows.trace[mate_row] >= 0:
         at = put_text_start(out, at, MC)
-        at = put_operations(out, at, cigars.operations, cigars.offsets[mate_row], cigars.offsets[mate_row + 1])
-        out[at] = 0
-        at = put_integer(out, at + 1, MQ, np.int64(records.mapping_quality[mate_row]))
+        at = put_operations(out, at, alignments.cigar, offsets[mate_row], offsets[mate_row + 1])
+        at = put_integer(out, put_letter(out, at, END), MQ, np.int64(alignments.mapping_quality[mate_row]))
     total = quality_sum(reads.qualities, reads.read_offsets[mate], reads.read_offsets[mate + 1])
     return put_integer(out, at, MS, np.int64(total))
 
 
 @kernel
-def write_tags(reads, genome, records, traced, names, cigars, out, out_offsets):
+def write_tags(reads, genome, rows, traced, alignments, names, out, out_offsets):
     """Tags of all records; returns their bytes."""
-    at, packed, contig_offsets = 0, genome.packed, genome.contig_offsets
+    at, (packed, contig_offsets), (choices, extensions) = 0, genome, traced
     out_offsets[0] = 0
-    for row in range(records.read.size):
-        r, e = records.read[row], records.trace[row]
+    for row in range(rows.read.size):
+        r, e = rows.read[row], rows.trace[row]
         bases = reads.bases[reads.read_offsets[r] : reads.read_offsets[r + 1]]
         if e >= 0:
-            at = put_integer(out, at, NM, np.int64(traced.edit_distance[e]))
+            at = put_integer(out, at, NM, np.int64(extensions.edit_distance[e]))
             at = put_text_start(out, at, MD)
-            at = put_differences(out, at, e, bases, packed, traced)
-            out[at] = 0
-            bonus = traced.full_score[e] - traced.score[e]
-            at = put_integer(out, at + 1, AS, np.int64(traced.score[e]))
-            at = put_integer(out, at, XS, np.int64(max(0, traced.second_score[e] - bonus)))
+            at = put_differences(out, at, e, bases, packed, choices.strand[e], extensions)
+            bonus = choices.score[e] - extensions.score[e]
+            at = put_integer(out, put_letter(out, at, END), AS, np.int64(extensions.score[e]))
+            at = put_integer(out, at, XS, np.int64(max(0, choices.second_score[e] - bonus)))
         if reads.segment[r] != UNPAIRED:
-            at = put_mate(out, at, mate_of(r, reads.segment), reads, records, cigars)
-        if records.offsets[r + 1] - records.offsets[r] > 1:
-            at = put_supplementary(out, at, r, row, bases.size, records, traced, names)
-        if e >= 0 and row == records.offsets[r]:
+            at = put_mate(out, at, mate_of(r, reads.segment), reads, rows, alignments)
+        if rows.offsets[r + 1] - rows.offsets[r] > 1:
+            at = put_supplementary(out, at, row, bases.size, rows, traced, alignments, names)
+        if e >= 0 and row == rows.offsets[r]:
             at = put_secondary(out, at, r, bases.size, traced, contig_offsets, names)
         out_offsets[row + 1] = at
     return at
 
 
 def encode_tags(
-    reads: ReadBatch, reference: Reference, records: Records, traced: Traced, cigars: Cigars
+    reads: ReadBatch, reference: Reference, rows: Rows, traced: Traced, alignments: Alignments
 ) -> tuple[ndarray, ndarray]:
     """NM MD AS XS MC MQ ms SA XA of all records: uint8 bytes and int64 offsets [records + 1]."""
-    names = contig_names(reference.names)
-    room = total_room(reads.segment, records, traced, cigars, int(np.diff(names.offsets).max()))
-    out, offsets = np.empty(room, np.uint8), np.empty(records.read.size + 1, np.int64)
-    used = write_tags(reads, genome_of(reference), records, traced, names, cigars, out, offsets)
+    names, genome = contig_names(reference.names), Genome(reference.packed, reference.contig_offsets)
+    room = total_room(reads.segment, rows, traced, alignments, int(np.diff(names.offsets).max()))
+    out, offsets = np.empty(room, np.uint8), np.empty(rows.read.size + 1, np.int64)
+    used = write_tags(reads, genome, rows, traced, alignments, names, out, offsets)
     return out[:used], offsets

@@ -1,4 +1,4 @@
-"""Seeds on the CPU: four passes over the batch, so that cache misses of many look-ups overlap."""
+"""Seeds on the CPU, in four passes over the batch, so that the cache misses of many look-ups overlap."""
 
 from typing import Annotated, NamedTuple
 
@@ -21,32 +21,32 @@ from readwarp.device.jit import kernel
 from readwarp.device.simd import prefetch
 from readwarp.index import Index
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, max_syncmers, sketch, tag_of
-from readwarp.ragged import replace
+from readwarp.ragged import empty, replace
 
-AHEAD = 16  # look-ups in flight, in each of their two stages
-READS_AHEAD = 4  # reads whose entries are asked for together
-SMALL = 48  # anchors up to which insertion sort is the fastest
+AHEAD = 16  # look-ups in flight, in each of two stages
+READS_AHEAD = 4  # reads whose entries are prefetched together
+SMALL = 48  # up to so many anchors, insertion sort is the fastest
 
 
 class Seeds(NamedTuple):
-    """Syncmers of all reads, and where the index has them; room for some more."""
+    """Syncmers of all reads and their entries in the index; with room for some more."""
 
     offsets: Annotated[ndarray, "int64 [reads + 1]"]
     hashes: Annotated[ndarray, "uint64 [seeds]"]
     query: Annotated[ndarray, "int32 [seeds]"]
     strand: Annotated[ndarray, "uint8 [seeds]"]
     first: Annotated[ndarray, "uint32 [seeds]"]  # entry of the index
-    entries: Annotated[ndarray, "uint32 [seeds]"]  # how many
+    entries: Annotated[ndarray, "uint32 [seeds]"]  # their number
 
 
 def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
     n, p, entries = len(reads), index.parameters, entries_of(index)
     lengths = np.diff(reads.read_offsets)
     room = int(max_syncmers(np.minimum(lengths, MAX_READ_LENGTH), p.k, p.t).sum()) + 1
-    dtypes = np.uint64, np.int32, np.uint8, np.uint32, np.uint32
-    seeds = Seeds(np.zeros(n + 1, np.int64), *(np.empty(room, dtype) for dtype in dtypes))
+    seeds = empty(Seeds, {"reads": n, "seeds": room})
+    seeds.offsets[0] = 0
     hits = SeedHits(np.empty(0, np.uint64), np.zeros(n + 1, np.int64), np.zeros(n, np.int32), np.zeros(n, np.uint8))
-    sketch_reads(reads, Shape.of(p), Scratch.empty(MAX_READ_LENGTH), seeds, hits.status)
+    sketch_reads(reads, Shape.of(p), empty(Scratch, {"bases": MAX_READ_LENGTH}), seeds, hits.status)
     look_up(seeds, entries)
     caps = np.empty(n, np.int64)
     choose(seeds, limits_of(parameters), caps, hits)
@@ -60,7 +60,7 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
 
 @kernel
 def sketch_reads(reads, shape, scratch, seeds, status):
-    """Syncmers of each read, one read after another."""
+    """Syncmers of each read -> seeds."""
     row, bases, read_offsets, offsets = np.int64(0), reads.bases, reads.read_offsets, seeds.offsets
     out = Syncmers(seeds.hashes, seeds.query, seeds.strand)
     for read in range(read_offsets.size - 1):
@@ -74,7 +74,7 @@ def sketch_reads(reads, shape, scratch, seeds, status):
 
 @kernel
 def look_up(seeds, entries):
-    """First entry and number of entries of each hash: its bucket is asked for, AHEAD later its tags, then searched."""
+    """First entry and number of entries of each hash. Its bucket is prefetched, AHEAD later its tags, then searched."""
     offsets, hashes, _, _, firsts, counts = seeds
     bucket_starts, tags, _, bucket_bits = entries
     size = offsets[-1]
@@ -96,7 +96,7 @@ def look_up(seeds, entries):
 
 @kernel
 def lower_bound(tags, low, high, value):
-    """The first of the entries [low, high) that is not below value."""
+    """The first of the entries [low, high) whose tag is not below value."""
     while high - low > 8:
         middle = (low + high) >> 1
         if tags[middle] < value:
@@ -110,7 +110,7 @@ def lower_bound(tags, low, high, value):
 
 @kernel
 def choose(seeds, limits, caps, hits):
-    """The cap of each read (see `scalar.next_cap`), its anchors as offsets, and the seeds left out."""
+    """The cap of each read (see `scalar.next_cap`) -> caps; the offsets of its anchors, the seeds left out -> hits."""
     offsets, counts = seeds.offsets, seeds.entries
     anchor_offsets, repetitive = hits.anchor_offsets, hits.repetitive
     for read in range(caps.size):
@@ -131,9 +131,9 @@ def choose(seeds, limits, caps, hits):
 
 @kernel
 def emit(read_offsets, seeds, caps, entries, k, room, hits):
-    """Anchors of the seeds at or below the cap, weak places left out, sorted within each read.
+    """Anchors of the seeds with up to `cap` places, without weak places, sorted within each read -> hits.
 
-    room: anchors of a read, before weak places are left out, at most.
+    room: the maximum number of anchors of a read, weak places included.
     """
     offsets, _, queries, strands, firsts, counts = seeds
     (_, tags, positions, _), anchors = entries, hits.anchors
@@ -163,7 +163,7 @@ def emit(read_offsets, seeds, caps, entries, k, room, hits):
 
 @kernel
 def leave_out_weak(found, support, out):
-    """Copies the anchors of places that have enough of them (see `scalar.is_supported`); returns how many."""
+    """Copy the anchors of places that have enough of them (see `scalar.is_supported`); returns their number."""
     support[:] = 0
     highest = 0
     for anchor in found:
@@ -180,7 +180,7 @@ def leave_out_weak(found, support, out):
 
 @kernel
 def sort(values):
-    """Ascending order (Shell 1959); values that ascend or descend already, as those of one place do, cost one pass."""
+    """Sort in ascending order (Shell 1959). One pass is enough where values already rise or fall, as of one place."""
     size = values.size
     if size > 1 and values[0] > values[size - 1]:
         for i in range(size >> 1):

@@ -1,8 +1,8 @@
 """Seeds on CUDA: the passes of cpu.py, with a thread for each look-up and a warp for each read's anchors.
 
-The seeds of a read lie from `slot_of` on, which follows from where its bases begin, so that nothing has to be counted
-before they are written; slots that stay empty have query -1. A seed's hash makes place for what was found for it. The
-host is asked twice how much to reserve: for all anchors, and for those that are left when weak places are out.
+The slots of a read's seeds begin at `slot_of`, which follows from where its bases begin, so that seeds need not be
+counted before they are written; empty slots have query -1. What was found for a seed replaces its hash. The host
+allocates memory twice: for all anchors, and for those that remain without weak places.
 """
 
 from typing import Annotated, NamedTuple
@@ -31,22 +31,22 @@ from readwarp.index import Index
 from readwarp.index.syncmers import Shape, bucket_of, mask_of, mix, order, push, push_complement, tag_of
 
 TOO_LONG = int(Status.TOO_LONG)
-RING = 32  # s-mers remembered, at least k - s + 1; a power of two
+RING = 32  # the last s-mers, at least k - s + 1; a power of two
 EMPTY = -1  # query of a slot without a seed, row of a seed that is left out
-SORTED = 512  # anchors that are sorted in shared memory; more are sorted where they are
+SORTED = 512  # up to so many anchors are sorted in shared memory, more in global memory
 HIGHEST, KEPT = 0, 1
 
 
 class Slots(NamedTuple):
-    """Places for the seeds of all reads."""
+    """Room for the seeds of all reads."""
 
     seeds: Annotated[ndarray, "uint64 [slots]"]  # a hash, then its first entry << 32 | number of entries
     queries: Annotated[ndarray, "int32 [slots]"]  # position << 1 | strand
-    rows: Annotated[ndarray, "int32 [slots]"]  # where in the read's part its anchors begin
+    rows: Annotated[ndarray, "int32 [slots]"]  # of its first anchor, among the read's anchors
 
 
 def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> SeedHits:
-    """As cpu.find_seeds; arrays in and out are on the device. What it takes is given back by the caller's frame."""
+    """See cpu.find_seeds. Arrays in and out are on the device; the caller's frame frees memory."""
     workspace, p, n = current(), index.parameters, len(reads)
     size, shape, entries = slots_of(n, reads.bases.size, p.t), Shape.of(p), entries_of(index)
     anchor_offsets, starts = (workspace.empty(n + 1, np.int64) for _ in range(2))
@@ -68,12 +68,12 @@ def find_seeds(reads: ReadBatch, index: Index, parameters: SeedParameters) -> Se
 
 
 def slots_of(reads: int, bases: int, t: int) -> int:
-    """Room for the seeds of so many reads and bases in all; at least `index.syncmers.max_syncmers` of each read."""
+    """Slots for the seeds of so many reads and bases: at least `index.syncmers.max_syncmers` for each read."""
     return bases // (t + 1) + reads
 
 
 def device_bytes(reads: int, bases: int, t: int, found: int, anchors: int) -> int:
-    """Most bytes of the workspace at once. found, anchors: of all reads, before and after weak places are left out."""
+    """Maximum bytes of the workspace in use. found, anchors: of all reads, with and without weak places."""
     slots, scan = slots_of(reads, bases, t), cuda_scan.device_bytes(reads)
     per_read = 2 * rounded(8 * (reads + 1)) + 3 * rounded(4 * reads) + rounded(reads)
     per_seed = rounded(8 * slots) + 2 * rounded(4 * slots)
@@ -123,7 +123,7 @@ def sketch_reads(bases, read_offsets, shape, slots, seed_counts, status):
 
 @cuda_kernel
 def look_up(slots, entries):
-    """In place of each hash what was found for it. A thread per slot, so all are under way."""
+    """Replace each hash by what is found for it: its first entry and their number. A thread per slot."""
     slot, (seeds, queries, _), (bucket_starts, tags, _, bucket_bits) = cuda.grid(1), slots, entries
     if slot >= queries.size or queries[slot] == EMPTY:
         return
@@ -137,7 +137,7 @@ def look_up(slots, entries):
 
 @cuda.jit(device=True)
 def lower_bound(tags, low, high, value):
-    """The first of the entries [low, high) that is not below value."""
+    """The first of the entries [low, high) whose tag is not below value."""
     while low < high:
         middle = (low + high) >> 1
         if tags[middle] < value:
@@ -154,7 +154,7 @@ def count_of(seed):
 
 @cuda_kernel
 def choose(read_offsets, t, seed_counts, slots, limits, sizes, repetitive):
-    """The cap of each read (see `scalar.next_cap`), the seeds left out, and where in the read's part anchors begin."""
+    """The cap of each read (see `scalar.next_cap`): counts its anchors and the seeds left out, and numbers the rows."""
     read, seeds, rows = cuda.grid(1), slots.seeds, slots.rows
     if read >= seed_counts.size:
         return
@@ -180,7 +180,7 @@ def choose(read_offsets, t, seed_counts, slots, limits, sizes, repetitive):
 
 @cuda_kernel
 def emit(read_offsets, shape, seed_counts, slots, entries, starts, found, sizes):
-    """Anchors of the seeds that are not left out, in the read's part of `found`, weak places out; a warp per read."""
+    """Anchors of the seeds not left out -> the read's part of `found`, without weak places. A warp per read."""
     (k, _, t), (seeds, queries, rows), (_, tags, positions, _) = shape, slots, entries
     support = cuda.shared.array(WINDOWS, np.uint32)
     cells = cuda.shared.array(2, np.int32)
@@ -203,10 +203,10 @@ def emit(read_offsets, shape, seed_counts, slots, entries, starts, found, sizes)
 
 @cuda.jit(device=True)
 def leave_out_weak(found, size, lane, support, cells):
-    """Keeps the anchors of places that have enough of them (see `scalar.is_supported`), in any order; how many.
+    """Keep the anchors of places with enough of them (see `scalar.is_supported`), in any order; returns their number.
 
-    support: counters of one half in the lower 16 bits, of the other in the upper ones. A warp reads WARP anchors before
-    it writes those of them that stay, which is never beyond what it has read.
+    support: counters of one half in the lower 16 bits, of the other in the upper 16. The warp reads WARP anchors before
+    it writes those that stay, so that it never overwrites what it has not read.
     """
     for window in range(lane, WINDOWS, WARP):
         support[window] = 0
@@ -238,7 +238,7 @@ def leave_out_weak(found, size, lane, support, cells):
 
 @cuda_kernel
 def sort_anchors(found, starts, anchors, anchor_offsets):
-    """Each read's anchors to their final place, in ascending order; a warp per read."""
+    """Each read's anchors in ascending order -> anchors. A warp per read."""
     near = cuda.shared.array(SORTED, np.uint64)
     read, lane = cuda.blockIdx.x, cuda.threadIdx.x
     if read >= anchor_offsets.size - 1:
@@ -259,8 +259,8 @@ def sort_anchors(found, starts, anchors, anchor_offsets):
 
 @cuda.jit(device=True)
 def sort(values, size, lane):
-    """Ascending order of values[:size] by a warp: the bitonic network (Batcher 1968), its merges begun by a mirrored
-    step so that all comparisons point the same way; whatever would lie after the end is the largest and never moves.
+    """Sort values[:size] in ascending order by a warp: the bitonic network (Batcher 1968). Its merges begin with a
+    mirrored step, so that all comparisons have one direction; values past the end would be the largest and never move.
     """
     cuda.syncthreads()
     pairs, half = np.int32(1), np.int32(1)

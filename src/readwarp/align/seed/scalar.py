@@ -1,4 +1,4 @@
-"""Rules of the seed step, one place for both sides."""
+"""Rules of the seed step, for CPU and GPU."""
 
 from typing import Annotated, Any, NamedTuple
 
@@ -8,10 +8,10 @@ from numpy import ndarray
 from readwarp.config import SeedParameters
 from readwarp.device.jit import scalar
 
-UNFILTERED = 32  # anchors of a read up to which all are kept
-WIDER = 4  # times max_hits that a mostly repetitive read may have
+UNFILTERED = 32  # up to so many anchors of a read, all are kept
+WIDER = 4  # times max_hits: the highest cap of a mostly repetitive read
 WINDOWS = 1024  # counters of places, in each of two halves
-WINDOW_BITS = 7  # a place: this many low bits of the diagonal left out
+WINDOW_BITS = 7  # a place is a diagonal without so many low bits
 
 
 class Limits(NamedTuple):
@@ -23,7 +23,7 @@ class Limits(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """What is looked up: arrays of `Index`."""
+    """The arrays of `Index` in which seeds are looked up."""
 
     bucket_starts: Annotated[ndarray, "uint32 [buckets + 1]"]
     tags: Annotated[ndarray, "uint16 [entries]"]
@@ -42,7 +42,7 @@ def limits_of(parameters: SeedParameters) -> Limits:
 
 @scalar
 def anchor_of(position, entry_strand, query, seed_strand, length, k):
-    """The anchor of an index entry (position and strand of its k-mer) and a syncmer of the read at `query`."""
+    """The anchor made of an index entry (position and strand of its k-mer) and a syncmer of the read at `query`."""
     strand = np.uint64(entry_strand ^ seed_strand)
     on_strand = np.uint64(query if strand == 0 else length - k - query)
     return strand << np.uint64(63) | np.uint64(position) << np.uint64(16) | on_strand
@@ -50,11 +50,11 @@ def anchor_of(position, entry_strand, query, seed_strand, length, k):
 
 @scalar
 def next_cap(cap, anchors, left_out, seeds, limits):
-    """The next number of places above which seeds of a read are left out; `cap` itself when it is right.
+    """The next cap to try: seeds of a read with more places are left out. `cap` itself when it is right.
 
-    It starts at max_hits. It goes down by halving while the read has too many anchors; it goes up by doubling to
-    WIDER * max_hits while more than 3/5 of the read's `seeds` are left out (its true place may have none), and on to
-    rescue_hits while it has no anchor.
+    The first cap is max_hits. It is halved while the read has too many anchors. It is doubled, up to WIDER * max_hits,
+    while more than 3/5 of the read's `seeds` are left out (its true place may have none), and on to rescue_hits while
+    the read has no anchor.
     """
     max_hits, rescue_hits, max_anchors = limits
     if anchors > max_anchors:
@@ -67,7 +67,7 @@ def next_cap(cap, anchors, left_out, seeds, limits):
 
 @scalar
 def window_of(anchor, half):
-    """Counter of the place an anchor votes for. The windows of half 1 are shifted by half a window."""
+    """The counter of an anchor's place. The windows of half 1 are shifted by half a window."""
     query = anchor & np.uint64(0xFFFF)
     diagonal = (anchor >> np.uint64(16)) - query + np.uint64(half << (WINDOW_BITS - 1))
     place = (diagonal >> np.uint64(WINDOW_BITS)) * np.uint64(0x9E3779B97F4A7C15)

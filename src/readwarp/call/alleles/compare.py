@@ -11,27 +11,29 @@ from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
-from readwarp.ragged import offsets_of
+from readwarp.ragged import offsets_of, ranges
 from readwarp.rules.cigar import is_match, run_of
 
-MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # of reads in one batch, some 200 MB of tables and pairs
+MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # in one batch: some 200 MB of tables and pairs
 
 
 class Weighed(NamedTuple):
-    """Reads against the haplotypes of their regions. A region's pairs are a table, its rows x its haplotypes."""
+    """Reads against the haplotypes of their regions. The pairs of a region are a table, its rows x its haplotypes."""
 
     regions: Regions
     haplotypes: Haplotypes
     rows: ReadRows  # the regions' reads, cut to the bases that take part
     pair_offsets: Annotated[ndarray, "int64 [regions + 1] of pairs"]
     values: Annotated[ndarray, "float64 [pairs]"]  # log10 P(read | haplotype)
-    status: Annotated[ndarray, "uint8 [pairs]"]  # Status in PairHMM
+    status: Annotated[ndarray, "uint8 [pairs]"]  # Status, by the PairHMM
 
     @property
     def cells(self) -> ndarray:
         """Cells of the recurrence in each region (int64 [regions])."""
-        haplotypes, rows = self.haplotypes, self.rows.offsets[self.regions.read_offsets]
-        return np.diff(rows) * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
+        haplotypes = self.haplotypes
+        bases = np.diff(self.rows.offsets[self.regions.read_offsets])
+        cells: ndarray = bases * np.diff(haplotypes.base_offsets[haplotypes.haplotype_offsets])
+        return cells
 
     def pairs_with(self, status: Status) -> ndarray:
         """Pairs of each region that PairHMM gave that status (int64 [regions])."""
@@ -39,7 +41,7 @@ class Weighed(NamedTuple):
 
 
 def compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, backend: Backend) -> Weighed:
-    """`sites`: of the pileup. A base at the substitution of a neighbour says nothing here: no haplotype has that."""
+    """`sites`: of the pileup. A base at a substitution outside its region says nothing: no haplotype there has it."""
     rows = cut_rows(regions, reads)
     hide_neighbours(sites.begin[~sites.is_indel], regions, reads, rows)
     step = backend.step("readwarp.call.pairhmm")
@@ -55,7 +57,7 @@ def compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites
 
 
 def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator[tuple[int, int]]:
-    """Regions [low, high) to compare at once, so that tables and pairs take a bounded memory."""
+    """Regions [low, high) to compare at once, so that tables and pairs take bounded memory."""
     bases = rows.offsets[regions.read_offsets]
     low = 0
     for high in range(1, len(regions) + 1):
@@ -67,39 +69,35 @@ def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator
 
 def pairs_of(regions: Regions, haplotypes: Haplotypes, low: int, high: int) -> tuple[ndarray, ndarray]:
     """Reads (rows) and haplotypes of all pairs of regions [low, high), row by row; int32 each."""
-    reads = np.diff(regions.read_offsets[low : high + 1])
-    per_row = np.repeat(np.diff(haplotypes.haplotype_offsets[low : high + 1]), reads)
-    first = np.repeat(haplotypes.haplotype_offsets[low:high], reads)
-    pair_read = np.repeat(np.arange(per_row.size) + regions.read_offsets[low], per_row)
-    within = np.arange(pair_read.size) - np.repeat(offsets_of(per_row)[:-1], per_row)
-    return pair_read.astype(np.int32), (np.repeat(first, per_row) + within).astype(np.int32)
+    row = np.arange(regions.read_offsets[low], regions.read_offsets[high], dtype=np.int32)
+    region = np.repeat(np.arange(low, high), np.diff(regions.read_offsets[low : high + 1]))
+    haplotype = ranges(haplotypes.haplotype_offsets, region).astype(np.int32)
+    return np.repeat(row, np.diff(haplotypes.haplotype_offsets)[region]), haplotype
 
 
 def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
-    """The bases that take part, with penalties by their whole read's context."""
+    """The bases that take part, with gap penalties by the context in the whole read."""
     gap_open, gap_extend = gap_penalties(reads.bases, reads.read_offsets, np.unique(regions.read))
     offsets = offsets_of(regions.base_stop - regions.base_start)
-    room = np.empty((4, int(offsets[-1])), np.uint8)
-    rows = ReadRows(room[0], room[1], room[2], room[3], offsets)
-    cut(regions.base_start, ReadRows(reads.bases, reads.qualities, gap_open, gap_extend, reads.read_offsets), rows)
-    return rows
+    columns = reads.bases, reads.qualities, gap_open, gap_extend
+    bases, qualities, gap_open, gap_extend = (cut(column, regions.base_start, offsets) for column in columns)
+    return ReadRows(bases, qualities, gap_open, gap_extend, offsets)
 
 
 @kernel
-def cut(base_start, reads, rows):
-    """Copy as many bases of reads as each row has, from `base_start` on."""
-    bases, qualities, gap_open, gap_extend, offsets = rows
-    from_bases, from_qualities, from_open, from_extend, _ = reads
+def cut(column, base_start, offsets):
+    """As many values of a column of bases as each row has, from its `base_start` on."""
+    out = np.empty(offsets[-1], np.uint8)
     for r in range(base_start.size):
-        source = base_start[r] - offsets[r]
+        before = base_start[r] - offsets[r]
         for i in range(offsets[r], offsets[r + 1]):
-            bases[i], qualities[i] = from_bases[source + i], from_qualities[source + i]
-            gap_open[i], gap_extend[i] = from_open[source + i], from_extend[source + i]
+            out[i] = column[before + i]
+    return out
 
 
 @kernel
 def hide_neighbours(places, regions, reads, rows):
-    """Set the qualities of rows to 0 at those of the places (ascending) that lie outside of their region."""
+    """Set the qualities of rows to 0 at the places (ascending) outside their region."""
     position, cigar, cigar_offsets, base_offsets = reads.position, reads.cigar, reads.cigar_offsets, reads.read_offsets
     base_start, base_stop, row_offsets, qualities = regions.base_start, regions.base_stop, rows.offsets, rows.qualities
     for g in range(regions.start.size):

@@ -7,16 +7,15 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, MAX_VARIANTS, MAX_WEIGHT, SNV_COST
-from readwarp.call.haplotypes.drafts import is_equal
 from readwarp.device.jit import kernel
 
 ERRORS = 10.0 ** (-0.1 * np.arange(256))
 LOG_MATCH = np.where(np.arange(256) > 1, np.log10(1.0 - np.minimum(ERRORS, 0.9)), 0.0)  # by base quality
-TINY = 1e-200  # smaller products are brought back to logarithms
+TINY = 1e-200  # of smaller products the logarithm is taken
 
 
 class Selection(NamedTuple):
-    """What explains the reads of regions."""
+    """The haplotypes that explain the reads of regions."""
 
     informs: Annotated[ndarray, "bool [rows]"]  # the read says something
     stays: Annotated[ndarray, "bool [haplotypes]"]
@@ -25,7 +24,7 @@ class Selection(NamedTuple):
 
 @kernel
 def bound_reads(weighed, reads):
-    """Subtract its best from each row (read) of the values and bound it; -> bool [rows], those that say something.
+    """Subtract its best from each row (read) of the values, and bound them; returns which rows say something (bool).
 
     Bases that say nothing (quality below 2, or N) cost nothing, as in the PairHMM.
     """
@@ -50,40 +49,10 @@ def bound_reads(weighed, reads):
 
 
 @kernel
-def number_variants(haplotypes):
-    """The number of each variant among the distinct ones of its region (int32 [variants]), in order of appearance."""
-    haplotype_offsets, variant_offsets = haplotypes.haplotype_offsets, haplotypes.variant_offsets
-    numbers = np.empty(haplotypes.begin.size, np.int32)
-    for g in range(haplotype_offsets.size - 1):
-        low, high = variant_offsets[haplotype_offsets[g]], variant_offsets[haplotype_offsets[g + 1]]
-        found = 0
-        for v in range(low, high):
-            numbers[v] = -1
-            for u in range(low, v):
-                if is_same(haplotypes, u, v):
-                    numbers[v] = numbers[u]
-                    break
-            if numbers[v] < 0:
-                numbers[v] = found
-                found += 1
-    return numbers
-
-
-@kernel
-def is_same(haplotypes, u, v):
-    """Whether two variants are the same."""
-    if haplotypes.begin[u] != haplotypes.begin[v] or haplotypes.deleted[u] != haplotypes.deleted[v]:
-        return False
-    inserted, offsets = haplotypes.inserted, haplotypes.inserted_offsets
-    sizes = offsets[u + 1] - offsets[u], offsets[v + 1] - offsets[v]
-    return is_equal(inserted, offsets[u], sizes[0], inserted, offsets[v], sizes[1])
-
-
-@kernel
 def select_haplotypes(weighed, reads, ploidy, numbers, selected):
-    """Set `stays` and `best`. ploidy: int8 [regions]; beyond it `best` repeats the first haplotype of the combination.
+    """Set `stays` and `best`, which beyond the ploidy (int8 [regions]) repeats the combination's first haplotype.
 
-    numbers: of `number_variants`.
+    numbers: of `sites.number_variants`.
     """
     haplotypes, best = weighed.haplotypes, selected.best
     for g in range(best.shape[0]):
@@ -107,7 +76,7 @@ def select_haplotypes(weighed, reads, ploidy, numbers, selected):
 
 @kernel
 def masks_of(first, number, haplotypes, numbers):
-    """Variants of each haplotype as bits (bit 63 also for what has no bit of its own), and the cost of each bit."""
+    """The variants on each haplotype as bits (bit 63 for all that have none of their own), and the cost of each bit."""
     variant_offsets, inserted_offsets = haplotypes.variant_offsets, haplotypes.inserted_offsets
     masks, costs = np.zeros(number, np.uint64), np.zeros(MAX_VARIANTS)
     for h in range(number):
@@ -132,7 +101,7 @@ def cost_of(mask, costs):
 
 @kernel
 def linear_of(weighed, g, wanted, reads, selected):
-    """P(r | h) over the best, float64 [reads of a region and sample that say something, its haplotypes]."""
+    """P(r | h) over that of r's best, float64 [reads of the region and sample that say something, haplotypes]."""
     values, read, informs, sample = weighed.values, weighed.regions.read, selected.informs, reads.sample
     low, high = weighed.regions.read_offsets[g], weighed.regions.read_offsets[g + 1]
     number, n = weighed.haplotypes.haplotype_offsets[g + 1] - weighed.haplotypes.haplotype_offsets[g], 0
@@ -149,25 +118,15 @@ def linear_of(weighed, g, wanted, reads, selected):
 
 
 @kernel
-def score_pair(linear, a, b):
-    """sum_r log10((P(r | a) + P(r | b)) / 2)"""
-    total, product = 0.0, 1.0
-    for r in range(linear.shape[0]):
-        product *= 0.5 * (linear[r, a] + linear[r, b])
-        if product < TINY:
-            total += math.log10(product)
-            product = 1.0
-    return total + math.log10(product)
-
-
-@kernel
 def try_pairs(linear, masks, costs, stays, combination):
-    """All pairs of haplotypes."""
-    number = masks.size
+    """Find the best of all pairs of haplotypes, and those that stay."""
+    number, sums = masks.size, np.empty(linear.shape[0])
     scores, best = np.empty((number, number)), -np.inf
     for a in range(number):
+        for r in range(sums.size):
+            sums[r] = linear[r, a]
         for b in range(a, number):
-            scores[a, b] = score_pair(linear, a, b) - cost_of(masks[a] | masks[b], costs)
+            scores[a, b] = score_exchange(linear, sums, b, 2, 1) - cost_of(masks[a] | masks[b], costs)
             if scores[a, b] > best:
                 best = scores[a, b]
                 combination[0], combination[1] = a, b
@@ -180,35 +139,33 @@ def try_pairs(linear, masks, costs, stays, combination):
 
 @kernel
 def climb(linear, masks, costs, stays, combination):
-    """Exchange one haplotype of the combination at a time while that helps."""
+    """Find a good combination by exchanging one haplotype at a time while that helps, and those that stay."""
     ploidy, number = combination.size, masks.size
-    sums = np.zeros(linear.shape[0])
-    best = -np.inf
+    sums, scores = np.zeros(linear.shape[0]), np.empty((ploidy, number))
+    best, is_better = -np.inf, True
     for h in range(number):
         score = score_exchange(linear, sums, h, ploidy, ploidy) - cost_of(masks[h], costs)
         if score > best:
             best = score
             combination[:] = h
-    is_better = True
     while is_better:
         is_better = False
         for copy in range(ploidy):
             others = add_others(linear, masks, combination, copy, sums)
             for h in range(number):
-                score = score_exchange(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs)
-                if score > best + 1e-9:
-                    best, is_better = score, True
+                scores[copy, h] = score_exchange(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs)
+                if scores[copy, h] > best + 1e-9:
+                    best, is_better = scores[copy, h], True
                     combination[copy] = h
     for copy in range(ploidy):
-        others = add_others(linear, masks, combination, copy, sums)
         for h in range(number):
-            if score_exchange(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs) > best - MAX_BEHIND:
+            if scores[copy, h] > best - MAX_BEHIND:
                 stays[h] = True
 
 
 @kernel
 def add_others(linear, masks, combination, copy, sums):
-    """Fill `sums` with what the combination's other haplotypes give each read; -> their variants."""
+    """Fill `sums` with P(r | h), summed over the combination's other haplotypes; returns the variants on them."""
     mask = np.uint64(0)
     sums[:] = 0.0
     for other in range(combination.size):
@@ -221,7 +178,7 @@ def add_others(linear, masks, combination, copy, sums):
 
 @kernel
 def score_exchange(linear, sums, h, ploidy, copies):
-    """The combination's score with so many copies of haplotype h beside `sums`."""
+    """sum_r log10((sums[r] + copies * P(r | h)) / ploidy)"""
     total, product = 0.0, 1.0
     for r in range(sums.size):
         product *= (sums[r] + copies * linear[r, h]) / ploidy

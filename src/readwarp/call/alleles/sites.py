@@ -1,87 +1,71 @@
 """Variants on the haplotypes that stay, as sites (host only)."""
 
-from itertools import groupby
+from itertools import compress, groupby, pairwise
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Haplotypes, Regions, Sites, Window
+from readwarp.batches import Haplotypes, Sites, Window
+from readwarp.call.alleles.compare import Weighed
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.sites.find import Site, sites_of
+from readwarp.call.sites.find import Site, Variant, list_alleles, list_variants, sites_of
 
-Variant = tuple[int, int, bytes]  # begin, deleted, inserted
 MISSING = (1, b"\x04")  # deleted, inserted: the base is missing on a haplotype with a deletion across it
 
 
 def forced_variants(sites: Sites) -> frozenset[Variant]:
     """The variants that the user asked for, of sites made from the pileup."""
-    site = np.repeat(np.arange(len(sites)), np.diff(sites.allele_offsets))
-    offsets = sites.inserted_offsets
-    return frozenset(
-        (int(sites.begin[site[a]]), int(sites.deleted[a]), sites.inserted[offsets[a] : offsets[a + 1]].tobytes())
-        for a in np.flatnonzero(sites.is_forced).tolist()
-    )
+    return frozenset(compress(list_alleles(sites), sites.is_forced))
 
 
-def keep_forced(haplotypes: Haplotypes, stays: ndarray, forced: frozenset[Variant]) -> None:
-    """Let the first haplotype stay of each forced variant that no haplotype has which stays so far."""
+def variants_of(haplotypes: Haplotypes) -> list[list[Variant]]:
+    """The variants of each haplotype."""
+    every = list_variants(haplotypes.begin, haplotypes.deleted, haplotypes.inserted, haplotypes.inserted_offsets)
+    return [every[first:stop] for first, stop in pairwise(haplotypes.variant_offsets.tolist())]
+
+
+def number_variants(haplotypes: Haplotypes, variants: list[list[Variant]]) -> ndarray:
+    """The number of each variant among the distinct ones of its region (int32 [variants]), in order of appearance."""
+    found = list[int]()
+    for first, stop in pairwise(haplotypes.haplotype_offsets.tolist()):
+        numbers = dict[Variant, int]()
+        found += [numbers.setdefault(variant, len(numbers)) for own in variants[first:stop] for variant in own]
+    return np.array(found, np.int32)
+
+
+def keep_forced(variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant]) -> None:
+    """Let the first haplotype with each forced variant stay, if none that stays so far has the variant."""
     if not forced:
         return
-    shown = {variant for h in np.flatnonzero(stays).tolist() for variant in variants_on(haplotypes, h)}
-    for h in range(len(haplotypes)):
-        missing = forced.intersection(variants_on(haplotypes, h)) - shown
-        if missing:
+    shown = {variant for own in compress(variants, stays) for variant in own}
+    for h, own in enumerate(variants):
+        if forced.intersection(own) - shown:
             stays[h] = True
-            shown.update(variants_on(haplotypes, h))
-
-
-def variants_on(haplotypes: Haplotypes, haplotype: int) -> list[Variant]:
-    span = range(haplotypes.variant_offsets[haplotype], haplotypes.variant_offsets[haplotype + 1])
-    offsets = haplotypes.inserted_offsets
-    return [
-        (
-            int(haplotypes.begin[v]),
-            int(haplotypes.deleted[v]),
-            haplotypes.inserted[offsets[v] : offsets[v + 1]].tobytes(),
-        )
-        for v in span
-    ]
+            shown.update(own)
 
 
 def regional_sites(
-    regions: Regions, haplotypes: Haplotypes, stays: ndarray, forced: frozenset[Variant], window: Window
+    weighed: Weighed, variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant], window: Window
 ) -> tuple[Sites, ndarray]:
     """The sites in order of position, and the region of each (int64 [sites])."""
-    rows: list[Site] = []
-    for g in range(len(regions)):
-        own = _variants_of(haplotypes, stays, g)
+    regions, rows = weighed.regions, list[Site]()
+    for g, (first, stop) in enumerate(pairwise(weighed.haplotypes.haplotype_offsets.tolist())):
+        staying = compress(variants[first:stop], stays[first:stop])
+        own = dict.fromkeys(variant for on_one in staying for variant in on_one)  # distinct, in the haplotypes' order
         inside = [v for v in own if regions.start[g] <= v[0] < regions.stop[g]]
-        inside.sort(key=lambda v: (v[0], is_indel(v), v not in forced))  # stable: haplotypes' order within a place
-        for (begin, indel), group in groupby(inside, key=lambda v: (v[0], is_indel(v))):
+        inside.sort(key=lambda v: (_place_of(v), v not in forced))  # stable
+        for (begin, is_indel), group in groupby(inside, key=_place_of):
             alleles = [variant[1:] for variant in group]
-            missing = [MISSING] if _is_deleted(begin, indel, own) else []
-            unchanged = (0, b"") if indel else (1, bytes([window.bases[begin - window.first]]))
-            asked = sum((begin, *allele) in forced for allele in alleles)
-            room = max(MAX_ALLELES - 1 - len(missing), asked)
-            rows.append((begin, indel, [unchanged, *alleles[:room], *missing]))
-    sites = sites_of(rows, window, list(forced))
+            anchor = begin - is_indel
+            is_deleted = any(at <= anchor and begin < at + gone for at, gone, bases in own if not bases)  # by another
+            missing = [MISSING] if is_deleted else []
+            unchanged = (0, b"") if is_indel else (1, bytes([window.bases[begin - window.first]]))
+            room = max(MAX_ALLELES - 1 - len(missing), sum((begin, *allele) in forced for allele in alleles))
+            rows.append((begin, is_indel, [unchanged, *alleles[:room], *missing]))
+    sites = sites_of(rows, window, forced)
     return sites, np.searchsorted(regions.start, sites.begin, side="right") - 1
 
 
-def is_indel(variant: Variant) -> bool:
-    return variant[1] != len(variant[2])
-
-
-def _variants_of(haplotypes: Haplotypes, stays: ndarray, region: int) -> list[Variant]:
-    """Distinct variants on the haplotypes that stay, in their order."""
-    found: dict[Variant, None] = {}
-    for h in range(haplotypes.haplotype_offsets[region], haplotypes.haplotype_offsets[region + 1]):
-        if stays[h]:
-            found |= dict.fromkeys(variants_on(haplotypes, h))
-    return list(found)
-
-
-def _is_deleted(place: int, is_indel: bool, variants: list[Variant]) -> bool:
-    """Whether a deletion of another place takes this one."""
-    first = place - is_indel
-    return any(begin <= first and place < begin + deleted for begin, deleted, bases in variants if not bases)
+def _place_of(variant: Variant) -> tuple[int, bool]:
+    """Its begin, and whether it is an insertion or deletion: variants that share both are alleles of one site."""
+    return variant[0], variant[1] != len(variant[2])

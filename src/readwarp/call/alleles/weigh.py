@@ -1,52 +1,155 @@
-"""Haplotypes that explain the reads to sites and likelihoods (host only)."""
+"""From haplotypes to the sites of those that explain the reads, and to likelihoods of their alleles (host only)."""
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Likelihoods, Phase, Sites, Window
+from readwarp.batches import AlignedReads, Likelihoods, Phase, Regions, Sites, Window
+from readwarp.call.alleles import CLEAR, INFORMED
 from readwarp.call.alleles.compare import Weighed
-from readwarp.call.alleles.marginal import count_rows, spans_of_rows, weigh_rows
-from readwarp.call.alleles.select import Selection, bound_reads, number_variants, select_haplotypes
-from readwarp.call.alleles.sites import Variant, keep_forced, regional_sites
-from readwarp.ragged import offsets_of
+from readwarp.call.alleles.select import Selection, bound_reads, select_haplotypes
+from readwarp.call.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
+from readwarp.call.evidence import NOTHING, SEVERAL
+from readwarp.call.evidence.substitutions import new_likelihoods
+from readwarp.call.sites.find import Variant
+from readwarp.device.jit import kernel
+from readwarp.ragged import ranges
+from readwarp.rules.cigar import find_base, soft_clips
+
+ABSENT = -1000.0  # log10, of an allele that no haplotype has, before reads are bounded
 
 
 def weigh_haplotypes(
     weighed: Weighed, reads: AlignedReads, window: Window, ploidy: ndarray, samples: int, forced: frozenset[Variant]
 ) -> tuple[Sites, Likelihoods, Phase]:
-    """`ploidy`: int8 [regions]; `forced` variants are alleles of the result.
+    """See the step's contract. ploidy: int8 [regions]. forced: variants that are alleles in any case.
 
-    `weighed.values` are bounded in place. See the step's contract.
+    `weighed.values` are bounded in place.
     """
-    regions, haplotypes = weighed.regions, weighed.haplotypes
+    regions, variants = weighed.regions, variants_of(weighed.haplotypes)
     selected = Selection(
         informs=bound_reads(weighed, reads),
-        stays=np.zeros(len(haplotypes), bool),
+        stays=np.zeros(len(weighed.haplotypes), bool),
         best=np.zeros((len(regions), samples, int(ploidy.max(initial=1))), np.int32),
     )
-    select_haplotypes(weighed, reads, ploidy, number_variants(haplotypes), selected)
-    keep_forced(haplotypes, selected.stays, forced)
-    sites, region = regional_sites(regions, haplotypes, selected.stays, forced, window)
+    select_haplotypes(weighed, reads, ploidy, number_variants(weighed.haplotypes, variants), selected)
+    keep_forced(variants, selected.stays, forced)
+    sites, region = regional_sites(weighed, variants, selected.stays, forced, window)
     phase = Phase(region, np.empty((len(sites), *selected.best.shape[1:]), np.int8))
-    spans = spans_of_rows(regions, reads)
-    out = new_likelihoods(sites, count_rows(sites, region, regions, spans))
-    weigh_rows(sites, weighed, selected, reads, spans, phase, out)
+    number, rows = find_rows(sites, region, regions, reads)
+    out = new_likelihoods(reads, sites, number, regions.read[rows])
+    weigh_rows(sites, weighed, selected, reads, rows, phase, out)
     return sites, out, phase
 
 
-def new_likelihoods(sites: Sites, counts: ndarray) -> Likelihoods:
-    """Room for those of so many reads of each site."""
-    pair_offsets, value_offsets = offsets_of(counts), offsets_of(counts * np.diff(sites.allele_offsets))
-    pairs = int(pair_offsets[-1])
-    return Likelihoods(
-        pair_offsets=pair_offsets,
-        read=np.empty(pairs, np.int32),
-        allele=np.empty(pairs, np.int8),
-        quality=np.empty(pairs, np.uint8),
-        mapping_quality=np.empty(pairs, np.uint8),
-        strand=np.empty(pairs, np.uint8),
-        sample=np.empty(pairs, np.uint8),
-        end_distance=np.empty(pairs, np.int32),
-        value_offsets=value_offsets,
-        values=np.empty(int(value_offsets[-1])),
-    )
+def find_rows(sites: Sites, region: ndarray, regions: Regions, reads: AlignedReads) -> tuple[ndarray, ndarray]:
+    """How many reads of its region reach each site, and these rows of the regions, site by site."""
+    first, stop = reads.position[regions.read], reads.reference_stop[regions.read]
+    widen_by_clips(regions.read, reads, first, stop)
+    rows, number = ranges(regions.read_offsets, region), np.diff(regions.read_offsets)[region]
+    site = np.repeat(np.arange(len(sites)), number)
+    reaches = (first[rows] < sites.stop[site]) & (stop[rows] > sites.position[site])
+    return np.bincount(site[reaches], minlength=len(sites)), rows[reaches]
+
+
+@kernel
+def widen_by_clips(rows, reads, first, stop):
+    """Widen the reference span of each row's read by its soft-clipped ends, as if they continued along the diagonal."""
+    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
+    for r in range(rows.size):
+        leading, trailing = soft_clips(cigar, cigar_offsets[rows[r]], cigar_offsets[rows[r] + 1])
+        first[r], stop[r] = first[r] - leading, stop[r] + trailing
+
+
+@kernel
+def place_of(reads, read, target):
+    """Index of the base at a reference position, or of the one before a deletion across it.
+
+    Soft-clipped ends continue along the diagonal. Beyond its ends it is the read's first or last base.
+    """
+    position, first, last = reads.position[read], reads.read_offsets[read], reads.read_offsets[read + 1] - 1
+    cigar, start, stop = reads.cigar, reads.cigar_offsets[read], reads.cigar_offsets[read + 1]
+    place, operation = find_base(cigar, start, stop, position, first, target)
+    if operation >= 0:
+        return place if place >= first else last
+    leading, trailing = soft_clips(cigar, start, stop)
+    if target < position:
+        return first + max(0, leading - (position - target))
+    return min(last, last + 1 - trailing + target - reads.reference_stop[read])
+
+
+@kernel
+def alleles_of_haplotypes(g, haplotypes, s, sites, out):
+    """Fill `out` (int8) with the allele of site s that is on each haplotype of region g; -1 if it is not listed."""
+    variant_offsets, begin, deleted = haplotypes.variant_offsets, haplotypes.begin, haplotypes.deleted
+    inserted, inserted_offsets = haplotypes.inserted, haplotypes.inserted_offsets
+    place, is_indel, low, high = sites.begin[s], sites.is_indel[s], sites.allele_offsets[s], sites.allele_offsets[s + 1]
+    first = haplotypes.haplotype_offsets[g]
+    for h in range(first, haplotypes.haplotype_offsets[g + 1]):
+        out[h - first] = 0
+        for v in range(variant_offsets[h], variant_offsets[h + 1]):
+            source, size = inserted_offsets[v], inserted_offsets[v + 1] - inserted_offsets[v]
+            if begin[v] == place and (deleted[v] != size) == is_indel:
+                out[h - first] = -1
+                for a in range(low + 1, high):
+                    own, length = sites.inserted_offsets[a], sites.inserted_offsets[a + 1] - sites.inserted_offsets[a]
+                    if deleted[v] == sites.deleted[a] and is_equal(inserted, source, size, sites.inserted, own, length):
+                        out[h - first] = a - low
+            elif size == 0 and begin[v] < place + (not is_indel) and place < begin[v] + deleted[v]:
+                out[h - first] = high - low - 1
+
+
+@kernel
+def is_equal(bases, first, size, other, begin, length):
+    """Whether bases [first, first + size) are those of `other` [begin, begin + length)."""
+    if size != length:
+        return False
+    same = True
+    for i in range(size):
+        same &= bases[first + i] == other[begin + i]
+    return same
+
+
+@kernel
+def weigh_rows(sites, weighed, selected, reads, rows, phase, out):
+    """Fill the values, `allele`, `quality` and `end_distance` of `out`, whose pairs are `rows`, and `phase.allele`."""
+    regions, haplotypes, values = weighed.regions, weighed.haplotypes, weighed.values
+    stays, informs, best = selected.stays, selected.informs, selected.best
+    shown = np.empty(haplotypes.support.size, np.int8)
+    for s in range(phase.region.size):
+        g, begin = phase.region[s], sites.begin[s] - sites.is_indel[s]
+        first = haplotypes.haplotype_offsets[g]
+        number = haplotypes.haplotype_offsets[g + 1] - first
+        alleles_of_haplotypes(g, haplotypes, s, sites, shown)
+        for sample in range(best.shape[1]):
+            for copy in range(best.shape[2]):
+                phase.allele[s, sample, copy] = shown[best[g, sample, copy] - first]
+        alleles = sites.allele_offsets[s + 1] - sites.allele_offsets[s]
+        for pair in range(out.pair_offsets[s], out.pair_offsets[s + 1]):
+            r, low = rows[pair], out.value_offsets[s] + (pair - out.pair_offsets[s]) * alleles
+            table = out.values[low : low + alleles]
+            table[:] = ABSENT
+            row, lowest = weighed.pair_offsets[g] + (r - regions.read_offsets[g]) * number, 0.0
+            for h in range(number):
+                lowest = min(lowest, values[row + h])
+                if stays[first + h] and shown[h] >= 0:
+                    table[shown[h]] = max(table[shown[h]], values[row + h])
+            out.allele[pair] = find_best(table, lowest, informs[r])
+            read = regions.read[r]
+            place = place_of(reads, read, begin)
+            out.quality[pair] = reads.qualities[place]
+            out.end_distance[pair] = min(place - reads.read_offsets[read], reads.read_offsets[read + 1] - 1 - place)
+
+
+@kernel
+def find_best(table, lowest, informs):
+    """Bound the values of alleles that no haplotype has; returns the allele that fits best, SEVERAL or NOTHING."""
+    best, second = 0, -np.inf
+    for a in range(table.size):
+        table[a] = max(table[a], lowest) if informs else 0.0
+        if table[a] > table[best]:
+            best = a
+    for a in range(table.size):
+        if a != best:
+            second = max(second, table[a])
+    margin = table[best] - second
+    return NOTHING if margin <= INFORMED else best if margin > CLEAR else SEVERAL

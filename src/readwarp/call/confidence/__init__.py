@@ -2,14 +2,14 @@
 
     reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered: bool, ploidy: int8) -> Bands
 
-The window lies within the pileup's, and `covered` and `ploidy` have an entry for each of its positions. Where `covered`
-is set, a record of its own answers. `reads` are those that were counted.
+The window is within the pileup's, and `covered` and `ploidy` have an entry for each of its positions. Where `covered`
+is set, a record of its own says more. `reads` are those that were counted.
 
 Let P be the ploidy and L(k) the likelihood of k copies of any other allele, <NON_REF>, and P - k of the reference's.
-Two kinds of other alleles are weighed at each position p:
+Two kinds of such alleles are weighed at each position p:
 
-*Substitutions*, by the pileup's counts and quality sums. n reads with the reference's base and m with another one, of
-mean quality Q (each, rounded down) and e = 10 ** (-Q / 10):
+*Substitutions*, by the pileup's counts and quality sums. n reads have the reference's base and m another one. Q is the
+mean quality of either kind, rounded down, and e = 10 ** (-Q / 10):
 
     log10 L(k) = n log10( (P - k)/P (1 - e) + k/P e/3 ) + m log10( (P - k)/P e/3 + k/P (1 - e) )
 
@@ -17,9 +17,9 @@ where the terms with e/3 alone (n for k = P, m for k = 0) are sums over the read
 
 *Insertions and deletions.* m reads have a gap at p: a deletion across it, or an event with p as its anchor. A read
 speaks for the reference where one stretch of it without gaps covers the repeat around p and p + 1 and REACH bases on
-either side; a read that ends inside says nothing about the repeat's length. The repeat is the union of the stretches of
+either side: a read that ends inside says nothing about the repeat's length. The repeat is the union of the stretches of
 units of 1 to MAX_UNIT bases, at least two units long, that hold p or p + 1; e is the probability of an indel error of
-one of their units (the highest; see `scalar.log_indel_error`). No read speaks across more than MAX_TRACT bases.
+one of their units (the highest; see `repeats.log_indel_error`). No read speaks across more than MAX_TRACT bases.
 
     log10 L(k) = n log10( (P - k)/P (1 - e) + k/P e ) + m log10( (P - k)/P e + k/P (1 - e) )
 

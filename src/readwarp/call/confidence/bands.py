@@ -11,7 +11,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Bands, Pileup, Window
 from readwarp.call.confidence import GQ_BANDS, UNKNOWN
 from readwarp.call.confidence.repeats import count_spanning, find_repeats
-from readwarp.call.evidence.scalar import LOG10_3
+from readwarp.call.evidence.substitutions import LOG10_3
 from readwarp.call.pileup.scalar import DELETED
 from readwarp.device.jit import kernel
 from readwarp.ragged import take
@@ -23,9 +23,9 @@ BAND_OF = np.append(np.searchsorted(GQ_BANDS, np.arange(MAX_GENOTYPE_QUALITY + 1
 
 
 class Gaps(NamedTuple):
-    """What says how long the reference is at each position of a window."""
+    """What reads say about the length of the reference at each position of a window."""
 
-    spanning: Annotated[ndarray, "int32 [positions]"]  # reads that speak for the reference's length
+    spanning: Annotated[ndarray, "int32 [positions]"]  # reads that speak for that length
     gaps: Annotated[ndarray, "int64 [positions]"]  # reads with a gap
     phred: Annotated[ndarray, "int32 [positions]"]  # of an indel error
 
@@ -51,30 +51,26 @@ def reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered
         likelihoods=np.zeros((size, copies + 1), np.int32),
     )
     here = take(pileup, "positions", slice(window.start - pileup.start, window.stop - pileup.start))
-    weigh_positions(here, weigh_gaps(pileup, reads, window), substitution_tables(copies), gap_tables(copies), out)
-    return join_positions(window, out, ~covered)
-
-
-def weigh_gaps(pileup: Pileup, reads: AlignedReads, window: Window) -> Gaps:
     repeats = find_repeats(window)
-    spanning = np.zeros(window.stop - window.start, np.int32)
-    count_spanning(reads, window.start, repeats, spanning)
-    return Gaps(spanning, count_gaps(pileup, window.start, window.stop), repeats.phred)
+    gaps = Gaps(np.zeros(size, np.int32), count_gaps(pileup, window.start, window.stop), repeats.phred)
+    count_spanning(reads, window.start, repeats, gaps.spanning)
+    weigh_positions(here, gaps, *odds_tables(copies), out)
+    return join_positions(window, out, ~covered)
 
 
 def count_gaps(pileup: Pileup, start: int, stop: int) -> ndarray:
     """Reads with a gap at each position of [start, stop)."""
-    gaps = pileup.counts[start - pileup.start : stop - pileup.start, DELETED].sum(axis=1)
+    gaps: ndarray = pileup.counts[start - pileup.start : stop - pileup.start, DELETED].sum(axis=1)
     first, last = np.searchsorted(pileup.allele_position, (start, stop))
     np.add.at(gaps, pileup.allele_position[first:last] - start, pileup.allele_counts[first:last].sum(axis=1))
     return gaps
 
 
 @kernel
-def weigh_positions(pileup, lengths, substitutions, indels, out):
-    """Fill the depth, the likelihoods and the quality of `out`, by the tables of both kinds of alleles."""
+def weigh_positions(pileup, gaps, substitutions, indels, out):
+    """Fill the depth, the likelihoods and the quality of `out`. substitutions, indels: of `odds_tables`."""
     counts, quality_sums, reference, depth = pileup.counts, pileup.quality_sums, out.base, out.depth
-    spanning, gaps, phred = lengths.spanning, lengths.gaps, lengths.phred
+    spanning, number_gaps, phred = gaps.spanning, gaps.gaps, gaps.phred
     ploidy, likelihoods, quality = out.ploidy, out.likelihoods, out.quality
     losses = np.empty((2, likelihoods.shape[1]))
     for w in range(reference.size):
@@ -94,11 +90,11 @@ def weigh_positions(pileup, lengths, substitutions, indels, out):
         own_mean = min(own_sum // max(own, 1), MAX_QUALITY)
         other_mean = min(other_sum // max(other, 1), MAX_QUALITY)
         none = own * match[0, own_mean] - other_sum - TEN_LOG10_3 * other
-        whole = spanning[w] * gap[0, phred[w]] + gaps[w] * gap[copies, phred[w]]
+        whole = spanning[w] * gap[0, phred[w]] + number_gaps[w] * gap[copies, phred[w]]
         for k in range(1, copies + 1):
             fits = own * match[k, own_mean] if k < copies else -own_sum - TEN_LOG10_3 * own
             losses[0, k] = none - fits - other * match[copies - k, other_mean]
-            losses[1, k] = whole - spanning[w] * gap[k, phred[w]] - gaps[w] * gap[copies - k, phred[w]]
+            losses[1, k] = whole - spanning[w] * gap[k, phred[w]] - number_gaps[w] * gap[copies - k, phred[w]]
         by_base, by_gap = losses[0, 1], losses[1, 1]
         for k in range(2, copies + 1):
             by_base, by_gap = min(by_base, losses[0, k]), min(by_gap, losses[1, k])
@@ -109,29 +105,23 @@ def weigh_positions(pileup, lengths, substitutions, indels, out):
 
 
 @cache
-def substitution_tables(copies: int) -> ndarray:
-    """[P, k, Q]: 10 log10 P(the reference's base, of quality Q | k of P copies are another allele)."""
-    return _tables(copies, 1.0 / 3.0)
+def odds_tables(copies: int) -> ndarray:
+    """[kind, P, k, Q]: 10 log10 P(a read has what the reference has | k of P copies are another allele).
 
-
-@cache
-def gap_tables(copies: int) -> ndarray:
-    """[P, k, Q]: 10 log10 P(the reference's length, indel errors of Phred Q | k of P copies are another allele)."""
-    return _tables(copies, 1.0)
-
-
-def _tables(copies: int, share: float) -> ndarray:
-    tables = np.zeros((copies + 1, copies + 1, MAX_QUALITY + 1))
-    for ploidy, k, quality in product(range(1, copies + 1), range(copies + 1), range(MAX_QUALITY + 1)):
+    Kind 0: its base, of quality Q. Kind 1: its length, where indel errors have Phred Q.
+    """
+    tables = np.zeros((2, copies + 1, copies + 1, MAX_QUALITY + 1))
+    for kind, ploidy, quality in product(range(2), range(1, copies + 1), range(MAX_QUALITY + 1)):
         error = min(0.75, 10.0 ** (-0.1 * quality))
-        if k <= ploidy:
+        share = 1.0 if kind else 1.0 / 3.0
+        for k in range(ploidy + 1):
             odds = ((ploidy - k) * (1.0 - error) + k * error * share) / ploidy
-            tables[ploidy, k, quality] = 10.0 * math.log10(odds)
+            tables[kind, ploidy, k, quality] = 10.0 * math.log10(odds)
     return tables
 
 
 def join_positions(window: Window, confidence: Confidence, wanted: ndarray) -> Bands:
-    """The neighbouring positions of one band and ploidy that are wanted (bool [positions])."""
+    """Blocks of neighbouring positions, of those wanted (bool [positions]), that have one band and one ploidy."""
     rows = np.flatnonzero(wanted)
     here, band = take(confidence, "positions", rows), BAND_OF[confidence.quality[rows]].astype(np.int8)
     is_first = np.ones(rows.size, bool)

@@ -5,12 +5,12 @@
 appends it to every site, as the inserted base UNLISTED alone. What a read says about it follows from what it says about
 the listed alleles:
 
-* It says nothing: nothing here either (0 like the rest of its row).
-* Its base is none of those listed: the probability 1 - e of a match.
-* Other substitutions: the minimum of its row. To a read that shows a listed allele, one that is not listed fits no
-  better than the worst of those listed.
-* Other insertions and deletions: the maximum of its row times the probability of an indel error of one repeat unit
-  there, since the nearest allele that is not listed is one unit away.
+* It says nothing about them: nothing here either (0, like the rest of its row).
+* Its base is none of those listed: 1 - e, the probability of a match.
+* Other substitutions: the minimum of its row. An allele that is not listed fits a read that shows a listed one no
+  better than the worst of those listed does.
+* Insertions and deletions: the maximum of its row times the probability of an indel error of one repeat unit there,
+  since the nearest allele that is not listed is one unit away.
 
 So <NON_REF> never fits better than a listed allele that a read shows.
 """
@@ -20,16 +20,16 @@ import math
 import numpy as np
 
 from readwarp.batches import Likelihoods, Sites
-from readwarp.call.confidence.scalar import log_indel_error
+from readwarp.call.confidence.repeats import log_indel_error
 from readwarp.call.evidence import NOTHING
-from readwarp.call.evidence.scalar import log_match, log_mismatch
+from readwarp.call.evidence.substitutions import log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace
 
 
 def add_non_ref(sites: Sites, likelihoods: Likelihoods) -> tuple[Sites, Likelihoods]:
-    """See above. The last allele of every site is <NON_REF>; the arrays given are left as they are."""
+    """See above. The last allele of every site is <NON_REF>; the arrays given do not change."""
     ends = sites.allele_offsets[1:]
     sizes = np.insert(np.diff(sites.inserted_offsets), ends, 1)
     longer = replace(

@@ -1,4 +1,4 @@
-"""Repeats of the reference, and the reads across them."""
+"""Repeats of the reference, how often their length is misread, and the reads across them."""
 
 from typing import Annotated, NamedTuple
 
@@ -7,24 +7,36 @@ from numpy import ndarray
 
 from readwarp.batches import Window
 from readwarp.call.confidence import MAX_UNIT, REACH
-from readwarp.call.confidence.scalar import log_indel_error
 from readwarp.call.sites import MAX_TRACT
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 from readwarp.rules.cigar import is_match, run_of
 
 NOWHERE = -(1 << 30)  # before all reads
 
 
 class Repeats(NamedTuple):
-    """What a read must cover to speak for the reference at each position of a window; counted from its start."""
+    """What a read must cover to speak for the reference at each position of a window, counted from its start."""
 
     first: Annotated[ndarray, "int32 [positions]"]  # NOWHERE where the repeat is longer than MAX_TRACT
     last: Annotated[ndarray, "int32 [positions]"]  # inclusive
     phred: Annotated[ndarray, "int32 [positions]"]  # of an indel error
 
 
+@scalar
+def log_indel_error(difference, unit, tract):
+    """log10 of the probability of an error of `difference` bases in a repeat of `tract` bases in units of `unit`."""
+    size, repeats = abs(difference), tract // unit
+    phred = 45.0
+    if size == 0:
+        phred = 60.0
+    elif size % unit == 0:
+        slope = 2.2 if unit == 1 else 2.8
+        phred = max(10.0, 45.0 - slope * max(0, repeats - 4)) + 5.0 * (size // unit - 1)
+    return -0.1 * min(phred, 60.0)
+
+
 def find_repeats(window: Window) -> Repeats:
-    """The repeats around each position of the window. What must be covered ends with the window's bases."""
+    """The repeats around each position of the window, cut to the window's bases."""
     before, after = window.start - window.first, window.bases.size - (window.start - window.first)
     first = np.arange(window.stop - window.start, dtype=np.int32)
     last = first + np.int32(1)
@@ -36,7 +48,7 @@ def find_repeats(window: Window) -> Repeats:
 
 @kernel
 def mark_repeats(window, out):
-    """Widen `first` and `last` to the repeats, and lower `phred` to their errors."""
+    """Widen `first` and `last` to the repeats, and lower `phred` to that of their errors."""
     reference, offset, first, last, phred = window.bases, window.start - window.first, out.first, out.last, out.phred
     for unit in range(1, MAX_UNIT + 1):
         begin = 0  # of the stretch whose bases equal those one unit before
@@ -56,7 +68,7 @@ def mark_repeats(window, out):
 
 @kernel
 def count_spanning(reads, start, repeats, spanning):
-    """Add each read to `spanning` (int32 [positions]) where it covers the repeat without a gap and its own base counts.
+    """Count each read in `spanning` (int32) where it covers the repeat without a gap and its own base is usable.
 
     Positions count from `start`.
     """

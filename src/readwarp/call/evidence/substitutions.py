@@ -1,66 +1,62 @@
 """Reads against the alleles of single substitutions (host only)."""
 
+import math
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites
 from readwarp.call.evidence import NOTHING, SEVERAL
-from readwarp.call.evidence.scalar import log_match, log_mismatch
+from readwarp.call.regions.reads import reads_across
 from readwarp.config import CallParameters
-from readwarp.device.jit import kernel
-from readwarp.ragged import offsets_of
+from readwarp.device.jit import kernel, scalar
+from readwarp.ragged import empty, offsets_of
 from readwarp.rules.cigar import DELETION, find_base, is_match
+
+LOG10_3 = math.log10(3.0)
+
+
+@scalar
+def log_match(quality):
+    """log10(1 - e); a base of quality 0 or 1 says nothing."""
+    return math.log10(1.0 - 10.0 ** (-0.1 * quality)) if quality > 1 else -LOG10_3
+
+
+@scalar
+def log_mismatch(quality):
+    """log10(e / 3)"""
+    return -0.1 * quality - LOG10_3 if quality > 1 else -LOG10_3
 
 
 def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParameters) -> Likelihoods:
     """See the step's contract."""
-    out = find_pairs(reads, sites, parameters.max_depth)
+    offsets, read = reads_across(reads, sites.begin, sites.begin + 1)
+    number = np.diff(offsets)
+    is_counted = np.arange(read.size) - np.repeat(offsets[:-1], number) < parameters.max_depth
+    out = new_likelihoods(reads, sites, np.minimum(number, parameters.max_depth), read[is_counted])
     compare_bases(reads, sites, parameters.min_base_quality, out)
     return out
 
 
-def find_pairs(reads: AlignedReads, sites: Sites, max_depth: int) -> Likelihoods:
-    """Pairs of each site and the first `max_depth` reads across it, with room for what they say."""
-    number = np.zeros(len(sites), np.int64)
-    link(reads, sites.begin, max_depth, number, np.empty(0, np.int32))
-    offsets = offsets_of(number)
-    read = np.empty(offsets[-1], np.int32)
-    link(reads, sites.begin, max_depth, offsets[:-1].copy(), read)
-    value_offsets = offsets_of(number * np.diff(sites.allele_offsets))
-    return Likelihoods(
-        pair_offsets=offsets,
+def new_likelihoods(reads: AlignedReads, sites: Sites, number: ndarray, read: ndarray) -> Likelihoods:
+    """Pairs of each site (so many of them) and these reads, with room for what the reads say."""
+    return empty(
+        Likelihoods,
+        {},
+        pair_offsets=offsets_of(number),
         read=read,
-        allele=np.empty(read.size, np.int8),
         quality=np.zeros(read.size, np.uint8),
         mapping_quality=reads.mapping_quality[read],
         strand=reads.strand[read],
         sample=reads.sample[read],
         end_distance=np.zeros(read.size, np.int32),
-        value_offsets=value_offsets,
-        values=np.empty(value_offsets[-1], np.float64),
+        value_offsets=offsets_of(number * np.diff(sites.allele_offsets)),
     )
 
 
 @kernel
-def link(reads, begin, max_depth, cursor, pair_read):
-    """Write the reads across each site from `cursor` on, which moves; count them where `pair_read` is empty.
-
-    `begin`: the base of each site, ascending. A read lies across it where its alignment holds the base.
-    """
-    position, reference_stop, seen = reads.position, reads.reference_stop, np.zeros(begin.size, np.int64)
-    for read in range(position.size):
-        site = np.searchsorted(begin, position[read])
-        while site < begin.size and begin[site] < reference_stop[read]:
-            if seen[site] < max_depth:
-                if pair_read.size:
-                    pair_read[cursor[site]] = read
-                seen[site] += 1
-                cursor[site] += 1
-            site += 1
-
-
-@kernel
 def compare_bases(reads, sites, min_base_quality, out):
-    """Fill `out`: what the base of each pair's read says about the site's alleles."""
+    """Fill in what the base of each pair's read says about the site's alleles."""
     position, bases, qualities, read_offsets = reads.position, reads.bases, reads.qualities, reads.read_offsets
     cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     pair_offsets, inserted, values, allele = out.pair_offsets, sites.inserted, out.values, out.allele

@@ -1,6 +1,6 @@
 """Haplotypes made of the alleles that alignments show: which fragments show them, and the ways through them.
 
-The alleles of a region are its choices: bit i of a way says that allele i is taken.
+The alleles of a region are its choices: each has a bit, which is set in the ways that take it.
 """
 
 from typing import Annotated, NamedTuple
@@ -11,30 +11,30 @@ from numpy import ndarray
 from readwarp.batches import Regions, Sites
 from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MIN_QUALITY
 from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
-from readwarp.call.haplotypes.groups import count_fragments
-from readwarp.call.haplotypes.ways import NO_WAY, ONE, Seen, add_way, bit_of, count_agreeing, new_ways
+from readwarp.call.haplotypes.ways import NO_WAY, ONE, Seen, add_way, bit_of, count_agreeing, count_fragments, new_ways
 from readwarp.call.pileup import MAX_SHIFT
 from readwarp.call.pileup.scalar import rotate
-from readwarp.device.jit import kernel, scalar
+from readwarp.device.jit import kernel
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 
 MISSING = 4  # an inserted base that stands for a deletion across the site
 
 
 class Alleles(NamedTuple):
-    """What haplotypes are made of, in order of `begin`; positions count from the window's first base."""
+    """What haplotypes are made of, in order of `begin`. A region's are the rows [low, high) of its bounds."""
 
     begin: Annotated[ndarray, "int64 [alleles]"]
     deleted: Annotated[ndarray, "int64 [alleles]"]  # bases
-    added: Annotated[ndarray, "int64 [alleles]"]  # bases, ...
+    added: Annotated[ndarray, "int64 [alleles]"]  # bases ...
     source: Annotated[ndarray, "int64 [alleles]"]  # ... from here on in `bases`
     stop: Annotated[ndarray, "int64 [alleles]"]  # of the site
     is_asked: Annotated[ndarray, "bool [alleles]"]  # by the user
+    bit: Annotated[ndarray, "uint64 [alleles]"]  # of the ways that take it; 0: it is no choice
     bases: Annotated[ndarray, "uint8 [bases]"]
 
 
 def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, ndarray]:
-    """The alleles of sites that a haplotype can have, and those of each region (int64 [regions, 2])."""
+    """The alleles of sites that a haplotype can have, and the bounds of each region's (int64 [regions, 2])."""
     number = np.diff(sites.allele_offsets)
     site = np.repeat(np.arange(number.size), number)
     size, source = np.diff(sites.inserted_offsets), sites.inserted_offsets[:-1]
@@ -49,6 +49,7 @@ def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, nda
         source=source[rows],
         stop=sites.stop[site[rows]] - first,
         is_asked=sites.is_forced[rows],
+        bit=np.zeros(rows.size, np.uint64),
         bases=sites.inserted,
     )
     bounds = [np.searchsorted(alleles.begin, limits - first) for limits in (regions.start, regions.stop)]
@@ -56,86 +57,71 @@ def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, nda
 
 
 @kernel
-def some_of(alleles, rows):
-    """Those alleles; loops compile in a fraction of the time that Numba takes for indexing by arrays."""
-    out = Alleles(
-        np.empty(rows.size, np.int64),
-        np.empty(rows.size, np.int64),
-        np.empty(rows.size, np.int64),
-        np.empty(rows.size, np.int64),
-        np.empty(rows.size, np.int64),
-        np.empty(rows.size, np.bool_),
-        alleles.bases,
-    )
-    for k in range(rows.size):
-        i = rows[k]
-        out.begin[k], out.deleted[k], out.added[k] = alleles.begin[i], alleles.deleted[i], alleles.added[i]
-        out.source[k], out.stop[k], out.is_asked[k] = alleles.source[i], alleles.stop[i], alleles.is_asked[i]
-    return out
-
-
-@scalar
-def is_simple(deleted, added):
-    """A CIGAR shows substitutions, insertions and deletions, but nothing that is several of them."""
-    return (deleted == 1 and added == 1) or (deleted == 0) != (added == 0)
-
-
-@kernel
 def combine(groups, alleles, bounds, spans, reads, window, drafts):
     """Add the haplotypes of each group's alleles to the drafts. bounds: of `alleles_of`."""
-    ways = new_ways()
+    ways, bit, is_asked = new_ways(), alleles.bit, alleles.is_asked
     for g in range(groups.region.size):
         region = groups.region[g]
-        own = some_of(alleles, np.arange(bounds[region, 0], bounds[region, 1]))
-        rows = choose(own, g, groups, reads, window)
-        choices, bits = some_of(own, rows), np.zeros(own.begin.size, np.uint64)
-        for i in range(rows.size):
-            bits[rows[i]] = bit_of(i)
-        seen = look_up_fragments(choices, g, groups, reads, window)
-        found, is_lost = combine_alleles(choices, seen, ways)
-        drafts.is_full[region] |= is_lost or rows.size < bits.size
+        low, high = bounds[region, 0], bounds[region, 1]
+        drafts.is_full[region] |= choose(low, high, g, groups, alleles, reads, window)
+        seen = look_up_fragments(low, high, g, groups, alleles, reads, window)
+        found, is_full = combine_alleles(low, high, alleles, seen, ways)
+        drafts.is_full[region] |= is_full
         taken = np.uint64(0)
         for w in range(found):
             if ways.support[w] != NO_WAY:
                 taken |= ways.bits[w]
-                spell(region, choices, ways.bits[w], ways.support[w], NOT_ASKED, spans, window.bases, drafts)
-        for i in range(bits.size):
-            if own.is_asked[i] or not taken & bits[i]:
+                stop = spell(low, high, ways.bits[w], region, alleles, spans, window, drafts)
+                add_draft(drafts, region, stop, ways.support[w], NOT_ASKED)
+        for i in range(low, high):
+            if is_asked[i] or not taken & bit[i]:
                 support = np.int64(0)
                 for f in range(seen.shown.size):
-                    support += 1 if seen.shown[f] & bits[i] else 0
-                asked = bounds[region, 0] + i if own.is_asked[i] else NOT_ASKED
-                spell(region, some_of(own, np.array([i])), ONE, support, asked, spans, window.bases, drafts)
+                    support += 1 if seen.shown[f] & bit[i] else 0
+                bit[i] = ONE
+                stop = spell(i, i + 1, ONE, region, alleles, spans, window, drafts)
+                add_draft(drafts, region, stop, support, i if is_asked[i] else NOT_ASKED)
 
 
 @kernel
-def choose(alleles, g, groups, reads, window):
-    """Which alleles of a region are its choices, in order: all, or MAX_FORKS of them.
+def choose(low, high, g, groups, alleles, reads, window):
+    """Give the alleles of a region the bits of its choices, in order; returns whether there are too many.
 
-    Those that nobody asked for come first, then those that more reads of the group show.
+    If so, MAX_FORKS are chosen: those that nobody asked for first, then those that most reads of the group show.
     """
-    number = alleles.begin.size
-    if number <= MAX_FORKS:
-        return np.arange(number)
-    shown = np.full(number, groups.read_offsets[g + 1] - groups.read_offsets[g] + 1)  # more than can show one
-    for first in range(0, number, MAX_FORKS):
-        some = np.arange(first, min(number, first + MAX_FORKS))
-        shows, _ = look(some_of(alleles, some), g, groups, reads, window)
-        for i in range(some.size):
-            if alleles.is_asked[some[i]]:
-                shown[some[i]] = 0
-                for r in range(shows.size):
-                    shown[some[i]] += 1 if shows[r] & bit_of(i) else 0
-    return np.sort(np.argsort(-shown, kind="mergesort")[:MAX_FORKS])
+    bit = alleles.bit
+    if high - low <= MAX_FORKS:
+        for i in range(low, high):
+            bit[i] = bit_of(i - low)
+        return False
+    shown = np.zeros(high - low, np.int64)
+    for first in range(low, high, MAX_FORKS):
+        stop = min(high, first + MAX_FORKS)
+        for i in range(first, stop):
+            bit[i] = bit_of(i - first)
+        shows, _ = look(first, stop, g, groups, alleles, reads, window)
+        for i in range(first, stop):
+            for r in range(shows.size):
+                shown[i - low] += 1 if shows[r] & bit[i] else 0
+            if not alleles.is_asked[i]:
+                shown[i - low] = shows.size + 1
+    for _ in range(MAX_FORKS):
+        best = 0
+        for i in range(shown.size):
+            best = i if shown[i] > shown[best] else best
+        shown[best] = -1
+    number = 0
+    for i in range(low, high):
+        is_chosen = shown[i - low] < 0
+        bit[i] = bit_of(number) if is_chosen else np.uint64(0)
+        number += is_chosen
+    return True
 
 
 @kernel
-def look_up_fragments(alleles, g, groups, reads, window):
-    """Which alleles the fragments of a group show, and of which they show whether or not.
-
-    Where reads of one fragment disagree on an allele, it knows nothing of that.
-    """
-    shows, knows = look(alleles, g, groups, reads, window)
+def look_up_fragments(low, high, g, groups, alleles, reads, window):
+    """What the fragments of a group say about the alleles [low, high); nothing of one on which their reads disagree."""
+    shows, knows = look(low, high, g, groups, alleles, reads, window)
     first, fragments = groups.read_offsets[g], count_fragments(groups, g)
     shown, known = np.zeros(fragments, np.uint64), np.zeros(fragments, np.uint64)
     for r in range(shows.size):
@@ -146,9 +132,9 @@ def look_up_fragments(alleles, g, groups, reads, window):
 
 
 @kernel
-def look(alleles, g, groups, reads, window):
-    """(alleles that each read of a group shows, those of which it shows whether or not), by the bases it is cut to."""
-    begin, deleted, added, source, end, _, own = alleles
+def look(low, high, g, groups, alleles, reads, window):
+    """What each read of a group says about the alleles [low, high), by the bases to which it is cut: as in Seen."""
+    begin, deleted, added, source, end, _, bit, own = alleles
     read_of, base_start, base_stop = groups.read, groups.base_start, groups.base_stop
     position, cigar, cigar_offsets = reads.position, reads.cigar, reads.cigar_offsets
     bases, qualities, read_offsets = reads.bases, reads.qualities, reads.read_offsets
@@ -157,44 +143,44 @@ def look(alleles, g, groups, reads, window):
     for r in range(rows):
         read, first, stop = read_of[first_row + r], base_start[first_row + r], base_stop[first_row + r]
         p, q = position[read] - window.first, read_offsets[read]
-        is_inside, left, right = False, p, p  # the reference that the bases [first, stop) are aligned to
+        is_inside, left, right = False, p, p  # [left, right): where the bases [first, stop) are aligned
         for c in range(cigar_offsets[read], cigar_offsets[read + 1]):
             operation, length, on_reference, on_read = run_of(cigar[c])
             if is_match(operation):
                 if q + length > first and q < stop:
                     left = left if is_inside else p + max(0, first - q)
                     is_inside, right = True, p + min(length, stop - q)
-                for i in range(begin.size):
+                for i in range(low, high):
                     place = q + begin[i] - p
                     if deleted[i] != 1 or added[i] != 1 or not p <= begin[i] < p + length:
                         continue
                     if first <= place < stop and bases[place] < 4 and qualities[place] >= MIN_QUALITY:
-                        knows[r] |= bit_of(i)
+                        knows[r] |= bit[i]
                         if bases[place] == own[source[i]]:
-                            shows[r] |= bit_of(i)
+                            shows[r] |= bit[i]
             elif operation in (INSERTION, DELETION) and first <= q <= stop and is_inside:
-                for i in range(begin.size):
+                for i in range(low, high):
                     if deleted[i] == added[i] == 1:
                         if operation == DELETION and p <= begin[i] < p + length:
-                            knows[r] |= bit_of(i)
+                            knows[r] |= bit[i]
                         continue
                     is_alike = deleted[i] == on_reference and added[i] == on_read and 0 <= p - begin[i] <= MAX_SHIFT
                     if is_alike and is_event(alleles, i, operation, p, q, bases, window.bases):
-                        shows[r] |= bit_of(i)
-                        knows[r] |= bit_of(i)
+                        shows[r] |= bit[i]
+                        knows[r] |= bit[i]
             if operation == SKIP and is_inside:
                 break
             p, q = p + on_reference, q + on_read
-        for i in range(begin.size):
-            is_gap = is_simple(deleted[i], added[i]) and deleted[i] != added[i]
+        for i in range(low, high):
+            is_gap = (deleted[i] == 0) != (added[i] == 0)  # a CIGAR cannot show both at once
             if is_inside and is_gap and left + MARGIN <= begin[i] and end[i] + MARGIN <= right:
-                knows[r] |= bit_of(i)
+                knows[r] |= bit[i]
     return shows, knows
 
 
 @kernel
 def is_event(alleles, i, operation, p, q, bases, reference):
-    """Whether an insertion or deletion of a CIGAR, of as many bases as allele i, is that allele once moved left."""
+    """Whether an insertion or deletion of a CIGAR, of the size of allele i, is that allele once moved left."""
     begin, deleted, added = alleles.begin[i], alleles.deleted[i], alleles.added[i]
     source, own = alleles.source[i], alleles.bases
     for k in range(p - begin):
@@ -209,14 +195,14 @@ def is_event(alleles, i, operation, p, q, bases, reference):
 
 
 @kernel
-def combine_alleles(alleles, seen, ways):
-    """Ways through the alleles, and their supports; returns (how many, whether some were left out)."""
+def combine_alleles(low, high, alleles, seen, ways):
+    """Fill the ways through the alleles [low, high); returns how many there are, and whether some were left out."""
     bits, place, support = ways
     shown = seen.shown
     bits[0], place[0], support[0] = 0, 0, shown.size
     found, is_full, before = np.int64(1), False, np.uint64(0)
-    for i in range(alleles.begin.size):
-        choice = bit_of(i)
+    for i in range(low, high):
+        choice = alleles.bit[i]
         is_shown = False
         for f in range(shown.size):
             is_shown |= shown[f] & choice != 0
@@ -228,7 +214,7 @@ def combine_alleles(alleles, seen, ways):
             way, so_far = bits[w], support[w]
             without = count_agreeing(seen, before, choice, way)
             taken = np.int64(NO_WAY)
-            if is_possible(alleles, i, way):
+            if is_possible(low, i, alleles, way):
                 taken = count_agreeing(seen, before, choice, way | choice)
             support[w] = NO_WAY
             if without != NO_WAY:
@@ -241,11 +227,11 @@ def combine_alleles(alleles, seen, ways):
 
 
 @kernel
-def is_possible(alleles, i, way):
-    """Whether allele i does not overlap one that the way has; none of these begins after it."""
-    begin, deleted, added = alleles.begin, alleles.deleted, alleles.added
-    for j in range(i):
-        if way & bit_of(j):
+def is_possible(low, i, alleles, way):
+    """Whether allele i overlaps none that the way has; these are among [low, i), and begin no further right."""
+    begin, deleted, added, bit = alleles.begin, alleles.deleted, alleles.added, alleles.bit
+    for j in range(low, i):
+        if way & bit[j]:
             are_gaps = deleted[i] != added[i] and deleted[j] != added[j]
             if begin[i] < begin[j] + deleted[j] or (are_gaps and begin[i] == begin[j]):
                 return False
@@ -253,19 +239,23 @@ def is_possible(alleles, i, way):
 
 
 @kernel
-def spell(region, alleles, way, support, asked, spans, reference, drafts):
-    """Add the haplotype with the alleles of a way, if they lie within the span and are not too long."""
-    begin, deleted, added, source, bases = alleles.begin, alleles.deleted, alleles.added, alleles.source, drafts.bases
-    place, p, high, longer = drafts.used[1], spans.low[region], spans.high[region], 0
-    for i in range(begin.size):
-        longer += added[i] if way & bit_of(i) else 0
+def spell(low, high, way, region, alleles, spans, window, drafts):
+    """Write the haplotype with those of the alleles [low, high) that the way takes, after the last draft.
+
+    Returns where its bases stop; -1 if it is too long or reaches beyond the span.
+    """
+    begin, deleted, added, source, _, _, bit, own = alleles
+    reference, bases, longer = window.bases, drafts.bases, 0
+    place, p, last = drafts.used[1], spans.low[region], spans.high[region]
+    for i in range(low, high):
+        longer += added[i] if way & bit[i] else 0
     if longer > MAX_LONGER:
-        return
-    for i in range(begin.size):
-        if way & bit_of(i):
-            if begin[i] < p or begin[i] + deleted[i] > high:
-                return
+        return np.int64(-1)
+    for i in range(low, high):
+        if way & bit[i]:
+            if begin[i] < p or begin[i] + deleted[i] > last:
+                return np.int64(-1)
             place = copy(reference, p, begin[i], bases, place)
-            place = copy(alleles.bases, source[i], source[i] + added[i], bases, place)
+            place = copy(own, source[i], source[i] + added[i], bases, place)
             p = begin[i] + deleted[i]
-    add_draft(drafts, region, copy(reference, p, high, bases, place), support, asked)
+    return copy(reference, p, last, bases, place)

@@ -1,6 +1,6 @@
 """Haplotypes by local assembly: ways through the forks of a region's graph.
 
-A fork is a node of the core with several edges; each of its edges has a bit, forks in topological order.
+A fork is a node of the core with several edges, each of which has a bit. Forks are in topological order.
 """
 
 from typing import Annotated, NamedTuple
@@ -23,24 +23,23 @@ from readwarp.call.haplotypes.graph import (
     sort_core,
     thread,
 )
-from readwarp.call.haplotypes.groups import count_fragments
-from readwarp.call.haplotypes.ways import NO_WAY, Seen, add_way, bit_of, count_agreeing, new_ways
+from readwarp.call.haplotypes.ways import NO_WAY, Seen, add_way, bit_of, count_agreeing, count_fragments, new_ways
 from readwarp.device.jit import kernel
 
 TRUSTED = 60  # quality of the reference's bases
 
 
 class Forks(NamedTuple):
-    """Room for those of one graph."""
+    """The forks of one graph, or room for them."""
 
     node: Annotated[ndarray, "int64 [forks]"]
     first_bit: Annotated[ndarray, "int64 [forks + 1]"]  # of the edges of each
-    leads_to: Annotated[ndarray, "int64 [edges]"]  # the next fork, the number of forks for the sink
+    leads_to: Annotated[ndarray, "int64 [edges]"]  # the next fork; the number of forks for the sink
 
 
 @kernel
 def assemble(groups, spans, reads, reference, sizes, graph, drafts):
-    """Add the ways through the graph of each group's reads to the drafts. sizes: k, in the order in which to try."""
+    """Add the ways through the graph of each group's reads to the drafts. sizes: the k to try, in this order."""
     qualities = np.full(reference.size, TRUSTED, np.uint8)
     forks = Forks(np.empty(MAX_FORKS, np.int64), np.empty(MAX_FORKS + 1, np.int64), np.empty(MAX_FORKS, np.int64))
     ways = new_ways()
@@ -51,13 +50,12 @@ def assemble(groups, spans, reads, reference, sizes, graph, drafts):
             if high - low < k + 2:
                 break
             make_room(g, groups, high - low, k, graph)
-            sink = thread(reference, qualities, low, high, np.int64(REFERENCE_ITSELF), graph)
+            graph.state[SINK] = thread(reference, qualities, low, high, np.int64(REFERENCE_ITSELF), graph)
             if graph.state[NODES] != high - low - k + 1:
                 continue  # the reference repeats a k-mer
-            graph.state[SINK] = sink
             thread_reads(g, groups, reads, graph)
             found = find_core(graph)
-            if found == 0 or not sort_core(found, graph):
+            if not sort_core(found, graph):
                 continue
             number = number_forks(found, graph, forks)
             if number < 0:
@@ -82,7 +80,7 @@ def make_room(g, groups, nodes, k, graph):
 
 @kernel
 def thread_reads(g, groups, reads, graph):
-    """Lay the group's reads into the graph."""
+    """Add the group's reads to the graph."""
     bases, qualities, fragment = reads.bases, reads.qualities, groups.fragment
     base_start, base_stop = groups.base_start, groups.base_stop
     for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
@@ -91,7 +89,7 @@ def thread_reads(g, groups, reads, graph):
 
 @kernel
 def follow_fragments(g, groups, reads, number, forks, graph):
-    """Which edges of forks each fragment shows, and which forks it knows so."""
+    """The edges of forks that each fragment shows, and all edges of the forks that it passes."""
     fragments, bases, qualities = count_fragments(groups, g), reads.bases, reads.qualities
     shown, known = np.zeros(fragments, np.uint64), np.zeros(fragments, np.uint64)
     if number > 0:
@@ -107,7 +105,7 @@ def follow_fragments(g, groups, reads, number, forks, graph):
 
 @kernel
 def number_forks(found, graph, forks):
-    """Number the edges of forks; returns the number of forks, -1 where they have more than MAX_FORKS edges."""
+    """Give the edges of forks their bits; returns the number of forks, -1 if they have more than MAX_FORKS edges."""
     following, last, core, order = graph.following, graph.last, graph.core, graph.order
     nodes, bits, leads_to = forks
     number, bit = 0, 0
@@ -135,7 +133,7 @@ def number_forks(found, graph, forks):
 
 @kernel
 def next_fork(node, number, graph):
-    """The fork that the only way from a node leads to, or `number` for the sink."""
+    """The fork to which the only way from a node leads; `number` for the sink."""
     following, last, core, sink = graph.following, graph.last, graph.core, graph.state[SINK]
     while node != sink and last[node, FIRST_BIT] < 0:
         for base in range(4):
@@ -153,7 +151,7 @@ def choice_of(fork, forks):
 
 @kernel
 def find_ways(number, start, forks, seen, ways):
-    """Ways from fork `start` to the sink, and their supports; returns (how many, whether some were left out)."""
+    """Fill the ways from fork `start` to the sink; returns how many there are, and whether some were left out."""
     bits, place, support = ways
     bits[0], place[0], support[0] = 0, start, seen.shown.size
     found, is_full = np.int64(1), False
@@ -180,7 +178,7 @@ def find_ways(number, start, forks, seen, ways):
 
 @kernel
 def spell_way(region, way, support, graph, spans, reference, drafts):
-    """Add the haplotype of a way to the drafts, unless it is longer than MAX_LONGER allows."""
+    """Add the haplotype of a way to the drafts, unless it is too long."""
     following, core, last, bases = graph.following, graph.core, graph.last, drafts.bases
     low, high, k, sink = spans.low[region], spans.high[region], graph.state[K], graph.state[SINK]
     place = drafts.used[1]

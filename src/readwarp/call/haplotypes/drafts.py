@@ -1,25 +1,29 @@
-"""Haplotypes while they are made."""
+"""Haplotypes in the making: added by kernels, then united and ranked."""
 
+from collections import Counter
+from itertools import pairwise
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import Regions
+from readwarp.batches import Regions, Window
+from readwarp.call.haplotypes import MAX_HAPLOTYPES
 from readwarp.device.jit import kernel
+from readwarp.ragged import empty, offsets_of
 
-NOT_ASKED = np.int64(-1)
+NOT_ASKED, REFERENCE = np.int64(-1), np.int64(-2)  # in place of an allele asked for
 
 
 class Spans(NamedTuple):
-    """Where regions lie; in this room positions count from the first base of the window."""
+    """Where the regions lie. Here and in Alleles positions count from the first base of the window."""
 
     start: Annotated[ndarray, "int64 [regions]"]  # variants begin in [start, stop)
     stop: Annotated[ndarray, "int64 [regions]"]
     low: Annotated[ndarray, "int64 [regions]"]  # haplotypes span [low, high)
     high: Annotated[ndarray, "int64 [regions]"]
-    known_low: Annotated[ndarray, "int64 [regions]"]  # the part without N around the region, which is assembled; ...
-    known_high: Annotated[ndarray, "int64 [regions]"]  # ... empty where the region itself has one
+    known_low: Annotated[ndarray, "int64 [regions]"]  # [known_low, known_high) around the region is assembled: ...
+    known_high: Annotated[ndarray, "int64 [regions]"]  # ... it has no N, and is empty if the region itself has one
 
     def __len__(self) -> int:
         return self.start.size
@@ -32,40 +36,33 @@ class Drafts(NamedTuple):
     base_offsets: Annotated[ndarray, "int64 [drafts + 1] of bases"]
     region: Annotated[ndarray, "int64 [drafts]"]
     support: Annotated[ndarray, "int64 [drafts]"]
-    asked: Annotated[ndarray, "int64 [drafts]"]  # the allele asked for that alone makes it, or NOT_ASKED
-    used: Annotated[ndarray, "int64 [2]"]  # drafts and bases that there are
-    reference_support: Annotated[ndarray, "int64 [regions]"]  # of the reference's haplotype
+    asked: Annotated[ndarray, "int64 [drafts]"]  # the allele asked for that makes it; or NOT_ASKED, REFERENCE
+    used: Annotated[ndarray, "int64 [2]"]  # drafts and bases so far
     is_full: Annotated[ndarray, "bool [regions]"]  # some were left out
 
     def __len__(self) -> int:
         return self.region.size
 
 
-def spans_of(regions: Regions, bases: ndarray, first: int) -> Spans:
-    start, stop, low, high = (column - first for column in (regions.start, regions.stop, regions.low, regions.high))
-    bounds = np.concatenate(([-1], np.flatnonzero(bases > 3), [bases.size]))  # of stretches without N
+def spans_of(regions: Regions, window: Window) -> Spans:
+    columns = regions.start, regions.stop, regions.low, regions.high
+    start, stop, low, high = (column - window.first for column in columns)
+    bounds = np.concatenate(([-1], np.flatnonzero(window.bases > 3), [window.bases.size]))  # of stretches without N
     before = np.searchsorted(bounds, start) - 1
     known_low, known_high = np.maximum(low, bounds[before] + 1), np.minimum(high, bounds[before + 1])
     return Spans(start, stop, low, high, known_low, np.where(stop <= bounds[before + 1], known_high, known_low))
 
 
-def new_drafts(drafts: int, bases: int, reference_support: ndarray, is_full: ndarray) -> Drafts:
+def new_drafts(drafts: int, bases: int, regions: int) -> Drafts:
     """Room for that many."""
-    return Drafts(
-        bases=np.empty(bases, np.uint8),
-        base_offsets=np.zeros(drafts + 1, np.int64),
-        region=np.empty(drafts, np.int64),
-        support=np.empty(drafts, np.int64),
-        asked=np.empty(drafts, np.int64),
-        used=np.zeros(2, np.int64),
-        reference_support=reference_support,
-        is_full=is_full,
-    )
+    out = empty(Drafts, {"drafts": drafts, "bases": bases, "regions": regions})
+    out.base_offsets[0], out.used[:], out.is_full[:] = 0, 0, False
+    return out
 
 
 @kernel
 def copy(source, first, stop, out, place):
-    """Copy source[first:stop] to `out`, from `place` on; returns the place after it."""
+    """Copy source[first:stop] to `out` from `place` on; returns the place after it."""
     for i in range(first, stop):
         out[place + i - first] = source[i]
     return place + stop - first
@@ -73,87 +70,52 @@ def copy(source, first, stop, out, place):
 
 @kernel
 def add_draft(drafts, region, stop, support, asked):
-    """Add the draft whose bases, up to `stop`, were written after those of the draft before."""
+    """Add a draft whose bases, up to `stop`, were written after those of the last draft; none if `stop` is negative."""
+    if stop < 0:
+        return
     row = drafts.used[0]
     drafts.region[row], drafts.support[row], drafts.asked[row] = region, support, asked
     drafts.base_offsets[row + 1] = stop
     drafts.used[0], drafts.used[1] = row + 1, stop
 
 
-@kernel
-def is_equal(bases, first, size, other, begin, length):
-    """Whether bases [first, first + size) are those of `other` [begin, begin + length)."""
-    if size != length:
-        return False
-    same = True
-    for i in range(size):
-        same &= bases[first + i] == other[begin + i]
-    return same
+def add_references(spans: Spans, reference: ndarray, drafts: Drafts) -> None:
+    """Add the reference's haplotype of each region to drafts without any."""
+    number, offsets = len(spans), offsets_of(spans.high - spans.low)
+    for low, high, start, stop in zip(spans.low, spans.high, offsets[:-1], offsets[1:], strict=True):
+        drafts.bases[start:stop] = reference[low:high]
+    drafts.base_offsets[: number + 1], drafts.region[:number] = offsets, np.arange(number)
+    drafts.support[:number], drafts.asked[:number], drafts.used[:] = 0, REFERENCE, (number, offsets[-1])
 
 
-@kernel
-def unite(drafts, order, spans, reference):
-    """The drafts that differ from the reference's span and from drafts before them, in `order` (drafts by region).
+def list_bases(drafts: Drafts) -> list[bytes]:
+    number, size = drafts.used.tolist()
+    text = drafts.bases[:size].tobytes()
+    return [text[first:stop] for first, stop in pairwise(drafts.base_offsets[: number + 1].tolist())]
 
-    Of equal drafts the first one stays, with the greatest support.
+
+def unite(drafts: Drafts) -> ndarray:
+    """Distinct drafts by region: the reference's first, then those asked for, then the others.
+
+    The first of equal drafts represents them, with the greatest support of any.
     """
-    bases, offsets, region, support = drafts.bases, drafts.base_offsets, drafts.region, drafts.support
-    reference_support, low, high = drafts.reference_support, spans.low, spans.high
-    stays = np.zeros(order.size, np.bool_)
-    begin = 0
-    for i in range(order.size):
-        row = order[i]
-        g, first, size = region[row], offsets[row], offsets[row + 1] - offsets[row]
-        if region[order[begin]] != g:
-            begin = i
-        stays[i] = True
-        if is_equal(bases, first, size, reference, low[g], high[g] - low[g]):
-            stays[i] = False
-            reference_support[g] = max(reference_support[g], support[row])
-        for j in range(begin, i):
-            other = order[j]
-            length = offsets[other + 1] - offsets[other]
-            if stays[i] and stays[j] and is_equal(bases, first, size, bases, offsets[other], length):
-                stays[i] = False
-                support[other] = max(support[other], support[row])
-    return order[stays]
+    bases, region, support = list_bases(drafts), drafts.region, drafts.support
+    number = len(bases)
+    first: dict[tuple[int, bytes], int] = {}
+    for row in np.lexsort((drafts.asked[:number] == NOT_ASKED, region[:number])).tolist():
+        same = first.setdefault((int(region[row]), bases[row]), row)
+        support[same] = max(support[same], support[row])
+    return np.array(list(first.values()), np.int64)
 
 
-@kernel
-def comes_before(drafts, one, other):
-    """Whether a draft has more support than another of its region, or the same and a smaller sequence."""
-    bases, offsets, support = drafts.bases, drafts.base_offsets, drafts.support
-    if support[one] != support[other]:
-        return support[one] > support[other]
-    size, length = offsets[one + 1] - offsets[one], offsets[other + 1] - offsets[other]
-    for i in range(min(size, length)):
-        mine, its = bases[offsets[one] + i], bases[offsets[other] + i]
-        if mine != its:
-            return mine < its
-    return size < length
-
-
-@kernel
-def rank(drafts, order, max_drafts):
-    """The drafts of each region in their final order: all that are asked for, and at most `max_drafts` others."""
-    region, asked, is_full = drafts.region, drafts.asked, drafts.is_full
-    ranked, best, number, begin = order.copy(), order.copy(), 0, 0
-    while begin < order.size:
-        g, stop = region[order[begin]], begin
-        while stop < order.size and region[order[stop]] == g:
-            place = stop
-            while place > begin and comes_before(drafts, order[stop], ranked[place - 1]):
-                ranked[place] = ranked[place - 1]
-                place -= 1
-            ranked[place] = order[stop]
-            stop += 1
-        room = np.int64(max_drafts)
-        for i in range(begin, stop):
-            is_other = asked[ranked[i]] == NOT_ASKED
-            if is_other and room == 0:
-                is_full[g] = True
-                continue
-            best[number] = ranked[i]
-            number, room = number + 1, room - is_other
-        begin = stop
-    return best[:number].copy()
+def rank(drafts: Drafts, rows: ndarray) -> ndarray:
+    """These drafts in their final order, without those beyond the limit."""
+    bases, support, asked, region = list_bases(drafts), drafts.support, drafts.asked, drafts.region.tolist()
+    ranked, others = list[int](), Counter[int]()
+    for row in sorted(rows.tolist(), key=lambda i: (region[i], asked[i] != REFERENCE, -support[i], bases[i])):
+        others[region[row]] += int(asked[row] == NOT_ASKED)
+        if asked[row] == NOT_ASKED and others[region[row]] >= MAX_HAPLOTYPES:
+            drafts.is_full[region[row]] = True
+        else:
+            ranked.append(row)
+    return np.array(ranked, np.int64)

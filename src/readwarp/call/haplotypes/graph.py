@@ -1,4 +1,4 @@
-"""The de Bruijn graph of a region: its k-mers in a hash table, the edges that enough fragments show, its order.
+"""The de Bruijn graph of a region: its k-mers in a hash table, and the core, the edges that stay, in order.
 
 The reference's first k-mer is node 0, its last the sink.
 """
@@ -10,8 +10,9 @@ from numpy import ndarray
 
 from readwarp.call.haplotypes import MIN_FRAGMENTS, MIN_QUALITY, RAREST
 from readwarp.device.jit import kernel, scalar
+from readwarp.ragged import empty
 
-REFERENCE = 1 << 30  # what an edge of the reference adds to its count
+REFERENCE = 1 << 30  # is added to the counts of the reference's edges
 NOBODY, REFERENCE_ITSELF = -2, -1  # in place of a fragment's number
 REACHED, LEADS = 16, 32  # bits of `core`: node 0 leads here, and this leads to the sink as well
 MIX = 0x9E3779B97F4A7C15
@@ -20,7 +21,7 @@ ENTERING, FIRST_BIT, FORK = range(3)  # of `last`, once the edges are counted
 
 
 class Graph(NamedTuple):
-    """Room for the graph of one region after the other."""
+    """The graph of one region, and room for the next."""
 
     table: Annotated[ndarray, "int32 [slots]"]  # the node of a k-mer, -1 none
     keys: Annotated[ndarray, "uint64 [nodes, 2]"]  # its high and low word, 2 bits per base: k <= 64
@@ -28,31 +29,19 @@ class Graph(NamedTuple):
     preceding: Annotated[ndarray, "int32 [nodes, 4]"]  # by the first base of that k-mer
     counts: Annotated[ndarray, "int32 [nodes, 4]"]  # fragments on each edge, REFERENCE more where the reference is
     last: Annotated[ndarray, "int32 [nodes, 4]"]  # the last fragment on each edge; later its columns have other uses
-    core: Annotated[ndarray, "uint8 [nodes]"]  # the bit of each edge that stays, REACHED, LEADS
+    core: Annotated[ndarray, "uint8 [nodes]"]  # a bit for each edge that stays; REACHED; LEADS
     order: Annotated[ndarray, "int32 [nodes]"]  # of the core's nodes
-    state: Annotated[ndarray, "int64 [4]"]  # nodes that there are, slots of the table in use, k, the sink
+    state: Annotated[ndarray, "int64 [4]"]  # nodes so far, slots of the table in use, k, the sink
 
 
 def new_graph(nodes: int) -> Graph:
     """Room for that many nodes."""
-    slots = 1 << max(4, int(2 * nodes - 1).bit_length())
-    following, preceding, counts, last = (np.empty((nodes, 4), np.int32) for _ in range(4))
-    return Graph(
-        table=np.empty(slots, np.int32),
-        keys=np.empty((nodes, 2), np.uint64),
-        following=following,
-        preceding=preceding,
-        counts=counts,
-        last=last,
-        core=np.empty(nodes, np.uint8),
-        order=np.empty(nodes, np.int32),
-        state=np.zeros(4, np.int64),
-    )
+    return empty(Graph, {"nodes": nodes, "slots": 1 << max(4, int(2 * nodes - 1).bit_length())})
 
 
 @scalar
 def is_usable(base, quality):
-    """A base of quality 0 gave way to its mate's: it adds no weight, as a fragment counts once, but joins k-mers."""
+    """A base of quality 0 gave way to its mate's, but continues a k-mer: a fragment counts once in any case."""
     return base < 4 and (quality >= MIN_QUALITY or quality == 0)
 
 
@@ -65,7 +54,7 @@ def slot_of(high, low, slots):
 
 @kernel
 def clear(graph, k, nodes):
-    """Forget all nodes, and use as much of the table as that many nodes need."""
+    """Empty the graph, and use as much of the table as that many nodes need."""
     slots = np.int64(16)
     while slots < 2 * nodes:
         slots *= 2
@@ -75,7 +64,7 @@ def clear(graph, k, nodes):
 
 @kernel
 def node_of(high, low, graph):
-    """The node of a k-mer, a new one where there was none."""
+    """The node of a k-mer, a new one if there was none."""
     table, keys, following, preceding, counts, last, core, _, state = graph
     slots = state[SLOTS]
     slot = slot_of(high, low, slots)
@@ -104,7 +93,7 @@ def masks_of(k):
 
 @kernel
 def thread(sequence, qualities, first, stop, fragment, graph):
-    """Lay the usable k-mers of sequence[first:stop] into the graph; returns the last node, -1 for none."""
+    """Add the usable k-mers of sequence[first:stop] to the graph; returns the last node, -1 for none."""
     following, preceding, counts, last, k = graph.following, graph.preceding, graph.counts, graph.last, graph.state[K]
     mask_low, mask_high = masks_of(k)
     high, low, run, node = np.uint64(0), np.uint64(0), 0, np.int64(-1)
@@ -136,7 +125,7 @@ def thread(sequence, qualities, first, stop, fragment, graph):
 
 @kernel
 def follow(sequence, qualities, first, stop, graph):
-    """The bits of the forks' edges that the usable k-mers of sequence[first:stop] take."""
+    """The bits of the forks' edges that the usable k-mers of sequence[first:stop] take, all of which the graph has."""
     following, last, core, k = graph.following, graph.last, graph.core, graph.state[K]
     mask_low, mask_high = masks_of(k)
     high, low, run, node, shown = np.uint64(0), np.uint64(0), 0, np.int64(-1), np.uint64(0)
@@ -164,10 +153,9 @@ def follow(sequence, qualities, first, stop, graph):
 
 @kernel
 def find_core(graph):
-    """Find the edges that stay and lie on a way from node 0 to the sink. Returns the number of nodes there.
+    """Find the edges that stay, and the nodes on ways from node 0 to the sink; returns their number.
 
-    An edge stays where the reference shows it, or MIN_FRAGMENTS fragments that are one in RAREST of those that leave
-    its node.
+    Edges stay that the reference shows, or MIN_FRAGMENTS fragments that are one in RAREST of those that leave the node.
     """
     following, preceding, counts, core, order = graph.following, graph.preceding, graph.counts, graph.core, graph.order
     sink, reached = graph.state[SINK], np.uint8(REACHED)
@@ -187,21 +175,15 @@ def find_core(graph):
                     core[after] |= reached
                     order[number] = after
                     number += 1
-    if not core[sink] & reached:
-        return 0
-    order[0], found, done = sink, 1, 0
+    order[0], found, done = sink, 1, 0  # the reference leads there
     core[sink] |= LEADS
     while done < found:
         node = order[done]
         done += 1
+        added = np.int64(graph.keys[node, 1] & np.uint64(3))  # the last base of its k-mer, by all edges to it
         for first in range(4):
             before = preceding[node, first]
-            if before < 0 or not core[before] & reached or core[before] & LEADS:
-                continue
-            leads = False
-            for base in range(4):
-                leads |= following[before, base] == node and (core[before] >> base) & 1
-            if leads:
+            if before >= 0 and (core[before] >> added) & 1 and not core[before] & LEADS:
                 core[before] |= LEADS
                 order[found] = before
                 found += 1
@@ -215,7 +197,7 @@ def find_core(graph):
 
 @kernel
 def sort_core(number, graph):
-    """Put the `number` nodes of the core into topological order, from node 0 on; False where they have a cycle."""
+    """Put the `number` nodes of the core into topological order, from node 0 on; False if they have a cycle."""
     following, entering, core, order = graph.following, graph.last[:, ENTERING], graph.core, graph.order
     for i in range(number):
         entering[order[i]] = 0

@@ -1,7 +1,7 @@
 """Haplotypes aligned to the reference's span, and spelled as variants.
 
-A common beginning and end never cost an alignment with affine gaps anything, so only what is between is aligned. What
-the user asks for is spelled as asked, whatever its alignment would be.
+Sharing its beginning and end never costs an alignment with affine gaps anything, so only the part between them is
+aligned. An allele that the user asks for is spelled as asked, whatever its alignment would be.
 """
 
 from typing import Annotated, NamedTuple
@@ -11,13 +11,13 @@ from numpy import ndarray
 
 from readwarp.call.haplotypes import COSTS
 from readwarp.call.haplotypes.alleles import Alleles
-from readwarp.call.haplotypes.drafts import NOT_ASKED, Drafts, Spans, add_draft, copy, new_drafts
+from readwarp.call.haplotypes.drafts import REFERENCE, Drafts, Spans, add_draft, copy, new_drafts
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.device.jit import kernel
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
-from readwarp.ragged import replace
+from readwarp.ragged import empty, replace
 from readwarp.rules.cigar import MATCH, run_of
 
 
@@ -32,29 +32,24 @@ class Variants(NamedTuple):
 
 
 def spell_drafts(drafts: Drafts, spans: Spans, alleles: Alleles, reference: ndarray) -> tuple[Drafts, Variants]:
-    """The drafts as their variants make them, and these variants; without drafts that are too long or have none."""
+    """The drafts as their variants make them, and the variants; none that is too long, or like the reference's."""
     starts, lengths, targets, sizes = np.empty((4, len(drafts)), np.int64)
     pairs = Pairs(drafts.bases, starts, lengths, reference, targets, sizes)
     trim(drafts, spans, pairs)
     scheme = Scheme(COSTS, GLOBAL)
     traces = trace_pairs(pairs, scheme, score_pairs(pairs, scheme))
     room = int(traces.cigar.size + np.minimum(lengths, sizes).sum())
-    variants = Variants(
-        variant_offsets=np.zeros(len(drafts) + 1, np.int64),
-        begin=np.empty(room, np.int64),
-        deleted=np.empty(room, np.int64),
-        inserted=np.empty(int(lengths.sum()), np.uint8),
-        inserted_offsets=np.zeros(room + 1, np.int64),
-    )
+    variants = empty(Variants, {"drafts": len(drafts), "variants": room, "inserted bases": int(lengths.sum())})
+    variants.variant_offsets[0] = variants.inserted_offsets[0] = 0
     bases = int((np.diff(drafts.base_offsets) + (spans.high - spans.low)[drafts.region]).sum())
-    out = new_drafts(len(drafts), bases, drafts.reference_support, drafts.is_full)
+    out = replace(new_drafts(len(drafts), bases, 0), is_full=drafts.is_full)
     spell_all(drafts, pairs, traces, spans, alleles, variants, out)
     return out, replace(variants, variant_offsets=variants.variant_offsets[: out.used[0] + 1])
 
 
 @kernel
 def trim(drafts, spans, pairs):
-    """Pair what is left of each draft and its span without their common beginning and end."""
+    """Pair each draft with its span of the reference, both without their common beginning and end."""
     bases, starts, lengths, reference, targets, sizes = pairs
     for i in range(drafts.region.size):
         low, high = spans.low[drafts.region[i]], spans.high[drafts.region[i]]
@@ -68,16 +63,16 @@ def trim(drafts, spans, pairs):
 
 @kernel
 def spell_all(drafts, pairs, traces, spans, alleles, variants, out):
-    """Write the variants of each draft and the haplotype that they make, if there are any and all are allowed."""
+    """Write the variants of each draft and the haplotype that they make, unless one is not allowed or none remains."""
     reference, number = pairs.targets, np.int64(0)
     for i in range(drafts.region.size):
-        if drafts.asked[i] != NOT_ASKED:
+        if drafts.asked[i] >= 0:
             are_allowed, stop = True, spell_asked(drafts.asked[i], alleles, number, variants)
         else:
             runs = traces.cigar[traces.cigar_offsets[i] : traces.cigar_offsets[i + 1]]
             stop = find_variants(runs, pairs.query_starts[i], pairs.target_starts[i], pairs, number, variants)
             are_allowed, stop = normalise(number, stop, drafts.region[i], spans, reference, variants)
-        if are_allowed and stop > number:
+        if are_allowed and (stop > number or drafts.asked[i] == REFERENCE):
             rebuild(i, number, stop, drafts, spans, reference, variants, out)
             number = stop
             variants.variant_offsets[out.used[0]] = number
@@ -87,7 +82,7 @@ def spell_all(drafts, pairs, traces, spans, alleles, variants, out):
 def spell_asked(i, alleles, number, variants):
     """Append allele i; returns the number of variants.
 
-    There is room: it inserts no more bases than are left of its draft without the ends that it shares with its span.
+    There is room: the allele inserts no more bases than its draft has between the ends shared with its span.
     """
     _, begin, deleted, inserted, inserted_offsets = variants
     first, place = alleles.source[i], inserted_offsets[number]
@@ -98,7 +93,7 @@ def spell_asked(i, alleles, number, variants):
 
 @kernel
 def find_variants(runs, q, p, pairs, number, variants):
-    """Append what the runs of an alignment from base q and position p on show; returns the number of variants.
+    """Append the variants of an alignment, whose runs begin at base q and position p; returns the number of variants.
 
     Neighbouring gaps are one variant, or substitutions where they insert as many bases as they delete.
     """
@@ -130,9 +125,9 @@ def find_variants(runs, q, p, pairs, number, variants):
 
 @kernel
 def normalise(first, stop, region, spans, reference, variants):
-    """Move variants [first, stop) left and drop those that begin outside of the region.
+    """Move variants [first, stop) left and drop those that begin outside the region.
 
-    Returns (whether none is too long or at the ends of the span, the end of those that remain).
+    Returns whether all are allowed (none too long, or at an end of the span), and the end of those that remain.
     """
     _, begin, deleted, inserted, inserted_offsets = variants
     low, high, start, end = spans.low[region], spans.high[region], spans.start[region], spans.stop[region]

@@ -1,6 +1,6 @@
-"""Ways through choices: the rule that assembly and alleles share. See the step's contract.
+"""Fragments, and the rule for ways through choices, in assembly and among alleles. See the step's contract.
 
-A way is a set of bits (uint64), and so is what a fragment shows or knows; lower bits are choices further to the left.
+A way is a set of bits (uint64), and so is what a fragment shows or knows. Lower bits are choices further left.
 """
 
 from typing import Annotated, NamedTuple
@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import AlignedReads, Regions
 from readwarp.call.haplotypes import MAX_WAYS, RAREST
 from readwarp.device.jit import kernel
 
@@ -15,19 +16,56 @@ NO_WAY = -1  # as a support
 ONE = np.uint64(1)
 
 
-class Seen(NamedTuple):
-    """What the fragments of a region and sample say about its choices."""
+class Groups(NamedTuple):
+    """The reads of each region and sample, those of one fragment (that is, of one name) side by side."""
 
-    shown: Annotated[ndarray, "uint64 [fragments]"]  # what they show ...
-    known: Annotated[ndarray, "uint64 [fragments]"]  # ... of what they show whether or not
+    region: Annotated[ndarray, "int64 [groups]"]  # ascending
+    read_offsets: Annotated[ndarray, "int64 [groups + 1] of rows"]
+    read: Annotated[ndarray, "int32 [rows]"]  # index in AlignedReads
+    fragment: Annotated[ndarray, "int64 [rows]"]  # its number in the group, ascending
+    base_start: Annotated[ndarray, "int64 [rows]"]  # as in Regions
+    base_stop: Annotated[ndarray, "int64 [rows]"]
+
+
+def group_reads(regions: Regions, reads: AlignedReads, samples: int) -> Groups:
+    """A group for each sample of each region, in this order."""
+    own = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets)) * samples + reads.sample[regions.read]
+    name = reads.name_hash[regions.read]
+    order = np.lexsort((name, own))
+    own, name = own[order], name[order]
+    is_new = np.ones(order.size, bool)
+    is_new[1:] = (name[1:] != name[:-1]) | (own[1:] != own[:-1])
+    number = np.cumsum(is_new) - 1
+    read_offsets = np.searchsorted(own, np.arange(len(regions) * samples + 1))
+    return Groups(
+        region=np.repeat(np.arange(len(regions)), samples),
+        read_offsets=read_offsets,
+        read=regions.read[order],
+        fragment=number - np.append(number, 0)[read_offsets[:-1]][own],
+        base_start=regions.base_start[order],
+        base_stop=regions.base_stop[order],
+    )
+
+
+@kernel
+def count_fragments(groups, g):
+    first, stop = groups.read_offsets[g], groups.read_offsets[g + 1]
+    return groups.fragment[stop - 1] + 1 if stop > first else 0
+
+
+class Seen(NamedTuple):
+    """What the fragments of a group say about its choices."""
+
+    shown: Annotated[ndarray, "uint64 [fragments]"]  # the choices that each shows ...
+    known: Annotated[ndarray, "uint64 [fragments]"]  # ... of those that it covers
 
 
 class Ways(NamedTuple):
     """The ways that are open."""
 
     bits: Annotated[ndarray, "uint64 [ways]"]
-    place: Annotated[ndarray, "int64 [ways]"]  # the choice where each goes on
-    support: Annotated[ndarray, "int64 [ways]"]  # NO_WAY: it ended
+    place: Annotated[ndarray, "int64 [ways]"]  # the next choice of each
+    support: Annotated[ndarray, "int64 [ways]"]  # NO_WAY: it has ended
 
 
 @kernel
@@ -42,10 +80,10 @@ def bit_of(i):
 
 @kernel
 def count_agreeing(seen, before, choice, way):
-    """Fragments that agree with the `way` on all choices up to this one; NO_WAY if they are too few to go on.
+    """The number of fragments that agree with the `way` on all choices up to this one; NO_WAY if they are too few.
 
-    `before` and `choice`: the bits of the last choice and of this one, `before` 0 for none. Where no fragment knows
-    both, those that agree with this choice alone.
+    before, choice: the bits of the last choice (0 for none) and of this one. Where no fragment knows both, the number
+    of those that agree with this choice alone.
     """
     shown, known, upto = seen.shown, seen.known, choice | (choice - ONE)
     linked, agreeing, alone = 0, 0, 0
@@ -63,9 +101,9 @@ def count_agreeing(seen, before, choice, way):
 
 @kernel
 def add_way(ways, number, way, place, support):
-    """Add a way, in place of the one with the smallest support (the last of equal ones) where there is no more room.
+    """Add a way. Where there is no room, it replaces the one with the smallest support (the last on a tie), if smaller.
 
-    Returns (number of ways, whether one was left out).
+    Returns the number of ways, and whether one was left out.
     """
     bits, places, supports = ways
     row, is_lost = number, False

@@ -22,7 +22,7 @@ from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.formats.variants.vcf import VariantWriter, lines_of
 from readwarp.index.reference import Reference
 from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.stream.runner import ordered
+from readwarp.stream.runner import map_ordered
 
 WINDOW, MIN_WINDOW = 1 << 17, 1 << 10  # reference bases at a time
 BYTES_PER_BASE = 16  # of memory, for each sample and base of a window
@@ -115,7 +115,7 @@ def write_windows(
     in_flight = resources.threads + 2
     size = window_size(cohort.owner.size, resources.memory or free_memory() // 2, in_flight)
     items = read_windows(cohort, targets, job.is_partial, size, resources.threads)
-    with closing(ordered(items, work, resources.threads, in_flight)) as results:
+    with closing(map_ordered(items, work, resources.threads, in_flight)) as results:
         for text, bases in results:
             writer.write(text)
             meter.reach(meter.done + bases, bases_of(targets))

@@ -8,11 +8,11 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import replace
 from readwarp.rules.cigar import is_match, run_of
 
-BLOCK = 1 << 12  # reference positions that are merged at a time
+BLOCK = 1 << 12  # reference positions merged at a time
 
 
 def merge_mates(reads: AlignedReads) -> AlignedReads:
-    """The reads with the qualities of doubly read bases merged; see the step's contract."""
+    """The reads with the qualities of bases read twice merged. See the step's contract."""
     out = replace(reads, qualities=np.where(reads.qualities == 255, np.uint8(DEFAULT_QUALITY), reads.qualities))
     merge_groups(out, np.argsort(reads.name_hash, kind="stable"), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
     return out
@@ -20,7 +20,7 @@ def merge_mates(reads: AlignedReads) -> AlignedReads:
 
 @kernel
 def merge_groups(reads, order, places, others):
-    """Merge the qualities in place. `order`: reads by name, then file order; `places`, `others`: room for a block."""
+    """Merge the qualities in place. order: reads by name, then in file order. places, others: room for a block."""
     name_hash, sample, position, reference_stop = reads.name_hash, reads.sample, reads.position, reads.reference_stop
     cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     bases, qualities = reads.bases, reads.qualities
@@ -47,9 +47,9 @@ def merge_groups(reads, order, places, others):
 
 @kernel
 def locate_bases(cigar, operations, p, q, start, stop, places):
-    """Index of the base that a read aligns to each position of [start, stop), -1 for none.
+    """Set `places` to the base that a read aligns to each position of [start, stop), -1 for none.
 
-    `operations`: those of the read, first and after the last; p and q: of its first aligned base and its first base.
+    operations: first and stop of the read's. p: position of its first aligned base. q: its first base.
     """
     places[: stop - start] = -1
     for i in range(operations[0], operations[1]):
@@ -70,7 +70,7 @@ def has_quality(qualities, places):
 
 @kernel
 def merge_bases(bases, qualities, places, others):
-    """Merge the bases of two reads at each position; those of the read that comes first in file order are `places`."""
+    """Merge the bases of two reads at each position. `places` are those of the read that is first in the file."""
     for i in range(places.size):
         first, second = places[i], others[i]
         if first < 0 or second < 0:

@@ -1,4 +1,4 @@
-"""Events of single reads to alleles with counts (host only)."""
+"""The insertions and deletions of single reads as alleles with counts (host only)."""
 
 from typing import Annotated, NamedTuple
 
@@ -14,7 +14,7 @@ from readwarp.rules.hashes import BASIS, add_byte
 
 
 class Limits(NamedTuple):
-    """Where bases are counted, and which."""
+    """Where bases are counted, and which of them."""
 
     start: int
     stop: int
@@ -40,8 +40,7 @@ class Events(NamedTuple):
 
 
 def new_counts(window: Window) -> Counts:
-    shape = (window.stop - window.start, 5, 2)
-    return Counts(np.zeros(shape, np.int32), np.zeros(shape, np.int32))
+    return Counts(*np.zeros((2, window.stop - window.start, 5, 2), np.int32))
 
 
 def new_events(reads: AlignedReads) -> Events:
@@ -52,23 +51,20 @@ def new_events(reads: AlignedReads) -> Events:
 
 
 def assemble(reads: AlignedReads, window: Window, counts: Counts, events: Events) -> Pileup:
-    """Equal events to alleles, ordered by position, kind, length and a hash of the inserted bases."""
+    """Equal events as alleles, ordered by position, kind, length and a hash of the inserted bases."""
     used = np.flatnonzero(events.length)
     position, signed, query, shift = (x[used] for x in (events.position, events.length, events.query, events.shift))
     key = np.zeros(used.size, np.uint64)
     hash_insertions(reads.bases, query, signed, shift, key)
     is_deletion, length = signed < 0, np.abs(signed)
     order = np.lexsort((key, length, is_deletion, position))
+    order = order[is_deletion[order] | (key[order] > 0)]
     columns = [x[order] for x in (position, is_deletion, length, key)]
-    is_first = np.ones(used.size, bool)
+    is_first = np.ones(order.size, bool)
     is_first[1:] = np.any([x[1:] != x[:-1] for x in columns], axis=0)
-    has_n = (columns[3] == 0) & ~columns[1]
-    allele = np.cumsum(is_first) - 1
-    number = int(is_first.sum())
+    first = order[is_first]
     read = np.searchsorted(events.offsets, used[order], side="right") - 1
-    allele_counts = np.bincount(allele * 2 + reads.strand[read], minlength=2 * number).reshape(number, 2)
-    shown = np.flatnonzero(is_first & ~has_n)
-    first = order[shown]
+    cells = 2 * (np.cumsum(is_first) - 1) + reads.strand[read]
     offsets = offsets_of(np.where(is_deletion[first], 0, length[first]))
     allele_bases = np.empty(offsets[-1], np.uint8)
     copy_insertions(reads.bases, query[first], shift[first], offsets, allele_bases)
@@ -82,13 +78,13 @@ def assemble(reads: AlignedReads, window: Window, counts: Counts, events: Events
         allele_length=length[first].astype(np.int32),
         allele_bases=allele_bases,
         allele_offsets=offsets,
-        allele_counts=allele_counts[allele[shown]].astype(np.int32),
+        allele_counts=np.bincount(cells, minlength=2 * first.size).reshape(-1, 2).astype(np.int32),
     )
 
 
 @kernel
 def hash_insertions(bases, query, signed, shift, key):
-    """FNV-1a over the inserted bases as moved, made odd; 0 where one of them is not A, C, G or T."""
+    """Set `key` to FNV-1a of the inserted bases as moved, made odd; 0 where one of them is not A, C, G or T."""
     for e in range(query.size):
         value = np.uint64(BASIS)
         for i in range(signed[e]):
@@ -97,7 +93,7 @@ def hash_insertions(bases, query, signed, shift, key):
                 value = np.uint64(0)
                 break
             value = add_byte(value, base + 1)
-        key[e] = value if signed[e] < 0 or value == 0 else value | np.uint64(1)
+        key[e] = value | np.uint64(1) if value else value
 
 
 @kernel

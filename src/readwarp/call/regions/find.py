@@ -1,14 +1,35 @@
 """Active regions of a window, with their reads (host only)."""
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Regions, Sites, Window
-from readwarp.call.regions import FLANK, MIN_FLANK, SPARE
-from readwarp.call.regions.clips import ClipPlaces
-from readwarp.call.regions.clusters import Spans, cluster, marks_of
-from readwarp.call.regions.reads import assign_reads
-from readwarp.ragged import replace
+from readwarp.batches import AlignedReads, Regions, Sites, Status, Window
+from readwarp.call.regions import FLANK, MAX_REGION, MIN_FLANK, REACHES, SPARE
+from readwarp.call.regions.clips import ClipPlaces, pair_places
+from readwarp.call.regions.reads import cut_reads, reads_across, thin_reads
+from readwarp.ragged import concatenate, empty, replace, take
+
+
+class Marks(NamedTuple):
+    """What makes a region, in no order."""
+
+    place: Annotated[ndarray, "int64 [marks]"]  # where a variant begins
+    start: Annotated[ndarray, "int64 [marks]"]  # [start, stop) holds all bases that the variant may touch
+    stop: Annotated[ndarray, "int64 [marks]"]
+    is_wide: Annotated[ndarray, "bool [marks]"]  # anything but a substitution
+    deleted: Annotated[ndarray, "int64 [marks]"]  # most reference bases that a haplotype may lack there
+
+
+class Spans(NamedTuple):
+    """Regions without reads, in order."""
+
+    start: Annotated[ndarray, "int64 [regions]"]
+    stop: Annotated[ndarray, "int64 [regions]"]
+    reach: Annotated[ndarray, "int64 [regions]"]  # one after the last base that a mark of the region touches
+    room: Annotated[ndarray, "int64 [regions]"]  # bases that deletions may take away
+    status: Annotated[ndarray, "uint8 [regions]"]  # OK or TOO_LONG
 
 
 def find_regions(
@@ -16,38 +37,97 @@ def find_regions(
 ) -> tuple[Regions, ndarray]:
     """See the step's contract."""
     spans = cluster(marks_of(sites, places))
-    first, last, room = window.first, window.first + window.bases.size, spans.room + SPARE
-    regions = assign_reads(reads, flank(spans, window), max_reads)
-    low, high = np.maximum(regions.low - room, first), np.minimum(regions.high + room, last)
-    return replace(regions, low=low, high=high), lie_within(sites.begin, spans)
-
-
-def flank(spans: Spans, window: Window) -> Regions:
-    """Regions without reads, [low, high) being what reads are cut to.
-
-    That is a flank on either side, less of it where it would hold a neighbour's variants.
-    """
     first, last = window.first, window.first + window.bases.size
     start, stop = np.maximum(spans.start, first), np.minimum(spans.stop, last)
-    reach = np.maximum(stop, spans.reach)
+    low, high = flank(start, stop, np.maximum(stop, spans.reach))
+    offsets, read = reads_across(reads, start, stop)
+    bounds = {"start": start, "stop": stop, "low": np.maximum(low, first), "high": np.minimum(high, last)}
+    columns = {"read_offsets": offsets, "read": read, "status": spans.status, **bounds}
+    regions = empty(Regions, {}, contig=window.contig, **columns)
+    cut_reads(reads, regions)
+    regions = thin_reads(regions, reads, max_reads)
+    low, high = regions.low - spans.room - SPARE, regions.high + spans.room + SPARE
+    regions = replace(regions, low=np.maximum(low, first), high=np.minimum(high, last))
+    return regions, lie_within(sites.begin, spans)
+
+
+def flank(start: ndarray, stop: ndarray, reach: ndarray) -> tuple[ndarray, ndarray]:
+    """[low, high) to which the reads of each region are cut, so that they do not hold a neighbour's variants."""
     low, high = start - FLANK, reach + FLANK
     low[1:] = np.maximum(low[1:], np.minimum(stop[:-1], start[1:] - MIN_FLANK))
     high[:-1] = np.minimum(high[:-1], np.maximum(start[1:], reach[:-1] + MIN_FLANK))
-    return Regions(
-        contig=window.contig,
-        start=start,
-        stop=stop,
-        low=np.maximum(low, first),
-        high=np.minimum(high, last),
-        read_offsets=np.zeros(start.size + 1, np.int64),
-        read=np.empty(0, np.int32),
-        base_start=np.empty(0, np.int64),
-        base_stop=np.empty(0, np.int64),
-        status=spans.status,
-    )
+    return low, high
 
 
 def lie_within(places: ndarray, spans: Spans) -> ndarray:
     """bool, whether each place lies in one of the regions."""
     before = np.searchsorted(spans.start, places, side="right") - 1
     return (before >= 0) & (places < np.append(spans.stop, 0)[before])
+
+
+def marks_of(sites: Sites, places: ClipPlaces) -> Marks:
+    """Marks of sites, of clip places, and of deletions from one clip place to the next."""
+    deleted = np.maximum.reduceat(sites.deleted, sites.allele_offsets[:-1])
+    clips, (first, last) = np.concatenate((places.ending, places.beginning)), pair_places(places)
+    return Marks(
+        place=np.concatenate((sites.begin, clips, first)),
+        start=np.concatenate((sites.position, clips - 1, first - 1)),
+        stop=np.concatenate((sites.stop, clips + 1, last + 1)),
+        is_wide=np.concatenate((sites.is_indel, np.ones(clips.size + first.size, bool))),
+        deleted=np.concatenate((np.where(sites.is_indel, deleted, 0), np.zeros(clips.size, np.int64), last - first)),
+    )
+
+
+def cluster(marks: Marks) -> Spans:
+    """Regions of the marks; see the step's contract."""
+    found: list[Spans] = []
+    for level, (narrow, wide) in enumerate(REACHES):
+        marks, number, start, stop = _unite(marks, narrow, wide)
+        fits = stop - start <= MAX_REGION
+        is_made = fits
+        if level == 0:
+            is_made = fits & ((np.bincount(number) > 1) | (np.bincount(number, marks.is_wide) > 0))
+        rows = is_made[number]
+        status = Status.TOO_LONG if level else Status.OK
+        found.append(_make_spans(take(marks, "marks", rows), number[rows], start, stop, status))
+        rows = ~fits[number]
+        marks, number = take(marks, "marks", rows), number[rows]
+    found.append(_cut(marks, number, start, stop))
+    spans = concatenate(found, "regions")
+    return take(spans, "regions", np.argsort(spans.start, kind="stable"))
+
+
+def _unite(marks: Marks, narrow: int, wide: int) -> tuple[Marks, ndarray, ndarray, ndarray]:
+    """-> (marks by begin, int64 [marks] number of the union that each lies in, starts and stops of the unions)."""
+    reach = np.where(marks.is_wide, wide, narrow)
+    begin, end = marks.start - reach, marks.stop + reach
+    order = np.argsort(begin, kind="stable")
+    begin, furthest = begin[order], np.maximum.accumulate(end[order])
+    is_first, is_last = np.ones((2, begin.size), bool)
+    is_first[1:] = is_last[:-1] = begin[1:] >= furthest[:-1]
+    return take(marks, "marks", order), np.cumsum(is_first) - 1, begin[is_first], furthest[is_last]
+
+
+def _make_spans(marks: Marks, number: ndarray, start: ndarray, stop: ndarray, status: Status) -> Spans:
+    """The unions that `number` names (ascending) as regions."""
+    named, rows = np.unique(number, return_index=True)
+    first, last = np.minimum.reduceat(marks.start, rows), np.maximum.reduceat(marks.stop, rows)
+    return Spans(
+        start=start[named],
+        stop=stop[named],
+        reach=last,
+        room=np.minimum(np.add.reduceat(marks.deleted, rows), last - first),
+        status=np.full(named.size, status, np.uint8),
+    )
+
+
+def _cut(marks: Marks, number: ndarray, start: ndarray, stop: ndarray) -> Spans:
+    """Unions cut at multiples of MAX_REGION; parts where no mark begins are left out."""
+    part = marks.place // MAX_REGION
+    order = np.lexsort((part, number))
+    marks, number, part = take(marks, "marks", order), number[order], part[order]
+    is_first = np.ones(part.size, bool)
+    is_first[1:] = (number[1:] != number[:-1]) | (part[1:] != part[:-1])
+    union, part = number[is_first], part[is_first] * MAX_REGION
+    low, high = np.maximum(start[union], part), np.minimum(stop[union], part + MAX_REGION)
+    return _make_spans(marks, np.cumsum(is_first) - 1, low, high, Status.TOO_LONG)

@@ -11,33 +11,39 @@ from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 
 
-def assign_reads(reads: AlignedReads, regions: Regions, max_reads: int) -> Regions:
-    """The regions with their reads. `regions`, in order and apart, have none; [low, high) is what reads are cut to."""
-    number = np.zeros(len(regions), np.int64)
-    link(reads, regions, number)
-    offsets = offsets_of(number)
-    n = int(offsets[-1])
-    regions = replace(
-        regions,
-        read_offsets=offsets,
-        read=np.empty(n, np.int32),
-        base_start=np.empty(n, np.int64),
-        base_stop=np.empty(n, np.int64),
-    )
-    link(reads, regions, offsets[:-1].copy())
-    stays, status = np.ones(n, bool), regions.status.copy()
-    for region in np.flatnonzero(number > max_reads).tolist():
+def reads_across(reads: AlignedReads, start: ndarray, stop: ndarray) -> tuple[ndarray, ndarray]:
+    """The reads whose alignments overlap each of the spans [start, stop), which are in order and do not overlap.
+
+    Returns offsets (int64 [spans + 1]) and reads (int32) in file order.
+    """
+    first, last = np.searchsorted(stop, reads.position, "right"), np.searchsorted(start, reads.reference_stop)
+    offsets = offsets_of(last - first)
+    read = np.repeat(np.arange(len(reads), dtype=np.int32), last - first)
+    span = np.arange(read.size) + np.repeat(first - offsets[:-1], last - first)
+    return offsets_of(np.bincount(span, minlength=start.size)), read[np.argsort(span, kind="stable")]
+
+
+def thin_reads(regions: Regions, reads: AlignedReads, max_reads: int) -> Regions:
+    """The regions without reads that are too short once cut, and with at most `max_reads` of each sample."""
+    regions = _take_rows(regions, regions.base_stop - regions.base_start >= MIN_BASES)
+    offsets, status = regions.read_offsets, regions.status.copy()
+    sample, name_hash, stays = reads.sample[regions.read], reads.name_hash[regions.read], np.ones(offsets[-1], bool)
+    for region in np.flatnonzero(np.diff(offsets) > max_reads).tolist():
         own = slice(offsets[region], offsets[region + 1])
-        stays[own] = thin(reads.name_hash[regions.read[own]], reads.sample[regions.read[own]], max_reads)
+        stays[own] = _thin(sample[own], name_hash[own], max_reads)
         if not stays[own].all():
             status[region] = Status.CAPACITY
-    return replace(take(regions, "rows", stays), read_offsets=offsets_of(stays)[offsets], status=status)
+    return replace(_take_rows(regions, stays), status=status)
 
 
-def thin(name_hash: ndarray, sample: ndarray, max_reads: int) -> ndarray:
-    """bool, which reads of a region stay: at most `max_reads` of each sample, those with the smallest hashes.
+def _take_rows(regions: Regions, stays: ndarray) -> Regions:
+    return replace(take(regions, "rows", stays), read_offsets=offsets_of(stays)[regions.read_offsets])
 
-    All reads of a name stay or none, if others do.
+
+def _thin(sample: ndarray, name_hash: ndarray, max_reads: int) -> ndarray:
+    """bool, which reads of a region stay: of each sample those of the names with the smallest hashes.
+
+    Where one name alone has too many reads, the first of them in file order stay.
     """
     stays = np.ones(sample.size, bool)
     for own in (np.flatnonzero(sample == number) for number in np.unique(sample)):
@@ -49,34 +55,25 @@ def thin(name_hash: ndarray, sample: ndarray, max_reads: int) -> ndarray:
 
 
 @kernel
-def link(reads, regions, cursor):
-    """Write the reads of each region from `cursor` on, which moves; count them where `regions` has no room for them."""
-    position, reference_stop, read_offsets = reads.position, reads.reference_stop, reads.read_offsets
-    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
+def cut_reads(reads, regions):
+    """Set the `base_start` and `base_stop` of each row of the regions."""
+    position, read_offsets, cigar, cigar_offsets = reads.position, reads.read_offsets, reads.cigar, reads.cigar_offsets
     start, stop, low, high = regions.start, regions.stop, regions.low, regions.high
-    region, has_room = 0, regions.read.size > 0
-    for read in range(position.size):
-        while region < start.size and stop[region] <= position[read]:
-            region += 1
-        g = region
-        while g < start.size and start[g] < reference_stop[read]:
+    for g in range(start.size):
+        for row in range(regions.read_offsets[g], regions.read_offsets[g + 1]):
+            read = regions.read[row]
             own = cigar[cigar_offsets[read] : cigar_offsets[read + 1]]
-            first, last = cut(own, position[read], read_offsets[read], start[g], stop[g], low[g], high[g])
-            if last - first >= MIN_BASES:
-                if has_room:
-                    regions.read[cursor[g]] = read
-                    regions.base_start[cursor[g]], regions.base_stop[cursor[g]] = first, last
-                cursor[g] += 1
-            g += 1
+            span = cut(own, position[read], read_offsets[read], start[g], stop[g], low[g], high[g])
+            regions.base_start[row], regions.base_stop[row] = span
 
 
 @kernel
 def cut(cigar, position, first_base, start, stop, low, high):
-    """-> the bases [from, to) of the piece of a read that shares most with [start, stop), cut to [low, high).
+    """Returns the bases [from, to) of the piece of a read that shares most with [start, stop), cut to [low, high).
 
-    A piece spans [p0, p1) of the reference between its first and last match, whose bases are those from `aligned` to
-    `after`; its bases begin with q0. `inside` is the first base aligned at `low` or after it, and `outside` the one
-    after the last that is aligned before `high`.
+    The bases of a piece begin at q0. It spans [p0, p1) of the reference, from its first match to its last, whose bases
+    are [aligned, after). `inside` is the first base aligned at or after `low`, and `outside` the base after the last
+    one aligned before `high`.
     """
     shared, found, found_stop = np.int64(0), first_base, first_base
     p, q, q0 = position, first_base, first_base

@@ -1,9 +1,11 @@
 """Candidate sites from a pileup (host only)."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Pileup, Sites, Window
 from readwarp.call.forced import Forced
@@ -11,20 +13,12 @@ from readwarp.call.pileup.scalar import DELETED
 from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
-from readwarp.ragged import offsets_of
+from readwarp.ragged import offsets_of, take
 
 OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
 Allele = tuple[int, bytes]  # deleted bases, inserted bases
+Variant = tuple[int, int, bytes]  # begin, deleted bases, inserted bases
 Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
-Variants = Sequence[tuple[int, int, bytes]]  # begin, deleted, inserted; as `Forced.within` gives them
-
-
-class Limits(NamedTuple):
-    """What a base other than the reference's must reach to be an allele."""
-
-    min_count: int
-    min_fraction: float
-    min_quality: int  # sum over its reads
 
 
 def find_sites(
@@ -34,21 +28,38 @@ def find_sites(
     forced: Forced | None = None,
     of_samples: Iterable[Pileup] = (),
 ) -> Sites:
-    """`forced` alleles are among those of the sites, whatever the reads show. See the step's contract."""
+    """See the step's contract."""
     window = window.trim()
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
-    limits = Limits(parameters.min_alternate_count, parameters.min_alternate_fraction, parameters.min_alternate_quality)
-    shown, seen = np.zeros(window.bases.size, np.uint8), set()
+    shown, indels = np.zeros(window.bases.size, np.uint8), set[Variant]()
+    count, fraction, quality = (
+        parameters.min_alternate_count,
+        parameters.min_alternate_fraction,
+        parameters.min_alternate_quality,
+    )
     for own in of_samples or (pileup,):
-        find_bases(own, window.bases, limits, shown)
-        seen.update(_find_indels(own, pileup, parameters))
+        find_bases(own, window.bases, count, fraction, quality, shown)
+        indels.update(_find_indels(own, parameters))
     sites = _sites_of_bases(pileup, window.bases, shown, asked)
-    sites += _sites_of_indels(pileup, window.bases, sorted(seen - {-1}), asked)
+    sites += _sites_of_indels(pileup, window.bases, indels, asked)
     return sites_of(sites, window, asked)
 
 
-def sites_of(sites: list[Site], window: Window, asked: Variants = ()) -> Sites:
-    """Sites in order; `asked`: the alleles that are marked as forced."""
+def list_variants(begin: ndarray, deleted: ndarray, inserted: ndarray, inserted_offsets: ndarray) -> list[Variant]:
+    """The rows of such columns."""
+    bases, bounds = inserted.tobytes(), pairwise(inserted_offsets.tolist())
+    rows = zip(begin.tolist(), deleted.tolist(), bounds, strict=True)
+    return [(at, gone, bases[first:stop]) for at, gone, (first, stop) in rows]
+
+
+def list_alleles(sites: Sites) -> list[Variant]:
+    """The alleles of all sites, the reference's among them."""
+    begin = np.repeat(sites.begin, np.diff(sites.allele_offsets))
+    return list_variants(begin, sites.deleted, sites.inserted, sites.inserted_offsets)
+
+
+def sites_of(sites: list[Site], window: Window, asked: Iterable[Variant] = ()) -> Sites:
+    """The sites in order of position; alleles that are `asked` for are marked as forced."""
     sites.sort(key=lambda site: (site[0] - site[1], site[1]))
     alleles = [allele for _, _, own in sites for allele in own]
     begin = np.array([site[0] for site in sites], np.int64)
@@ -69,8 +80,8 @@ def sites_of(sites: list[Site], window: Window, asked: Variants = ()) -> Sites:
     return out
 
 
-def _sites_of_bases(pileup: Pileup, reference: np.ndarray, shown: np.ndarray, asked: Variants) -> list[Site]:
-    """`shown` is filled by `find_bases`; the bases asked for are added to it."""
+def _sites_of_bases(pileup: Pileup, reference: ndarray, shown: ndarray, asked: Sequence[Variant]) -> list[Site]:
+    """`shown`: as `find_bases` fills it; the bases asked for are added."""
     for begin, deleted, bases in asked:
         if deleted == len(bases) == 1:
             shown[begin - pileup.start] |= 1 << bases[0]
@@ -84,8 +95,8 @@ def _sites_of_bases(pileup: Pileup, reference: np.ndarray, shown: np.ndarray, as
 
 
 @kernel
-def find_bases(pileup, reference, limits, shown):
-    """Set bit b of `shown` (uint8 [positions]) where enough reads show row b of the counts, not the reference's."""
+def find_bases(pileup, reference, min_count, min_fraction, min_quality, shown):
+    """Set bit b of `shown` (uint8 [positions]) where enough reads show base b and the reference does not."""
     counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(reference.size):
         if reference[w] > 3:
@@ -93,66 +104,52 @@ def find_bases(pileup, reference, limits, shown):
         depth = 0
         for base in range(5):
             depth += counts[w, base, 0] + counts[w, base, 1]
-        min_number = max(limits.min_count, limits.min_fraction * depth)
+        min_number = max(min_count, min_fraction * depth)
         for base in range(5):
             number = counts[w, base, 0] + counts[w, base, 1]
             quality = quality_sums[w, base, 0] + quality_sums[w, base, 1]
-            if base != reference[w] and number >= min_number and quality >= limits.min_quality:
+            if base != reference[w] and number >= min_number and quality >= min_quality:
                 shown[w] |= np.uint8(1 << base)
 
 
-def _find_indels(own: Pileup, pileup: Pileup, parameters: CallParameters) -> list[int]:
-    """Alleles of `pileup` that have reads enough in `own`; -1 for one beyond its depth."""
+def _find_indels(own: Pileup, parameters: CallParameters) -> list[Variant]:
+    """Insertions and deletions that enough reads show."""
     depth = own.counts[own.allele_position - own.start].sum(axis=(1, 2))
     min_number = np.maximum(parameters.min_alternate_count, parameters.min_indel_fraction * depth)
-    found: list[int] = np.flatnonzero(own.allele_counts.sum(axis=1) >= min_number).tolist()
-    if own is pileup:
-        return found
-    alleles = []
-    for a in found:
-        bases = own.allele_bases[own.allele_offsets[a] : own.allele_offsets[a + 1]].tobytes()
-        deleted = 0 if bases else int(own.allele_length[a])
-        alleles.append(_shown_by(pileup, int(own.allele_position[a]), deleted, bases))
-    return alleles
+    return _list_indels(take(own, "alleles", own.allele_counts.sum(axis=1) >= min_number))
 
 
-def _sites_of_indels(pileup: Pileup, reference: np.ndarray, seen: list[int], asked: Variants) -> list[Site]:
-    """`seen`: alleles of the pileup. Alleles beyond the limit give way, the last first, but none that is asked for."""
-    groups: dict[int, list[tuple[int, int, Allele]]] = {}
-    for a in seen:
-        anchor, length = int(pileup.allele_position[a]), int(pileup.allele_length[a])
-        bases = pileup.allele_bases[pileup.allele_offsets[a] : pileup.allele_offsets[a + 1]].tobytes()
-        deleted = 0 if bases else length
-        w = anchor - pileup.start
-        if w + 1 + deleted < reference.size and (reference[w : w + 1 + deleted] < 4).all():
-            groups.setdefault(anchor, []).append((-int(pileup.allele_counts[a].sum()), a, (deleted, bases)))
-    wanted: dict[int, list[Allele]] = {}
+def _list_indels(pileup: Pileup) -> list[Variant]:
+    is_deletion = np.diff(pileup.allele_offsets) == 0
+    deleted = np.where(is_deletion, pileup.allele_length, 0)
+    return list_variants(pileup.allele_position + 1, deleted, pileup.allele_bases, pileup.allele_offsets)
+
+
+def _sites_of_indels(pileup: Pileup, reference: ndarray, indels: set[Variant], asked: Sequence[Variant]) -> list[Site]:
+    """Sites of those `indels` that the pileup has. Beyond the limit the last ones give way, but none asked for."""
+    number = dict(zip(_list_indels(pileup), pileup.allele_counts.sum(axis=1).tolist(), strict=True))
+    found, forced = defaultdict[int, list[Allele]](list), defaultdict[int, list[Allele]](list)
+    shown = [variant for variant in number if variant in indels]
+    for begin, deleted, bases in sorted(shown, key=lambda variant: -number[variant]):
+        w = begin - pileup.start
+        if w + deleted < reference.size and (reference[w - 1 : w + deleted] < 4).all():
+            found[begin].append((deleted, bases))
     for begin, deleted, bases in asked:
         if deleted != len(bases):
-            wanted.setdefault(begin - 1, []).append((deleted, bases))
+            forced[begin].append((deleted, bases))
     sites: list[Site] = []
-    for anchor in groups.keys() | wanted.keys():
-        first, found = wanted.get(anchor, []), [allele for _, _, allele in sorted(groups.get(anchor, []))]
-        others = [allele for allele in found if allele not in first][: MAX_ALLELES - 1 - len(first)]
-        alleles = [allele for allele in found if allele in first or allele in others]
-        alleles += [allele for allele in first if allele not in found]
-        sites.append((anchor + 1, True, [(0, b""), *alleles]))
+    for begin in found.keys() | forced.keys():
+        others = [allele for allele in found[begin] if allele not in forced[begin]]
+        others = others[: MAX_ALLELES - 1 - len(forced[begin])]
+        alleles = [allele for allele in found[begin] if allele in forced[begin] or allele in others]
+        alleles += [allele for allele in forced[begin] if allele not in alleles]
+        sites.append((begin, True, [(0, b""), *alleles]))
     return sites
-
-
-def _shown_by(pileup: Pileup, anchor: int, deleted: int, inserted: bytes) -> int:
-    """The allele of the pileup that is this one, -1 for none."""
-    first, last = np.searchsorted(pileup.allele_position, (anchor, anchor + 1)).tolist()
-    for a in range(first, last):
-        bases = pileup.allele_bases[pileup.allele_offsets[a] : pileup.allele_offsets[a + 1]].tobytes()
-        if bases == inserted and (bases or pileup.allele_length[a] == deleted):
-            return a
-    return -1
 
 
 @kernel
 def extend_tracts(sites, window):
-    """Move each indel site's `stop` beyond the rightmost place where an allele could be written; find its `unit`."""
+    """Set the `stop` of each indel site, after the rightmost place where an allele could be written, and its `unit`."""
     reference, deleted, inserted = window.bases, sites.deleted, sites.inserted
     inserted_offsets = sites.inserted_offsets
     for site in range(sites.begin.size):
@@ -182,7 +179,7 @@ def extend_tracts(sites, window):
 
 @kernel
 def period(bases, start, size):
-    """Length of the shortest unit that bases [start, start + size) repeat."""
+    """Length of the shortest unit whose copies make up bases [start, start + size)."""
     for unit in range(1, size):
         repeats = size % unit == 0
         for k in range(start + unit, start + size):
