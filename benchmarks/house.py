@@ -80,6 +80,10 @@ def strict_errors(source: Path) -> int:
     """The number of all strict errors; kernels have no annotations."""
     command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", str(source)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=source.parent)
+    if done.returncode not in (0, 1):  # 1: errors were found
+        sys.exit(f"mypy failed: {done.stderr or done.stdout}")
+    if done.returncode and not done.stdout:
+        sys.exit(done.stderr)  # mypy is not installed
     return sum(": error: " in line for line in done.stdout.splitlines())
 
 
