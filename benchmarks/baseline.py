@@ -18,6 +18,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -109,7 +110,8 @@ def outputs_of(some: Set, program: Program, folder: Path) -> dict[str, str]:
     made: dict[str, str] = {}
 
     def keep(name: str, said: tuple[int, bytes, str], *files: Path) -> None:
-        made[f"{some.name}: {name}"] = digest("\n".join((str(said[0]), said[2], *map(text_of, files))))
+        made[f"{some.name}: {name}"] = digest("\n".join((str(said[0]), *map(text_of, files))))
+        made[f"{some.name}: {name}, messages"] = digest(said[2])
 
     sam, bam, part = folder / "all.sam", folder / "all.bam", folder / "part.bam"
     counts = folder / "align.json"
@@ -146,7 +148,8 @@ def pairs(program: Program, folder: Path) -> dict[str, str]:
     targets.write_text("".join(f">t{k}\n{bases[k - 30 : k + 150]}AC{bases[k + 151 : k + 260]}\n" for k in starts))
     for mode in ("local", "global", "semiglobal"):
         code, out, said = program("pairwise", queries, targets, options=f"--mode {mode}")
-        made[f"pairwise: {mode}"] = digest(f"{code}\n{said}\n".encode() + out)
+        made[f"pairwise: {mode}"] = digest(f"{code}\n".encode() + out)
+        made[f"pairwise: {mode}, messages"] = digest(said)
     return made
 
 
@@ -156,6 +159,8 @@ def outputs(source: Path, only: str, more: Path | None, cache: Path) -> dict[str
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(os.cpu_count()) as pool:
         program = Program(source, Path(scratch), cache)
         chosen = [some for some in sets(more) if only in some.name]
+        if names := [name for name, number in Counter(some.name for some in chosen).items() if number > 1]:
+            sys.exit(f"two sets of one name: {', '.join(names)}")
         folders = [Path(scratch) / some.name.replace(" ", "_") for some in chosen]  # they stand in command lines
         works = [pool.submit(outputs_of, some, program, folder) for some, folder in zip(chosen, folders, strict=True)]
         if only in "pairwise":
