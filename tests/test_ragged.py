@@ -124,6 +124,5 @@ def test_each_array_declares_its_axes(module):
             arrays = {name for name, hint in kind.__annotations__.items() if "ndarray" in str(hint)}
             assert arrays == set(declared), kind
             for name, field in declared.items():
-                np.dtype(field.dtype)
                 if field.splits:
-                    assert name.endswith("_offsets") and field.axes[0].endswith(" + 1"), (kind, name)
+                    assert name.endswith("_offsets") and field.axes[0].more == 1, (kind, name)

@@ -31,17 +31,27 @@ def ranges(offsets: ndarray, rows: ndarray) -> ndarray:
     return places
 
 
+class Axis(NamedTuple):
+    """Declared as `name`, as `name + 1`, or by a number."""
+
+    name: str
+    more: int  # 1 for offsets, which are one more than the rows
+
+    def __str__(self) -> str:
+        return f"{self.name} + 1" if self.more else self.name
+
+
 class Field(NamedTuple):
     """What a batch declares of one of its arrays."""
 
-    dtype: str
-    axes: tuple[str, ...]
+    dtype: np.dtype[Any]
+    axes: tuple[Axis, ...]
     splits: str | None  # the axis whose values these offsets split into rows
 
     @property
     def rows(self) -> str:
-        """The first axis, without the `+ 1` of offsets."""
-        return self.axes[0].removesuffix(" + 1")
+        """The first axis."""
+        return self.axes[0].name
 
 
 @cache
@@ -53,7 +63,8 @@ def fields_of(kind: type) -> dict[str, Field]:
             match = DECLARED.fullmatch(text)
             if match is None:
                 raise TypeError(f"{kind.__name__}.{name}: {text!r} does not declare an array")
-            found[name] = Field(match[1], tuple(match[2].split(", ")), match[3])
+            axes = (Axis(axis.removesuffix(" + 1"), int(axis.endswith(" + 1"))) for axis in match[2].split(", "))
+            found[name] = Field(np.dtype(match[1]), tuple(axes), match[3])
     return found
 
 
@@ -74,13 +85,12 @@ def empty(kind: type[Batch], lengths: dict[str, int], **columns: Any) -> Batch:
     lengths, declared = dict(lengths), fields_of(kind)
     for name in columns.keys() & declared.keys():
         field, values = declared[name], columns[name]
-        lengths[field.rows] = len(values) - field.axes[0].endswith(" + 1")
+        lengths[field.rows] = len(values) - field.axes[0].more
         if field.splits:
             lengths[field.splits] = int(values[-1])
     for name, field in declared.items():
         if name not in columns:
-            sizes = ((axis.removesuffix(" + 1"), axis.endswith(" + 1")) for axis in field.axes)
-            shape = [int(axis) if axis.isdigit() else lengths[axis] + more for axis, more in sizes]
+            shape = [int(axis) if axis.isdigit() else lengths[axis] + more for axis, more in field.axes]
             columns[name] = np.empty(shape, field.dtype)
     return kind(**columns)
 
@@ -135,9 +145,9 @@ def check(batch: tuple[Any, ...]) -> None:
         values = getattr(batch, name)
         where = f"{kind.__name__}.{name}"
         if values.dtype != field.dtype or values.ndim != len(field.axes):
-            raise ValueError(f"{where}: {values.dtype}, {values.ndim} axes; declared {field.dtype} {list(field.axes)}")
-        for axis, length in zip(field.axes, values.shape, strict=True):
-            axis, more = axis.removesuffix(" + 1"), axis.endswith(" + 1")
+            declared = f"{field.dtype} {[*map(str, field.axes)]}"
+            raise ValueError(f"{where}: {values.dtype}, {values.ndim} axes; declared {declared}")
+        for (axis, more), length in zip(field.axes, values.shape, strict=True):
             known = int(axis) if axis.isdigit() else lengths.setdefault(axis, length - more)
             if known != length - more:
                 raise ValueError(f"{where}: {length - more} {axis}, elsewhere {known}")

@@ -51,6 +51,8 @@ class Found(NamedTuple):
 
     places: Annotated[ndarray, "int64 [reads]"]  # where each begins
     samples: Annotated[ndarray, "int16 [reads]"]  # UNKNOWN among them
+    operations: Annotated[ndarray, "uint16 [reads]"]  # of the CIGAR
+    lengths: Annotated[ndarray, "int32 [reads]"]  # bases
 
 
 @scalar
@@ -88,7 +90,7 @@ def scan(data, last, wanted, out):
     bases, BEYOND)
     """
     contig, groups, group_samples = wanted.contig, wanted.groups, wanted.samples
-    places, samples = out
+    places, samples, operations, lengths = out
     at = found = 0
     while at + NAME <= data.size:
         stop = stop_of(data, at)
@@ -105,8 +107,8 @@ def scan(data, last, wanted, out):
             last = position
             passes = data[at + MAPPING_QUALITY] >= wanted.min_mapping_quality
             passes &= uint16_at(data, at + FLAG) & wanted.excluded_flags == 0
-            length = int32_at(data, at + LENGTH)
-            if passes and length > 0 and uint16_at(data, at + OPERATIONS) > 0:
+            length, runs = int32_at(data, at + LENGTH), uint16_at(data, at + OPERATIONS)
+            if passes and length > 0 and runs > 0:
                 reference_stop, bases = span_of(data, at)
                 if bases != length:
                     return found, at, last, MISFIT
@@ -114,7 +116,7 @@ def scan(data, last, wanted, out):
                     return found, at, last, BEYOND
                 sample = sample_of(data, at, stop, groups, group_samples) if reference_stop > wanted.start else UNWANTED
                 if sample != UNWANTED:
-                    places[found], samples[found] = at, sample
+                    places[found], samples[found], operations[found], lengths[found] = at, sample, runs, length
                     found += 1
         at = stop
     return found, at, last, MORE

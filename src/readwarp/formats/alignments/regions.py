@@ -22,7 +22,7 @@ from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
-from readwarp.formats.alignments.layout import LENGTH, NAME, OPERATIONS, POSITION, values_at
+from readwarp.formats.alignments.layout import NAME, POSITION, values_at
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, spool
 from readwarp.formats.common.bgzf import blocks_of
@@ -266,8 +266,8 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
         start=0,
         stop=0,
         sample=found.samples[known].astype(np.uint8),
-        cigar_offsets=offsets_of(values_at(data, places + OPERATIONS, "<u2")),
-        read_offsets=offsets_of(values_at(data, places + LENGTH, "<i4")),
+        cigar_offsets=offsets_of(found.operations[known]),
+        read_offsets=offsets_of(found.lengths[known]),
         unassigned=values_at(data, found.places[~known] + POSITION, "<i4").astype(np.int64),
     )
     records.decode(data, places, reads)
