@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.align import flagstat, steps
+from readwarp.align import trim as trimming
 from readwarp.align.budget import plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
 from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
@@ -226,7 +227,7 @@ class Stream:
                 reads = parse(raw)
 
             def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
-                return part, steps.align_batch(part, index, sizes, self.job.parameters, metrics)
+                return steps.align_batch(part, index, sizes, self.job.parameters, metrics)
 
             for some in select_reads(reads, raw.first_template, self.job.part, self.done):
                 number += len(some)
@@ -349,6 +350,8 @@ def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> Non
     mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
     shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"
     logger.info("%s reads in %.1f s, %s/s: %s", f"{reads:,}", seconds, f"{(reads - earlier) / seconds:,.0f}", shares)
+    if "reads_trimmed" in counts:
+        logger.info(trimming.describe(counts))
     for name, text in NOT_IN_FULL.items():
         if counts.get(name):
             logger.warning("%s %s", f"{counts[name]:,}", text)
