@@ -45,7 +45,7 @@ COLUMNS = (
     "cpu_us",
     "align_cpu_share",
 )
-TRUSEQ, NEXTERA, SMALL_RNA, MGI = ((adapter.first, adapter.last) for adapter in ADAPTERS)
+TRUSEQ, NEXTERA, SMALL_RNA, MGI = ADAPTERS.values()
 UNKNOWN = "CAGTTGCAAGGCTTACGACTTGCATGACCA", "GTACCTGATCGGATTGCACTAGCATCGTAC"
 
 

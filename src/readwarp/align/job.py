@@ -102,7 +102,8 @@ def align_reads(
     metrics, have = reporter.metrics, index.parameters
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
-    planned, cards = open_memory(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0, metrics)
+    sort_bytes, trims = SORT_BYTES if job.sort != "none" else 0, job.parameters.trim is not None
+    planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
     with closing(cards):
         stages = ("text" if job.is_text else "formats", *compile_too)
         with reporter.compiling(), precompile_stages(stages, job.resources.threads):
@@ -127,10 +128,10 @@ def align_reads(
 
 
 def open_memory(
-    resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics
+    resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics, trims: bool = False
 ) -> tuple[Plan, AlignCards]:
     """The plan of the host's memory, and cards whose memory is allocated. Raises MemoryBudgetError."""
-    planned = plan_batches(resources, index, backend, sort_bytes)
+    planned = plan_batches(resources, index, backend, sort_bytes, trims)
 
     def place(side: Backend, card: CardPlan | None) -> steps.PlacedIndex:
         return steps.place(index, side, seeds_on_host=card is not None and card.seeding == "cpu")

@@ -58,7 +58,7 @@ def shorten(reads: ReadBatch, lengths: ndarray) -> ReadBatch:
 
 @lru_cache(maxsize=4)
 def rules_of(parameters: TrimParameters) -> Rules:
-    known = tuple(adapter.first for adapter in ADAPTERS), tuple(adapter.last for adapter in ADAPTERS)
+    known = tuple(kit.first for kit in ADAPTERS.values()), tuple(kit.last for kit in ADAPTERS.values())
     firsts, lasts = (parameters.adapters, parameters.last_adapters) if parameters.adapters else known
     return Rules(
         firsts=patterns_of(firsts),

@@ -28,14 +28,14 @@ def count(trimmed: Trimmed, metrics: Metrics) -> None:
 
 
 def describe(counts: Mapping[str, int]) -> str:
-    """`trimmed 12.34 % of the reads, 5.60 % of the bases: poly-G tails of 1,234 reads; 12 reads became too short`."""
+    """`trimmed 12.34 % of the reads, 5.60 % of the bases (1,234 poly-G tails); 12 became too short to be aligned`."""
     shares = (100 * counts[f"{what}_trimmed"] / max(1, counts[what]) for what in ("reads", "bases"))
     text = "trimmed {:.2f} % of the reads, {:.2f} % of the bases".format(*shares)
     number = {reason: counts[f"reads_trimmed_{reason.name.lower()}"] for reason in Reason}
-    reasons = [f"{WORDS[reason]} of {number[reason]:,} reads" for reason in Reason if number[reason]]
-    text += f": {', '.join(reasons)}" if reasons else ""
+    reasons = [f"{number[reason]:,} {WORDS[reason]}" for reason in Reason if number[reason]]
+    text += f" ({', '.join(reasons)})" if reasons else ""
     if short := counts["reads_trimmed_too_short"]:
-        text += f"; {short:,} reads became too short to be aligned"
+        text += f"; {short:,} became too short to be aligned"
     if corrected := counts["bases_corrected"]:
-        text += f"; {corrected:,} bases corrected by the mate's"
+        text += f"; corrected in the overlap of mates: {corrected:,}"
     return text

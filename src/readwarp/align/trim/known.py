@@ -1,41 +1,25 @@
-"""Adapters and instruments that are known, with their sources."""
+"""Adapters and instruments that are known."""
 
 from typing import NamedTuple
 
 
 class Adapter(NamedTuple):
-    kit: str
-    first: str  # what a first or single read shows beyond the end of its fragment
-    last: str  # likewise a last read
-    source: str
+    """What reads show beyond the end of their fragment."""
+
+    first: str  # first and single reads
+    last: str  # last reads
 
 
-ADAPTERS = (
-    Adapter(
-        "Illumina TruSeq, NEBNext, IDT xGen",
-        "AGATCGGAAGAGCACACGTCTGAACTCCAGTCA",
-        "AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGT",
-        "Illumina Adapter Sequences, 1000000002694, AdapterRead1 and AdapterRead2",
+# Sources: Illumina Adapter Sequences (document 1000000002694; of small RNA, RA3 and the reverse complement of RA5 with
+# its PCR primer); MGIEasy library preparation kits, user manual, adapter sequences for filtering.
+ADAPTERS = {
+    "Illumina TruSeq, NEBNext, IDT xGen": Adapter(
+        "AGATCGGAAGAGCACACGTCTGAACTCCAGTCA", "AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGT"
     ),
-    Adapter(
-        "Illumina Nextera, DNA Prep (transposase)",
-        "CTGTCTCTTATACACATCT",
-        "CTGTCTCTTATACACATCT",
-        "Illumina Adapter Sequences, 1000000002694",
-    ),
-    Adapter(
-        "Illumina TruSeq Small RNA",
-        "TGGAATTCTCGGGTGCCAAGG",
-        "GATCGTCGGACTGTAGAACTCTGAACGTGTAGA",
-        "Illumina Adapter Sequences, 1000000002694: RA3, and the reverse complement of RA5 and its PCR primer",
-    ),
-    Adapter(
-        "MGI, BGI (DNBSEQ)",
-        "AAGTCGGAGGCCAAGCGGTCTTAGGAAGACAA",
-        "AAGTCGGATCGTAGCCATGTCGTTCTGTGAGCCAAGGAGTTG",
-        "MGIEasy library preparation kits, user manual, adapter sequences for filtering",
-    ),
-)
+    "Illumina Nextera, DNA Prep": Adapter("CTGTCTCTTATACACATCT", "CTGTCTCTTATACACATCT"),
+    "Illumina TruSeq Small RNA": Adapter("TGGAATTCTCGGGTGCCAAGG", "GATCGTCGGACTGTAGAACTCTGAACGTGTAGA"),
+    "MGI, BGI (DNBSEQ)": Adapter("AAGTCGGAGGCCAAGCGGTCTTAGGAAGACAA", "AAGTCGGATCGTAGCCATGTCGTTCTGTGAGCCAAGGAGTTG"),
+}
 
 # How the names of instruments begin that read G where a cluster has no signal: an instrument's name is this, a number
 # and more up to a colon, at the beginning of the read's name. Source: Illumina Knowledge 3880; for FS and SH what users

@@ -56,6 +56,8 @@ def find_prefix(planes, places, pattern, start, stop, hits):
             thrice |= twice & ~here
             twice |= once & ~here
             once |= ~here
+            if thrice == ~np.uint64(0):
+                break
         rest = places - (w << 6)
         inside = ~np.uint64(0) if rest >= 64 else (one << np.uint64(rest)) - one
         hits[w] = ~thrice & inside
