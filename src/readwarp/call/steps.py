@@ -99,10 +99,11 @@ class Steps:
         """Calls in the window, and around it as far as they may overlap one in it."""
         p = self.parameters
         low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
+        copies = self.ploidies.at(around.contig, np.arange(around.start, around.stop))
         with self.metrics.time("sites"):
-            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around))
+            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around), copies)
         with self.metrics.time("regions"):
-            places = find_clip_places(reads, around)
+            places = find_clip_places(reads, around, copies)
             sites = add_clipped(reads, places, sites, around)
             regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
             regions = take(regions, "regions", _may_reach(regions, window))
@@ -138,12 +139,12 @@ class Steps:
     ) -> tuple[Sites, Likelihoods, Phase]:
         """Sites in the regions, by whole haplotypes."""
         metrics = self.metrics
+        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("haplotypes"):
-            haplotypes = build_haplotypes(regions, reads, sites, around)
+            haplotypes = build_haplotypes(regions, reads, sites, around, ploidy)
         with metrics.time("pairhmm"):
             weighed = compare(regions, haplotypes, reads, sites, self.backend)
         self._count(weighed, window)
-        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
             return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
 
