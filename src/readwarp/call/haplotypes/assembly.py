@@ -61,7 +61,8 @@ def assemble(groups, spans, reads, reference, sizes, graph, drafts):
             if number < 0:
                 drafts.is_full[region] = True
                 continue
-            seen = Seen(*follow_fragments(g, groups, reads, number, forks, graph), spans.rarest[region])
+            shown, known = follow_fragments(g, groups, reads, number, forks, graph)
+            seen = Seen(shown, known, spans.rarest[region])
             found, is_lost = find_ways(number, next_fork(np.int64(0), number, graph), forks, seen, ways)
             drafts.is_full[region] |= is_lost
             for w in range(found):
