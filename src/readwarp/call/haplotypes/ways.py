@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Regions
-from readwarp.call.haplotypes import MAX_WAYS, RAREST
+from readwarp.call.haplotypes import MAX_WAYS
 from readwarp.device.jit import kernel
 
 NO_WAY = -1  # as a support
@@ -58,6 +58,7 @@ class Seen(NamedTuple):
 
     shown: Annotated[ndarray, "uint64 [fragments]"]  # the choices that each shows ...
     known: Annotated[ndarray, "uint64 [fragments]"]  # ... of those that it covers
+    rarest: int  # see the step's contract
 
 
 class Ways(NamedTuple):
@@ -98,7 +99,7 @@ def count_agreeing(seen, before, choice, way):
                 agreeing += differs & upto == 0
     if linked == 0 or (alone > 0 and min(leaving, entering) == 0):
         return alone
-    return agreeing if agreeing >= 1 + linked // RAREST else NO_WAY
+    return agreeing if agreeing >= 1 + linked // seen.rarest else NO_WAY
 
 
 @kernel
