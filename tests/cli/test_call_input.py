@@ -284,9 +284,9 @@ def test_broken_ploidies(line, plain, refused, write):
 
 
 def test_unknown_sample(plain, refused, tmp_path):
-    assert refused(plain[1], "--sample", "s") == f"{plain[1]}: has no read group of sample 's' (it has: none)"
+    assert refused(plain[1], "--sample", "s") == f"{plain[1]}: no read group of sample 's' (there are: made)"
     path = write_bam(tmp_path / "x.bam", RG=[{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "t"}])
-    assert refused(path, "--sample", "S") == f"{path}: has no read group of sample 'S' (it has: s, t)"
+    assert refused(path, "--sample", "S") == f"{path}: no read group of sample 'S' (there are: s, t)"
 
 
 def test_options_that_do_not_go_together(plain, refused, tmp_path, write):

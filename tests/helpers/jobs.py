@@ -5,6 +5,7 @@ from pathlib import Path
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.joint.job import GenotypeJob, run_genotype
 from readwarp.config import CallParameters, Resources
+from readwarp.keywords import as_paths
 from readwarp.metrics import Metrics
 from readwarp.stream.reporter import Reporter
 
@@ -14,7 +15,7 @@ def call_variants(reference, alignments, output, parameters=None, resources=None
     reporter = Reporter("x", progress)
     job = CallJob(
         reference=Path(reference),
-        alignments=Path(alignments),
+        alignments=tuple(map(Path, as_paths(alignments))),
         output=Path(output),
         parameters=parameters or CallParameters(),
         resources=resources or Resources(),

@@ -7,7 +7,8 @@ from typing import TypedDict, Unpack
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.targets import Region, as_regions, spell_region
 from readwarp.config import CallParameters
-from readwarp.keywords import AnyPath, as_tuple, check_keywords, command_line, path_or_none, pick
+from readwarp.formats.common.files import named_files
+from readwarp.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
 
@@ -49,13 +50,14 @@ PARAMETERS = LIMITS | {name: name for name in ("ploidy", "min_base_quality", "mi
 class CallOptions(CallingOptions, ResourceOptions, total=False):
     """Long options of `readwarp call`, with its defaults."""
 
+    list: AnyPath | None  # file with the names of more alignments, one per line
     sample: str | Sequence[str]  # to call; without it, all of them
     force: bool  # replace an existing output
 
 
 def call(
     reference: AnyPath,
-    alignments: AnyPath,
+    alignments: AnyPath | Sequence[AnyPath],
     *,
     output: AnyPath,
     progress: Callable[[Progress], object] | None = None,
@@ -63,29 +65,37 @@ def call(
 ) -> Result:
     """Call variants in sorted alignments, as `readwarp call` does; `readwarp.Caller` gives them one by one instead.
 
-    reference: FASTA, GenBank or EMBL. alignments: sorted and indexed BAM or CRAM. output: .vcf, .vcf.gz or .bcf.
+    reference: FASTA, GenBank or EMBL. alignments: sorted and indexed BAM or CRAM, one file or several, of one
+    sample or many; @FILE is a list of them. output: .vcf, .vcf.gz or .bcf.
     progress: called now and then, in this thread, with a `Progress`; what it raises ends the job. options: the long
     options of the command with underscores, such as region=["chr20:1-1,000,000"], ploidy=1, gvcf=True, threads=8
     (`CallOptions`).
 
         readwarp.call("ref.fa", "sample.bam", output="sample.vcf.gz")
+        readwarp.call("ref.fa", ["father.bam", "mother.bam", "child.bam"], output="trio.vcf.gz")
 
     Returns the paths that were written (variants, variants_index) and the metrics. Raises UsageError, InputError,
     DeviceError, MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("call", options, CallOptions)
     spell_regions(options)
-    command = command_line("call", reference, alignments, output=output, **options)
+    command = command_line("call", reference, *as_paths(alignments), output=output, **options)
     return run_call(make_job(reference, alignments, output, options, command), Reporter(command, progress))
 
 
 def make_job(
-    reference: AnyPath, alignments: AnyPath, output: AnyPath | None, options: CallOptions, command: str
+    reference: AnyPath,
+    alignments: AnyPath | Sequence[AnyPath],
+    output: AnyPath | None,
+    options: CallOptions,
+    command: str,
 ) -> CallJob:
-    """Raises UsageError."""
+    """Raises UsageError, and InputError for a list that cannot be read."""
+    listed = options.get("list")
+    names = (*as_paths(alignments), *([f"@{listed}"] if listed else ()))
     return CallJob(
         reference=Path(reference),
-        alignments=Path(alignments),
+        alignments=tuple(path for name in names for path in named_files(name, "BAM or CRAM")),
         output=path_or_none(output),
         parameters=CallParameters(**pick(options, PARAMETERS)),
         resources=resources_of(options),

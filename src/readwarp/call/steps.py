@@ -23,6 +23,7 @@ from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.haplotypes.build import build_haplotypes
+from readwarp.call.inputs import Alignments
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
@@ -33,7 +34,6 @@ from readwarp.call.spelling import Bases
 from readwarp.call.targets import Target
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
-from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
@@ -57,23 +57,24 @@ class Steps:
     """What all windows share."""
 
     reference: Reference
-    reader: AlignedReader
-    contig_of_file: dict[int, int]  # reference contig -> number in the alignment file
-    keep: ReadFilter
+    alignments: Alignments
     parameters: CallParameters
     backend: Backend
     metrics: Metrics
-    samples: int
     ploidies: Ploidies
     forced: Forced | None
     with_bands: bool
+
+    @property
+    def samples(self) -> int:
+        return len(self.alignments.samples)
 
     def call(self, window: Target, max_bases: int | None) -> Found:
         """Raises RegionTooDeepError if the window's reads have more than `max_bases`."""
         contig, start, stop = window
         low, high = max(0, start - MARGIN), min(Bases(self.reference, contig).length, stop + MARGIN)
         with self.metrics.time("read_alignments"):
-            reads = self._reads(contig, low, high, max_bases)
+            reads = self.alignments.read(contig, low, high, max_bases)
         for name, positions in (
             ("reads_used", reads.position),
             ("reads_without_sample", reads.unassigned),
@@ -99,10 +100,11 @@ class Steps:
         """Calls in the window, and around it as far as they may overlap one in it."""
         p = self.parameters
         low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
+        copies = self.ploidies.at(around.contig, np.arange(around.start, around.stop))
         with self.metrics.time("sites"):
-            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around))
+            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around), copies)
         with self.metrics.time("regions"):
-            places = find_clip_places(reads, around)
+            places = find_clip_places(reads, around, copies)
             sites = add_clipped(reads, places, sites, around)
             regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
             regions = take(regions, "regions", _may_reach(regions, window))
@@ -138,12 +140,12 @@ class Steps:
     ) -> tuple[Sites, Likelihoods, Phase]:
         """Sites in the regions, by whole haplotypes."""
         metrics = self.metrics
+        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("haplotypes"):
-            haplotypes = build_haplotypes(regions, reads, sites, around)
+            haplotypes = build_haplotypes(regions, reads, sites, around, ploidy)
         with metrics.time("pairhmm"):
             weighed = compare(regions, haplotypes, reads, sites, self.backend)
         self._count(weighed, window)
-        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
             return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
 
@@ -168,12 +170,6 @@ class Steps:
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
         ploidy = self.ploidies.at(window.contig, np.arange(start, stop))
         return reference_bands(pileup, reads, window, covered, ploidy)
-
-    def _reads(self, contig: int, low: int, high: int, max_bases: int | None) -> AlignedReads:
-        number = self.contig_of_file.get(contig)
-        if number is None:
-            return replace(self.reader.nothing(low, high), contig=contig)
-        return replace(self.reader.read(number, low, high, self.keep, max_bases), contig=contig)
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
         """[low, high), with the reference as far as reads may be compared with it."""

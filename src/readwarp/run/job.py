@@ -36,7 +36,8 @@ class RunJob:
 
     @property
     def alignments(self) -> Path:
-        return self.calling.alignments
+        (made,) = self.calling.alignments
+        return made
 
     @property
     def variants(self) -> Path:

@@ -334,7 +334,7 @@ def test_deep_regions_are_thinned_by_name():
 def test_samples_are_thinned_apart():
     """The few reads of one sample stay, though another one has many."""
     reads = aligned_reads([Read(100, "80M", "A" * 80, (30,) * 80, name=f"r{i}") for i in range(60)])
-    reads = replace(reads, sample=np.array([i % 6 == 0 for i in range(60)], np.uint8))
+    reads = replace(reads, sample=np.array([i % 6 == 0 for i in range(60)], np.uint16))
     sites, window = sites_of([(140, 142, True, (1,))]), window_of("A" * LENGTH)
     for most, expected_numbers, status in ((50, [50, 10], Status.OK), (20, [20, 10], Status.CAPACITY)):
         regions, _ = find_regions(reads, find_clip_places(reads, window), sites, window, most)

@@ -1,7 +1,6 @@
 """The genotyping job: the gVCFs of a cohort to one VCF, by windows of the reference in threads, written in order."""
 
 import logging
-import resource
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -17,6 +16,7 @@ from readwarp.call.variant_job import VariantJob, count_calls
 from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.files import allow_files
 from readwarp.formats.variants.genomic import GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.formats.variants.vcf import VariantWriter, lines_of
@@ -26,7 +26,6 @@ from readwarp.stream.runner import map_ordered
 
 WINDOW, MIN_WINDOW = 1 << 17, 1 << 10  # reference bases at a time
 BYTES_PER_BASE = 16  # of memory, for each sample and base of a window
-SPARE_FILES = 32  # open besides the inputs
 logger = logging.getLogger("readwarp")
 
 
@@ -76,7 +75,7 @@ def open_files(
 
     Raises InputError, also for a sample in two files, and if the system does not allow that many open files.
     """
-    allow_files(len(inputs))
+    allow_files(len(inputs), "join some with `bcftools merge --gvcf`")
     lengths = np.diff(reference.contig_offsets).tolist()
     files: list[GenomicFile] = []
     owner: dict[str, Path] = {}
@@ -87,18 +86,6 @@ def open_files(
                 raise InputError(path, f"its sample {name!r} is in {owner[name]} too")
             owner[name] = path
     return tuple(files)
-
-
-def allow_files(number: int) -> None:
-    """Raise the limit of open files as far as needed. Raises InputError if the system does not allow it."""
-    wanted = number + SPARE_FILES
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        reason = f"{number} files need {wanted} to be open at once, this system allows {hard} (`ulimit -Hn`)"
-        raise InputError("inputs", f"{reason}: join some with `bcftools merge --gvcf`, or ask for a higher limit")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def write_windows(

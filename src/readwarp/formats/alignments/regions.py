@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pysam
@@ -99,7 +99,9 @@ class AlignedReader:
             self.header, self.is_cram = file.header, file.is_cram
             self.names: tuple[str, ...] = self.header.references
             self.lengths: tuple[int, ...] = self.header.lengths
-            if self.header.to_dict().get("HD", {}).get("SO") in ("unsorted", "queryname"):
+            lines = self.header.to_dict()
+            self._samples = _read_groups_of(lines)
+            if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
                 raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
             if not self.is_cram and not file.is_bam:
                 raise InputError(self.path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
@@ -147,11 +149,12 @@ class AlignedReader:
 
     def samples(self) -> dict[str, tuple[str, ...]]:
         """Sample name -> its read groups, from the header."""
-        out: dict[str, tuple[str, ...]] = {}
-        for group in self.header.to_dict().get("RG", []):
-            if "SM" in group:
-                out[group["SM"]] = (*out.get(group["SM"], ()), group["ID"])
-        return out
+        return self._samples
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the index takes."""
+        return 0 if self._index is None else sum(starts.nbytes for starts in self._index.starts)
 
     def nothing(self, start: int, stop: int) -> AlignedReads:
         """No reads, for a contig that the file does not have."""
@@ -231,6 +234,15 @@ class AlignedReader:
         yield data[header[0] :]
 
 
+def _read_groups_of(header: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Sample name -> its read groups."""
+    out: dict[str, tuple[str, ...]] = {}
+    for group in header.get("RG", []):
+        if "SM" in group:
+            out[group["SM"]] = (*out.get(group["SM"], ()), group["ID"])
+    return out
+
+
 def _is_cram(path: Path) -> bool:
     try:
         with path.open("rb") as file:
@@ -265,7 +277,7 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
         contig=-1,
         start=0,
         stop=0,
-        sample=found.samples[known].astype(np.uint8),
+        sample=found.samples[known].astype(np.uint16),
         cigar_offsets=offsets_of(found.operations[known]),
         read_offsets=offsets_of(found.lengths[known]),
         unassigned=values_at(data, found.places[~known] + POSITION, "<i4").astype(np.int64),
