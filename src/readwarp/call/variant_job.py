@@ -41,7 +41,8 @@ class VariantJob:
         """The parts of the reference to call. Raises InputError."""
         found = self.places.find(reference)
         if not found:
-            logger.warning("the targets hold no interval: nothing is called")
+            named = ", ".join(self.places.targets) or "what is not excluded"
+            logger.warning("%s holds no interval: nothing is called", named)
         return found
 
     def run(self, inputs: Sequence[Path], work: Callable[[Reference], Result], reporter: Reporter) -> Result:
