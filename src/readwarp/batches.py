@@ -168,7 +168,7 @@ class AlignedReads(NamedTuple):
     flag: Annotated[ndarray, "uint16 [reads]"]  # SAM flag
     mapping_quality: Annotated[ndarray, "uint8 [reads]"]
     name_hash: Annotated[ndarray, "uint64 [reads]"]  # equal for the mates of a pair
-    sample: Annotated[ndarray, "uint8 [reads]"]  # index among the samples that are called
+    sample: Annotated[ndarray, "uint16 [reads]"]  # index among the samples that are called
     cigar: Annotated[ndarray, "uint32 [operations]"]  # BAM coding
     cigar_offsets: Annotated[ndarray, "int64 [reads + 1] of operations"]
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
@@ -298,7 +298,7 @@ class Likelihoods(NamedTuple):
     quality: Annotated[ndarray, "uint8 [pairs]"]  # base quality at the site
     mapping_quality: Annotated[ndarray, "uint8 [pairs]"]
     strand: Annotated[ndarray, "uint8 [pairs]"]
-    sample: Annotated[ndarray, "uint8 [pairs]"]
+    sample: Annotated[ndarray, "uint16 [pairs]"]
     end_distance: Annotated[ndarray, "int32 [pairs]"]  # bases to the nearer end of the read
     value_offsets: Annotated[ndarray, "int64 [sites + 1] of values"]  # a site's values are a table, pairs x alleles
     values: Annotated[ndarray, "float64 [values]"]  # log10 P(read | allele)

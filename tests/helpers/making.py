@@ -69,7 +69,7 @@ def aligned_reads(reads: list[Read], start: int = 0, stop: int = 1 << 20) -> Ali
         flag=np.array([r.flag for r in reads], np.uint16),
         mapping_quality=np.array([r.mapping_quality for r in reads], np.uint8),
         name_hash=np.array([hash(r.name) & (2**64 - 1) for r in reads], np.uint64),
-        sample=np.zeros(len(reads), np.uint8),
+        sample=np.zeros(len(reads), np.uint16),
         cigar=np.array([x for cigar in cigars for x in cigar], np.uint32),
         cigar_offsets=offsets(map(len, cigars)),
         bases=codes("".join(r.bases for r in reads)),

@@ -36,7 +36,7 @@ def read_with_insertion() -> AlignedReads:
         flag=np.zeros(1, np.uint16),
         mapping_quality=np.full(1, 60, np.uint8),
         name_hash=np.zeros(1, np.uint64),
-        sample=np.zeros(1, np.uint8),
+        sample=np.zeros(1, np.uint16),
         cigar=np.array([5 << 4, 1 << 4 | 1, 5 << 4], np.uint32),
         cigar_offsets=np.array([0, 3], np.int64),
         bases=REFERENCE[:11],

@@ -16,7 +16,7 @@ NEGLIGIBLE = 1e-200  # likelihoods of counts, relative to the best one, that are
 def find_qualities(alleles, theta, tables, out):
     """QUAL of each site: Phred of the posterior probability that nobody has an allele but REF and `*`."""
     samples = out.ploidy.shape[1]
-    phred_offsets, own = out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
+    has_prior, phred_offsets, own = out.has_prior, out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
     current, following = np.zeros((samples + 1) * MAX_PLOIDY + 1), np.zeros((samples + 1) * MAX_PLOIDY + 1)
     for s in range(alleles.number.size):
         copies, low, high = 0, 0, 0  # other counts of ALT copies are negligible
@@ -27,6 +27,8 @@ def find_qualities(alleles, theta, tables, out):
             p, column = out.ploidy[s, i], s * samples + i
             phred = out.phred[phred_offsets[column] : phred_offsets[column + 1]]
             count_others(phred, table_of(tables, p, alleles.number[s]), p, alleles.star[s], theta[s], own)
+            if has_prior[s, i]:
+                take_prior(own, p, theta[s])
             log_none += math.log(max(own[0], 1e-300))
             highest = 0.0
             for k in range(low, high + p + 1):
@@ -62,6 +64,16 @@ def count_others(phred, genotypes, p, star, theta, own):
                 kinds += a != last
                 last = a
         own[others] += math.exp(-NATURAL * phred[g]) * theta ** max(0, kinds - 1)
+
+
+@kernel
+def take_prior(own, p, theta):
+    """Take the prior out of the posterior of each number of other copies among a sample's p: a likelihood remains."""
+    rest = 1.0
+    for k in range(1, p + 1):
+        rest -= theta / k
+        own[k] *= k / theta
+    own[0] /= rest
 
 
 @kernel

@@ -1,6 +1,5 @@
 """Records of a cohort: the sites where somebody carries another allele, their annotations, and the calls."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,7 +11,7 @@ from readwarp.batches import Calls
 from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns
 from readwarp.call.genotypes.calls import PerSample, mark_overlaps
 from readwarp.call.genotypes.calls import build_calls as build_any_calls
-from readwarp.call.genotypes.cohort import Reports
+from readwarp.call.genotypes.cohort import Reports, read_information
 from readwarp.call.genotypes.emitted import Emitted, allocate
 from readwarp.call.genotypes.order import number_of, table_of, tables_for
 from readwarp.call.genotypes.spell import Spelled, count_shared_at_end
@@ -25,7 +24,7 @@ from readwarp.device.jit import kernel
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field
 from readwarp.ragged import offsets_of, replace
 
-ITEMS = re.compile("([^;=]+)=?([^;]*)")  # of INFO
+UNKNOWN = -1  # AD of a line without
 OWN_FIELDS = {
     "GQ": "Phred of how much less likely the second genotype is, given the cohort; at most 99",
     "DP": "Reads that say something about the alleles; the least of its block of reference",
@@ -92,6 +91,8 @@ def fill_records(alleles, evidence, found, tables, out):
             depths = cells.depths[cells.depth_offsets[k] : cells.depth_offsets[k + 1]]
             if code == 0:  # a block of reference
                 allele_depth[0] = out.depth[v, i]
+            elif depths.size == 0:
+                allele_depth[:] = UNKNOWN
             for a in range(depths.size if code else 0):
                 if place[mine[a]] >= 0:
                     allele_depth[place[mine[a]]] += max(0, depths[a])
@@ -153,7 +154,7 @@ def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitte
     for row, (s, (quality, depth, alt)) in enumerate(zip(out.site.tolist(), facts, strict=True)):
         files = sorted(sites[s].own)
         reports = Reports(
-            lines=[dict(ITEMS.findall(sites[s].own[file][0].information)) for file in files],
+            lines=[read_information(sites[s].own[file][0].information) for file in files],
             reads=reads[row, files].tolist(),
             alt_reads=alt_reads[row, files].tolist(),
             strands=strands[row].tolist() if strands[row, 0] >= 0 else None,
