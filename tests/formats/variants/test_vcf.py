@@ -84,9 +84,8 @@ def header() -> str:
 
 
 def write(path, longest=1000) -> None:
-    writer = VariantWriter(None if path is None else str(path), header(), longest)
-    writer.write(lines_of(made_calls(), NAMES))
-    writer.close()
+    with VariantWriter(None if path is None else str(path), header(), longest) as writer:
+        writer.write(lines_of(made_calls(), NAMES))
 
 
 def test_lines():
