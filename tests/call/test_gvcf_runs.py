@@ -136,6 +136,14 @@ def test_regions_cut_blocks_at_their_border_only(made, gvcf, tmp_path):
     assert (parts[0][-1][1], last_of(parts[1][0])) == (whole[cut][1], last_of(whole[cut]))
 
 
+def test_targets_that_share_a_window_have_their_own_blocks(made, gvcf, tmp_path):
+    targets = [("one", 100, 200), ("one", 350, 351), ("one", 1240, 1300)]
+    run(made, tmp_path / "all.vcf", gvcf=True, regions=targets)
+    for i, target in enumerate(targets):
+        run(made, tmp_path / f"{i}.vcf", gvcf=True, regions=[target])
+    assert rows(tmp_path / "all.vcf") == [row for i in range(len(targets)) for row in rows(tmp_path / f"{i}.vcf")]
+
+
 def test_bcftools_takes_it(made, gvcf):
     fasta = str(made[0])
     assert body(quiet_bcftools("view", str(gvcf))) == rows(gvcf)
