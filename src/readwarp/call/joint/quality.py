@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from readwarp.call.genotypes.order import table_of
-from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel, scalar
 
 NATURAL = math.log(10.0) / 10.0  # of a Phred
@@ -17,7 +16,8 @@ def find_qualities(alleles, theta, tables, out):
     """QUAL of each site: Phred of the posterior probability that nobody has an allele but REF and `*`."""
     samples = out.ploidy.shape[1]
     phred_offsets, own = out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
-    current, following = np.zeros((samples + 1) * MAX_PLOIDY + 1), np.zeros((samples + 1) * MAX_PLOIDY + 1)
+    room = (samples + 1) * tables.alleles.shape[1] + 1
+    current, following = np.zeros(room), np.zeros(room)
     for s in range(alleles.number.size):
         copies, low, high = 0, 0, 0  # other counts of ALT copies are negligible
         current[0], log_none, log_scale = 1.0, 0.0, 0.0
@@ -26,8 +26,8 @@ def find_qualities(alleles, theta, tables, out):
                 continue
             p, column = out.ploidy[s, i], s * samples + i
             phred = out.phred[phred_offsets[column] : phred_offsets[column + 1]]
-            count_others(phred, table_of(tables, p, alleles.number[s]), p, alleles.star[s], theta[s], own)
-            log_none += math.log(max(own[0], 1e-300))
+            genotypes = table_of(tables, p, alleles.number[s])
+            log_none += count_others(phred, genotypes, p, alleles.star[s], theta[s], own)
             highest = 0.0
             for k in range(low, high + p + 1):
                 total = 0.0
@@ -50,8 +50,12 @@ def find_qualities(alleles, theta, tables, out):
 
 @kernel
 def count_others(phred, genotypes, p, star, theta, own):
-    """Likelihood of each number of other copies among a sample's p."""
+    """Fill `own` with the likelihood of each number of other copies among a sample's p; returns log of that of none.
+
+    That one is found apart, since it may be too small for `own`.
+    """
     own[: p + 1] = 0.0
+    least, none = np.int64(1) << 40, 0.0  # PL and number of the likeliest genotypes without others
     for g in range(phred.size):
         others = kinds = 0
         last = -1
@@ -62,6 +66,10 @@ def count_others(phred, genotypes, p, star, theta, own):
                 kinds += a != last
                 last = a
         own[others] += math.exp(-NATURAL * phred[g]) * theta ** max(0, kinds - 1)
+        if others == 0:
+            none = none * math.exp(-NATURAL * max(0, least - phred[g])) + math.exp(-NATURAL * max(0, phred[g] - least))
+            least = min(least, np.int64(phred[g]))
+    return math.log(none) - NATURAL * least
 
 
 @kernel

@@ -45,7 +45,7 @@ def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> 
             kept.append(carried)
             stars.append(carried.index(star) if star in carried else -1)
     site, number = np.array(sites, np.int64), np.array([len(own) for own in kept], np.int64)
-    tables = tables_for(int(alleles.number.max(initial=2)), found.ploidy)
+    tables = tables_for(found.ploidy, alleles.number[:, None])
     allele = np.array([a for own in kept for a in own], np.int64)
     out = replace(
         allocate(site, number, allele, found.ploidy[site], tables),
