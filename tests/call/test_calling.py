@@ -166,6 +166,24 @@ def test_regions_together_equal_the_whole(made, tmp_path):
     assert parts == [x for x in body(tmp_path / "whole.vcf").splitlines() if x[:1] != b"#"]
 
 
+def test_targets_that_share_a_window_are_called_as_by_themselves(made, tmp_path):
+    """And counted so: 300 is in the padding of the first one, 700 and 1010 between targets, 2900 excluded."""
+    run(*made, tmp_path / "whole.vcf")
+    bed = tmp_path / "x.bed"
+    bed.write_text("one\t305\t320\none\t400\t600\none\t990\t1005\none\t1400\t4000\n")
+    metrics = run(*made, tmp_path / "part.vcf", targets=[str(bed)], excluded=["one:2890-2910"], padding=5)
+    wanted = [(300, 325), (395, 605), (985, 1010), (1395, 2889), (2910, 4000)]
+    places = {
+        line: int(line.split(b"\t")[1]) - 1 for line in body(tmp_path / "whole.vcf").splitlines() if line[:1] != b"#"
+    }
+    kept = [line for line, place in places.items() if any(low <= place < high for low, high in wanted)]
+    assert [line for line in body(tmp_path / "part.vcf").splitlines() if line[:1] != b"#"] == kept
+    assert 0 < len(kept) < len(places) - 2
+    alone = [run(*made, tmp_path / "x.vcf", regions=[("one", *cut)]).counts for cut in wanted]
+    assert metrics.counts["bases_counted"] == sum(counts["bases_counted"] for counts in alone)
+    assert metrics.counts["reads_used"] == sum(counts["reads_used"] for counts in alone)
+
+
 def test_cram_equals_bam(made, tmp_path):
     fasta, bam = made
     cram = tmp_path / "made.cram"

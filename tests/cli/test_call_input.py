@@ -255,9 +255,17 @@ def test_broken_targets(line, says, plain, refused, write):
     assert refused(plain[1], "-L", path) == f"{path}: {says}"
 
 
-@pytest.mark.parametrize("option", ["-L", "--alleles", "--ploidy-bed"])
-def test_files_that_are_not_there(option, plain, refused, tmp_path):
-    assert refused(plain[1], option, tmp_path / "no") == f"{tmp_path / 'no'}: no such file or directory"
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("-L", "no such file, and no region of the reference"),
+        ("--exclude-regions", "no such file, and no region of the reference"),
+        ("--alleles", "no such file or directory"),
+        ("--ploidy-bed", "no such file or directory"),
+    ],
+)
+def test_files_that_are_not_there(option, says, plain, refused, tmp_path):
+    assert refused(plain[1], option, tmp_path / "no") == f"{tmp_path / 'no'}: {says}"
 
 
 VCF = "##fileformat=VCFv4.2\n##contig=<ID={name}>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n{name}\t{line}\n"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.joint.job import GenotypeJob, run_genotype
+from readwarp.call.targets import Places
 from readwarp.config import CallParameters, Resources
 from readwarp.keywords import as_paths
 from readwarp.metrics import Metrics
@@ -21,10 +22,16 @@ def call_variants(reference, alignments, output, parameters=None, resources=None
         resources=resources or Resources(),
         command="x",
         force=True,
-        **options,
+        **with_places(options),
     )
     run_call(job, reporter)
     return reporter.metrics
+
+
+def with_places(options: dict) -> dict:
+    """Regions, targets, excluded and padding as `Places`."""
+    own = {name: options.pop(name) for name in Places.__dataclass_fields__ if name in options}
+    return options | {"places": Places(**{name: tuple(x) if isinstance(x, list) else x for name, x in own.items()})}
 
 
 def genotype_cohort(reference, inputs, output, resources=None, **options) -> Metrics:
@@ -37,7 +44,7 @@ def genotype_cohort(reference, inputs, output, resources=None, **options) -> Met
         resources=resources or Resources(),
         command="x",
         force=True,
-        **options,
+        **with_places(options),
     )
     run_genotype(job, reporter)
     return reporter.metrics

@@ -1,11 +1,12 @@
 """readwarp.call: the command `readwarp call`, from Python."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
-from readwarp.call.targets import Region, as_regions, spell_region
+from readwarp.call.targets import Places, Region, as_regions, spell_region
 from readwarp.config import CallParameters
 from readwarp.formats.common.files import named_files
 from readwarp.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none, pick
@@ -17,7 +18,9 @@ class PlaceOptions(TypedDict, total=False):
     """Where to call; without them, everywhere."""
 
     region: Region | Sequence[Region] | None  # text, or contig, start, stop (0-based, half-open)
-    targets: AnyPath | None  # BED file
+    targets: AnyPath | Sequence[AnyPath] | None  # BED files, interval lists, lists of regions, or texts of regions
+    interval_padding: int  # bases on either side of regions and targets that are called too
+    exclude_regions: AnyPath | Sequence[AnyPath] | None  # what is not called: as targets
 
 
 class FilterOptions(TypedDict, total=False):
@@ -33,7 +36,14 @@ class FilterOptions(TypedDict, total=False):
     min_expected_fraction: float
 
 
-class CallingOptions(PlaceOptions, FilterOptions, total=False):
+class PriorOptions(TypedDict, total=False):
+    """What is expected before the reads are seen."""
+
+    heterozygosity: float  # chance that a base differs from the reference in a copy of the genome
+    indel_heterozygosity: float  # likewise, that an insertion or deletion begins there
+
+
+class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
     alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy: int  # copies of each contig
@@ -41,10 +51,17 @@ class CallingOptions(PlaceOptions, FilterOptions, total=False):
     min_base_quality: int
     min_mapping_quality: int
     max_depth: int  # most reads used at a position
+    min_alternate_count: int  # a sample's reads that make an allele worth testing
+    min_alternate_fraction: float  # a sample's share of reads that makes a substitution worth testing
+    min_indel_fraction: float  # likewise, an insertion or deletion
+    min_alternate_quality: int  # sum of base qualities that makes a substitution worth testing
 
 
+PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
 LIMITS = {name: name for name in FilterOptions.__annotations__}
-PARAMETERS = LIMITS | {name: name for name in ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth")}
+SAME: tuple[str, ...] = ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth", "min_alternate_count")
+SAME += ("min_alternate_fraction", "min_indel_fraction", "min_alternate_quality")
+PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
 
 
 class CallOptions(CallingOptions, ResourceOptions, total=False):
@@ -99,8 +116,7 @@ def make_job(
         output=path_or_none(output),
         parameters=CallParameters(**pick(options, PARAMETERS)),
         resources=resources_of(options),
-        regions=as_regions(options.get("region")),
-        targets=path_or_none(options.get("targets")),
+        places=places_of(options),
         samples=as_tuple(options.get("sample")),
         gvcf=options.get("gvcf", False),
         alleles=path_or_none(options.get("alleles")),
@@ -108,6 +124,20 @@ def make_job(
         command=command,
         force=options.get("force", False),
     )
+
+
+def places_of(options: PlaceOptions) -> Places:
+    """Raises UsageError."""
+    return Places(
+        regions=as_regions(options.get("region")),
+        targets=_texts(options.get("targets")),
+        excluded=_texts(options.get("exclude_regions")),
+        padding=options.get("interval_padding", 0),
+    )
+
+
+def _texts(given: AnyPath | Sequence[AnyPath] | None) -> tuple[str, ...]:
+    return (str(given),) if isinstance(given, str | PathLike) else tuple(map(str, given or ()))
 
 
 def spell_regions(options: PlaceOptions) -> None:

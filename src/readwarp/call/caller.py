@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from readwarp.batches import Calls
 from readwarp.call.job import CallJob, call_variants, open_calling
-from readwarp.call.targets import Region, as_regions
+from readwarp.call.targets import Places, Region, as_regions
 from readwarp.call.variant_job import count_calls
 from readwarp.config import CallParameters, Resources
 from readwarp.index.build import read_reference
@@ -125,7 +125,7 @@ class Caller:
             alignments=tuple(map(Path, as_paths(alignments))),
             parameters=self.parameters,
             resources=self.resources,
-            regions=as_regions(regions),
+            places=Places(regions=as_regions(regions)),
             samples=tuple(samples),
             alleles=alleles,
             ploidies=ploidies,

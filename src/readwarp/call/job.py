@@ -13,7 +13,7 @@ from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, match_files, open_readers
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
-from readwarp.call.targets import Target, bases_of, find_targets, split_targets
+from readwarp.call.targets import Stretch, Target, bases_of, join_targets
 from readwarp.call.variant_job import VariantJob, count_calls
 from readwarp.call.warm import warm_up
 from readwarp.config import CallParameters, Resources
@@ -69,9 +69,9 @@ class CallJob(VariantJob):
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
-    extra = [path for path in (job.targets, job.alleles, job.ploidies) if path]
+    extra = [path for path in (job.alleles, job.ploidies) if path]
     check_twice(job.alignments)
-    inputs = [job.reference, *job.alignments, *extra]
+    inputs = [job.reference, *job.alignments, *job.places.files, *extra]
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
         logger.warning("%s reads have no read group of a sample in the header: left out", f"{lost:,}")
@@ -101,38 +101,36 @@ class Calling:
 
     job: CallJob
     steps: Steps
-    cards: Cards[Target, Backend]
+    cards: Cards[Stretch, Backend]
     samples: tuple[str, ...]
     targets: list[Target]  # to call
     max_bases: int  # of reads in memory; deeper windows are cut
 
-    def call(self, window: Target) -> list[Found]:
+    def call(self, window: Stretch) -> list[Found]:
         """What is in the window, in parts where it is too deep to be taken at once."""
         return self.cards.work(window, self._try, self.steps.metrics.count)
 
-    def _try(self, window: Target, backend: Backend) -> Found:
+    def _try(self, window: Stretch, backend: Backend) -> Found:
         """A window that does not fit counts nothing."""
         own = replace(self.steps, backend=backend, metrics=Metrics())
         found = own.call(window, self.max_bases if halve(window) else None)
         self.steps.metrics.include(own.metrics)
         return found
 
-    def run(self, work: Callable[[Target], T]) -> Generator[T, None, None]:
+    def run(self, work: Callable[[Stretch], T]) -> Generator[T, None, None]:
         """work(window) of all windows, in order, in parallel threads."""
         resources = self.job.resources
         size = max(LEAST_WINDOW, min(WINDOW, self.max_bases // (USUAL_DEPTH * len(self.samples))))
         size = min(size, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else size
         workers = workers_of(resources.threads, len(self.cards.backend.devices))
-        return map_ordered(split_targets(self.targets, size), work, workers, 2 * workers + 2)
+        return map_ordered(join_targets(self.targets, size), work, workers, 2 * workers + 2)
 
 
-def halve(window: Target) -> tuple[Target, Target] | None:
-    contig, start, stop = window
-    middle = (start + stop) // 2
-    return (Target(contig, start, middle), Target(contig, middle, stop)) if stop - start > MIN_WINDOW else None
+def halve(window: Stretch) -> tuple[Stretch, Stretch] | None:
+    return window.halves() if window.stop - window.start > MIN_WINDOW else None
 
 
-WINDOWS: Divisible[Target] = Divisible(
+WINDOWS: Divisible[Stretch] = Divisible(
     lambda w: w.stop - w.start, halve, "windows_halved", "windows_on_host", lambda w: 1
 )
 
@@ -144,7 +142,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
     targets = job.find_targets(reference)
     with open_readers(job.alignments, job.reference, resources.threads) as readers:
         keep = ReadFilter(parameters.min_mapping_quality)
-        alignments = match_files(readers, reference, job.samples, keep, whole=not job.is_partial)
+        alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
         names = alignments.samples
         if job.gvcf and len(names) > 1:
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
@@ -180,7 +178,7 @@ def plan_bases(resources: Resources, alignments: Alignments, workers: int) -> in
     return (memory - held) // (BYTES_PER_BASE * workers)
 
 
-def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Target, Backend]:
+def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Stretch, Backend]:
     """A workspace for each worker; smaller ones, then fewer, if --vram or the free memory of a card is less."""
 
     def plan(room: int) -> CardPlan:
@@ -192,9 +190,9 @@ def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Car
 
 def write_windows(calling: Calling, writer: VariantWriter, meter: Meter) -> None:
     contigs, metrics = calling.steps.reference.names, calling.steps.metrics
-    joiner = BlockJoiner(contigs)
+    joiner, whole = BlockJoiner(contigs), bases_of(calling.targets)
 
-    def work(window: Target) -> tuple[list[bytes | Piece], int]:
+    def work(window: Stretch) -> tuple[list[bytes | Piece], int]:
         parts: list[bytes | Piece] = []
         for found in calling.call(window):
             count_calls(found.calls, metrics)
@@ -202,19 +200,19 @@ def write_windows(calling: Calling, writer: VariantWriter, meter: Meter) -> None
                 parts.append(lines_of(found.calls, contigs))
             else:
                 parts.append(piece_of(found.bands, format_calls(found.calls, contigs, with_strands=True), contigs))
-        return parts, window.stop - window.start
+        return parts, bases_of(window.targets)
 
     with closing(calling.run(work)) as results:
         for parts, bases in results:
             for part in parts:
                 writer.write(part if isinstance(part, bytes) else joiner.add(part))
-            meter.reach(meter.done + bases, bases_of(calling.targets))
+            meter.reach(meter.done + bases, whole)
     writer.write(joiner.finish())
 
 
 def check_files(job: CallJob, reference: Reference) -> None:
     """Read the files beside the alignments, so that a bad one is known before hours of aligning. Raises InputError."""
-    find_targets(job.regions, job.targets, reference)
+    job.places.find(reference)
     read_ploidies(job.ploidies, reference, job.parameters.ploidy)
     if job.alleles:
         read_alleles(job.alleles, reference)

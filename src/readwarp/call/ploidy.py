@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.targets import read_bed_lines
+from readwarp.call.targets import Contigs, read_target_lines
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
@@ -51,8 +51,8 @@ def read_ploidies(path: Path | None, reference: Reference, default: int) -> Ploi
     Raises InputError for an unknown contig, a broken line, and intervals that overlap and differ in ploidy.
     """
     rows: list[Row] = []
-    lengths = np.diff(reference.contig_offsets).tolist()
-    for line, (contig, start, stop), rest in read_bed_lines(path, reference.names, lengths) if path else ():
+    contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
+    for line, (contig, start, stop), rest in read_target_lines(path, contigs) if path else ():
         text = rest[0].strip() if rest else ""
         if not (text.isascii() and text.isdecimal()):
             raise InputError(path, "not contig, start, end and ploidy", line)

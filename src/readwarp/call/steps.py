@@ -20,7 +20,7 @@ from readwarp.call.confidence.bands import reference_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
-from readwarp.call.genotypes.calls import join_calls, mark_overlaps, no_calls
+from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.haplotypes.build import build_haplotypes
@@ -32,7 +32,7 @@ from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
 from readwarp.call.spelling import Bases
-from readwarp.call.targets import Target
+from readwarp.call.targets import Stretch
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.index.reference import Reference
@@ -70,9 +70,10 @@ class Steps:
     def samples(self) -> int:
         return len(self.alignments.samples)
 
-    def call(self, window: Target, max_bases: int | None) -> Found:
+    def call(self, window: Stretch, max_bases: int | None) -> Found:
         """Raises RegionTooDeepError if the window's reads have more than `max_bases`."""
-        contig, start, stop = window
+        contig, start, stop, _ = window
+        is_inside = window.mask()
         low, high = max(0, start - MARGIN), min(Bases(self.reference, contig).length, stop + MARGIN)
         with self.metrics.time("read_alignments"):
             reads = self.alignments.read(contig, low, high, max_bases)
@@ -81,7 +82,8 @@ class Steps:
             ("reads_without_sample", reads.unassigned),
             ("indels_too_long", find_long_indels(reads)),
         ):
-            self.metrics.count(name, ((positions >= start) & (positions < stop)).sum())
+            own = positions[(positions >= start) & (positions < stop)]
+            self.metrics.count(name, is_inside[own - start].sum())
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
@@ -91,13 +93,13 @@ class Steps:
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
-        self.metrics.count("bases_counted", pileup.counts[start - low : stop - low].sum())
+        self.metrics.count("bases_counted", pileup.counts[start - low : stop - low][is_inside].sum())
         calls = self._genotype(reads, pileup, around, window)
-        own = join_calls((calls,), start, stop, self.samples)
+        kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
         here = replace(around.trim(), start=start, stop=stop)
-        return Found(own, self._bands(reads, pileup, here, calls) if self.with_bands else None)
+        return Found(kept, self._bands(reads, pileup, here, calls, ~is_inside) if self.with_bands else None)
 
-    def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Target) -> Calls:
+    def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch) -> Calls:
         """Calls in the window, and around it as far as they may overlap one in it."""
         p = self.parameters
         low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
@@ -138,7 +140,7 @@ class Steps:
         return genotype_sites(sites, likelihoods, around, copies, self.parameters, phase)
 
     def _weigh(
-        self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Target
+        self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Stretch
     ) -> tuple[Sites, Likelihoods, Phase]:
         """Sites in the regions, by whole haplotypes."""
         metrics = self.metrics
@@ -151,7 +153,7 @@ class Steps:
         with metrics.time("alleles"):
             return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
 
-    def _count(self, weighed: Weighed, window: Target) -> None:
+    def _count(self, weighed: Weighed, window: Stretch) -> None:
         """Count the regions that begin in the window; neighbouring windows see some of them too."""
         regions, haplotypes, count = weighed.regions, weighed.haplotypes, self.metrics.count
         own = (regions.start >= window.start) & (regions.start < window.stop)
@@ -165,9 +167,9 @@ class Steps:
         count("pairhmm_pairs_off_card", weighed.pairs_with(Status.TOO_LONG)[own].sum())
         count("pairhmm_pairs_in_logarithms", weighed.pairs_with(Status.OVERFLOW)[own].sum())
 
-    def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls) -> Bands:
+    def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls, covered: np.ndarray) -> Bands:
+        """Of what is not covered, bool [bases], by calls either."""
         start, stop = window.start, window.stop
-        covered = np.zeros(stop - start, bool)
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
         ploidy = self.ploidies.at(window.contig, np.arange(start, stop))
@@ -187,6 +189,6 @@ def find_long_indels(reads: AlignedReads) -> np.ndarray:
     return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
 
 
-def _may_reach(regions: Regions, window: Target) -> np.ndarray:
+def _may_reach(regions: Regions, window: Stretch) -> np.ndarray:
     """bool [regions]: calls of the region may be in the window, or overlap one that is."""
     return (regions.start < window.stop + CALL_MARGIN) & (regions.stop > window.start - CALL_MARGIN)

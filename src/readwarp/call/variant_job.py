@@ -12,7 +12,7 @@ import numpy as np
 from readwarp.batches import Calls
 from readwarp.call.genotypes.annotations import ANNOTATIONS
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.targets import Region, Target, find_targets
+from readwarp.call.targets import Places, Target
 from readwarp.config import Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.variants.gvcf import NON_REF
@@ -33,21 +33,16 @@ class VariantJob:
     reference: Path
     output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
     resources: Resources = field(default_factory=Resources)
-    regions: tuple[Region, ...] | None = None  # without these and targets: everything
-    targets: Path | None = None  # BED file of more regions
+    places: Places = field(default_factory=Places)  # to call
     command: str = ""  # for the header
     force: bool = False  # replace an output that exists
 
-    @property
-    def is_partial(self) -> bool:
-        """Whether regions or targets are given."""
-        return self.regions is not None or self.targets is not None
-
     def find_targets(self, reference: Reference) -> list[Target]:
         """The parts of the reference to call. Raises InputError."""
-        found = find_targets(self.regions, self.targets, reference)
-        if not found and self.targets:
-            logger.warning("%s holds no interval: nothing is called", self.targets)
+        found = self.places.find(reference)
+        if not found:
+            named = ", ".join(self.places.targets) or "what is not excluded"
+            logger.warning("%s holds no interval: nothing is called", named)
         return found
 
     def run(self, inputs: Sequence[Path], work: Callable[[Reference], Result], reporter: Reporter) -> Result:

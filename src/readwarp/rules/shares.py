@@ -4,6 +4,7 @@ import numpy as np
 from numpy import ndarray
 
 COPIES = 2  # the ploidy up to which such limits hold as they are written
+BEYOND_ALL = 1e12
 
 
 def scale_shares(ploidy: ndarray) -> ndarray:
@@ -11,5 +12,5 @@ def scale_shares(ploidy: ndarray) -> ndarray:
 
     The reads of an allele on one copy in `ploidy` are so many fewer. Where there is no copy, no share is enough.
     """
-    scale: ndarray = np.where(ploidy > 0, COPIES / np.maximum(COPIES, ploidy), np.inf)
+    scale: ndarray = np.where(ploidy > 0, COPIES / np.maximum(COPIES, ploidy), BEYOND_ALL)
     return scale

@@ -83,8 +83,10 @@ def expected(reference: str, reads: list[tuple[int, str]], k: int, rarest: int =
     def agreeing(edge: str, before: str | None, taken: list[str]) -> int:
         here = [own for own in shown.values() if any(e[:-1] == edge[:-1] for e in own)]
         linked = [own for own in here if before is None or any(e[:-1] == before for e in own)]
-        if not linked:
-            return sum({e for e in own if e[:-1] == edge[:-1]} == {edge} for own in here)
+        alone = [own for own in here if {e for e in own if e[:-1] == edge[:-1]} == {edge}]
+        leaving = [o for o in linked if before is None or {e for e in o if e[:-1] == before} == {taken[-1]}]
+        if not linked or (alone and not (leaving and [own for own in linked if own in alone])):
+            return len(alone)
         upstream = reachable(edge[:-1], core, lambda e: (e[1:], e[:-1]))
         good = sum(upto(own, upstream) == upto({*taken, edge}, {e[:-1] for e in own} & upstream) for own in linked)
         return good if good >= 1 + len(linked) // rarest else -1
@@ -173,8 +175,10 @@ def expected_ways(begins: list[int], deleted: list[int], seen: Seen) -> dict[int
             linked = [f for f in here if place == 0 or known[f] >> used[place - 1] & 1]
             below = 2 << i
             good = sum((shown[f] ^ way) & known[f] % below == 0 for f in linked)
-            if not linked:
-                good = sum((shown[f] ^ way) >> i & 1 == 0 for f in here)
+            alone = [f for f in here if (shown[f] ^ way) >> i & 1 == 0]
+            leaving = [f for f in linked if place == 0 or (shown[f] ^ way) >> used[place - 1] & 1 == 0]
+            if not linked or (alone and not (leaving and set(alone) & set(linked))):
+                good = len(alone)
             elif good < 1 + len(linked) // seen.rarest:
                 break
             support = min(support, good)

@@ -41,6 +41,7 @@ def genotyped(alleles: int, samples, theta: float = 1e-3, star: int = -1) -> Gen
     phred = np.array([x for _, own in samples for x in own], np.int32)
     out = Genotyped(
         ploidy=ploidy,
+        has_prior=np.zeros(ploidy.shape, bool),
         status=np.zeros(ploidy.shape, np.uint8),
         phred=phred,
         phred_offsets=offsets_of([len(own) for _, own in samples]),

@@ -114,7 +114,9 @@ def odds_tables(copies: int) -> ndarray:
     for kind, ploidy in product(range(2), range(1, copies + 1)):
         share = 1.0 if kind else 1.0 / 3.0
         k = np.arange(ploidy + 1)[:, None]
-        tables[kind, ploidy, : ploidy + 1] = 10.0 * np.log10(((ploidy - k) * (1.0 - error) + k * error * share) / ploidy)
+        tables[kind, ploidy, : ploidy + 1] = 10.0 * np.log10(
+            ((ploidy - k) * (1.0 - error) + k * error * share) / ploidy
+        )
     return tables
 
 

@@ -58,6 +58,14 @@ def join_calls(parts: Sequence[Calls], start: int, stop: int, samples: int) -> C
     return Calls(*(_take(columns, order) for columns in fields))
 
 
+def keep_calls(calls: Calls, start: int, is_inside: np.ndarray) -> Calls:
+    """The calls at those positions of a stretch, which begins at `start`, that are inside (bool [bases])."""
+    rows = np.flatnonzero(is_inside[calls.position - start])
+    return (
+        calls if rows.size == len(calls) else Calls(*(_take((column,), rows) for column in columns_of(calls).values()))
+    )
+
+
 def _take(columns: Sequence[Any], order: np.ndarray) -> Any:
     """The same column of all parts as one, in this order."""
     if isinstance(columns[0], dict):

@@ -92,5 +92,6 @@ def alt_fractions(out: Emitted) -> tuple[ndarray, ndarray]:
     allele = np.arange(out.allele_depth.size) - np.repeat(out.depth_offsets[:-1], sizes)
     is_counted = (allele > 0) & (allele != np.repeat(np.repeat(out.star, samples), sizes))
     column = np.repeat(np.arange(sizes.size), sizes)
-    reads = np.bincount(column[is_counted], out.allele_depth[is_counted], sizes.size).reshape(expected.shape)
+    depths = np.where(out.allele_depth < 0, np.nan, out.allele_depth)[is_counted]  # unknown: no filter on fractions
+    reads = np.bincount(column[is_counted], depths, sizes.size).reshape(expected.shape)
     return np.where(expected > 0, reads / np.maximum(1, out.depth), 0.0), expected

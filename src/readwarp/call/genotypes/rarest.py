@@ -27,7 +27,7 @@ ROUNDS = 30
 def drop_rarest(
     sites: Sites, likelihoods: Likelihoods, phase: Phase | None, ploidy: ndarray, spare: int
 ) -> tuple[Sites, Likelihoods, Phase | None, int]:
-    """ploidy: int8 [sites, samples]. spare: alleles that each site gets later. Returns how many alleles are gone, too."""
+    """ploidy: int8 [sites, samples]. spare: alleles that each site gets later. The number: alleles that are gone."""
     highest = ploidy.max(axis=1, initial=1).tolist()
     limit = np.array([max(2, most_alleles(copies) - spare) for copies in highest], np.int64)
     number = np.diff(sites.allele_offsets)

@@ -18,10 +18,13 @@ haplotype makes one by itself, and so does every allele that the user asks for.
 One rule holds for forks and alleles. Let m be the fragments that know both this choice and the one before it, and c
 those of them that agree with the way so far and with this choice. The way continues where
 
-    c >= 1 + m // rarest,        or m = 0 (no fragment links them: every combination is a haplotype)
+    c >= 1 + m // rarest
 
-so true haplotypes come out whole, without every combination of their parts. `rarest` is RAREST for one or two copies,
-and grows with the ploidy as the limits of `sites` fall (`rules.shares`). A way's support is the smallest c on it.
+or where no fragment can tell: none knows both, or of those that do none agrees with the way at the choice before, or
+none at this one, though others show it. (Reads across a long deletion reach less far, so those of one haplotype may
+link two choices where those of the other do not.) So true haplotypes come out whole, without every combination of
+their parts. `rarest` is RAREST for one or two copies, and grows with the ploidy as the limits of `sites` fall
+(`rules.shares`). A way's support is the smallest c on it.
 
 Each haplotype is aligned to its reference span (global, COSTS: `readwarp.pairwise`) and spelled as variants:
 substitutions one by one, insertions and deletions leftmost. Variants that do not begin in the region's [start, stop)

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from readwarp.call.api import LIMITS, FilterOptions, PlaceOptions, spell_regions
+from readwarp.call.api import LIMITS, PRIORS, FilterOptions, PlaceOptions, PriorOptions, places_of, spell_regions
 from readwarp.call.joint.job import GenotypeJob, run_genotype
-from readwarp.call.targets import as_regions
 from readwarp.config import CallParameters, JointParameters
 from readwarp.formats.common.files import named_files
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
@@ -14,7 +13,7 @@ from readwarp.stream.choice import resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
 
 
-class GenotypeOptions(PlaceOptions, FilterOptions, total=False):
+class GenotypeOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     """Long options of `readwarp genotype`, with its defaults."""
 
     list: AnyPath | None  # file with the names of more gVCFs, one per line
@@ -61,10 +60,9 @@ def make_job(
         inputs=tuple(path for name in names for path in named_files(name, "a gVCF")),
         output=path_or_none(output),
         parameters=JointParameters(**pick(options, {"max_alleles": "max_alts", "ploidy": "max_ploidy"})),
-        calling=CallParameters(**pick(options, LIMITS)),
+        calling=CallParameters(**pick(options, LIMITS | PRIORS)),
         resources=resources_of({"threads": options.get("threads"), "memory": options.get("memory"), "device": "cpu"}),
-        regions=as_regions(options.get("region")),
-        targets=path_or_none(options.get("targets")),
+        places=places_of(options),
         command=command,
         force=options.get("force", False),
     )

@@ -24,6 +24,7 @@ class Genotyped(NamedTuple):
     """What the samples have at each site; alleles are numbers at the site. A column is one sample at a site."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
+    has_prior: Annotated[ndarray, "bool [sites, samples]"]  # PLs are posteriors: no prior is due any more
     status: Annotated[ndarray, "uint8 [sites, samples]"]  # 0, BAD_LIKELIHOODS or BAD_DEPTHS
     phred_offsets: Annotated[ndarray, "int64 [columns + 1] of genotypes"]
     phred: Annotated[ndarray, "int32 [genotypes]"]  # PL
@@ -74,6 +75,7 @@ def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, Geno
     allele_offsets = offsets_of(alleles.number)
     out = Genotyped(
         ploidy=ploidy,
+        has_prior=evidence.has_prior,
         status=status,
         phred_offsets=phred_offsets,
         phred=np.zeros(phred_offsets[-1], np.int32),
@@ -96,7 +98,8 @@ def has_likelihoods(evidence: Evidence) -> ndarray:
 @kernel
 def find_ploidies(evidence, ploidy, status):
     """By the number of PLs; for samples without, the highest ploidy of the others at the site, or 2."""
-    cell, code, code_offsets = evidence.cell, evidence.code, evidence.code_offsets
+    cell, code, codes, code_offsets = evidence.cell, evidence.code, evidence.codes, evidence.code_offsets
+    copy_offsets = evidence.cells.copy_offsets
     likelihood_offsets, depth_offsets = evidence.cells.likelihood_offsets, evidence.cells.depth_offsets
     for s in range(cell.shape[0]):
         highest = 0
@@ -107,10 +110,12 @@ def find_ploidies(evidence, ploidy, status):
             if values == 0:
                 continue
             alleles, k = code_offsets[code[s, i] + 1] - code_offsets[code[s, i]], cell[s, i]
-            ploidy[s, i] = ploidy_of(values, alleles, MAX_PLOIDY)
+            listed = alleles - (codes[code_offsets[code[s, i] + 1] - 1] == OTHER)
+            ploidy[s, i] = ploidy_by(values, alleles, listed, copy_offsets[k + 1] - copy_offsets[k])
+            depths = depth_offsets[k + 1] - depth_offsets[k]
             if ploidy[s, i] == 0:
                 status[s, i] = BAD_LIKELIHOODS
-            elif code[s, i] and depth_offsets[k + 1] - depth_offsets[k] != alleles:
+            elif code[s, i] and depths and depths != alleles and depths != listed:
                 status[s, i] = BAD_DEPTHS
             highest = max(highest, ploidy[s, i])
         for i in range(cell.shape[1]):
@@ -141,10 +146,9 @@ def spread(alleles, evidence, tables, out):
             if cover[s, i] >= 0:
                 code = evidence.cover_code[s, i]
                 across = codes[code_offsets[code] : code_offsets[code + 1]]
-                for copy in range(p):
-                    a = cells.genotype[cover[s, i], copy]
+                for a in genotype_in(cells, cover[s, i]):
                     lost += 0 <= a < across.size and across[a] == star
-                penalty = max(0, cells.quality[cover[s, i]])
+                lost, penalty = min(lost, p), max(0, cells.quality[cover[s, i]])
             values = cells.likelihoods[cells.likelihood_offsets[k] : cells.likelihood_offsets[k + 1]]
             genotype[:] = find_kinds(own, star if lost else 0, kinds[: n + 2]) - 1
             size = number_of(genotype, p) + 1
@@ -163,6 +167,11 @@ def spread(alleles, evidence, tables, out):
                 mine[:] = 0
             for value in mine:
                 out.is_informed[s, i] |= value != mine[0]
+
+
+@kernel
+def genotype_in(cells, k):
+    return cells.genotype[cells.copy_offsets[k] : cells.copy_offsets[k + 1]]
 
 
 @kernel
@@ -226,8 +235,12 @@ def expand(line, genotypes, p, genotype, phred):
 
 @kernel
 def find_genotypes(alleles, tables, out):
-    """Repeated substitution of expected copies, then the best genotype of each sample and its GQ."""
+    """Repeated substitution of expected copies, then the best genotype of each sample and its GQ.
+
+    A sample whose PLs are posteriors is weighed as if there were no others: its prior is flat.
+    """
     ploidy, is_informed, phred, phred_offsets = out.ploidy, out.is_informed, out.phred, out.phred_offsets
+    has_prior = out.has_prior
     samples, room = ploidy.shape[1], tables.first.shape[1]
     own, weights = np.empty((samples, room)), np.empty(tables.largest)
     others, fresh = np.empty(room), np.empty(room)
@@ -243,7 +256,7 @@ def find_genotypes(alleles, tables, out):
                     continue
                 p, column = ploidy[s, i], s * samples + i
                 for a in range(n):
-                    others[a] = total[a] - own[i, a] if turn else 0.0
+                    others[a] = total[a] - own[i, a] if turn and not has_prior[s, i] else 0.0
                 genotypes = table_of(tables, p, n)
                 weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
                 for a in range(n):
@@ -263,7 +276,7 @@ def find_genotypes(alleles, tables, out):
                 continue
             p, column, genotypes = ploidy[s, i], s * samples + i, table_of(tables, ploidy[s, i], n)
             for a in range(n):
-                others[a] = max(0.0, total[a] - own[i, a])
+                others[a] = 0.0 if has_prior[s, i] else max(0.0, total[a] - own[i, a])
             place = weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
             for copy in range(p):
                 out.best[s, i, copy] = genotypes[place, copy]
@@ -287,6 +300,17 @@ def weigh(phred, genotypes, p, others, weights):
     for g in range(phred.size):
         weights[g] /= total
     return place
+
+
+@scalar
+def ploidy_by(genotypes, alleles, listed, copies):
+    """The ploidy at which this many genotypes are those of all alleles of a line, or of those that it lists; else 0.
+
+    Of the latter only by GT's number of copies, which also decides where both may be.
+    """
+    if copies and (ploidy_of(genotypes, alleles, copies) == copies or ploidy_of(genotypes, listed, copies) == copies):
+        return copies
+    return ploidy_of(genotypes, alleles, MAX_PLOIDY)
 
 
 @scalar

@@ -47,7 +47,7 @@ class GenotypeJob(VariantJob):
 
 def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
     """Run the job: all samples at the sites where any of them has a variant. Raises ReadwarpError."""
-    inputs = [job.reference, *([job.targets] if job.targets else []), *job.inputs]
+    inputs = [job.reference, *job.places.files, *job.inputs]
     result = job.run(inputs, lambda reference: genotype_cohort(job, reference, reporter), reporter)
     if cut := reporter.metrics.counts.get("sites_with_alleles_left_out", 0):
         logger.warning("at %s sites alleles are left out (--max-alleles)", f"{cut:,}")
@@ -59,7 +59,7 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
     metrics = reporter.metrics
     with metrics.time("genotype"), reporter.progress("genotyping", "bases") as meter, ExitStack() as stack:
         targets = job.find_targets(reference)
-        files = open_files(job.inputs, reference, job.is_partial, stack)
+        files = open_files(job.inputs, reference, job.places.is_partial, stack)
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
         cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics)
@@ -101,7 +101,7 @@ def write_windows(
 
     in_flight = resources.threads + 2
     size = window_size(cohort.owner.size, resources.memory or free_memory() // 2, in_flight)
-    items = read_windows(cohort, targets, job.is_partial, size, resources.threads)
+    items = read_windows(cohort, targets, job.places.is_partial, size, resources.threads)
     with closing(map_ordered(items, work, resources.threads, in_flight)) as results:
         for text, bases in results:
             writer.write(text)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from readwarp.call.genotypes.order import table_of
+from readwarp.call.genotypes.score import no_variant_prior
 from readwarp.device.jit import kernel, scalar
 
 NATURAL = math.log(10.0) / 10.0  # of a Phred
@@ -15,7 +16,7 @@ NEGLIGIBLE = 1e-200  # likelihoods of counts, relative to the best one, that are
 def find_qualities(alleles, theta, tables, out):
     """QUAL of each site: Phred of the posterior probability that nobody has an allele but REF and `*`."""
     samples = out.ploidy.shape[1]
-    phred_offsets, own = out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
+    has_prior, phred_offsets, own = out.has_prior, out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
     room = (samples + 1) * tables.alleles.shape[1] + 1
     current, following = np.zeros(room), np.zeros(room)
     for s in range(alleles.number.size):
@@ -28,6 +29,8 @@ def find_qualities(alleles, theta, tables, out):
             phred = out.phred[phred_offsets[column] : phred_offsets[column + 1]]
             genotypes = table_of(tables, p, alleles.number[s])
             log_none += count_others(phred, genotypes, p, alleles.star[s], theta[s], own)
+            if has_prior[s, i]:
+                log_none -= math.log(take_prior(own, p, theta[s]))
             highest = 0.0
             for k in range(low, high + p + 1):
                 total = 0.0
@@ -70,6 +73,19 @@ def count_others(phred, genotypes, p, star, theta, own):
             none = none * math.exp(-NATURAL * max(0, least - phred[g])) + math.exp(-NATURAL * max(0, phred[g] - least))
             least = min(least, np.int64(phred[g]))
     return math.log(none) - NATURAL * least
+
+
+@kernel
+def take_prior(own, p, theta):
+    """Take the prior out of the posterior of each number of other copies among a sample's p: a likelihood remains.
+
+    Returns the prior of none.
+    """
+    for k in range(1, p + 1):
+        own[k] *= k / theta
+    rest = no_variant_prior(theta, p)
+    own[0] /= rest
+    return rest
 
 
 @kernel

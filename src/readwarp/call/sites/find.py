@@ -123,7 +123,9 @@ def _find_indels(own: Pileup, parameters: CallParameters, share: ndarray) -> lis
     """Insertions and deletions that enough reads show. `share`: of the limit, at each position."""
     place = own.allele_position - own.start
     depth = own.counts[place].sum(axis=(1, 2))
-    min_number = np.maximum(parameters.min_alternate_count, max(parameters.min_indel_fraction, LEAST) * share[place] * depth)
+    min_number = np.maximum(
+        parameters.min_alternate_count, max(parameters.min_indel_fraction, LEAST) * share[place] * depth
+    )
     return _list_indels(take(own, "alleles", own.allele_counts.sum(axis=1) >= min_number))
 
 

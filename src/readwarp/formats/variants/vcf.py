@@ -149,12 +149,16 @@ def genotype_texts(calls: Calls, with_strands: bool) -> list[str]:
         text = FORMAT + ":PS" * has_phase + ":SB" * with_strands
         for genotype, quality, depth, allele_depth, phred, phase_set in zip(*fields, strict=True):
             likelihoods = ",".join(map(str, phred)) if genotype else "."
-            numbers = f"{quality}:{depth}:{','.join(map(str, allele_depth))}:{likelihoods}"
+            numbers = f"{quality}:{depth}:{depths_text(allele_depth)}:{likelihoods}"
             text += f"\t{genotype_text(genotype, phase_set >= 0)}:{numbers}"
             if has_phase:
                 text += f":{phase_set + 1}" if phase_set >= 0 else ":."
         texts.append(f"{text}:{','.join(map(str, strands))}" if with_strands else text)
     return texts
+
+
+def depths_text(depths: tuple[int, ...]) -> str:
+    return "." if min(depths) < 0 else ",".join(map(str, depths))
 
 
 @lru_cache(maxsize=4096)
