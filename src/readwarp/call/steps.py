@@ -18,6 +18,7 @@ from readwarp.call.alleles.sites import forced_variants
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.confidence.bands import reference_bands
 from readwarp.call.confidence.other import add_non_ref
+from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
@@ -75,10 +76,12 @@ class Steps:
         contig, start, stop, _ = window
         is_inside = window.mask()
         low, high = max(0, start - MARGIN), min(Bases(self.reference, contig).length, stop + MARGIN)
+        limit = DepthLimit(self.parameters.max_depth)
         with self.metrics.time("read_alignments"):
-            reads = self.alignments.read(contig, low, high, max_bases)
+            reads = self.alignments.read((contig, low, high), limit, max_bases)
         for name, positions in (
             ("reads_used", reads.position),
+            ("reads_beyond_max_depth", limit.lost),
             ("reads_without_sample", reads.unassigned),
             ("indels_too_long", find_long_indels(reads)),
         ):
