@@ -22,7 +22,13 @@ from readwarp.call.genotypes.population import (
 def record(genotypes, alleles: int = 2, phred=None, depth: int = 10) -> Emitted:
     """One record; a genotype is a tuple, of -1 where it is unknown."""
     ploidy = np.array([[len(genotype) for genotype in genotypes]], np.int8)
-    out = allocate(np.zeros(1, np.int64), np.array([alleles]), np.arange(alleles), ploidy, tables_for(alleles, ploidy))
+    out = allocate(
+        np.zeros(1, np.int64),
+        np.array([alleles]),
+        np.arange(alleles),
+        ploidy,
+        tables_for(ploidy, np.array([[alleles]])),
+    )
     for s, genotype in enumerate(genotypes):
         out.genotype[0, s, : len(genotype)] = genotype
     out.depth[:] = depth

@@ -80,7 +80,7 @@ def allele_qualities_by_depth(out: Emitted, quality_by_depth: ndarray, theta: fl
 def phred_without(out: Emitted, row: int, alleles: int, allele: int, theta: float) -> float:
     """Phred of the posterior that no sample has the allele; samples are independent. PLs that are all 0 say nothing."""
     samples, total = out.ploidy.shape[1], 0.0
-    for ploidy in np.unique(out.ploidy[row]).tolist():
+    for ploidy in np.unique(out.ploidy[row][out.ploidy[row] > 0]).tolist():
         prior, has = priors_of(alleles, ploidy, allele, theta)
         columns = row * samples + np.flatnonzero(out.ploidy[row] == ploidy)
         phred = out.phred[out.phred_offsets[columns][:, None] + np.arange(prior.size)]

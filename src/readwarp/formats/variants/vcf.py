@@ -167,7 +167,8 @@ def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
         else:
             text = f"GT:GQ:DP:AD:AF:PL:{'PGT:PID:PS:' * has_phase}SB"
         for genotype, quality, depth, reads, phred, set_, name, strands in zip(*fields, strict=True):
-            shown, likelihoods = genotype_text(genotype, set_ >= 0), ",".join(map(str, phred))
+            shown = genotype_text(genotype, set_ >= 0)
+            likelihoods = ",".join(map(str, phred)) if genotype else "."
             numbers, names, place = depths_text(reads), "", ""
             if has_phase:
                 names, place = (f"{shown}:{name}:", f"{set_ + 1}:") if set_ >= 0 else (".:.:", ".:")
@@ -197,7 +198,7 @@ def depths_text(depths: Sequence[int]) -> str:
 
 @lru_cache(maxsize=4096)
 def genotype_text(genotype: tuple[int, ...], is_phased: bool) -> str:
-    return ("|" if is_phased else "/").join("." if allele < 0 else str(allele) for allele in genotype)
+    return ("|" if is_phased else "/").join("." if allele < 0 else str(allele) for allele in genotype) or "."
 
 
 @lru_cache(maxsize=4096)
