@@ -6,9 +6,8 @@ import pytest
 
 from readwarp.batches import Calls
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.targets import Target, locate_region, merge_targets, read_bed, split_targets
 from readwarp.call.variant_job import FIELDS
-from readwarp.errors import InputError, UsageError
+from readwarp.errors import UsageError
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.variants.vcf import (
     Header,
@@ -201,53 +200,3 @@ def test_nothing_under_the_name_before_the_end(tmp_path):
 def test_other_endings(name):
     with pytest.raises(UsageError, match=r"must end in \.vcf"):
         kind_of(name)
-
-
-# regions
-
-
-@pytest.mark.parametrize(
-    ("text", "target"),
-    [
-        ("c1", (0, 0, 1000)),
-        ("c1:5", (0, 4, 1000)),
-        ("c1:1-1,000", (0, 0, 1000)),
-        ("c1:990-2000", (0, 989, 1000)),
-        ("HLA-A*01:01", (1, 0, 500)),
-        ("HLA-A*01:01:02", (2, 0, 700)),
-        ("HLA-A*01:01:3-4", (1, 2, 4)),
-    ],
-)
-def test_regions(text, target):
-    assert locate_region(text, NAMES, LENGTHS) == target
-
-
-@pytest.mark.parametrize("text", ["c2", "c2:1-5", "c1:0-5", "c1:8-7", "c1:2000", "c1:x", "c1:-5", ""])
-def test_regions_that_do_not_exist(text):
-    with pytest.raises(InputError):
-        locate_region(text, NAMES, LENGTHS)
-
-
-def test_bed(tmp_path):
-    path = tmp_path / "a.bed"
-    path.write_text("#comment\ntrack name=x\nc1\t5\t10\tname\n\nHLA-A*01:01 0 9999\nc1\t3\t3\n")
-    assert read_bed(path, NAMES, LENGTHS) == [(0, 5, 10), (1, 0, 500)]
-
-
-@pytest.mark.parametrize("line", ["c9\t1\t2", "c1\t1", "c1\tx\t2", "c1\t-1\t2", "c1\t5\t3", "c1\t9999\t99999"])
-def test_broken_bed(tmp_path, line):
-    path = tmp_path / "a.bed"
-    path.write_text(f"c1\t1\t2\n{line}\n")
-    with pytest.raises(InputError, match=r"a\.bed: record 2"):
-        read_bed(path, NAMES, LENGTHS)
-
-
-def test_missing_bed(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
-        read_bed(tmp_path / "none.bed", NAMES, LENGTHS)
-
-
-def test_targets_are_joined_and_cut():
-    targets = [Target(1, 0, 5), Target(0, 10, 20), Target(0, 15, 30), Target(0, 30, 31), Target(0, 40, 41)]
-    assert merge_targets(targets) == [(0, 10, 31), (0, 40, 41), (1, 0, 5)]
-    assert list(split_targets(merge_targets(targets), 15)) == [(0, 10, 25), (0, 25, 31), (0, 40, 41), (1, 0, 5)]
