@@ -69,7 +69,8 @@ def fragment_of(first: str, last: str, adapters, last_adapters) -> int:
     for fragment in range(longer, len(first) + len(last) - PREFIX + 1):
         a, b = overlap(first, last, fragment)
         differ = mismatches(a, b)
-        if len(a) >= PREFIX and differ <= m * len(a) // n:
+        begins_or_ends = min(mismatches(a[:PREFIX], b[:PREFIX]), mismatches(a[-PREFIX:], b[-PREFIX:])) <= 2
+        if len(a) >= PREFIX and differ <= m * len(a) // n and begins_or_ends:
             return fragment
     return found
 
