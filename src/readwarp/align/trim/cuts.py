@@ -60,6 +60,7 @@ class Rules(NamedTuple):
     instruments: Names  # whose reads may have a poly-G tail
     min_quality: int
     all_fragments: bool  # also find those as long as the reads or longer
+    anything_beyond: bool  # what lies beyond a fragment need not look like adapter
 
 
 class Cuts(NamedTuple):
@@ -111,7 +112,8 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
             mismatches = count_mismatches(bases, spans, fragment, room)
             score = shared - ONE_IN * mismatches
             is_better = score > best_score or (score == best_score and fragment > best)
-            if mismatches >= 0 and is_better and (is_long or is_adapter_beyond(bases, spans, fragment, rules)):
+            is_anything = is_long or rules.anything_beyond
+            if mismatches >= 0 and is_better and (is_anything or is_adapter_beyond(bases, spans, fragment, rules)):
                 best, best_score, best_mismatches = fragment, score, mismatches
             place = next_hit(hits, place + 1, places)
     return best, best_mismatches

@@ -7,7 +7,7 @@ from readwarp.device.jit import scalar
 PREFIX = 16  # bases that are looked for at all places at once, ...
 ONE_IN = 10  # ... and how many bases may hold one mismatch
 MIN_ADAPTER = 8  # bases of an adapter at the end of a single read
-ALIKE, ONE_IN_TAIL = 8, 4  # bases beyond a fragment that mates share, and how many of them may hold one mismatch
+ALIKE, ONE_IN_TAIL = 12, 4  # bases beyond a fragment that mates share, and how many of them may hold one mismatch
 MIN_POLY_G = 10  # score of a poly-G tail: G 1, others -OTHER
 OTHER = 2
 GOOD, BAD = 30, 14  # Phred: a base that is corrected is at most BAD, the mate's at least GOOD
