@@ -70,7 +70,8 @@ def fragment_of(first: str, last: str, adapters, last_adapters) -> int:
         a, b = overlap(first, last, fragment)
         differ = mismatches(a, b)
         begins_or_ends = min(mismatches(a[:PREFIX], b[:PREFIX]), mismatches(a[-PREFIX:], b[-PREFIX:])) <= 2
-        if len(a) >= PREFIX and differ <= m * len(a) // n and begins_or_ends:
+        is_as_good = differ * n <= m * len(a) or len(a) - 10 * differ > n - 10 * m
+        if len(a) >= PREFIX and is_as_good and begins_or_ends:
             return fragment
     return found
 

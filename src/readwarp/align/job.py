@@ -204,8 +204,11 @@ class Stream:
     def _learn(self, first: list[ReadBatch]) -> AlignParameters:
         """The job's parameters, with the adapters of the input if they are not known."""
         parameters = self.job.parameters
-        learned = trimming.learn(first, parameters.trim) if parameters.trim else None
-        if parameters.trim is None or learned is None:
+        if parameters.trim is None:
+            return parameters
+        with self.metrics.time("trim"):
+            learned = trimming.learn(first, parameters.trim)
+        if learned is None:
             return parameters
         self.adapters.append(learned._asdict())
         self.metrics.note(adapters=self.adapters)

@@ -88,7 +88,8 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
     """The fragment that fits best, and its mismatches; (0, 0): none fits.
 
     is_long: of those at least as long as both reads, instead of those not longer than the longer read. limit:
-    mismatches and overlap; the share of mismatches must not be higher. An overlap of 0: there is no limit.
+    mismatches and overlap of another; the share of mismatches must not be higher, or the score must be. An overlap of
+    0: there is no limit.
     """
     best, best_score, best_mismatches, (start, length, mate_start, mate_length) = 0, -1, 0, spans
     (hits, pattern), (most, of) = scratch, limit
@@ -108,8 +109,10 @@ def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
         while place < places:
             fragment = place + (other if is_long else PREFIX)
             shared = overlap_of(fragment, length, mate_length)
-            room = most * shared // of if of else shared // ONE_IN
-            mismatches = count_mismatches(bases, spans, fragment, room)
+            room = shared // ONE_IN
+            if of:
+                room = max(most * shared // of, (shared - (of - ONE_IN * most) - 1) // ONE_IN)
+            mismatches = count_mismatches(bases, spans, fragment, room) if fragment != best else -1  # known already
             score = shared - ONE_IN * mismatches
             is_better = score > best_score or (score == best_score and fragment > best)
             is_anything = is_long or rules.anything_beyond
