@@ -27,6 +27,7 @@ from readwarp.call.inputs import Alignments
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
+from readwarp.call.qualities import check_qualities, count_missing
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
@@ -79,6 +80,7 @@ class Steps:
         for name, positions in (
             ("reads_used", reads.position),
             ("reads_without_sample", reads.unassigned),
+            ("reads_without_qualities", count_missing(reads)),
             ("indels_too_long", find_long_indels(reads)),
         ):
             own = positions[(positions >= start) & (positions < stop)]
@@ -86,6 +88,7 @@ class Steps:
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
+        given = reads
         with self.metrics.time("mates"):
             reads = merge_mates(reads)
         around = self._around(contig, low, high, reads)
@@ -93,9 +96,10 @@ class Steps:
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
         self.metrics.count("bases_counted", pileup.counts[start - low : stop - low][is_inside].sum())
+        here = replace(around.trim(), start=start, stop=stop)
+        check_qualities(given, pileup, here, is_inside, self.metrics)
         calls = self._genotype(reads, pileup, around, window)
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
-        here = replace(around.trim(), start=start, stop=stop)
         return Found(kept, self._bands(reads, pileup, here, calls, ~is_inside) if self.with_bands else None)
 
     def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch) -> Calls:
@@ -111,14 +115,16 @@ class Steps:
             regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
             regions = take(regions, "regions", _may_reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
-        evidence = weigh_substitutions(reads, single, p)
-        regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
-        with self.metrics.time("genotypes"):
-            parts = (
-                self._genotype_sites(single, evidence, around),
-                self._genotype_sites(regional, likelihoods, around, phase),
-            )
-            return mark_overlaps(join_calls(parts, low, high, self.samples))
+        parts = list[Calls]()
+        if len(single):
+            evidence = weigh_substitutions(reads, single, p)
+            with self.metrics.time("genotypes"):
+                parts.append(self._genotype_sites(single, evidence, around))
+        if len(regions):
+            regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
+            with self.metrics.time("genotypes"):
+                parts.append(self._genotype_sites(regional, likelihoods, around, phase))
+        return mark_overlaps(join_calls(parts, low, high, self.samples))
 
     def _pileups(self, reads: AlignedReads, around: Window) -> Iterator[Pileup] | tuple[()]:
         """The pileup of each sample's own reads, if there are several samples."""
