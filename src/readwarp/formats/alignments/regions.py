@@ -20,7 +20,7 @@ import pysam
 from isal import igzip
 
 from readwarp.batches import AlignedReads
-from readwarp.errors import InputError, TooLargeError
+from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
@@ -63,10 +63,6 @@ class Form:
 
     phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
     scan: bool = False  # a BAM file without an index is read through; otherwise it is an error
-
-
-class RegionTooDeepError(TooLargeError):
-    """A region holds more than the caller has room for: ask for a smaller one."""
 
 
 class AlignedReader:
@@ -191,15 +187,15 @@ class AlignedReader:
         """Bytes that the index takes."""
         return 0 if self._index is None else sum(starts.nbytes for starts in self._index.starts)
 
-    def nothing(self, start: int, stop: int) -> AlignedReads:
-        """No reads, for a contig that the file does not have."""
-        return _join([], -1, start, stop)
-
-    def read(self, contig: int, start: int, stop: int, keep: ReadFilter, max_bases: int | None = None) -> AlignedReads:
+    def read(self, contig: int, start: int, stop: int, keep: ReadFilter) -> AlignedReads:
         """Usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order.
 
-        Raises InputError where the file is damaged or not sorted, and RegionTooDeepError beyond `max_bases`.
+        Raises InputError where the file is damaged or not sorted.
         """
+        return join_parts(list(self.parts(contig, start, stop, keep)), contig, start, stop)
+
+    def parts(self, contig: int, start: int, stop: int, keep: ReadFilter) -> Iterator[AlignedReads]:
+        """As `read`, part by part as they are decoded."""
         groups, samples = _group_table(tuple(self.samples().values()), keep.samples)
         wanted = Wanted(
             contig=contig,
@@ -211,17 +207,15 @@ class AlignedReader:
             groups=groups,
             samples=samples,
         )
-        parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
+        state, last, carry = records.MORE, -1, b""
         for chunk in self._bytes(contig, start, stop):
             data = np.frombuffer(carry + chunk, np.uint8)
             found = empty(Found, {"reads": data.size // NAME + 1})
             count, rest, last, state = records.scan(data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
-            parts.append(_decode(data, take(found, "reads", slice(0, count))))
-            bases += parts[-1].bases.size
-            if max_bases is not None and bases > max_bases:
-                raise RegionTooDeepError
+            reads = _decode(data, take(found, "reads", slice(0, count)))
+            yield self._from_phred64(reads, contig) if self._form.phred == PHRED64 else reads
             carry = data[rest:].tobytes()
             if state == records.DONE:
                 break
@@ -229,14 +223,12 @@ class AlignedReader:
                 raise InputError(self.path, "damaged BAM record", f"near {self.names[contig]}:{max(last, 0) + 1}")
         if state == records.MORE and carry:
             raise InputError(self.path, "truncated: ends within a record")
-        reads = _join(parts, contig, start, stop)
-        return self._from_phred64(reads) if self._form.phred == PHRED64 else reads
 
-    def _from_phred64(self, reads: AlignedReads) -> AlignedReads:
+    def _from_phred64(self, reads: AlignedReads, contig: int) -> AlignedReads:
         qualities, bad = from_phred64(reads.qualities)
         if bad >= 0:
             position = reads.position[np.searchsorted(reads.read_offsets, bad, side="right") - 1]
-            raise InputError(self.path, TOO_LOW, f"near {self.names[reads.contig]}:{position + 1}")
+            raise InputError(self.path, TOO_LOW, f"near {self.names[contig]}:{position + 1}")
         return replace(reads, qualities=qualities)
 
     def _bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
@@ -329,8 +321,8 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
     return reads
 
 
-def _join(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
-    """The parts of a region as one."""
+def join_parts(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
+    """The parts of a region, if there are any, as one."""
     parts = parts or [_decode(np.empty(0, np.uint8), empty(Found, {"reads": 0}))]
     unassigned = np.concatenate([part.unassigned for part in parts])
     return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)
