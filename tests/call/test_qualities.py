@@ -36,7 +36,7 @@ def test_bases_and_errors_are_those_counted_one_by_one(data):
             plain.add(start + place)
     seen = [
         (read.qualities[q], read.bases[q] != reference[p])
-        for read, name in zip(reads, arrays.name_hash.tolist(), strict=True)
+        for read, name in zip(sorted(reads, key=lambda read: read.position), arrays.name_hash.tolist(), strict=True)
         if name % share == 0
         for p, q, operation in read.aligned()
         if operation in "M=X" and p in plain and read.bases[q] != "N" and 20 <= read.qualities[q] < 255
