@@ -247,7 +247,8 @@ def test_strands_and_ends_mean_the_same_at_any_depth(reads):
         likelihoods = from_bases(["A" * reads + "G" * reads], ["AG"])
         columns = {"strand": np.array(strand, np.uint8), **columns}
         calls = call_sites(substitutions((3, "AG")), replace(likelihoods, **columns))
-        return calls.filters[0], {name: float(column[0]) for name, column in calls.annotations.items()}
+        names = ("FS", "SOR", "ReadPosRankSum")
+        return calls.filters[0], {name: float(calls.annotations[name][0]) for name in names}
 
     distance = np.array([20, 22, 24, 26, 28] * (2 * reads // 5), np.int32)
     distance[reads:] += 1
