@@ -19,7 +19,7 @@ class Selection(NamedTuple):
 
     informs: Annotated[ndarray, "bool [rows]"]  # the read says something
     stays: Annotated[ndarray, "bool [haplotypes]"]
-    best: Annotated[ndarray, "int32 [regions, samples, copies]"]  # each sample's best combination of haplotypes
+    best: Annotated[ndarray, "int32 [regions, copies]"]  # the best combination of haplotypes
 
 
 @kernel
