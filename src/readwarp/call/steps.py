@@ -23,6 +23,7 @@ from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
 from readwarp.call.mates.merge import merge_mates
@@ -134,10 +135,11 @@ class Steps:
     def _genotype_sites(
         self, sites: Sites, likelihoods: Likelihoods, around: Window, phase: Phase | None = None
     ) -> Calls:
-        ploidy = self.ploidies.at(sites.contig, sites.position)
+        copies = np.repeat(self.ploidies.at(sites.contig, sites.position)[:, None], self.samples, axis=1)
+        sites, likelihoods, phase, lost = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
+        self.metrics.count("alleles_left_out", lost)
         if self.with_bands:
             sites, likelihoods = add_non_ref(sites, likelihoods)
-        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
         return genotype_sites(sites, likelihoods, around, copies, self.parameters, phase)
 
     def _weigh(
