@@ -7,7 +7,16 @@ from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status, W
 from readwarp.call.haplotypes import MAX_LONGER, MAX_WAYS, SIZES
 from readwarp.call.haplotypes.alleles import alleles_of, combine
 from readwarp.call.haplotypes.assembly import assemble
-from readwarp.call.haplotypes.drafts import Drafts, Spans, add_references, drop_unseen, new_drafts, rank, spans_of, unite
+from readwarp.call.haplotypes.drafts import (
+    Drafts,
+    Spans,
+    add_references,
+    drop_unseen,
+    new_drafts,
+    rank,
+    spans_of,
+    unite,
+)
 from readwarp.call.haplotypes.graph import Graph, new_graph
 from readwarp.call.haplotypes.variants import Variants, spell_drafts
 from readwarp.call.haplotypes.ways import Groups, group_reads

@@ -122,7 +122,7 @@ def drop_unseen(drafts: Drafts, rows: ndarray, place: ndarray) -> ndarray:
     is_own = (drafts.asked[rows] != NOT_ASKED) | (support[rows] > 0)
     others = ((int(place[region[row]]), bases[row]) not in shown for row in rows[~is_own].tolist())
     is_own[~is_own] = np.fromiter(others, bool)
-    return rows[is_own]
+    return np.asarray(rows[is_own])
 
 
 def rank(drafts: Drafts, rows: ndarray) -> ndarray:
