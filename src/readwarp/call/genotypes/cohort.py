@@ -64,6 +64,11 @@ def quality_by_depth(reports: Reports, name: str) -> float:
     return reports.quality / reports.alt_depth if reports.alt_depth else NAN
 
 
+def by_genotypes(reports: Reports, name: str) -> float:
+    """Not from the lines: from the record's genotypes, see `population`."""
+    return NAN
+
+
 def mean(values: Values) -> float:
     known = _known(values)
     return sum(v * w for v, w in known) / sum(w for _, w in known) if known else NAN
