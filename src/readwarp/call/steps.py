@@ -36,6 +36,7 @@ from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
@@ -114,7 +115,9 @@ class Steps:
         calls = self._genotype(reads, pileup, around, window)
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
         here = replace(around.trim(), start=start, stop=stop)
-        return Found(kept, self._bands(reads, pileup, here, calls, ~is_inside) if self.with_bands else None)
+        if not self.with_bands:
+            return Found(kept, None)
+        return Found(join_places(kept), self._bands(reads, pileup, here, calls, ~is_inside))
 
     def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch) -> Calls:
         """Calls in the window, and around it as far as they may overlap one in it."""
