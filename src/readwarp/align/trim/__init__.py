@@ -25,8 +25,8 @@ adapter in its next 16, each with at most one mismatch in four: repeats at both 
 
 The F with the highest score wins; ties: the longest. Nothing is cut if a fragment at least as long as the reads fits
 with a higher score, or with the same share of mismatches or fewer: this is so in tandem repeats. Two random reads fit an
-F below their length with probability sum_n P(Binomial(n, 3/4) <= n / 10) = 2e-8, and 2e-6 if their bases are 80 % A and
-T; what lies beyond is not counted in that.
+F below their length with probability sum_n P(Binomial(n, 3/4) <= n / 10) = 2e-8, and 2e-6 if their bases are 80 % A
+and T; what lies beyond is not counted in that.
 
 **Adapters.** Where mates tell nothing, known, given or learned sequences are looked for. An adapter fits at a place if,
 of the n bases that lie in the read, at most one in ten differs, of the first 16 at most 2, and n >= 8 (16 in pairs:
