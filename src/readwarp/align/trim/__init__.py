@@ -24,7 +24,7 @@ and, beyond F, the mates go on alike in their next 12 bases, or one of them goes
 adapter in its next 16, each with at most one mismatch in four: repeats at both ends of a longer fragment do not.
 
 The F with the highest score wins; ties: the longest. Nothing is cut if a fragment at least as long as the reads fits
-with a higher score, or with the same share of mismatches or fewer: this is so in tandem repeats. Two random reads fit an
+with a higher score, or with the same share of mismatches or fewer, as in tandem repeats. Two random reads fit an
 F below their length with probability sum_n P(Binomial(n, 3/4) <= n / 10) = 2e-8, and 2e-6 if their bases are 80 % A
 and T; what lies beyond is not counted in that.
 
