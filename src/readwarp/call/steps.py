@@ -36,6 +36,7 @@ from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.haplotypes.build import build_haplotypes
@@ -145,7 +146,8 @@ class Steps:
             regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
             with self.metrics.time("genotypes"):
                 parts.append(self._genotype_sites(regional, likelihoods, around, phase))
-        return mark_overlaps(join_calls(parts, low, high, self.samples))
+        calls = mark_overlaps(join_calls(parts, low, high, self.samples))
+        return join_substitutions(calls, p.max_mnp_distance, Bases(self.reference, around.contig).letters)
 
     def _pileups(self, reads: AlignedReads, around: Window) -> Iterator[Pileup] | tuple[()]:
         """The pileup of each sample's own reads, if there are several samples."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from readwarp.batches import Calls
 from readwarp.call.genotypes.calls import join_calls, keep_calls, no_calls
+from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import gather
 from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
@@ -57,6 +58,7 @@ class Cohort:
         if not sites:
             return no_calls(samples)
         calls = self._genotype(window, lines, sites, bases)
+        calls = join_substitutions(calls, self.calling.max_mnp_distance, bases.letters)
         return keep_calls(join_calls((calls,), window.start, window.stop, samples), window.start, window.mask())
 
     def _genotype(self, window: Stretch, lines: Sequence[Lines], sites: Sequence[JointSite], bases: Bases) -> Calls:
