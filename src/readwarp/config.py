@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from readwarp.errors import UsageError
 
-MAX_PLOIDY = 8
+MAX_PLOIDY = 100
 MAX_READ_LENGTH = 4096  # longer reads come out unmapped, counted as too_long
 
 

@@ -4,15 +4,18 @@ import gzip
 import random
 import shutil
 
+import numpy as np
 import pysam
 import pysam.bcftools
 import pytest
 
 from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
+from readwarp.call.depth.limit import DepthLimit
+from readwarp.call.inputs import Alignments, RegionTooDeepError, Source
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError
-from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.metrics import Metrics
 
 SEQUENCE = random_sequence(4000, seed=11)
@@ -139,8 +142,10 @@ def test_deep_windows_are_cut(made, tmp_path):
     run(*made, tmp_path / "b.vcf", memory=12 * 6000)
     assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf")
     reader = AlignedReader(made[1])
+    alignments = Alignments((Source(reader, {0: 0}, ReadFilter(), np.zeros(1, np.uint16)),), ("s",))
     with pytest.raises(RegionTooDeepError):
-        reader.read(0, 0, 4000, ReadFilter(), 6000)
+        alignments.read((0, 0, 4000), DepthLimit(1000), 6000)
+    assert alignments.read((0, 0, 1000), DepthLimit(1), 6000).bases.size < 3000
     reader.close()
 
 

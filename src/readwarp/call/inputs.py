@@ -1,6 +1,6 @@
 """Alignments as an input: one file or several, do their contigs match the reference, and whose reads are they?"""
 
-from collections.abc import Container, Generator, Sequence
+from collections.abc import Container, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 
 from readwarp.batches import AlignedReads
-from readwarp.errors import InputError
-from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
+from readwarp.call.depth.limit import DepthLimit
+from readwarp.errors import InputError, TooLargeError
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, join_parts
 from readwarp.formats.common.files import allow_files
 from readwarp.index.reference import Reference
-from readwarp.ragged import concatenate, replace, take
+from readwarp.ragged import replace, take
 
 MAX_SAMPLES = 32767  # numbers of a scan's `Found.samples`
+HELD_BASES = 1 << 26  # of reads before the limit of depth is applied, in windows that are not cut further
 REMEDY = "join some with `samtools merge`"
+
+
+class RegionTooDeepError(TooLargeError):
+    """A region holds more than there is room for: ask for a smaller one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +34,11 @@ class Source:
     keep: ReadFilter  # its read groups by sample of this file ...
     samples: np.ndarray  # ... and the number of each of these samples among all (uint16)
 
-    def read(self, contig: int, start: int, stop: int, max_bases: int | None) -> AlignedReads:
-        """As `Alignments.read`, of this file."""
-        if contig not in self.contigs:
-            return self.reader.nothing(start, stop)
-        reads = self.reader.read(self.contigs[contig], start, stop, self.keep, max_bases)
-        return replace(reads, sample=self.samples[reads.sample])
+    def parts(self, contig: int, start: int, stop: int) -> Iterator[AlignedReads]:
+        """As `AlignedReader.parts`, by the numbers of contigs in the reference and of samples among all."""
+        if contig in self.contigs:
+            for part in self.reader.parts(self.contigs[contig], start, stop, self.keep):
+                yield replace(part, sample=self.samples[part.sample])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +53,26 @@ class Alignments:
         """Bytes that the files take while they are open."""
         return sum(source.reader.memory for source in self.sources)
 
-    def read(self, contig: int, start: int, stop: int, max_bases: int | None = None) -> AlignedReads:
-        """Usable reads that overlap [start, stop) of a contig of the reference, by position, then in order of files.
+    def read(self, place: tuple[int, int, int], limit: DepthLimit, max_bases: int | None = None) -> AlignedReads:
+        """Usable reads that overlap a place, by position, then in order of files.
 
-        Raises InputError where a file is damaged or not sorted, and RegionTooDeepError beyond `max_bases` in all.
+        place: contig of the reference, start, stop. Raises InputError where a file is damaged or not sorted, and
+        RegionTooDeepError where there are more than `max_bases`, and more than half of that within the limit of depth.
         """
-        parts, left = list[AlignedReads](), max_bases
+        contig, start, stop = place
+        parts, bases, room = list[AlignedReads](), 0, max_bases or HELD_BASES
         for source in self.sources:
-            parts.append(source.read(contig, start, stop, left))
-            left = None if left is None else left - parts[-1].bases.size
-        reads = concatenate(parts, "reads") if len(parts) > 1 else parts[0]
-        if len(parts) > 1:
-            reads = take(reads, "reads", np.argsort(reads.position, kind="stable"))
-            reads = replace(reads, unassigned=np.concatenate([part.unassigned for part in parts]))
-        return replace(reads, contig=contig, start=start, stop=stop)
+            for part in source.parts(contig, start, stop):
+                parts.append(part)
+                bases += part.bases.size
+                if bases > room:
+                    parts = [limit.limit(join_parts(parts, contig, start, stop))]
+                    bases = parts[0].bases.size
+                    if max_bases and bases > max_bases // 2:
+                        raise RegionTooDeepError
+                    room = max_bases or max(HELD_BASES, 2 * bases)
+        reads = limit.limit(join_parts(parts, contig, start, stop))
+        return take(reads, "reads", np.argsort(reads.position, kind="stable")) if len(self.sources) > 1 else reads
 
     def facts(self) -> list[dict[str, object]]:
         """What the metrics say about each file."""

@@ -46,7 +46,7 @@ class Ploidies(NamedTuple):
 
 
 def read_ploidies(path: Path | None, reference: Reference, default: int) -> Ploidies:
-    """BED, plain or gzip, of contig, start, end and ploidy, 1 to MAX_PLOIDY; None: the default everywhere.
+    """BED, plain or gzip, of contig, start, end and ploidy, 0 to MAX_PLOIDY; None: the default everywhere.
 
     Raises InputError for an unknown contig, a broken line, and intervals that overlap and differ in ploidy.
     """
@@ -56,8 +56,8 @@ def read_ploidies(path: Path | None, reference: Reference, default: int) -> Ploi
         text = rest[0].strip() if rest else ""
         if not (text.isascii() and text.isdecimal()):
             raise InputError(path, "not contig, start, end and ploidy", line)
-        if not 1 <= int(text) <= MAX_PLOIDY:
-            raise InputError(path, f"ploidy {text} is not 1 to {MAX_PLOIDY}", line)
+        if not 0 <= int(text) <= MAX_PLOIDY:
+            raise InputError(path, f"ploidy {text} is not 0 to {MAX_PLOIDY}", line)
         if start < stop:
             rows.append((contig, start, stop, int(text), line))
     rows = _join_overlapping(path, sorted(rows))

@@ -18,10 +18,12 @@ from readwarp.call.alleles.sites import forced_variants
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.confidence.bands import reference_bands
 from readwarp.call.confidence.other import add_non_ref
+from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.genotypes.surroundings import Depths, Expected, first_place, note_depth
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
@@ -75,10 +77,12 @@ class Steps:
         contig, start, stop, _ = window
         is_inside = window.mask()
         low, high = max(0, start - MARGIN), min(Bases(self.reference, contig).length, stop + MARGIN)
+        limit = DepthLimit(self.parameters.max_depth)
         with self.metrics.time("read_alignments"):
-            reads = self.alignments.read(contig, low, high, max_bases)
+            reads = self.alignments.read((contig, low, high), limit, max_bases)
         for name, positions in (
             ("reads_used", reads.position),
+            ("reads_beyond_max_depth", limit.lost),
             ("reads_without_sample", reads.unassigned),
             ("indels_too_long", find_long_indels(reads)),
         ):
@@ -138,10 +142,11 @@ class Steps:
     def _genotype_sites(
         self, sites: Sites, likelihoods: Likelihoods, around: Window, depths: Depths, phase: Phase | None = None
     ) -> Calls:
-        ploidy = self.ploidies.at(sites.contig, sites.position)
+        copies = np.repeat(self.ploidies.at(sites.contig, sites.position)[:, None], self.samples, axis=1)
+        sites, likelihoods, phase, lost = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
+        self.metrics.count("alleles_left_out", lost)
         if self.with_bands:
             sites, likelihoods = add_non_ref(sites, likelihoods)
-        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
         return genotype_sites(sites, likelihoods, around, Expected(copies, depths), self.parameters, phase)
 
     def _weigh(

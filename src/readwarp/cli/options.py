@@ -21,7 +21,7 @@ CALLING = (  # fields of `CallParameters`
     ("ploidy", "copies of each contig"),
     ("min_base_quality", "ignore bases of lower quality"),
     ("min_mapping_quality", "ignore reads of lower MAPQ"),
-    ("max_depth", "maximum number of reads used at a position"),
+    ("max_depth", "maximum number of reads of each sample at a position; which ones is decided by hashes of names"),
     ("min_alternate_count", "a sample's reads that make an allele worth testing"),
     ("min_alternate_fraction", "a sample's share of reads that makes a substitution worth testing"),
     ("min_indel_fraction", "likewise, an insertion or deletion"),

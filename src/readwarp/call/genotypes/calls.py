@@ -116,7 +116,7 @@ def _conflict(calls: Calls, deletion: int, other: int) -> bool:
     """Whether the two alter more copies than a sample has."""
     reference, *_ = alleles = calls.alleles[deletion]
     for first, second in zip(calls.genotype[deletion], calls.genotype[other], strict=True):
-        shortest = min(len(alleles[a]) for a in first if a >= 0) if first[0] >= 0 else len(reference)
+        shortest = min((len(alleles[a]) for a in first if a >= 0), default=len(reference))
         deletes = calls.position[other] <= calls.position[deletion] + len(reference) - shortest
         if deletes and sum(a > 0 for a in (*first, *second)) > len(first):
             return True

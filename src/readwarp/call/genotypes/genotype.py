@@ -33,7 +33,7 @@ def genotype_sites(
     if likelihoods.sample.size and likelihoods.sample.max() >= samples:
         raise ValueError(f"a read of sample {likelihoods.sample.max()}, of {samples}")
     number = np.diff(sites.allele_offsets)
-    tables = tables_for(int(number.max(initial=1)), ploidy)
+    tables = tables_for(ploidy, number[:, None])
     offsets = offsets_of(tables.size[ploidy, number[:, None]])
     scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
     score_genotypes(sites, likelihoods, tables, scores)
@@ -62,8 +62,8 @@ def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) 
 
 def _look_around(depths: Depths, sites: Sites, columns: Any, parameters: CallParameters, out: Emitted) -> None:
     """Set `depth_around` of the records whose ALT alleles' reads are placed unsurely. `columns`: Columns."""
-    limit = parameters.min_alt_mapping_quality
-    for row in np.flatnonzero(columns.AMQ < limit).tolist():
+    is_unsure = np.less(columns.AMQ, parameters.min_alt_mapping_quality)
+    for row in np.flatnonzero(is_unsure).tolist():
         out.depth_around[row] = find_typical_depth(depths, int(sites.begin[out.site[row]]), out.depth[row])
 
 

@@ -53,7 +53,7 @@ def spans_of(regions: Regions, window: Window, ploidy: ndarray) -> Spans:
     before = np.searchsorted(bounds, start) - 1
     known_low, known_high = np.maximum(low, bounds[before] + 1), np.minimum(high, bounds[before + 1])
     known_high = np.where(stop <= bounds[before + 1], known_high, known_low)
-    rarest = (RAREST / scale_shares(ploidy)).astype(np.int64)
+    rarest = np.maximum(1, RAREST / scale_shares(ploidy)).astype(np.int64)
     return Spans(start, stop, low, high, known_low, known_high, rarest)
 
 

@@ -17,7 +17,7 @@ from readwarp.call.genotypes.order import number_of, table_of, tables_for
 from readwarp.call.genotypes.spell import Spelled, count_shared_at_end
 from readwarp.call.joint import STAR
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.genotype import Genotyped
+from readwarp.call.joint.genotype import Genotyped, genotype_in
 from readwarp.call.joint.sites import JointSite, SiteAlleles
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
@@ -44,7 +44,7 @@ def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> 
             kept.append(carried)
             stars.append(carried.index(star) if star in carried else -1)
     site, number = np.array(sites, np.int64), np.array([len(own) for own in kept], np.int64)
-    tables = tables_for(int(alleles.number.max(initial=2)), found.ploidy)
+    tables = tables_for(found.ploidy, alleles.number[:, None])
     allele = np.array([a for own in kept for a in own], np.int64)
     out = replace(
         allocate(site, number, allele, found.ploidy[site], tables),
@@ -97,7 +97,7 @@ def fill_records(alleles, evidence, found, tables, out):
                 if place[mine[a]] >= 0:
                     allele_depth[place[mine[a]]] += max(0, depths[a])
             has_set = evidence.is_own[s, i] and cells.is_phased[k] and cells.phase_set[k] > 0
-            if has_set and take_phase(cells.genotype[k], mine, p, alleles.star[s], best[s, i], ordered):
+            if has_set and take_phase(genotype_in(cells, k), mine, p, alleles.star[s], best[s, i], ordered):
                 for copy in range(p):
                     genotype[v, i, copy] = place[ordered[copy]]
                 out.phase_set[v, i] = cells.phase_set[k] - 1
@@ -110,6 +110,8 @@ def take_phase(shown, codes, p, star, best, ordered):
     The line's REF may have become `*`, if all copies have.
     """
     stars = refs = 0
+    if shown.size != p:
+        return False
     for copy in range(p):
         stars += star >= 0 and best[copy] == star
         refs += shown[copy] == 0

@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Window
+from readwarp.call.genotypes.order import most_alleles
 from readwarp.call.genotypes.score import indel_prior
 from readwarp.call.joint import REACH, STAR
 from readwarp.call.sites import MAX_TRACT
@@ -130,7 +131,7 @@ def limit_alleles(max_alts: int, ploidy: int) -> int:
     limit = max_alts + 1
     while limit > 2 and comb(limit + ploidy - 1, ploidy) > MAX_GENOTYPES:
         limit -= 1
-    return limit
+    return max(2, min(limit, most_alleles(ploidy) - 1))  # one more may be `*`
 
 
 def _make_site(position: int, is_indel: bool, records: Sequence[Record], limit: int) -> JointSite:

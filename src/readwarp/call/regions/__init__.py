@@ -26,7 +26,7 @@ the diagonal. N skips, and insertions or deletions of more than MAX_INDEL bases,
 most bases with the region takes part (the first on a tie). Pieces of fewer than MIN_BASES are left out. Haplotypes span
 SPARE more bases on either side, and as many as the longest deletions of the region's sites remove together, but no more
 than its marks span; all within the reference. Of more than `max_reads` reads of a sample, those whose names have the
-smallest hashes stay, both mates or none (status CAPACITY). Where one name alone has more, the first ones in the file
+smallest ranks stay, both mates or none (status CAPACITY). Where one name alone has more, the first ones in the file
 stay.
 """
 

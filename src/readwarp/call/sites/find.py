@@ -16,6 +16,7 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.shares import scale_shares
 
+LEAST = 1e-9  # share of reads of an allele, whatever the parameters say
 OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
 Allele = tuple[int, bytes]  # deleted bases, inserted bases
 Variant = tuple[int, int, bytes]  # begin, deleted bases, inserted bases
@@ -41,7 +42,7 @@ def find_sites(
         parameters.min_alternate_quality,
     )
     for own in of_samples or (pileup,):
-        find_bases(own, window.bases, count, fraction * share, quality, shown)
+        find_bases(own, window.bases, count, np.maximum(fraction, LEAST) * share, quality, shown)
         indels.update(_find_indels(own, parameters, share))
     sites = _sites_of_bases(pileup, window.bases, shown, asked)
     sites += _sites_of_indels(pileup, window.bases, indels, asked)
@@ -122,7 +123,9 @@ def _find_indels(own: Pileup, parameters: CallParameters, share: ndarray) -> lis
     """Insertions and deletions that enough reads show. `share`: of the limit, at each position."""
     place = own.allele_position - own.start
     depth = own.counts[place].sum(axis=(1, 2))
-    min_number = np.maximum(parameters.min_alternate_count, parameters.min_indel_fraction * share[place] * depth)
+    min_number = np.maximum(
+        parameters.min_alternate_count, max(parameters.min_indel_fraction, LEAST) * share[place] * depth
+    )
     return _list_indels(take(own, "alleles", own.allele_counts.sum(axis=1) >= min_number))
 
 

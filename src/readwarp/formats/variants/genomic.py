@@ -226,7 +226,7 @@ class GenomicFile:
     def cells(self, lines: Lines, rows: np.ndarray, column: int) -> Cells:
         """The values of a sample, `column` of those in the file, on some of the lines. Raises InputError."""
         n, size = rows.size, int(np.diff(lines.offsets)[rows].sum()) // 2 + 1
-        cells = empty(Cells, {"cells": n, "depths": size, "likelihoods": size})
+        cells = empty(Cells, {"cells": n, "copies": size, "depths": size, "likelihoods": size})
         read_cells(lines, rows, column, cells)
         for k in np.flatnonzero(cells.status).tolist():
             raise self._error(lines, int(rows[k]), int(cells.status[k]))
@@ -235,6 +235,7 @@ class GenomicFile:
                 cells.depth[k] = depth_in(lines.fields(int(rows[k]))[7])
         return replace(
             cells,
+            genotype=cells.genotype[: cells.copy_offsets[-1]],
             depths=cells.depths[: cells.depth_offsets[-1]],
             likelihoods=cells.likelihoods[: cells.likelihood_offsets[-1]],
         )

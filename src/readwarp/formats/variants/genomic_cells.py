@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.config import MAX_PLOIDY
 from readwarp.device.jit import kernel, scalar
 from readwarp.formats.variants.genomic_kernels import (
     BAD_NUMBER,
@@ -32,7 +33,6 @@ from readwarp.formats.variants.genomic_numbers import (
 )
 
 COLON = 58
-MAX_COPIES = 8  # alleles of a GT
 ERROR = 0.01  # of a read in a block that has no likelihoods: Phred 20
 NAMES = ("GT", "GQ", "DP", "MIN_DP", "PS", "SB", "AD", "PL", "GL", "PGT", "PID")  # in FORMAT
 GT, GQ, DP, MIN_DP, PS, SB, AD, PL, GL, PGT, PID = range(len(NAMES))
@@ -44,8 +44,8 @@ ABSENT = -1  # start of a value that FORMAT does not name
 class Cells(NamedTuple):
     """One sample's values on some lines. What is not there is -1."""
 
-    genotype: Annotated[ndarray, "int8 [cells, 8]"]  # MAX_COPIES
-    copies: Annotated[ndarray, "int8 [cells]"]  # of GT, known or not; 0 without GT
+    copy_offsets: Annotated[ndarray, "int64 [cells + 1] of copies"]
+    genotype: Annotated[ndarray, "int8 [copies]"]  # GT, all -1 if one is unknown
     is_phased: Annotated[ndarray, "bool [cells]"]
     depth: Annotated[ndarray, "int32 [cells]"]
     quality: Annotated[ndarray, "int32 [cells]"]  # GQ
@@ -63,11 +63,12 @@ def read_cells(lines, rows, column, out):
     """Fill Cells with the numbers of one sample's column of the lines `rows`."""
     text, kind, depths, likelihoods = lines.text, lines.kind, out.depths, out.likelihoods
     depth_offsets, likelihood_offsets, strands = out.depth_offsets, out.likelihood_offsets, out.strands
-    places, haplotypes = np.empty((LETTERS.shape[0], 2), np.int64), np.empty(MAX_COPIES, np.int8)
-    depth_offsets[0] = likelihood_offsets[0] = 0
+    places, haplotypes = np.empty((LETTERS.shape[0], 2), np.int64), np.empty(MAX_PLOIDY, np.int8)
+    genotype, copy_offsets = np.empty(MAX_PLOIDY, np.int8), out.copy_offsets
+    copy_offsets[0] = depth_offsets[0] = likelihood_offsets[0] = 0
     for k in range(rows.size):
         find_values(text, lines.offsets[rows[k]], lines.offsets[rows[k] + 1], column, places)
-        genotype, is_block = out.genotype[k], kind[rows[k]] == BLOCK
+        is_block = kind[rows[k]] == BLOCK
         genotype[:], strands[k], status = -1, -1, OK
         copies = read_genotype(text, places[GT, 0], places[GT, 1], genotype)
         read_numbers(text, places[SB, 0], places[SB, 1], strands[k], 0)
@@ -99,8 +100,9 @@ def read_cells(lines, rows, column, out):
         names_any = places[PL, 0] != ABSENT or places[GL, 0] != ABSENT
         if not names_any and not (is_block and (places[GQ, 0] != ABSENT or depth >= 0)):
             status = NO_LIKELIHOODS
-        depth_offsets[k + 1], likelihood_offsets[k + 1] = stop, last
-        out.copies[k], out.is_phased[k], out.depth[k] = copies, is_phased, depth
+        copy_offsets[k + 1], depth_offsets[k + 1], likelihood_offsets[k + 1] = copy_offsets[k] + copies, stop, last
+        out.genotype[copy_offsets[k] : copy_offsets[k + 1]] = genotype[:copies]
+        out.is_phased[k], out.depth[k] = is_phased, depth
         out.quality[k], out.phase_set[k], out.status[k] = quality, set_, status
 
 

@@ -137,6 +137,9 @@ def write_blocks(bands, same, out, ends):
         at = put_copy(letters, offsets[2], offsets[3], out, at)
         ploidy, likelihoods = bands.ploidy[i], bands.likelihoods[i]
         quality = np.int64(MAX_GENOTYPE_QUALITY)
+        if ploidy == 0:
+            out[at], out[at + 1] = DOT, COLON
+            at, quality = at + 2, np.int64(0)
         for copy in range(ploidy):
             out[at], out[at + 1] = DOT if bands.band[i] < 0 else ZERO, SLASH if copy + 1 < ploidy else COLON
             at += 2
@@ -145,7 +148,10 @@ def write_blocks(bands, same, out, ends):
         at = put_number((2 * bands.depth_sum[i] + size) // (2 * size), out, at)
         at = put_next(COLON, quality, out, at)
         at = put_next(COLON, np.int64(bands.min_depth[i]), out, at)
-        for copy in range(ploidy + 1):
+        if ploidy == 0:
+            out[at], out[at + 1] = COLON, DOT
+            at += 2
+        for copy in range(ploidy + 1 if ploidy else 0):
             at = put_next(COMMA if copy else COLON, np.int64(likelihoods[copy]), out, at)
         out[at] = NEWLINE
         at += 1

@@ -148,7 +148,8 @@ def genotype_texts(calls: Calls, with_strands: bool) -> list[str]:
     for *fields, has_phase, strands in columns:
         text = FORMAT + ":PS" * has_phase + ":SB" * with_strands
         for genotype, quality, depth, allele_depth, phred, phase_set in zip(*fields, strict=True):
-            numbers = f"{quality}:{depth}:{depths_text(allele_depth)}:{','.join(map(str, phred))}"
+            likelihoods = ",".join(map(str, phred)) if genotype else "."
+            numbers = f"{quality}:{depth}:{depths_text(allele_depth)}:{likelihoods}"
             text += f"\t{genotype_text(genotype, phase_set >= 0)}:{numbers}"
             if has_phase:
                 text += f":{phase_set + 1}" if phase_set >= 0 else ":."
@@ -162,7 +163,7 @@ def depths_text(depths: tuple[int, ...]) -> str:
 
 @lru_cache(maxsize=4096)
 def genotype_text(genotype: tuple[int, ...], is_phased: bool) -> str:
-    return ("|" if is_phased else "/").join("." if allele < 0 else str(allele) for allele in genotype)
+    return ("|" if is_phased else "/").join("." if allele < 0 else str(allele) for allele in genotype) or "."
 
 
 @lru_cache(maxsize=4096)
