@@ -330,8 +330,10 @@ class Calls:
     likelihoods: list[tuple[tuple[int, ...], ...]]  # PL in VCF order
     phase_set: ndarray  # int64 [v, m], 0-based position of its first call, -1 not phased
     filters: list[tuple[str, ...]]  # empty: PASS; a single ".": no filters were applied
-    annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no value
-    strands: ndarray  # int32 [v, 4], reads of REF forward and reverse, of other alleles forward and reverse
+    annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no value; tuples by ALT
+    strands: ndarray  # int32 [v, m, 4], reads of REF forward and reverse, of other alleles; -1 unknown
+    squares: ndarray  # int64 [v], sum of squared MAPQ of the reads
+    phase_name: list[tuple[str, ...]]  # PID: position, REF and ALT of the phase set's first call; "" not phased
 
     def __len__(self) -> int:
         return self.position.size

@@ -36,7 +36,7 @@ class Variant(NamedTuple):
     alleles: tuple[str, ...]  # the reference's first
     quality: float
     filters: tuple[str, ...]  # names of those that it fails
-    annotations: dict[str, float | int]
+    annotations: dict[str, float | int | tuple[float, ...]]
     genotypes: dict[str, Genotype]  # by sample
 
     @property

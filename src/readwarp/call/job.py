@@ -8,13 +8,12 @@ from math import ceil
 from pathlib import Path
 from typing import TypeVar
 
-from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, match_files, open_readers
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
 from readwarp.call.targets import Stretch, Target, bases_of, join_targets
-from readwarp.call.variant_job import VariantJob, count_calls
+from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob, count_calls
 from readwarp.call.warm import warm_up
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
@@ -22,7 +21,7 @@ from readwarp.device.machine import free_memory
 from readwarp.errors import MemoryBudgetError, UsageError
 from readwarp.formats.alignments.regions import ReadFilter
 from readwarp.formats.common.files import check_twice
-from readwarp.formats.variants.gvcf import BlockJoiner, Piece, header_lines, piece_of
+from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -86,7 +85,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         reporter.progress("calling", "bases") as meter,
         open_calling(job, reference, metrics) as calling,
     ):
-        with job.open_output(reference, calling.samples, header_lines(GQ_BANDS) if job.gvcf else ()) as writer:
+        with job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer:
             write_windows(calling, writer, meter)
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, text in DEPTH_WARNINGS.items():
@@ -199,7 +198,7 @@ def write_windows(calling: Calling, writer: VariantWriter, meter: Meter) -> None
             if found.bands is None:
                 parts.append(lines_of(found.calls, contigs))
             else:
-                parts.append(piece_of(found.bands, format_calls(found.calls, contigs, with_strands=True), contigs))
+                parts.append(piece_of(found.bands, format_calls(found.calls, contigs, is_genomic=True), contigs))
         return parts, bases_of(window.targets)
 
     with closing(calling.run(work)) as results:

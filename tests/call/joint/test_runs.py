@@ -94,7 +94,7 @@ def test_a_sample_alone_has_the_calls_of_its_vcf(trio, tmp_path, name):
             continue
         assert mine[8:] == own[8:]  # FORMAT and all that is in it
         assert float(mine[5]) == pytest.approx(float(own[5]), abs=1)  # PLs are rounded
-        facts = [[x for x in columns[7].split(";") if not x.startswith("QD=")] for columns in (mine, own)]
+        facts = [[x for x in columns[7].split(";") if "QD=" not in x] for columns in (mine, own)]
         assert facts[0] == facts[1]
 
 

@@ -6,11 +6,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Calls
 from readwarp.call.genotypes.annotations import round_columns
 from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.genotypes.filters import OVERLAP, find_failed_filters
+from readwarp.call.genotypes.population import (
+    allele_qualities_by_depth,
+    excess_heterozygosity,
+    inbreeding_coefficient,
+)
 from readwarp.call.genotypes.spell import Spelled
 from readwarp.config import CallParameters
 from readwarp.ragged import columns_of, offsets_of, replace
@@ -20,6 +26,8 @@ PerSample = list[tuple[tuple[int, ...], ...]]
 
 def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallParameters) -> Calls:
     """`columns`: annotations.Columns."""
+    columns = columns._replace(ExcessHet=excess_heterozygosity(out), InbreedingCoeff=inbreeding_coefficient(out))
+    quality_by_depth = np.round(columns.QD, 2)
     is_copy = np.arange(out.genotype.shape[2]) < out.ploidy[:, :, None]
     samples = out.ploidy.shape[1]
     return Calls(
@@ -34,9 +42,26 @@ def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallPa
         likelihoods=_split(out.phred, out.phred_offsets, samples),
         phase_set=out.phase_set,
         filters=find_failed_filters(out, columns, parameters),
-        annotations=round_columns(columns),
+        annotations=round_columns(columns)
+        | {"AS_QD": allele_qualities_by_depth(out, quality_by_depth, parameters.snv_prior)},
         strands=out.strands,
+        squares=out.squares,
+        phase_name=name_sets(spelled, out.phase_set),
     )
+
+
+def name_sets(spelled: Spelled, phase_set: ndarray) -> list[tuple[str, ...]]:
+    """PID of each record and sample: position, REF and first ALT of the first call of its phase set."""
+    names = np.full(phase_set.shape, "", object)
+    positions = spelled.position.tolist()
+    for sample in np.flatnonzero((phase_set >= 0).any(axis=0)).tolist():
+        known = dict[int, str]()
+        for row in np.flatnonzero(phase_set[:, sample] >= 0).tolist():
+            start, (reference, other, *_) = int(phase_set[row, sample]), spelled.alleles[row]
+            if positions[row] == start:
+                known.setdefault(start, f"{start + 1}_{reference}_{other}")
+            names[row, sample] = known.get(start, f"{start + 1}")
+    return list(map(tuple, names.tolist()))
 
 
 def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
@@ -90,7 +115,9 @@ def no_calls(samples: int) -> Calls:
         phase_set=np.empty((0, samples), np.int64),
         filters=[],
         annotations={},
-        strands=np.empty((0, 4), np.int32),
+        strands=np.empty((0, samples, 4), np.int32),
+        squares=np.empty(0, np.int64),
+        phase_name=[],
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from readwarp.call.joint.records import COHORT_FIELDS
 from readwarp.call.joint.steps import Cohort, span
 from readwarp.call.targets import Target, bases_of, split_targets
-from readwarp.call.variant_job import VariantJob, count_calls
+from readwarp.call.variant_job import FIELDS, VariantJob, count_calls
 from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
@@ -63,7 +63,7 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
         cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics)
-        with job.open_output(reference, samples, genotype_fields=COHORT_FIELDS) as writer:
+        with job.open_output(reference, samples, FIELDS._replace(genotypes=COHORT_FIELDS)) as writer:
             write_windows(job, cohort, targets, writer, meter)
     return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
 

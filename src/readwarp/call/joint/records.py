@@ -58,7 +58,7 @@ def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> 
 
 @kernel
 def fill_records(alleles, evidence, found, tables, out):
-    """GT, PS, DP, AD and PL of each sample."""
+    """GT, PS, DP, AD, PL and SB of each sample."""
     cells, best, codes, code_offsets = evidence.cells, found.best, evidence.codes, evidence.code_offsets
     genotype, phred, phred_offsets = out.genotype, out.phred, out.phred_offsets
     place, ordered = np.empty(128, np.int64), np.empty(tables.alleles.shape[1], np.int64)
@@ -86,6 +86,8 @@ def fill_records(alleles, evidence, found, tables, out):
             if k < 0:
                 continue
             out.depth[v, i] = max(0, cells.depth[k])
+            if evidence.is_own[s, i]:
+                out.strands[v, i] = cells.strands[k]
             mine = codes[code_offsets[code] : code_offsets[code + 1]]
             allele_depth = out.allele_depth[out.depth_offsets[column] : out.depth_offsets[column + 1]]
             depths = cells.depths[cells.depth_offsets[k] : cells.depth_offsets[k + 1]]

@@ -17,18 +17,19 @@ import numpy as np
 from readwarp.batches import Bands
 from readwarp.device.jit import kernel
 from readwarp.formats.common.text import letter_of, pack_names, put_copy, put_next, put_number
-from readwarp.formats.variants.vcf import Field, PlacedLine, field_line
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, PlacedLine
 from readwarp.ragged import replace, take
 
 NON_REF = "<NON_REF>"
 MAX_NUMBER = 21  # bytes of a number and a separator
 MAX_GENOTYPE_QUALITY = 99
 TAB, NEWLINE, COMMA, DOT, SLASH, ZERO, COLON = 9, 10, 44, 46, 47, 48, 58
-FIELDS = (
-    ("INFO", Field("END", "1", "Integer", "Last position of the block")),
-    ("FORMAT", Field("MIN_DP", "1", "Integer", "Least depth of the positions of the block")),
-    ("FORMAT", Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the others")),
+GENOMIC_INFORMATION = (
+    Field("END", "1", "Integer", "Last position of the block"),
+    Field("RAW_MQandDP", "2", "Integer", "Sum of squared mapping qualities, and number of reads"),
 )
+MIN_DP = Field("MIN_DP", "1", "Integer", "Least depth of the positions of the block")
+GENOMIC_GENOTYPE_FIELDS = (*(field for field in GENOTYPE_FIELDS if field.name != "AF"), MIN_DP)
 
 
 class Piece(NamedTuple):
@@ -42,7 +43,6 @@ class Piece(NamedTuple):
 def header_lines(bands: Sequence[int]) -> list[str]:
     """The header lines that only a genomic VCF has; `bands`: the lowest GQ of each band."""
     lines = [f'##ALT=<ID={NON_REF[1:-1]},Description="Any allele that is not listed">']
-    lines += [field_line(kind, field) for kind, field in FIELDS]
     for low, high in zip(bands, (*bands[1:], 100), strict=True):
         lines.append(f"##GVCFBlock{low}-{high}=minGQ={low}(inclusive),maxGQ={high}(exclusive)")
     return lines
