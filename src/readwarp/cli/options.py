@@ -43,10 +43,10 @@ FILTER_LIMITS = (  # likewise; which filter fails a call, and when
     ("min_end_distance", "ReadEnds: ED below N"),
     ("min_allele_fraction", "LowFraction: share of reads with ALT alleles, times the ploidy, below N"),
     ("min_haploid_fraction", "LowFraction: share of reads with ALT alleles below N, if the ploidy is 1"),
-    ("min_alt_mapping_quality", "LowMapping: AMQ below N, and share of reads with ALT alleles low for the genotype"),
+    ("min_alt_mapping_quality", "LowMapping: AMQ below N, and too many reads without ALT alleles for the genotype"),
     (
         "min_expected_fraction",
-        "LowMapping: that share is low if it is below N times the genotype's share of ALT alleles",
+        "LowMapping: too many are more than 1 - N times the genotype's share of ALT alleles, of the depth around",
     ),
 )
 MEMORY = "memory budget, such as 8G [what is free, less a margin]"
