@@ -97,6 +97,7 @@ class CallParameters:
     ploidy: int = 2
     min_base_quality: int = 10
     min_mapping_quality: int = 10
+    ignore_soft_clips: bool = False
     max_depth: int = 8000
     max_region_reads: int = 1000  # reads compared with haplotypes in one region; more are thinned
     min_alternate_count: int = 2  # reads that make an allele a candidate ...

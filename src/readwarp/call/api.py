@@ -37,6 +37,8 @@ class CallingOptions(PlaceOptions, FilterOptions, total=False):
     alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy: int  # copies of each contig
     ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column
+    primers: AnyPath | None  # BED file of the primers of an amplicon panel
+    ignore_soft_clips: bool
     min_base_quality: int
     min_mapping_quality: int
     max_depth: int  # most reads used at a position
@@ -44,6 +46,7 @@ class CallingOptions(PlaceOptions, FilterOptions, total=False):
 
 LIMITS = {name: name for name in FilterOptions.__annotations__}
 PARAMETERS = LIMITS | {name: name for name in ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth")}
+PARAMETERS["ignore_soft_clips"] = "ignore_soft_clips"
 
 
 class CallOptions(CallingOptions, ResourceOptions, total=False):
@@ -95,6 +98,7 @@ def make_job(
         gvcf=options.get("gvcf", False),
         alleles=path_or_none(options.get("alleles")),
         ploidies=path_or_none(options.get("ploidy_bed")),
+        primers=path_or_none(options.get("primers")),
         command=command,
         force=options.get("force", False),
     )

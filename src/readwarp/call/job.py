@@ -11,6 +11,7 @@ from typing import TypeVar
 from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import choose_samples, match_contigs
+from readwarp.call.mates.primers import read_primers
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
 from readwarp.call.targets import Target, bases_of, find_targets, split_targets
@@ -54,6 +55,7 @@ class CallJob(VariantJob):
     gvcf: bool = False  # blocks of reference between the variants, for one sample
     alleles: Path | None = None  # VCF file whose alleles are genotyped in any case
     ploidies: Path | None = None  # BED file of parts with a ploidy of their own, in its fourth column
+    primers: Path | None = None  # BED file of the primers of an amplicon panel
     command: str = "readwarp call"
 
     def __post_init__(self) -> None:
@@ -65,7 +67,7 @@ class CallJob(VariantJob):
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
-    extra = [path for path in (job.targets, job.alleles, job.ploidies) if path]
+    extra = [path for path in (job.targets, job.alleles, job.ploidies, job.primers) if path]
     inputs = [job.reference, job.alignments, *extra]
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
@@ -154,6 +156,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
             samples=len(names),
             ploidies=read_ploidies(job.ploidies, reference, parameters.ploidy),
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
+            primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
         )
         memory = resources.memory or free_memory() // 2
@@ -200,6 +203,7 @@ def check_files(job: CallJob, reference: Reference) -> None:
     """Read the files beside the alignments, so that a bad one is known before hours of aligning. Raises InputError."""
     find_targets(job.regions, job.targets, reference)
     read_ploidies(job.ploidies, reference, job.parameters.ploidy)
+    read_primers(job.primers, reference)
     if job.alleles:
         read_alleles(job.alleles, reference)
 

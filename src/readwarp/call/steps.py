@@ -23,7 +23,8 @@ from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.haplotypes.build import build_haplotypes
-from readwarp.call.mates.merge import merge_mates
+from readwarp.call.mates.join import Removed, join_mates
+from readwarp.call.mates.primers import NO_PRIMERS, Primers
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.regions.clips import add_clipped, find_clip_places
@@ -66,6 +67,7 @@ class Steps:
     samples: int
     ploidies: Ploidies
     forced: Forced | None
+    primers: dict[int, Primers]  # of each reference contig that has any
     with_bands: bool
 
     def call(self, window: Target, max_bases: int | None) -> Found:
@@ -83,9 +85,11 @@ class Steps:
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
-        with self.metrics.time("mates"):
-            reads = merge_mates(reads)
         around = self._around(contig, low, high, reads)
+        with self.metrics.time("mates"):
+            primers = self.primers.get(contig, NO_PRIMERS)
+            reads, removed = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
+        self._count_removed(removed, window)
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
@@ -136,16 +140,24 @@ class Steps:
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Target
     ) -> tuple[Sites, Likelihoods, Phase]:
-        """Sites in the regions, by whole haplotypes."""
-        metrics = self.metrics
+        """Sites in the regions, by whole haplotypes. Bases of low quality say nothing."""
+        metrics, qualities = self.metrics, reads.qualities
+        usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
         with metrics.time("haplotypes"):
-            haplotypes = build_haplotypes(regions, reads, sites, around)
+            haplotypes = build_haplotypes(regions, usable, sites, around)
         with metrics.time("pairhmm"):
-            weighed = compare(regions, haplotypes, reads, sites, self.backend)
+            weighed = compare(regions, haplotypes, usable, sites, self.backend)
         self._count(weighed, window)
         ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
             return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
+
+    def _count_removed(self, removed: Removed, window: Target) -> None:
+        """Count what reads that begin in the window have that is no evidence."""
+        own = (removed.position >= window.start) & (removed.position < window.stop)
+        self.metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
+        self.metrics.count("bases_beyond_mates", removed.beyond[own].sum())
+        self.metrics.count("bases_of_primers", removed.hidden[own].sum())
 
     def _count(self, weighed: Weighed, window: Target) -> None:
         """Count the regions that begin in the window; neighbouring windows see some of them too."""
@@ -176,8 +188,8 @@ class Steps:
         return replace(self.reader.read(number, low, high, self.keep, max_bases), contig=contig)
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
-        """[low, high), with the reference as far as reads may be compared with it."""
-        reach = int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
+        """[low, high), with the reference as far as reads, or two that are joined, may be compared with it."""
+        reach = 2 * int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
         bases = Bases(self.reference, contig)
         first, last = max(0, low - reach), min(bases.length, high + reach)
         return Window(contig, low, high, bases.array(first, last), first)

@@ -158,6 +158,10 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--gvcf", action="store_true", help=text)
     group.add_argument("--alleles", type=Path, metavar="VCF", help="always genotype the alleles in this file")
     _add_fields(group, CALLING)
+    text = "ignore bases in primers of amplicons, on reads made with them; contig, start, end, name, pool, strand"
+    group.add_argument("--primers", type=Path, metavar="BED", help=text)
+    text = "ignore all soft-clipped bases; without it, only clips that match the reference where they are"
+    group.add_argument("--ignore-soft-clips", action="store_true", help=text)
     text = "ploidy of intervals, in the fourth column of a BED file"
     group.add_argument("--ploidy-bed", type=Path, metavar="BED", help=text)
     add_filters(parser)

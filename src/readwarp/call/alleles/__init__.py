@@ -31,6 +31,5 @@ MAX_WEIGHT = 45  # Phred
 MAX_MISFIT = 10.0  # log10
 MAX_BEHIND = 3.0  # log10
 SNV_COST, INDEL_COST = 3.0, 3.5  # log10
-INFORMED = 0.01  # log10 by which the best allele must be ahead for a read to say something ...
-CLEAR = 0.3  # ... and to show that allele
+INFORMED = 0.3  # log10 by which the best allele of a site must be ahead for a read to say something
 MAX_VARIANTS = 64  # bits of a mask, for the distinct variants of a region; further ones share the last

@@ -4,11 +4,12 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Phase, Regions, Sites, Window
-from readwarp.call.alleles import CLEAR, INFORMED
+from readwarp.call.alleles import INFORMED
 from readwarp.call.alleles.compare import Weighed
-from readwarp.call.alleles.select import Selection, bound_reads, select_haplotypes
+from readwarp.call.alleles.select import Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
-from readwarp.call.evidence import NOTHING, SEVERAL
+from readwarp.call.evidence import NOTHING
+from readwarp.call.evidence.strands import count_ends_once, strand_at
 from readwarp.call.evidence.substitutions import new_likelihoods
 from readwarp.call.sites.find import Variant
 from readwarp.device.jit import kernel
@@ -27,7 +28,7 @@ def weigh_haplotypes(
     """
     regions, variants = weighed.regions, variants_of(weighed.haplotypes)
     selected = Selection(
-        informs=bound_reads(weighed, reads),
+        informs=bound_fragments(weighed, reads),
         stays=np.zeros(len(weighed.haplotypes), bool),
         best=np.zeros((len(regions), samples, int(ploidy.max(initial=1))), np.int32),
     )
@@ -35,20 +36,33 @@ def weigh_haplotypes(
     keep_forced(variants, selected.stays, forced)
     sites, region = regional_sites(weighed, variants, selected.stays, forced, window)
     phase = Phase(region, np.empty((len(sites), *selected.best.shape[1:]), np.int8))
-    number, rows = find_rows(sites, region, regions, reads)
+    number, rows = find_rows(sites, region, weighed, reads)
     out = new_likelihoods(reads, sites, number, regions.read[rows])
     weigh_rows(sites, weighed, selected, reads, rows, phase, out)
+    count_ends_once(reads, out)
     return sites, out, phase
 
 
-def find_rows(sites: Sites, region: ndarray, regions: Regions, reads: AlignedReads) -> tuple[ndarray, ndarray]:
-    """How many reads of its region reach each site, and these rows of the regions, site by site."""
+def find_rows(sites: Sites, region: ndarray, weighed: Weighed, reads: AlignedReads) -> tuple[ndarray, ndarray]:
+    """How many fragments of its region reach each site, and a row of the regions for each of these, site by site."""
+    regions = weighed.regions
     first, stop = reads.position[regions.read], reads.reference_stop[regions.read]
     widen_by_clips(regions.read, reads, first, stop)
     rows, number = ranges(regions.read_offsets, region), np.diff(regions.read_offsets)[region]
     site = np.repeat(np.arange(len(sites)), number)
     reaches = (first[rows] < sites.stop[site]) & (stop[rows] > sites.position[site])
-    return np.bincount(site[reaches], minlength=len(sites)), rows[reaches]
+    site, rows = site[reaches], rows[reaches]
+    is_first = find_first(site, weighed.fragment[rows], np.full(len(regions.read), -1))
+    return np.bincount(site[is_first], minlength=len(sites)), rows[is_first]
+
+
+@kernel
+def find_first(site, fragment, last):
+    """bool, whether a row is its fragment's first one at a site. last: -1 for each fragment."""
+    out = np.empty(site.size, np.bool_)
+    for i in range(site.size):
+        out[i], last[fragment[i]] = last[fragment[i]] != site[i], site[i]
+    return out
 
 
 @kernel
@@ -136,13 +150,14 @@ def weigh_rows(sites, weighed, selected, reads, rows, phase, out):
             out.allele[pair] = find_best(table, lowest, informs[r])
             read = regions.read[r]
             place = place_of(reads, read, begin)
-            out.quality[pair] = reads.qualities[place]
-            out.end_distance[pair] = min(place - reads.read_offsets[read], reads.read_offsets[read + 1] - 1 - place)
+            out.quality[pair], out.strand[pair] = reads.qualities[place], strand_at(reads, read, place)
+            before, after = place - reads.read_offsets[read], reads.read_offsets[read + 1] - 1 - place
+            out.end_distance[pair] = min(before + reads.hidden[read, 0], after + reads.hidden[read, 1])
 
 
 @kernel
 def find_best(table, lowest, informs):
-    """Bound the values of alleles that no haplotype has; returns the allele that fits best, SEVERAL or NOTHING."""
+    """Bound the values of alleles that no haplotype has; returns the allele that fits best, or NOTHING."""
     best, second = 0, -np.inf
     for a in range(table.size):
         table[a] = max(table[a], lowest) if informs else 0.0
@@ -151,5 +166,7 @@ def find_best(table, lowest, informs):
     for a in range(table.size):
         if a != best:
             second = max(second, table[a])
-    margin = table[best] - second
-    return NOTHING if margin <= INFORMED else best if margin > CLEAR else SEVERAL
+    if table[best] - second > INFORMED:
+        return best
+    table[:] = 0.0
+    return NOTHING
