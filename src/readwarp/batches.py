@@ -174,7 +174,7 @@ class AlignedReads(NamedTuple):
     shared: Annotated[ndarray, "int32 [reads, 2]"]  # [from, to) of its bases: on both strands; before these on the
     # forward strand alone, after these on the reverse one
     hidden: Annotated[ndarray, "int32 [reads, 2]"]  # bases of the fragment left out before the first, after the last
-    sample: Annotated[ndarray, "uint8 [reads]"]  # index among the samples that are called
+    sample: Annotated[ndarray, "uint16 [reads]"]  # index among the samples that are called
     cigar: Annotated[ndarray, "uint32 [operations]"]  # BAM coding
     cigar_offsets: Annotated[ndarray, "int64 [reads + 1] of operations"]
     bases: Annotated[ndarray, "uint8 [bases]"]  # 0-4
@@ -304,7 +304,7 @@ class Likelihoods(NamedTuple):
     quality: Annotated[ndarray, "uint8 [pairs]"]  # base quality at the site
     mapping_quality: Annotated[ndarray, "uint8 [pairs]"]
     strand: Annotated[ndarray, "uint8 [pairs]"]  # 2: says nothing of strand bias
-    sample: Annotated[ndarray, "uint8 [pairs]"]
+    sample: Annotated[ndarray, "uint16 [pairs]"]
     end_distance: Annotated[ndarray, "int32 [pairs]"]  # bases to the nearer end of the read
     value_offsets: Annotated[ndarray, "int64 [sites + 1] of values"]  # a site's values are a table, pairs x alleles
     values: Annotated[ndarray, "float64 [values]"]  # log10 P(read | allele)
@@ -336,8 +336,10 @@ class Calls:
     likelihoods: list[tuple[tuple[int, ...], ...]]  # PL in VCF order
     phase_set: ndarray  # int64 [v, m], 0-based position of its first call, -1 not phased
     filters: list[tuple[str, ...]]  # empty: PASS; a single ".": no filters were applied
-    annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no value
-    strands: ndarray  # int32 [v, 4], reads of REF forward and reverse, of other alleles forward and reverse
+    annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no value; tuples by ALT
+    strands: ndarray  # int32 [v, m, 4], reads of REF forward and reverse, of other alleles; -1 unknown
+    squares: ndarray  # int64 [v], sum of squared MAPQ of the reads
+    phase_name: list[tuple[str, ...]]  # PID: position, REF and ALT of the phase set's first call; "" not phased
 
     def __len__(self) -> int:
         return self.position.size

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from readwarp.errors import UsageError
 
-MAX_PLOIDY = 8
+MAX_PLOIDY = 100
 MAX_READ_LENGTH = 4096  # longer reads come out unmapped, counted as too_long
 
 
@@ -121,6 +121,12 @@ class CallParameters:
             raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
         if min(self.min_base_quality, self.min_mapping_quality) < 0 or self.max_depth < 1:
             raise UsageError("qualities must be at least 0, --max-depth at least 1")
+        if self.min_alternate_count < 1 or self.min_alternate_quality < 0:
+            raise UsageError("--min-alternate-count must be at least 1, --min-alternate-quality at least 0")
+        if not (0 <= self.min_alternate_fraction <= 1 and 0 <= self.min_indel_fraction <= 1):
+            raise UsageError("--min-alternate-fraction and --min-indel-fraction must be 0 to 1")
+        if not (0 < self.snv_prior < 1 and 0 < self.indel_prior < 1):
+            raise UsageError("--heterozygosity and --indel-heterozygosity must lie between 0 and 1")
 
 
 MAX_ALTS = 100  # a byte numbers the alleles of a cohort's site

@@ -41,6 +41,11 @@ def path_or_none(given: AnyPath | None) -> Path | None:
     return None if given is None else Path(given)
 
 
+def as_paths(given: AnyPath | Sequence[AnyPath]) -> tuple[AnyPath, ...]:
+    """One path or several."""
+    return (given,) if isinstance(given, str | PathLike) else tuple(given)
+
+
 def as_tuple(given: str | Sequence[str] | None) -> tuple[str, ...]:
     """One text, several, or none."""
     return (given,) if isinstance(given, str) else tuple(given or ())

@@ -4,15 +4,18 @@ import gzip
 import random
 import shutil
 
+import numpy as np
 import pysam
 import pysam.bcftools
 import pytest
 
 from helpers.jobs import call_variants
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
+from readwarp.call.depth.limit import DepthLimit
+from readwarp.call.inputs import Alignments, RegionTooDeepError, Source
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError
-from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, RegionTooDeepError
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.metrics import Metrics
 
 SEQUENCE = random_sequence(4000, seed=11)
@@ -139,8 +142,10 @@ def test_deep_windows_are_cut(made, tmp_path):
     run(*made, tmp_path / "b.vcf", memory=12 * 6000)
     assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf")
     reader = AlignedReader(made[1])
+    alignments = Alignments((Source(reader, {0: 0}, ReadFilter(), np.zeros(1, np.uint16)),), ("s",))
     with pytest.raises(RegionTooDeepError):
-        reader.read(0, 0, 4000, ReadFilter(), 6000)
+        alignments.read((0, 0, 4000), DepthLimit(1000), 6000)
+    assert alignments.read((0, 0, 1000), DepthLimit(1), 6000).bases.size < 3000
     reader.close()
 
 
@@ -164,6 +169,24 @@ def test_regions_together_equal_the_whole(made, tmp_path):
         run(*made, tmp_path / f"{i}.vcf", regions=[("one", *cut)])
         parts += [x for x in body(tmp_path / f"{i}.vcf").splitlines() if x[:1] != b"#"]
     assert parts == [x for x in body(tmp_path / "whole.vcf").splitlines() if x[:1] != b"#"]
+
+
+def test_targets_that_share_a_window_are_called_as_by_themselves(made, tmp_path):
+    """And counted so: 300 is in the padding of the first one, 700 and 1010 between targets, 2900 excluded."""
+    run(*made, tmp_path / "whole.vcf")
+    bed = tmp_path / "x.bed"
+    bed.write_text("one\t305\t320\none\t400\t600\none\t990\t1005\none\t1400\t4000\n")
+    metrics = run(*made, tmp_path / "part.vcf", targets=[str(bed)], excluded=["one:2890-2910"], padding=5)
+    wanted = [(300, 325), (395, 605), (985, 1010), (1395, 2889), (2910, 4000)]
+    places = {
+        line: int(line.split(b"\t")[1]) - 1 for line in body(tmp_path / "whole.vcf").splitlines() if line[:1] != b"#"
+    }
+    kept = [line for line, place in places.items() if any(low <= place < high for low, high in wanted)]
+    assert [line for line in body(tmp_path / "part.vcf").splitlines() if line[:1] != b"#"] == kept
+    assert 0 < len(kept) < len(places) - 2
+    alone = [run(*made, tmp_path / "x.vcf", regions=[("one", *cut)]).counts for cut in wanted]
+    assert metrics.counts["bases_counted"] == sum(counts["bases_counted"] for counts in alone)
+    assert metrics.counts["reads_used"] == sum(counts["reads_used"] for counts in alone)
 
 
 def test_cram_equals_bam(made, tmp_path):

@@ -9,8 +9,8 @@ import pytest
 from helpers.jobs import call_variants
 from helpers.making import Read, random_sequence, segment, tiled, write_fasta
 from helpers.vcf_checks import bcftools, check_vcf, check_with_bcftools
-from readwarp.call.genotypes.annotations import ANNOTATIONS
 from readwarp.call.genotypes.filters import FILTERS
+from readwarp.call.variant_job import FIELDS
 from readwarp.config import CallParameters
 from readwarp.formats.variants.vcf import Header
 
@@ -141,7 +141,7 @@ GOOD = "c\t5\t.\tA\tC\t50\tPASS\tAC=1;AN=2;AF=0.5;DP=9\tGT:GQ:DP:AD:PL\t0/1:50:9
 
 
 def made_header() -> str:
-    return Header([("c", 15, "")], ["s"], "test", "c.fa", ANNOTATIONS, FILTERS).text()
+    return Header([("c", 15, "")], ["s"], "test", "c.fa", FIELDS.information, FILTERS).text()
 
 
 @pytest.mark.parametrize(

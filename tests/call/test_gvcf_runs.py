@@ -136,6 +136,14 @@ def test_regions_cut_blocks_at_their_border_only(made, gvcf, tmp_path):
     assert (parts[0][-1][1], last_of(parts[1][0])) == (whole[cut][1], last_of(whole[cut]))
 
 
+def test_targets_that_share_a_window_have_their_own_blocks(made, gvcf, tmp_path):
+    targets = [("one", 100, 200), ("one", 350, 351), ("one", 1240, 1300)]
+    run(made, tmp_path / "all.vcf", gvcf=True, regions=targets)
+    for i, target in enumerate(targets):
+        run(made, tmp_path / f"{i}.vcf", gvcf=True, regions=[target])
+    assert rows(tmp_path / "all.vcf") == [row for i in range(len(targets)) for row in rows(tmp_path / f"{i}.vcf")]
+
+
 def test_bcftools_takes_it(made, gvcf):
     fasta = str(made[0])
     assert body(quiet_bcftools("view", str(gvcf))) == rows(gvcf)
@@ -144,7 +152,7 @@ def test_bcftools_takes_it(made, gvcf):
     assert len({(row[0], row[1]) for row in every}) >= 3290
 
 
-@pytest.mark.parametrize("ploidy", [1, 3])
+@pytest.mark.parametrize("ploidy", [1, 3, 20])
 def test_other_ploidies(made, tmp_path, ploidy):
     bed = tmp_path / "ploidy.bed"
     bed.write_text(f"one\t1200\t3000\t{ploidy}\n")
@@ -154,6 +162,27 @@ def test_other_ploidies(made, tmp_path, ploidy):
         assert copies == (ploidy if row[0] == "one" and int(row[1]) > 1200 else 2)
     borders = {int(row[1]) for row in rows(tmp_path / "a.vcf")}
     assert 1201 in borders
+
+
+def test_no_copies(made, tmp_path):
+    """Where the sample lacks the contig, there is one block without a genotype; forced alleles have none either."""
+    bed, asked = tmp_path / "ploidy.bed", tmp_path / "asked.vcf"
+    bed.write_text("one\t1200\t3000\t0\n")
+    asked.write_text("##fileformat=VCFv4.2\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n" + forced_line(snv(2700)))
+    run(made, tmp_path / "a.vcf", gvcf=True, ploidies=bed)
+    (inside,) = (row for row in rows(tmp_path / "a.vcf") if 1200 < int(row[1]) <= 3000 and row[0] == "one")
+    assert inside[1] == "1201" and last_of(inside) == 3000
+    values = dict(zip(inside[8].split(":"), inside[9].split(":"), strict=True))
+    assert values["GT"] == values["PL"] == "." and values["GQ"] == "0" and int(values["DP"]) > 5
+    run(made, tmp_path / "b.vcf", ploidies=bed, alleles=asked)
+    (row,) = (row for row in rows(tmp_path / "b.vcf") if int(row[1]) > 1200)
+    assert row[1] == "2701" and row[6] == "." and row[9].startswith(".:0:") and row[9].endswith(":.")
+    assert pysam.VariantFile(str(tmp_path / "b.vcf")).header.samples[0]
+
+
+def forced_line(variant: tuple[int, str, str]) -> str:
+    position, reference, other_base = variant
+    return f"one\t{position + 1}\t.\t{reference}\t{other_base}\t.\t.\t.\n"
 
 
 def test_several_samples_have_no_gvcf(made, tmp_path):

@@ -54,8 +54,8 @@ def test_any_order_of_lines(tmp_path_factory, spans):
         ("c9\t1\t2\t1", "no contig 'c9'"),
         ("c1\t5\t3\t1", "ends before it starts"),
         ("c1\t900\t999\t1", "lies outside 'c1'"),
-        ("c1\t1\t2\t0", "ploidy 0 is not 1 to 8"),
-        ("c1\t1\t2\t9", "ploidy 9 is not 1 to 8"),
+        ("c1\t1\t2\t1.5", "not contig, start, end and ploidy"),
+        ("c1\t1\t2\t101", "ploidy 101 is not 0 to 100"),
         ("c1\t15\t25\t1", "ploidy 1, and 3 in record 1 that overlaps it"),
     ],
 )

@@ -114,7 +114,7 @@ def test_a_sample_without_reads(together, tmp_path):
 
 def numbered(reads: list[Read], samples: list[int]):
     """The reads, sorted by position, assigned to these samples."""
-    return replace(aligned_reads(reads), sample=np.array(samples, np.uint8))
+    return replace(aligned_reads(reads), sample=np.array(samples, np.uint16))
 
 
 def test_reads_of_one_sample():
@@ -138,7 +138,7 @@ def test_clips_of_one_sample_make_a_place():
     window = window_of("A" * 1000)
     own = numbered([clipped] * 2 + [whole] * 98, [1, 1] + [1] * 6 + [0] * 92)
     assert find_clip_places(own, window).ending.tolist() == [150]
-    apart = replace(own, sample=np.array([0, 1] + [0] * 49 + [1] * 49, np.uint8))
+    apart = replace(own, sample=np.array([0, 1] + [0] * 49 + [1] * 49, np.uint16))
     assert find_clip_places(apart, window).ending.size == 0
 
 

@@ -255,9 +255,17 @@ def test_broken_targets(line, says, plain, refused, write):
     assert refused(plain[1], "-L", path) == f"{path}: {says}"
 
 
-@pytest.mark.parametrize("option", ["-L", "--alleles", "--ploidy-bed"])
-def test_files_that_are_not_there(option, plain, refused, tmp_path):
-    assert refused(plain[1], option, tmp_path / "no") == f"{tmp_path / 'no'}: no such file or directory"
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("-L", "no such file, and no region of the reference"),
+        ("--exclude-regions", "no such file, and no region of the reference"),
+        ("--alleles", "no such file or directory"),
+        ("--ploidy-bed", "no such file or directory"),
+    ],
+)
+def test_files_that_are_not_there(option, says, plain, refused, tmp_path):
+    assert refused(plain[1], option, tmp_path / "no") == f"{tmp_path / 'no'}: {says}"
 
 
 VCF = "##fileformat=VCFv4.2\n##contig=<ID={name}>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n{name}\t{line}\n"
@@ -284,9 +292,9 @@ def test_broken_ploidies(line, plain, refused, write):
 
 
 def test_unknown_sample(plain, refused, tmp_path):
-    assert refused(plain[1], "--sample", "s") == f"{plain[1]}: has no read group of sample 's' (it has: none)"
+    assert refused(plain[1], "--sample", "s") == f"{plain[1]}: no read group of sample 's' (there are: made)"
     path = write_bam(tmp_path / "x.bam", RG=[{"ID": "1", "SM": "s"}, {"ID": "2", "SM": "t"}])
-    assert refused(path, "--sample", "S") == f"{path}: has no read group of sample 'S' (it has: s, t)"
+    assert refused(path, "--sample", "S") == f"{path}: no read group of sample 'S' (there are: s, t)"
 
 
 def test_options_that_do_not_go_together(plain, refused, tmp_path, write):

@@ -72,7 +72,7 @@ def refusals():
     yield "not genomic", lambda t: t.replace("C,<NON_REF>", "C"), "record one:51: its last ALT is not <NON_REF>"
     yield "no PL", lambda t: t.replace("AD:PL", "AD:XX"), "record one:51: its FORMAT has no PL"
     yield "odd PL", lambda t: t.replace("260,310", "x,310"), "record one:51: PL is not a list of whole numbers"
-    yield "few PL", lambda t: t.replace("200,0,300,260,310", "200,0,300,260"), "one:51: PL fits no ploidy of 1 to 8"
+    yield "few PL", lambda t: t.replace("200,0,300,260,310", "200,0,300,260"), "one:51: PL fits no ploidy of 1 to 100"
     yield "no AD", lambda t: t.replace("12,8,0:", ".:"), "one:51: AD has not a value for each allele"
     yield (
         "columns",
@@ -118,7 +118,7 @@ def test_bad_files(reference, gvcf, tmp_path, capsys):
     assert "no such file" in refused(good, tmp_path / "none.g.vcf.gz")
     assert "no gVCF is given" in refused(code=2)
     assert "--max-alleles must be 1 to 100" in refused(good, "--max-alleles", 101, code=2)
-    assert "--ploidy must be 1 to 8" in refused(good, "--ploidy", 9, code=2)
+    assert "--ploidy must be 1 to 100" in refused(good, "--ploidy", 101, code=2)
     assert "not from stdin" in refused("-", code=2)
     assert "not a list of file names" in refused(f"@{good}")
     lone = Path(shutil.copy(good, tmp_path / "lone.g.vcf.gz"))

@@ -2,6 +2,7 @@
 
 import argparse
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from readwarp.align import api as align
 from readwarp.call import api as call
 from readwarp.call.api import FilterOptions
 from readwarp.call.joint import api as genotype
+from readwarp.call.targets import Places
 from readwarp.cli import build_parser, options
 from readwarp.cli.align import insert_size
 from readwarp.config import (
@@ -22,6 +24,7 @@ from readwarp.config import (
     RecordParameters,
     Scoring,
 )
+from readwarp.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -75,6 +78,50 @@ def test_limits_of_filters():
     assert one.parameters == wanted
     cohort = genotype.make_job("ref.fa", ["a.vcf"], None, parsed("genotype", genotype.GenotypeOptions, *given), "x")
     assert cohort.calling == wanted and cohort.parameters == JointParameters()
+
+
+def test_candidates_and_priors():
+    given = ("--min-qual", "20", "--min-alternate-count", "3", "--min-alternate-fraction", "0.02", "--max-depth", "500")
+    given += ("--heterozygosity", "0.01", "--indel-heterozygosity", "0.002", "--min-indel-fraction", "0.03")
+    one = call.make_job("ref.fa", "a.bam", None, parsed("call", call.CallOptions, "a.bam", *given), "x").parameters
+    assert one == CallParameters(
+        min_quality=20,
+        min_alternate_count=3,
+        min_alternate_fraction=0.02,
+        max_depth=500,
+        snv_prior=0.01,
+        indel_prior=0.002,
+        min_indel_fraction=0.03,
+    )
+    given = parsed("genotype", genotype.GenotypeOptions, "--heterozygosity", "0.02", "--indel-heterozygosity", "0.1")
+    cohort = genotype.make_job("ref.fa", ["a.vcf"], None, given, "x")
+    assert cohort.calling == CallParameters(snv_prior=0.02, indel_prior=0.1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({"min_alternate_count": 0}, "--min-alternate-count must be at least 1"),
+        ({"min_alternate_fraction": 1.5}, "must be 0 to 1"),
+        ({"min_indel_fraction": 1.01}, "must be 0 to 1"),
+        ({"snv_prior": 0.0}, "must lie between 0 and 1"),
+        ({"indel_prior": 1.0}, "must lie between 0 and 1"),
+    ],
+)
+def test_limits_that_make_no_sense(limits, says):
+    with pytest.raises(UsageError, match=says):
+        CallParameters(**limits)
+
+
+def test_places():
+    given = ("-r", "c1", "-L", "a.bed", "-L", "c2:1-5", "--interval-padding", "10", "--exclude-regions", "b.bed")
+    wanted = Places(regions=("c1",), targets=("a.bed", "c2:1-5"), padding=10, excluded=("b.bed",))
+    one = call.make_job("ref.fa", "a.bam", None, parsed("call", call.CallOptions, "a.bam", *given), "x")
+    assert one.places == wanted
+    cohort = genotype.make_job("ref.fa", ["a.vcf"], None, parsed("genotype", genotype.GenotypeOptions, *given), "x")
+    assert cohort.places == wanted
+    plain = call.make_job("ref.fa", "a.bam", None, {"targets": Path("a.bed"), "exclude_regions": ["b.bed", "c"]}, "x")
+    assert plain.places == Places(targets=("a.bed",), excluded=("b.bed", "c"))
 
 
 def test_scores_and_limits_are_those_of_the_preset(monkeypatch, tmp_path):

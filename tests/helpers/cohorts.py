@@ -13,6 +13,7 @@ from readwarp.call.joint.sites import alleles_of, find_sites, records_of
 from readwarp.formats.variants.genomic import GenomicFile
 
 NON_REF = "<NON_REF>"
+COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT"
 Line = tuple[int, str, str, str, str]  # 0-based position, REF, ALT, INFO, FORMAT and column with a blank between
 
 
@@ -72,6 +73,11 @@ def found_in(paths: Sequence[Path], contigs: dict[str, int], max_alts: int = 8, 
         for file in files:
             file.close()
     return sites, evidence, genotype_sites(alleles_of(sites), evidence, np.full(len(sites), 1e-3))
+
+
+def lines_of_text(text: str) -> str:
+    """Lines with blanks between their columns as VCF has them."""
+    return "".join("\t".join(line.split(" ")) + "\n" for line in text.splitlines() if line)
 
 
 def genotypes(alleles: int, ploidy: int) -> int:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from readwarp.call.job import CallJob, run_call
 from readwarp.call.joint.job import GenotypeJob, run_genotype
+from readwarp.call.targets import Places
 from readwarp.config import CallParameters, Resources
+from readwarp.keywords import as_paths
 from readwarp.metrics import Metrics
 from readwarp.stream.reporter import Reporter
 
@@ -14,16 +16,22 @@ def call_variants(reference, alignments, output, parameters=None, resources=None
     reporter = Reporter("x", progress)
     job = CallJob(
         reference=Path(reference),
-        alignments=Path(alignments),
+        alignments=tuple(map(Path, as_paths(alignments))),
         output=Path(output),
         parameters=parameters or CallParameters(),
         resources=resources or Resources(),
         command="x",
         force=True,
-        **options,
+        **with_places(options),
     )
     run_call(job, reporter)
     return reporter.metrics
+
+
+def with_places(options: dict) -> dict:
+    """Regions, targets, excluded and padding as `Places`."""
+    own = {name: options.pop(name) for name in Places.__dataclass_fields__ if name in options}
+    return options | {"places": Places(**{name: tuple(x) if isinstance(x, list) else x for name, x in own.items()})}
 
 
 def genotype_cohort(reference, inputs, output, resources=None, **options) -> Metrics:
@@ -36,7 +44,7 @@ def genotype_cohort(reference, inputs, output, resources=None, **options) -> Met
         resources=resources or Resources(),
         command="x",
         force=True,
-        **options,
+        **with_places(options),
     )
     run_genotype(job, reporter)
     return reporter.metrics

@@ -74,7 +74,7 @@ def aligned_reads(reads: list[Read], start: int = 0, stop: int = 1 << 20) -> Ali
         fragment_end=np.array([r.fragment_end for r in reads], np.int64),
         shared=np.array([[0 if r.flag & 16 else len(r.bases)] * 2 for r in reads], np.int32).reshape(-1, 2),
         hidden=np.zeros((len(reads), 2), np.int32),
-        sample=np.zeros(len(reads), np.uint8),
+        sample=np.zeros(len(reads), np.uint16),
         cigar=np.array([x for cigar in cigars for x in cigar], np.uint32),
         cigar_offsets=offsets(map(len, cigars)),
         bases=codes("".join(r.bases for r in reads)),

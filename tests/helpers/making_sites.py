@@ -65,7 +65,7 @@ def made_likelihoods(
         pair_offsets=offsets(map(len, tables)),
         read=np.arange(n, dtype=np.int32),
         allele=np.array([a for own in shown for a in own], np.int8),
-        sample=np.array([s for own in sample for s in own] if sample else [0] * n, np.uint8),
+        sample=np.array([s for own in sample for s in own] if sample else [0] * n, np.uint16),
         value_offsets=offsets(sum(map(len, table)) for table in tables),
         values=np.array([value for table in tables for row in table for value in row], np.float64),
         **{name: np.array(given[name], dtype) for name, dtype in dtypes.items()},

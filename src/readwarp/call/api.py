@@ -1,13 +1,15 @@
 """readwarp.call: the command `readwarp call`, from Python."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
-from readwarp.call.targets import Region, as_regions, spell_region
+from readwarp.call.targets import Places, Region, as_regions, spell_region
 from readwarp.config import CallParameters
-from readwarp.keywords import AnyPath, as_tuple, check_keywords, command_line, path_or_none, pick
+from readwarp.formats.common.files import named_files
+from readwarp.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
 
@@ -16,7 +18,9 @@ class PlaceOptions(TypedDict, total=False):
     """Where to call; without them, everywhere."""
 
     region: Region | Sequence[Region] | None  # text, or contig, start, stop (0-based, half-open)
-    targets: AnyPath | None  # BED file
+    targets: AnyPath | Sequence[AnyPath] | None  # BED files, interval lists, lists of regions, or texts of regions
+    interval_padding: int  # bases on either side of regions and targets that are called too
+    exclude_regions: AnyPath | Sequence[AnyPath] | None  # what is not called: as targets
 
 
 class FilterOptions(TypedDict, total=False):
@@ -32,7 +36,14 @@ class FilterOptions(TypedDict, total=False):
     min_expected_fraction: float
 
 
-class CallingOptions(PlaceOptions, FilterOptions, total=False):
+class PriorOptions(TypedDict, total=False):
+    """What is expected before the reads are seen."""
+
+    heterozygosity: float  # chance that a base differs from the reference in a copy of the genome
+    indel_heterozygosity: float  # likewise, that an insertion or deletion begins there
+
+
+class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
     alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy: int  # copies of each contig
@@ -42,23 +53,30 @@ class CallingOptions(PlaceOptions, FilterOptions, total=False):
     min_base_quality: int
     min_mapping_quality: int
     max_depth: int  # most reads used at a position
+    min_alternate_count: int  # a sample's reads that make an allele worth testing
+    min_alternate_fraction: float  # a sample's share of reads that makes a substitution worth testing
+    min_indel_fraction: float  # likewise, an insertion or deletion
+    min_alternate_quality: int  # sum of base qualities that makes a substitution worth testing
 
 
+PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
 LIMITS = {name: name for name in FilterOptions.__annotations__}
-PARAMETERS = LIMITS | {name: name for name in ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth")}
-PARAMETERS["ignore_soft_clips"] = "ignore_soft_clips"
+SAME: tuple[str, ...] = ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth", "min_alternate_count")
+SAME += ("ignore_soft_clips", "min_alternate_fraction", "min_indel_fraction", "min_alternate_quality")
+PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
 
 
 class CallOptions(CallingOptions, ResourceOptions, total=False):
     """Long options of `readwarp call`, with its defaults."""
 
+    list: AnyPath | None  # file with the names of more alignments, one per line
     sample: str | Sequence[str]  # to call; without it, all of them
     force: bool  # replace an existing output
 
 
 def call(
     reference: AnyPath,
-    alignments: AnyPath,
+    alignments: AnyPath | Sequence[AnyPath],
     *,
     output: AnyPath,
     progress: Callable[[Progress], object] | None = None,
@@ -66,34 +84,41 @@ def call(
 ) -> Result:
     """Call variants in sorted alignments, as `readwarp call` does; `readwarp.Caller` gives them one by one instead.
 
-    reference: FASTA, GenBank or EMBL. alignments: sorted and indexed BAM or CRAM. output: .vcf, .vcf.gz or .bcf.
+    reference: FASTA, GenBank or EMBL. alignments: sorted and indexed BAM or CRAM, one file or several, of one
+    sample or many; @FILE is a list of them. output: .vcf, .vcf.gz or .bcf.
     progress: called now and then, in this thread, with a `Progress`; what it raises ends the job. options: the long
     options of the command with underscores, such as region=["chr20:1-1,000,000"], ploidy=1, gvcf=True, threads=8
     (`CallOptions`).
 
         readwarp.call("ref.fa", "sample.bam", output="sample.vcf.gz")
+        readwarp.call("ref.fa", ["father.bam", "mother.bam", "child.bam"], output="trio.vcf.gz")
 
     Returns the paths that were written (variants, variants_index) and the metrics. Raises UsageError, InputError,
     DeviceError, MemoryBudgetError, each a ReadwarpError; there is no output then.
     """
     check_keywords("call", options, CallOptions)
     spell_regions(options)
-    command = command_line("call", reference, alignments, output=output, **options)
+    command = command_line("call", reference, *as_paths(alignments), output=output, **options)
     return run_call(make_job(reference, alignments, output, options, command), Reporter(command, progress))
 
 
 def make_job(
-    reference: AnyPath, alignments: AnyPath, output: AnyPath | None, options: CallOptions, command: str
+    reference: AnyPath,
+    alignments: AnyPath | Sequence[AnyPath],
+    output: AnyPath | None,
+    options: CallOptions,
+    command: str,
 ) -> CallJob:
-    """Raises UsageError."""
+    """Raises UsageError, and InputError for a list that cannot be read."""
+    listed = options.get("list")
+    names = (*as_paths(alignments), *([f"@{listed}"] if listed else ()))
     return CallJob(
         reference=Path(reference),
-        alignments=Path(alignments),
+        alignments=tuple(path for name in names for path in named_files(name, "BAM or CRAM")),
         output=path_or_none(output),
         parameters=CallParameters(**pick(options, PARAMETERS)),
         resources=resources_of(options),
-        regions=as_regions(options.get("region")),
-        targets=path_or_none(options.get("targets")),
+        places=places_of(options),
         samples=as_tuple(options.get("sample")),
         gvcf=options.get("gvcf", False),
         alleles=path_or_none(options.get("alleles")),
@@ -102,6 +127,20 @@ def make_job(
         command=command,
         force=options.get("force", False),
     )
+
+
+def places_of(options: PlaceOptions) -> Places:
+    """Raises UsageError."""
+    return Places(
+        regions=as_regions(options.get("region")),
+        targets=_texts(options.get("targets")),
+        excluded=_texts(options.get("exclude_regions")),
+        padding=options.get("interval_padding", 0),
+    )
+
+
+def _texts(given: AnyPath | Sequence[AnyPath] | None) -> tuple[str, ...]:
+    return (str(given),) if isinstance(given, str | PathLike) else tuple(map(str, given or ()))
 
 
 def spell_regions(options: PlaceOptions) -> None:

@@ -1,6 +1,6 @@
 """Calling variants from Python."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 from readwarp.batches import Calls
 from readwarp.call.job import CallJob, call_variants, open_calling
-from readwarp.call.targets import Region, as_regions
+from readwarp.call.targets import Places, Region, as_regions
 from readwarp.call.variant_job import count_calls
 from readwarp.config import CallParameters, Resources
 from readwarp.index.build import read_reference
+from readwarp.keywords import AnyPath, as_paths
 from readwarp.metrics import Metrics
 from readwarp.stream.reporter import Reporter
 
@@ -35,7 +36,7 @@ class Variant(NamedTuple):
     alleles: tuple[str, ...]  # the reference's first
     quality: float
     filters: tuple[str, ...]  # names of those that it fails
-    annotations: dict[str, float | int]
+    annotations: dict[str, float | int | tuple[float, ...]]
     genotypes: dict[str, Genotype]  # by sample
 
     @property
@@ -67,7 +68,7 @@ class Caller:
 
     def call(
         self,
-        alignments: str | Path,
+        alignments: AnyPath | Sequence[AnyPath],
         regions: Region | Iterable[Region] | None = None,
         *,
         samples: Iterable[str] = (),
@@ -77,9 +78,10 @@ class Caller:
     ) -> Iterator[Variant]:
         """Variants in order of position, as they are found.
 
-        regions: one or several, as texts of the command line or (contig, start, stop), 0-based and half-open; None: the
-        whole reference. samples: those to call together, by default all in the header. alleles: a VCF file of alleles
-        that are always genotyped. ploidies, primers: BED files. Raises InputError and UsageError.
+        alignments: one file or several. regions: one or several, as texts of the command line or (contig, start, stop),
+        0-based and half-open; None: the whole reference. samples: those to call together, by default all in the
+        headers. alleles: a VCF file of alleles that are always genotyped. ploidies, primers: BED files. Raises
+        InputError and UsageError.
         """
         job = self._job(alignments, regions, samples, alleles, ploidies, primers)
         with open_calling(job, self.reference, self.metrics) as calling:
@@ -91,7 +93,7 @@ class Caller:
 
     def write(
         self,
-        alignments: str | Path,
+        alignments: AnyPath | Sequence[AnyPath],
         output: str | Path,
         regions: Region | Iterable[Region] | None = None,
         *,
@@ -114,7 +116,7 @@ class Caller:
 
     def _job(
         self,
-        alignments: str | Path,
+        alignments: AnyPath | Sequence[AnyPath],
         regions: Region | Iterable[Region] | None,
         samples: Iterable[str],
         *files: str | Path | None,
@@ -122,10 +124,10 @@ class Caller:
         alleles, ploidies, primers = (Path(file) if file else None for file in files)
         return CallJob(
             reference=self.path,
-            alignments=Path(alignments),
+            alignments=tuple(map(Path, as_paths(alignments))),
             parameters=self.parameters,
             resources=self.resources,
-            regions=as_regions(regions),
+            places=Places(regions=as_regions(regions)),
             samples=tuple(samples),
             alleles=alleles,
             ploidies=ploidies,

@@ -1,33 +1,135 @@
-"""Alignments as an input: do their contigs match the reference, and whose reads are they?"""
+"""Alignments as an input: one file or several, do their contigs match the reference, and whose reads are they?"""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from readwarp.errors import InputError
-from readwarp.formats.alignments.regions import AlignedReader
+from readwarp.batches import AlignedReads
+from readwarp.call.depth.limit import DepthLimit
+from readwarp.errors import InputError, TooLargeError
+from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, join_parts
+from readwarp.formats.common.files import allow_files
 from readwarp.index.reference import Reference
+from readwarp.ragged import replace, take
 
-MAX_SAMPLES = 255  # numbers of AlignedReads.sample
-Groups = tuple[tuple[str, ...], ...]
+MAX_SAMPLES = 32767  # numbers of a scan's `Found.samples`
+HELD_BASES = 1 << 26  # of reads before the limit of depth is applied, in windows that are not cut further
+REMEDY = "join some with `samtools merge`"
 
 
-def choose_samples(reader: AlignedReader, wanted: Sequence[str] = ()) -> tuple[tuple[str, ...], Groups]:
-    """Names of the samples to call, and the read groups of each; no groups if there is one sample: it has every read.
+class RegionTooDeepError(TooLargeError):
+    """A region holds more than there is room for: ask for a smaller one."""
 
-    Without `wanted`, these are all samples in the header, in its order, or one named after the file if the header names
-    none. An entry of `wanted` is a name, or several separated by commas. Raises InputError.
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An alignment file that is open."""
+
+    reader: AlignedReader
+    contigs: dict[int, int]  # reference contig -> number in the file
+    keep: ReadFilter  # its read groups by sample of this file ...
+    samples: np.ndarray  # ... and the number of each of these samples among all (uint16)
+
+    def parts(self, contig: int, start: int, stop: int) -> Iterator[AlignedReads]:
+        """As `AlignedReader.parts`, by the numbers of contigs in the reference and of samples among all."""
+        if contig in self.contigs:
+            for part in self.reader.parts(self.contigs[contig], start, stop, self.keep):
+                yield replace(part, sample=self.samples[part.sample])
+
+
+@dataclass(frozen=True, slots=True)
+class Alignments:
+    """Alignment files that are open, and the samples to call in them. Files of one sample are read as one."""
+
+    sources: tuple[Source, ...]
+    samples: tuple[str, ...]
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the files take while they are open."""
+        return sum(source.reader.memory for source in self.sources)
+
+    def read(self, place: tuple[int, int, int], limit: DepthLimit, max_bases: int | None = None) -> AlignedReads:
+        """Usable reads that overlap a place, by position, then in order of files.
+
+        place: contig of the reference, start, stop. Raises InputError where a file is damaged or not sorted, and
+        RegionTooDeepError where there are more than `max_bases`, and more than half of that within the limit of depth.
+        """
+        contig, start, stop = place
+        parts, bases, room = list[AlignedReads](), 0, max_bases or HELD_BASES
+        for source in self.sources:
+            for part in source.parts(contig, start, stop):
+                parts.append(part)
+                bases += part.bases.size
+                if bases > room:
+                    parts = [limit.limit(join_parts(parts, contig, start, stop))]
+                    bases = parts[0].bases.size
+                    if max_bases and bases > max_bases // 2:
+                        raise RegionTooDeepError
+                    room = max_bases or max(HELD_BASES, 2 * bases)
+        reads = limit.limit(join_parts(parts, contig, start, stop))
+        return take(reads, "reads", np.argsort(reads.position, kind="stable")) if len(self.sources) > 1 else reads
+
+    def facts(self) -> list[dict[str, object]]:
+        """What the metrics say about each file."""
+        return [
+            {"file": str(source.reader.path), "samples": [self.samples[number] for number in source.samples.tolist()]}
+            for source in self.sources
+        ]
+
+
+@contextmanager
+def open_readers(
+    paths: Sequence[Path], reference: Path, threads: int
+) -> Generator[tuple[AlignedReader, ...], None, None]:
+    """Open alignment files. `reference`: for CRAM. Raises InputError, also if the system allows too few open files."""
+    allow_files(len(paths) + 3 * threads, REMEDY)  # a thread that reads CRAM opens the file, a copy, the reference
+    with ExitStack() as stack:
+        yield tuple(stack.enter_context(closing(AlignedReader(path, reference, threads))) for path in paths)
+
+
+def match_files(
+    readers: Sequence[AlignedReader], reference: Reference, wanted: Sequence[str], keep: ReadFilter, whole: bool
+) -> Alignments:
+    """The files as alignments to the reference, and the samples to call. A file that has none of them is not read.
+
+    See `choose_samples` and `match_contigs`, which raise InputError.
     """
-    samples = reader.samples()
-    names = _split(wanted, samples) or list(samples) or [reader.path.name.split(".")[0]]
+    contigs = [match_contigs(reader, reference, whole) for reader in readers]
+    names = choose_samples(readers, wanted)
+    sources = []
+    for reader, numbers in zip(readers, contigs, strict=True):
+        held = samples_of(reader)
+        own = [number for number, name in enumerate(names) if name in held]
+        groups = tuple(held[names[number]] for number in own) if len(held) > 1 else ()
+        if own:
+            sources.append(Source(reader, numbers, replace(keep, samples=groups), np.array(own, np.uint16)))
+    return Alignments(tuple(sources), names)
+
+
+def samples_of(reader: AlignedReader) -> dict[str, tuple[str, ...]]:
+    """Sample name -> its read groups; a file whose header names no sample is of one that is named after the file."""
+    return reader.samples() or {reader.path.name.split(".")[0]: ()}
+
+
+def choose_samples(readers: Sequence[AlignedReader], wanted: Sequence[str] = ()) -> tuple[str, ...]:
+    """Names of the samples to call: those `wanted`, or all, in order of files and headers. Raises InputError.
+
+    Samples of one name are one. An entry of `wanted` is a name, or several separated by commas.
+    """
+    known = dict.fromkeys(name for reader in readers for name in samples_of(reader))
+    names = _split(wanted, known) or list(known)
+    place = readers[0].path if len(readers) == 1 else f"all {len(readers)} files"
     for name in names:
-        if name not in samples and wanted:
-            known = ", ".join(samples) or "none"
-            raise InputError(reader.path, f"has no read group of sample {name!r} (it has: {known})")
+        if name not in known:
+            raise InputError(place, f"no read group of sample {name!r} (there are: {', '.join(known)})")
     if len(names) > MAX_SAMPLES:
-        raise InputError(reader.path, f"holds {len(names)} samples, of which {MAX_SAMPLES} can be called together")
-    return tuple(names), tuple(samples[name] for name in names) if len(samples) > 1 else ()
+        raise InputError(place, f"{len(names):,} samples, of which {MAX_SAMPLES:,} can be called together")
+    return tuple(names)
 
 
 def _split(wanted: Sequence[str], samples: Container[str]) -> list[str]:

@@ -8,21 +8,21 @@ from math import ceil
 from pathlib import Path
 from typing import TypeVar
 
-from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.forced import Forced, read_alleles
-from readwarp.call.inputs import choose_samples, match_contigs
+from readwarp.call.inputs import Alignments, match_files, open_readers
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
-from readwarp.call.targets import Target, bases_of, find_targets, split_targets
-from readwarp.call.variant_job import VariantJob, count_calls
+from readwarp.call.targets import Stretch, Target, bases_of, join_targets
+from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob, count_calls
 from readwarp.call.warm import warm_up
 from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
-from readwarp.errors import UsageError
-from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
-from readwarp.formats.variants.gvcf import BlockJoiner, Piece, header_lines, piece_of
+from readwarp.errors import MemoryBudgetError, UsageError
+from readwarp.formats.alignments.regions import ReadFilter
+from readwarp.formats.common.files import check_twice
+from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -34,6 +34,7 @@ from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import map_ordered
 
 WINDOW = 1 << 17  # reference bases
+LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # a window is made to fit if samples have that depth; deeper ones are cut
 MIN_WINDOW = 1024  # is not cut further, however deep it is
 USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit
 DEPTH_WARNINGS = {  # by counter
@@ -49,7 +50,7 @@ logger = logging.getLogger("readwarp")
 class CallJob(VariantJob):
     """Raises UsageError for options that do not go together."""
 
-    alignments: Path  # sorted and indexed BAM or CRAM; - is a sorted stream
+    alignments: tuple[Path, ...]  # sorted and indexed BAM or CRAM; - is a sorted stream
     parameters: CallParameters = field(default_factory=CallParameters)
     samples: tuple[str, ...] = ()  # to call together; none: all in the header
     gvcf: bool = False  # blocks of reference between the variants, for one sample
@@ -59,6 +60,8 @@ class CallJob(VariantJob):
     command: str = "readwarp call"
 
     def __post_init__(self) -> None:
+        if not self.alignments:
+            raise UsageError("no alignments are given")
         if self.gvcf and self.alleles:
             raise UsageError(
                 "--gvcf and --alleles do not go together: a block of reference says nothing of given alleles"
@@ -67,8 +70,9 @@ class CallJob(VariantJob):
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
-    extra = [path for path in (job.targets, job.alleles, job.ploidies, job.primers) if path]
-    inputs = [job.reference, job.alignments, *extra]
+    extra = [path for path in (job.alleles, job.ploidies, job.primers) if path]
+    check_twice(job.alignments)
+    inputs = [job.reference, *job.alignments, *job.places.files, *extra]
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
         logger.warning("%s reads have no read group of a sample in the header: left out", f"{lost:,}")
@@ -83,7 +87,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         reporter.progress("calling", "bases") as meter,
         open_calling(job, reference, metrics) as calling,
     ):
-        with job.open_output(reference, calling.samples, header_lines(GQ_BANDS) if job.gvcf else ()) as writer:
+        with job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer:
             write_windows(calling, writer, meter)
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, text in DEPTH_WARNINGS.items():
@@ -98,37 +102,36 @@ class Calling:
 
     job: CallJob
     steps: Steps
-    cards: Cards[Target, Backend]
+    cards: Cards[Stretch, Backend]
     samples: tuple[str, ...]
     targets: list[Target]  # to call
     max_bases: int  # of reads in memory; deeper windows are cut
 
-    def call(self, window: Target) -> list[Found]:
+    def call(self, window: Stretch) -> list[Found]:
         """What is in the window, in parts where it is too deep to be taken at once."""
         return self.cards.work(window, self._try, self.steps.metrics.count)
 
-    def _try(self, window: Target, backend: Backend) -> Found:
+    def _try(self, window: Stretch, backend: Backend) -> Found:
         """A window that does not fit counts nothing."""
         own = replace(self.steps, backend=backend, metrics=Metrics())
         found = own.call(window, self.max_bases if halve(window) else None)
         self.steps.metrics.include(own.metrics)
         return found
 
-    def run(self, work: Callable[[Target], T]) -> Generator[T, None, None]:
+    def run(self, work: Callable[[Stretch], T]) -> Generator[T, None, None]:
         """work(window) of all windows, in order, in parallel threads."""
         resources = self.job.resources
-        size = min(WINDOW, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else WINDOW
+        size = max(LEAST_WINDOW, min(WINDOW, self.max_bases // (USUAL_DEPTH * len(self.samples))))
+        size = min(size, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else size
         workers = workers_of(resources.threads, len(self.cards.backend.devices))
-        return map_ordered(split_targets(self.targets, size), work, workers, 2 * workers + 2)
+        return map_ordered(join_targets(self.targets, size), work, workers, 2 * workers + 2)
 
 
-def halve(window: Target) -> tuple[Target, Target] | None:
-    contig, start, stop = window
-    middle = (start + stop) // 2
-    return (Target(contig, start, middle), Target(contig, middle, stop)) if stop - start > MIN_WINDOW else None
+def halve(window: Stretch) -> tuple[Stretch, Stretch] | None:
+    return window.halves() if window.stop - window.start > MIN_WINDOW else None
 
 
-WINDOWS: Divisible[Target] = Divisible(
+WINDOWS: Divisible[Stretch] = Divisible(
     lambda w: w.stop - w.start, halve, "windows_halved", "windows_on_host", lambda w: 1
 )
 
@@ -138,36 +141,46 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
     """Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
     resources, parameters = job.resources, job.parameters
     targets = job.find_targets(reference)
-    with closing(AlignedReader(job.alignments, job.reference, resources.threads)) as reader:
-        names, groups = choose_samples(reader, job.samples)
+    with open_readers(job.alignments, job.reference, resources.threads) as readers:
+        keep = ReadFilter(parameters.min_mapping_quality)
+        alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
+        names = alignments.samples
         if job.gvcf and len(names) > 1:
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
-        contigs = match_contigs(reader, reference, whole=not job.is_partial)
+        metrics.append("alignment_files", alignments.facts())
         share = bases_of(targets) / int(reference.contig_offsets[-1])
-        backend = choose_backend(resources, [job.alignments], CALL, share)
+        backend = choose_backend(resources, job.alignments, CALL, share)
         steps = Steps(
             reference=reference,
-            reader=reader,
-            contig_of_file=contigs,
-            keep=ReadFilter(parameters.min_mapping_quality, samples=groups),
+            alignments=alignments,
             parameters=parameters,
             backend=backend,
             metrics=metrics,
-            samples=len(names),
             ploidies=read_ploidies(job.ploidies, reference, parameters.ploidy),
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
         )
-        memory = resources.memory or free_memory() // 2
-        max_bases = memory // (BYTES_PER_BASE * workers_of(resources.threads, len(backend.devices)))
+        max_bases = plan_bases(resources, alignments, workers_of(resources.threads, len(backend.devices)))
         with closing(open_memory(resources, backend, metrics)) as cards:
             if cards.planned:
                 cards.warm_up(lambda placed: warm_up(placed, parameters))
             yield Calling(job, steps, cards, names, targets, max_bases)
 
 
-def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Target, Backend]:
+def plan_bases(resources: Resources, alignments: Alignments, workers: int) -> int:
+    """The most bases of reads that each worker may hold. Raises MemoryBudgetError if the open files take it all.
+
+    Files are read one after the other, so their number adds indexes to the memory, and no buffers.
+    """
+    memory, held = resources.memory or free_memory() // 2, alignments.memory
+    if memory <= held:
+        files = f"the indexes of {len(alignments.sources):,} files take {held >> 20:,} MB"
+        raise MemoryBudgetError(f"{files}: more than the {memory >> 20:,} MB of --memory")
+    return (memory - held) // (BYTES_PER_BASE * workers)
+
+
+def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Stretch, Backend]:
     """A workspace for each worker; smaller ones, then fewer, if --vram or the free memory of a card is less."""
 
     def plan(room: int) -> CardPlan:
@@ -179,29 +192,29 @@ def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Car
 
 def write_windows(calling: Calling, writer: VariantWriter, meter: Meter) -> None:
     contigs, metrics = calling.steps.reference.names, calling.steps.metrics
-    joiner = BlockJoiner(contigs)
+    joiner, whole = BlockJoiner(contigs), bases_of(calling.targets)
 
-    def work(window: Target) -> tuple[list[bytes | Piece], int]:
+    def work(window: Stretch) -> tuple[list[bytes | Piece], int]:
         parts: list[bytes | Piece] = []
         for found in calling.call(window):
             count_calls(found.calls, metrics)
             if found.bands is None:
                 parts.append(lines_of(found.calls, contigs))
             else:
-                parts.append(piece_of(found.bands, format_calls(found.calls, contigs, with_strands=True), contigs))
-        return parts, window.stop - window.start
+                parts.append(piece_of(found.bands, format_calls(found.calls, contigs, is_genomic=True), contigs))
+        return parts, bases_of(window.targets)
 
     with closing(calling.run(work)) as results:
         for parts, bases in results:
             for part in parts:
                 writer.write(part if isinstance(part, bytes) else joiner.add(part))
-            meter.reach(meter.done + bases, bases_of(calling.targets))
+            meter.reach(meter.done + bases, whole)
     writer.write(joiner.finish())
 
 
 def check_files(job: CallJob, reference: Reference) -> None:
     """Read the files beside the alignments, so that a bad one is known before hours of aligning. Raises InputError."""
-    find_targets(job.regions, job.targets, reference)
+    job.places.find(reference)
     read_ploidies(job.ploidies, reference, job.parameters.ploidy)
     read_primers(job.primers, reference)
     if job.alleles:

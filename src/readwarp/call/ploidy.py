@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.targets import read_bed_lines
+from readwarp.call.targets import Contigs, read_target_lines
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
@@ -46,18 +46,18 @@ class Ploidies(NamedTuple):
 
 
 def read_ploidies(path: Path | None, reference: Reference, default: int) -> Ploidies:
-    """BED, plain or gzip, of contig, start, end and ploidy, 1 to MAX_PLOIDY; None: the default everywhere.
+    """BED, plain or gzip, of contig, start, end and ploidy, 0 to MAX_PLOIDY; None: the default everywhere.
 
     Raises InputError for an unknown contig, a broken line, and intervals that overlap and differ in ploidy.
     """
     rows: list[Row] = []
-    lengths = np.diff(reference.contig_offsets).tolist()
-    for line, (contig, start, stop), rest in read_bed_lines(path, reference.names, lengths) if path else ():
+    contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
+    for line, (contig, start, stop), rest in read_target_lines(path, contigs) if path else ():
         text = rest[0].strip() if rest else ""
         if not (text.isascii() and text.isdecimal()):
             raise InputError(path, "not contig, start, end and ploidy", line)
-        if not 1 <= int(text) <= MAX_PLOIDY:
-            raise InputError(path, f"ploidy {text} is not 1 to {MAX_PLOIDY}", line)
+        if not 0 <= int(text) <= MAX_PLOIDY:
+            raise InputError(path, f"ploidy {text} is not 0 to {MAX_PLOIDY}", line)
         if start < stop:
             rows.append((contig, start, stop, int(text), line))
     rows = _join_overlapping(path, sorted(rows))

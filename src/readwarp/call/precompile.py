@@ -16,7 +16,7 @@ def compile_calling(folder: Path) -> None:
     reference, alignments, output = (folder / f"calling.{ending}" for ending in ("fa", "bam", "vcf"))
     reference.write_text(f">tiny\n{letters(genome.bases)}\n")
     write_alignments(genome, alignments)
-    run_call(CallJob(reference=reference, alignments=alignments, output=output), Reporter("precompile"))
+    run_call(CallJob(reference=reference, alignments=(alignments,), output=output), Reporter("precompile"))
 
 
 def write_alignments(genome: TinyGenome, path: Path) -> None:

@@ -18,11 +18,14 @@ from readwarp.call.alleles.sites import forced_variants
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.confidence.bands import reference_bands
 from readwarp.call.confidence.other import add_non_ref
+from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
-from readwarp.call.genotypes.calls import join_calls, mark_overlaps, no_calls
+from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.haplotypes.build import build_haplotypes
+from readwarp.call.inputs import Alignments
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
 from readwarp.call.pileup import MAX_INDEL
@@ -31,10 +34,9 @@ from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.sites.find import find_sites
 from readwarp.call.spelling import Bases
-from readwarp.call.targets import Target
+from readwarp.call.targets import Stretch
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
-from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
@@ -58,30 +60,35 @@ class Steps:
     """What all windows share."""
 
     reference: Reference
-    reader: AlignedReader
-    contig_of_file: dict[int, int]  # reference contig -> number in the alignment file
-    keep: ReadFilter
+    alignments: Alignments
     parameters: CallParameters
     backend: Backend
     metrics: Metrics
-    samples: int
     ploidies: Ploidies
     forced: Forced | None
     primers: dict[int, Primers]  # of each reference contig that has any
     with_bands: bool
 
-    def call(self, window: Target, max_bases: int | None) -> Found:
+    @property
+    def samples(self) -> int:
+        return len(self.alignments.samples)
+
+    def call(self, window: Stretch, max_bases: int | None) -> Found:
         """Raises RegionTooDeepError if the window's reads have more than `max_bases`."""
-        contig, start, stop = window
+        contig, start, stop, _ = window
+        is_inside = window.mask()
         low, high = max(0, start - MARGIN), min(Bases(self.reference, contig).length, stop + MARGIN)
+        limit = DepthLimit(self.parameters.max_depth)
         with self.metrics.time("read_alignments"):
-            reads = self._reads(contig, low, high, max_bases)
+            reads = self.alignments.read((contig, low, high), limit, max_bases)
         for name, positions in (
             ("reads_used", reads.position),
+            ("reads_beyond_max_depth", limit.lost),
             ("reads_without_sample", reads.unassigned),
             ("indels_too_long", find_long_indels(reads)),
         ):
-            self.metrics.count(name, ((positions >= start) & (positions < stop)).sum())
+            own = positions[(positions >= start) & (positions < stop)]
+            self.metrics.count(name, is_inside[own - start].sum())
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
@@ -93,20 +100,21 @@ class Steps:
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
-        self.metrics.count("bases_counted", pileup.counts[start - low : stop - low].sum())
+        self.metrics.count("bases_counted", pileup.counts[start - low : stop - low][is_inside].sum())
         calls = self._genotype(reads, pileup, around, window)
-        own = join_calls((calls,), start, stop, self.samples)
+        kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
         here = replace(around.trim(), start=start, stop=stop)
-        return Found(own, self._bands(reads, pileup, here, calls) if self.with_bands else None)
+        return Found(kept, self._bands(reads, pileup, here, calls, ~is_inside) if self.with_bands else None)
 
-    def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Target) -> Calls:
+    def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch) -> Calls:
         """Calls in the window, and around it as far as they may overlap one in it."""
         p = self.parameters
         low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
+        copies = self.ploidies.at(around.contig, np.arange(around.start, around.stop))
         with self.metrics.time("sites"):
-            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around))
+            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around), copies)
         with self.metrics.time("regions"):
-            places = find_clip_places(reads, around)
+            places = find_clip_places(reads, around, copies)
             sites = add_clipped(reads, places, sites, around)
             regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
             regions = take(regions, "regions", _may_reach(regions, window))
@@ -131,35 +139,36 @@ class Steps:
     def _genotype_sites(
         self, sites: Sites, likelihoods: Likelihoods, around: Window, phase: Phase | None = None
     ) -> Calls:
-        ploidy = self.ploidies.at(sites.contig, sites.position)
+        copies = np.repeat(self.ploidies.at(sites.contig, sites.position)[:, None], self.samples, axis=1)
+        sites, likelihoods, phase, lost = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
+        self.metrics.count("alleles_left_out", lost)
         if self.with_bands:
             sites, likelihoods = add_non_ref(sites, likelihoods)
-        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
         return genotype_sites(sites, likelihoods, around, copies, self.parameters, phase)
 
     def _weigh(
-        self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Target
+        self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Stretch
     ) -> tuple[Sites, Likelihoods, Phase]:
         """Sites in the regions, by whole haplotypes. Bases of low quality say nothing."""
         metrics, qualities = self.metrics, reads.qualities
         usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
+        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("haplotypes"):
-            haplotypes = build_haplotypes(regions, usable, sites, around)
+            haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):
             weighed = compare(regions, haplotypes, usable, sites, self.backend)
         self._count(weighed, window)
-        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         with metrics.time("alleles"):
             return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
 
-    def _count_removed(self, removed: Removed, window: Target) -> None:
+    def _count_removed(self, removed: Removed, window: Stretch) -> None:
         """Count what reads that begin in the window have that is no evidence."""
         own = (removed.position >= window.start) & (removed.position < window.stop)
         self.metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
         self.metrics.count("bases_beyond_mates", removed.beyond[own].sum())
         self.metrics.count("bases_of_primers", removed.hidden[own].sum())
 
-    def _count(self, weighed: Weighed, window: Target) -> None:
+    def _count(self, weighed: Weighed, window: Stretch) -> None:
         """Count the regions that begin in the window; neighbouring windows see some of them too."""
         regions, haplotypes, count = weighed.regions, weighed.haplotypes, self.metrics.count
         own = (regions.start >= window.start) & (regions.start < window.stop)
@@ -173,19 +182,13 @@ class Steps:
         count("pairhmm_pairs_off_card", weighed.pairs_with(Status.TOO_LONG)[own].sum())
         count("pairhmm_pairs_in_logarithms", weighed.pairs_with(Status.OVERFLOW)[own].sum())
 
-    def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls) -> Bands:
+    def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls, covered: np.ndarray) -> Bands:
+        """Of what is not covered, bool [bases], by calls either."""
         start, stop = window.start, window.stop
-        covered = np.zeros(stop - start, bool)
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
         ploidy = self.ploidies.at(window.contig, np.arange(start, stop))
         return reference_bands(pileup, reads, window, covered, ploidy)
-
-    def _reads(self, contig: int, low: int, high: int, max_bases: int | None) -> AlignedReads:
-        number = self.contig_of_file.get(contig)
-        if number is None:
-            return replace(self.reader.nothing(low, high), contig=contig)
-        return replace(self.reader.read(number, low, high, self.keep, max_bases), contig=contig)
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
         """[low, high), with the reference as far as reads, or two that are joined, may be compared with it."""
@@ -201,6 +204,6 @@ def find_long_indels(reads: AlignedReads) -> np.ndarray:
     return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
 
 
-def _may_reach(regions: Regions, window: Target) -> np.ndarray:
+def _may_reach(regions: Regions, window: Stretch) -> np.ndarray:
     """bool [regions]: calls of the region may be in the window, or overlap one that is."""
     return (regions.start < window.stop + CALL_MARGIN) & (regions.stop > window.start - CALL_MARGIN)

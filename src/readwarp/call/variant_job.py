@@ -6,17 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.annotations import ANNOTATIONS
+from readwarp.call.confidence import GQ_BANDS
+from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.targets import Region, Target, find_targets
+from readwarp.call.targets import Places, Target
 from readwarp.config import Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
-from readwarp.formats.variants.gvcf import NON_REF
-from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Declared, Header, VariantWriter, kind_of
+from readwarp.formats.variants.gvcf import GENOMIC_GENOTYPE_FIELDS, GENOMIC_INFORMATION, NON_REF, header_lines
+from readwarp.formats.variants.vcf import COUNT_FIELDS, GENOTYPE_FIELDS, Declared, Header, VariantWriter, kind_of
 from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -26,6 +28,18 @@ TRANSITIONS = {("A", "G"), ("G", "A"), ("C", "T"), ("T", "C")}
 logger = logging.getLogger("readwarp")
 
 
+class Fields(NamedTuple):
+    """What the header of an output declares."""
+
+    information: Sequence[Declared]
+    genotypes: Sequence[Declared]
+    extra: Sequence[str] = ()  # other lines
+
+
+FIELDS = Fields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE), GENOTYPE_FIELDS)
+GENOMIC_FIELDS = Fields((*ANNOTATIONS, *GENOMIC_INFORMATION), GENOMIC_GENOTYPE_FIELDS, header_lines(GQ_BANDS))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantJob:
     """A job that writes variants."""
@@ -33,21 +47,16 @@ class VariantJob:
     reference: Path
     output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
     resources: Resources = field(default_factory=Resources)
-    regions: tuple[Region, ...] | None = None  # without these and targets: everything
-    targets: Path | None = None  # BED file of more regions
+    places: Places = field(default_factory=Places)  # to call
     command: str = ""  # for the header
     force: bool = False  # replace an output that exists
 
-    @property
-    def is_partial(self) -> bool:
-        """Whether regions or targets are given."""
-        return self.regions is not None or self.targets is not None
-
     def find_targets(self, reference: Reference) -> list[Target]:
         """The parts of the reference to call. Raises InputError."""
-        found = find_targets(self.regions, self.targets, reference)
-        if not found and self.targets:
-            logger.warning("%s holds no interval: nothing is called", self.targets)
+        found = self.places.find(reference)
+        if not found:
+            named = ", ".join(self.places.targets) or "what is not excluded"
+            logger.warning("%s holds no interval: nothing is called", named)
         return found
 
     def run(self, inputs: Sequence[Path], work: Callable[[Reference], Result], reporter: Reporter) -> Result:
@@ -65,17 +74,13 @@ class VariantJob:
 
     @contextmanager
     def open_output(
-        self,
-        reference: Reference,
-        samples: Sequence[str],
-        extra: Sequence[str] = (),
-        genotype_fields: Sequence[Declared] = GENOTYPE_FIELDS,
+        self, reference: Reference, samples: Sequence[str], fields: Fields = FIELDS
     ) -> Iterator[VariantWriter]:
-        """The writer, once it has the header, with `extra` lines; if the block fails, no file is left."""
+        """The writer, once it has the header; if the block fails, no file is left."""
         lengths = np.diff(reference.contig_offsets).tolist()
         contigs = list(zip(reference.names, lengths, reference.md5, strict=True))
         named = contigs, samples, self.command, str(self.reference)
-        header = Header(*named, ANNOTATIONS, FILTERS, genotype_fields, extra).text()
+        header = Header(*named, fields.information, FILTERS, fields.genotypes, fields.extra).text()
         output = None if self.output is None else str(self.output)
         writer = VariantWriter(output, header, max(lengths), self.resources.threads)
         try:

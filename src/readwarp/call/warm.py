@@ -39,7 +39,7 @@ def read_with_insertion() -> AlignedReads:
         fragment_end=np.full(1, -1, np.int64),
         shared=np.full((1, 2), 11, np.int32),
         hidden=np.zeros((1, 2), np.int32),
-        sample=np.zeros(1, np.uint8),
+        sample=np.zeros(1, np.uint16),
         cigar=np.array([5 << 4, 1 << 4 | 1, 5 << 4], np.uint32),
         cigar_offsets=np.array([0, 3], np.int64),
         bases=REFERENCE[:11],

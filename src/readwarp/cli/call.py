@@ -8,6 +8,8 @@ from readwarp.cli import options as shared
 EPILOG = """\
 examples:
   readwarp call ref.fa sample.bam -o sample.vcf.gz
+  readwarp call ref.fa father.bam mother.bam child.bam -o trio.vcf.gz
+  readwarp call ref.fa -b bams.txt -o cohort.bcf
   readwarp call ref.fa sample.cram -r chr20:1-1,000,000 > part.vcf
   samtools sort reads.bam | readwarp call ref.fa - -o sample.vcf.gz
   readwarp call mitochondrion.gb sample.bam --ploidy 1 -o sample.bcf
@@ -16,11 +18,12 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reference(parser)
-    text = "sorted and indexed BAM or CRAM; - is a sorted stream of BAM, CRAM or SAM"
-    parser.add_argument("alignments", type=Path, metavar="ALIGNMENTS", help=text)
+    text = "sorted and indexed BAM or CRAM; - is a sorted stream of BAM, CRAM or SAM; @FILE is a list of files"
+    parser.add_argument("alignments", nargs="*", metavar="ALIGNMENTS", help=text)
+    parser.add_argument("-b", "--list", type=Path, metavar="FILE", help="more alignments, one file per line")
     shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")
     shared.add_calling(parser)
-    text = "sample to call; may be repeated [all samples]"
+    text = "sample to call, of any file; may be repeated [all samples]"
     parser.add_argument("--sample", action="append", default=[], metavar="NAME", help=text)
     shared.add_resources(parser)
     shared.add_reporting(parser)

@@ -21,8 +21,21 @@ CALLING = (  # fields of `CallParameters`
     ("ploidy", "copies of each contig"),
     ("min_base_quality", "ignore bases of lower quality"),
     ("min_mapping_quality", "ignore reads of lower MAPQ"),
-    ("max_depth", "maximum number of reads used at a position"),
+    ("max_depth", "maximum number of reads of each sample at a position; which ones is decided by hashes of names"),
+    ("min_alternate_count", "a sample's reads that make an allele worth testing"),
+    ("min_alternate_fraction", "a sample's share of reads that makes a substitution worth testing"),
+    ("min_indel_fraction", "likewise, an insertion or deletion"),
+    ("min_alternate_quality", "sum of base qualities that makes a substitution worth testing"),
 )
+PRIORS = (  # likewise
+    ("snv_prior", "chance that a base differs from the reference in a copy of the genome"),
+    ("indel_prior", "likewise, that an insertion or deletion begins there"),
+)
+OPTION_NAMES = {  # of fields whose options have other names, or more than one
+    "min_quality": ("--min-quality", "--min-qual"),
+    "snv_prior": ("--heterozygosity",),
+    "indel_prior": ("--indel-heterozygosity",),
+}
 FILTER_LIMITS = (  # likewise; which filter fails a call, and when
     ("min_quality", "LowQual: QUAL below N"),
     ("max_strand_bias", "StrandBias: FS of a substitution above N"),
@@ -143,11 +156,15 @@ def add_scores(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str, 
 
 
 def add_places(group: "argparse._ArgumentGroup", verb: str, note: str = "") -> None:
-    """-r -L."""
+    """-r -L --interval-padding --exclude-regions."""
     text = f"NAME, NAME:FROM (to the contig's end) or NAME:FROM-TO; may be repeated{note} [everywhere]"
     group.add_argument("-r", "--region", action="append", metavar="R", help=text)
-    text = f"{verb} in the intervals of a BED file{note}"
-    group.add_argument("-L", "--targets", type=Path, metavar="BED", help=text)
+    text = f"{verb} in a region, or in those of a BED file, interval list or list of regions; may be repeated{note}"
+    group.add_argument("-L", "--targets", action="append", metavar="FILE", help=text)
+    text = "also in N bases on either side of each of these [0]"
+    group.add_argument("--interval-padding", type=natural, metavar="N", default=0, help=text)
+    text = "but not in these intervals, given as for -L; may be repeated"
+    group.add_argument("--exclude-regions", action="append", metavar="FILE", help=text)
 
 
 def add_calling(parser: argparse.ArgumentParser) -> None:
@@ -162,9 +179,15 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--primers", type=Path, metavar="BED", help=text)
     text = "ignore all soft-clipped bases; without it, only clips that match the reference where they are"
     group.add_argument("--ignore-soft-clips", action="store_true", help=text)
+    add_priors(group)
     text = "ploidy of intervals, in the fourth column of a BED file"
     group.add_argument("--ploidy-bed", type=Path, metavar="BED", help=text)
     add_filters(parser)
+
+
+def add_priors(group: "argparse._ArgumentGroup") -> None:
+    """--heterozygosity --indel-heterozygosity."""
+    _add_fields(group, PRIORS)
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -178,7 +201,8 @@ def _add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]
     for field, text in rows:
         value = getattr(CallParameters(), field)
         kind = natural if isinstance(value, int) else number
-        group.add_argument(f"--{field.replace('_', '-')}", type=kind, metavar="N", help=f"{text} [{value:g}]")
+        names = OPTION_NAMES.get(field, (f"--{field.replace('_', '-')}",))
+        group.add_argument(*names, type=kind, metavar="N", help=f"{text} [{value:g}]")
 
 
 def add_resources(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.segments import write_whole
-from readwarp.formats.common.bed import read_intervals
+from readwarp.formats.common.intervals import read_intervals
 from readwarp.report.alignments import read_idxstats
 from readwarp.report.inputs import Sample, stem
 from readwarp.report.tools import Tools, read_sections
@@ -162,10 +162,10 @@ class Maker:
             raise
 
 
-def merge_intervals(bed: Path) -> list[tuple[str, int, int]]:
-    """The intervals of a BED file (name, start, stop; 0-based, half-open), sorted, overlapping ones joined."""
+def merge_intervals(targets: Path) -> list[tuple[str, int, int]]:
+    """The intervals of a BED file or interval list, sorted, overlapping ones joined: name, start, stop (half-open)."""
     out: list[tuple[str, int, int]] = []
-    for name, start, stop in sorted((contig, start, stop) for _, contig, start, stop, _ in read_intervals(bed)):
+    for name, start, stop in sorted(interval[1:4] for interval in read_intervals(targets)):
         if out and out[-1][0] == name and start <= out[-1][2]:
             out[-1] = (name, out[-1][1], max(stop, out[-1][2]))
         else:

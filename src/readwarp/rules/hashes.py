@@ -1,6 +1,7 @@
-"""FNV-1a, 64 bits (Fowler, Noll and Vo; draft-eastlake-fnv)."""
+"""FNV-1a, 64 bits (Fowler, Noll and Vo; draft-eastlake-fnv), and ranks that are uniform whatever was hashed."""
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.jit import scalar
 
@@ -21,3 +22,14 @@ def hash_of(values, start, stop):
     for i in range(start, stop):
         value = add_byte(value, values[i])
     return value
+
+
+def spread(hashes: ndarray) -> ndarray:
+    """The hashes (uint64) in an order that is uniform, by the finalizer of SplitMix64 (Steele et al. 2014).
+
+    Names that differ in their last letters alone have hashes near each other; their ranks are not.
+    """
+    value = hashes + np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(value ^ (value >> np.uint64(31)))

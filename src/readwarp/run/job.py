@@ -10,7 +10,7 @@ from readwarp.align.inputs import Inputs
 from readwarp.align.job import AlignJob, align_reads, choose_side, facts_of, open_index
 from readwarp.call import job as calling
 from readwarp.call.job import CallJob
-from readwarp.call.targets import bases_of, find_targets
+from readwarp.call.targets import bases_of
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
 from readwarp.formats.alignments.segments import write_whole
@@ -36,7 +36,8 @@ class RunJob:
 
     @property
     def alignments(self) -> Path:
-        return self.calling.alignments
+        (made,) = self.calling.alignments
+        return made
 
     @property
     def variants(self) -> Path:
@@ -88,7 +89,7 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
         align_reads(alignment, index, backend, reporter, compile_too=("calling",))
         if alignment.resume:
             write_note(bam, alignment, index, metrics)
-    sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, job.calling.targets)
+    sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, targets_of(job))
     texts_of_sample = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
     for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, job.page, *texts_of_sample):
         stale.unlink(missing_ok=True)  # --force was given
@@ -111,13 +112,21 @@ def call_sample(job: RunJob, reference: Reference, reporter: Reporter) -> Result
     metrics, call = reporter.metrics, job.calling
     result = calling.call_variants(call, reference, reporter)
     metrics.lap("call")
-    bases = bases_of(find_targets(call.regions, call.targets, reference))
-    files = {"reference": call.reference, **({"targets": call.targets} if call.targets else {})}
+    bases = bases_of(call.places.find(reference))
+    targets = targets_of(job)
+    files = {"reference": call.reference, **({"targets": targets} if targets else {})}
     metrics.note(
         mean_depth=round(metrics.counts.get("bases_counted", 0) / max(1, bases), 2),
         **{name: str(path.resolve()) for name, path in files.items()},
     )
     return result
+
+
+def targets_of(job: RunJob) -> Path | None:
+    """The file of intervals, if these are all that is called: the report gives their depth."""
+    places = job.calling.places
+    is_alone = len(places.targets) == 1 and places.regions is None and not places.excluded and not places.padding
+    return places.files[0] if is_alone and places.files else None
 
 
 def wants_report(job: RunJob) -> bool:

@@ -228,7 +228,7 @@ def rows(table, shown, quality) -> Likelihoods:
         quality=np.array(quality, np.uint8),
         mapping_quality=np.full(n, 40, np.uint8),
         strand=np.zeros(n, np.uint8),
-        sample=np.zeros(n, np.uint8),
+        sample=np.zeros(n, np.uint16),
         end_distance=np.zeros(n, np.int32),
         value_offsets=offsets([sum(map(len, table))]),
         values=np.array([v for row in table for v in row]),

@@ -92,7 +92,7 @@ def test_substitutions_equal_plain_python(data):
     least = data.draw(st.integers(0, 20))
     aligned, _, sites = prepared(reads, reference)
     sites = take(sites, "sites", ~sites.is_indel)
-    found = weigh_substitutions(aligned, sites, CallParameters(min_base_quality=least, max_depth=1000))
+    found = weigh_substitutions(aligned, sites, CallParameters(min_base_quality=least))
     for s, (begin, _, alleles) in enumerate(spelled(sites)):
         rows = []
         for read in sorted(reads, key=lambda read: read.position):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from helpers.making_sites import call_sites, from_bases, made_likelihoods, substitutions
 from readwarp.call.evidence import NOTHING
-from readwarp.call.genotypes.annotations import ANNOTATIONS, fisher_phred
+from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE, fisher_phred
 from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.genotypes.score import indel_prior
@@ -111,7 +111,7 @@ def test_fields_of_a_call_agree(bases, ploidy):
         assert calls.genotype_quality[i, 0] == min(99, sorted(phred)[1])
         assert sum(calls.allele_depth[i][0]) <= calls.depth[i, 0] == len(bases)
         assert set(genotype) - {0} == set(range(1, len(alleles)))
-        assert list(calls.annotations) == [row.name for row in ANNOTATIONS]
+        assert list(calls.annotations) == [row.name for row in (*ANNOTATIONS, *BY_ALLELE)]
         assert set(calls.filters[i]) <= {row.name for row in FILTERS}
         assert ("LowQual" in calls.filters[i]) == (calls.quality[i] < CallParameters().min_quality)
 

@@ -23,7 +23,9 @@ def made(*rows: tuple[int, tuple[str, ...], tuple, float]) -> Calls:
         phase_set=np.full((n, 1), -1, np.int64),
         filters=[()] * n,
         annotations={},
-        strands=np.zeros((n, 4), np.int32),
+        strands=np.zeros((n, 1, 4), np.int32),
+        squares=np.zeros(n, np.int64),
+        phase_name=[],
     )
 
 

@@ -16,7 +16,9 @@ from readwarp.call.haplotypes.ways import Groups, Seen, new_ways
 from readwarp.ragged import replace, take
 
 
-def assembled(reference: str, reads: list[tuple[int, str]], k: int) -> tuple[list[tuple[str, int]], bool]:
+def assembled(
+    reference: str, reads: list[tuple[int, str]], k: int, rarest: int = RAREST
+) -> tuple[list[tuple[str, int]], bool]:
     """(haplotypes with their support, whether some were left out) of one region, by the step's kernels."""
     bases = codes("".join(read for _, read in reads))
     cuts = offsets(len(read) for _, read in reads)
@@ -32,7 +34,9 @@ def assembled(reference: str, reads: list[tuple[int, str]], k: int) -> tuple[lis
     )
     batch = replace(aligned_reads([]), bases=bases, qualities=np.full(bases.size, 30, np.uint8))
     graph = new_graph(bases.size + len(reference))
-    assemble(groups, Spans(*ends, *ends, *ends), batch, codes(reference), np.array([k]), graph, drafts)
+    assemble(
+        groups, Spans(*ends, *ends, *ends, np.array([rarest])), batch, codes(reference), np.array([k]), graph, drafts
+    )
     made = take(drafts, "drafts", slice(0, drafts.used[0]))
     texts = ["".join(LETTERS[b] for b in made.bases[a:z]) for a, z in pairwise(made.base_offsets)]
     return list(zip(texts, made.support.tolist(), strict=True)), bool(made.is_full[0])
@@ -42,7 +46,7 @@ def kmers(text: str, k: int) -> list[str]:
     return [text[i : i + k] for i in range(len(text) - k + 1)]
 
 
-def expected(reference: str, reads: list[tuple[int, str]], k: int) -> list[tuple[str, int]]:
+def expected(reference: str, reads: list[tuple[int, str]], k: int, rarest: int = RAREST) -> list[tuple[str, int]]:
     """The same with dictionaries of strings and recursion; [] if k is refused."""
     own = kmers(reference, k)
     if len(set(own)) < len(own) or len(reference) < k + 2:
@@ -53,7 +57,7 @@ def expected(reference: str, reads: list[tuple[int, str]], k: int) -> list[tuple
             for edge in kmers(part, k + 1):
                 fragments.setdefault(edge, set()).add(f)
     leaving = {node: sum(len(fragments.get(node + b, ())) for b in "ACGT") for node in {e[:-1] for e in fragments}}
-    strong = [e for e, f in fragments.items() if len(f) >= MIN_FRAGMENTS and len(f) * RAREST >= leaving[e[:-1]]]
+    strong = [e for e, f in fragments.items() if len(f) >= MIN_FRAGMENTS and len(f) * rarest >= leaving[e[:-1]]]
     kept = {*kmers(reference, k + 1), *strong}
     ahead = reachable(own[0], kept, lambda e: (e[:-1], e[1:]))
     behind = reachable(own[-1], kept, lambda e: (e[1:], e[:-1]))
@@ -79,11 +83,13 @@ def expected(reference: str, reads: list[tuple[int, str]], k: int) -> list[tuple
     def agreeing(edge: str, before: str | None, taken: list[str]) -> int:
         here = [own for own in shown.values() if any(e[:-1] == edge[:-1] for e in own)]
         linked = [own for own in here if before is None or any(e[:-1] == before for e in own)]
-        if not linked:
-            return sum({e for e in own if e[:-1] == edge[:-1]} == {edge} for own in here)
+        alone = [own for own in here if {e for e in own if e[:-1] == edge[:-1]} == {edge}]
+        leaving = [o for o in linked if before is None or {e for e in o if e[:-1] == before} == {taken[-1]}]
+        if not linked or (alone and not (leaving and [own for own in linked if own in alone])):
+            return len(alone)
         upstream = reachable(edge[:-1], core, lambda e: (e[1:], e[:-1]))
         good = sum(upto(own, upstream) == upto({*taken, edge}, {e[:-1] for e in own} & upstream) for own in linked)
-        return good if good >= 1 + len(linked) // RAREST else -1
+        return good if good >= 1 + len(linked) // rarest else -1
 
     def upto(edges: set[str], nodes: set[str]) -> set[str]:
         return {e for e in edges if e[:-1] in nodes}
@@ -128,17 +134,17 @@ def small_regions(draw):
         reads.append((f, copy[a : a + draw(st.integers(10, 80))]))
         if draw(st.booleans()):
             reads.append((f, copy[draw(st.integers(0, len(copy) // 2)) :]))
-    return reference, reads, draw(st.integers(4, 8))
+    return reference, reads, draw(st.integers(4, 8)), draw(st.sampled_from((4, RAREST, 64)))
 
 
 @settings(deadline=None, max_examples=300)
 @given(small_regions())
-@example(("ACGTACCAGTTGCA", [(0, "ACGTACCAGTTGCA"), (1, "ACGTACTAGTTGCA"), (2, "ACGTACTAGTTGCA")], 4))
+@example(("ACGTACCAGTTGCA", [(0, "ACGTACCAGTTGCA"), (1, "ACGTACTAGTTGCA"), (2, "ACGTACTAGTTGCA")], 4, RAREST))
 def test_ways_are_those_of_plain_python(region):
-    reference, reads, k = region
-    made, is_full = assembled(reference, reads, k)
+    reference, reads, k, rarest = region
+    made, is_full = assembled(reference, reads, k, rarest)
     if not is_full:
-        assert sorted(made) == sorted(expected(reference, reads, k))
+        assert sorted(made) == sorted(expected(reference, reads, k, rarest))
 
 
 def test_k_mers_of_two_words():
@@ -154,9 +160,9 @@ def test_k_mers_of_two_words():
         )
 
 
-def expected_ways(begins: list[int], deleted: list[int], shown: list[int], known: list[int]) -> dict[int, int]:
+def expected_ways(begins: list[int], deleted: list[int], seen: Seen) -> dict[int, int]:
     """Every set of alleles that does not overlap and passes the rule at each of its alleles -> support."""
-    number, out = len(begins), {}
+    number, out, shown, known = len(begins), {}, seen.shown.tolist(), seen.known.tolist()
     used = [i for i in range(number) if any(s >> i & 1 for s in shown)]
     for bits in product((0, 1), repeat=len(used)):
         way = sum(bit << i for bit, i in zip(bits, used, strict=True))
@@ -169,9 +175,11 @@ def expected_ways(begins: list[int], deleted: list[int], shown: list[int], known
             linked = [f for f in here if place == 0 or known[f] >> used[place - 1] & 1]
             below = 2 << i
             good = sum((shown[f] ^ way) & known[f] % below == 0 for f in linked)
-            if not linked:
-                good = sum((shown[f] ^ way) >> i & 1 == 0 for f in here)
-            elif good < 1 + len(linked) // RAREST:
+            alone = [f for f in here if (shown[f] ^ way) >> i & 1 == 0]
+            leaving = [f for f in linked if place == 0 or (shown[f] ^ way) >> used[place - 1] & 1 == 0]
+            if not linked or (alone and not (leaving and set(alone) & set(linked))):
+                good = len(alone)
+            elif good < 1 + len(linked) // seen.rarest:
                 break
             support = min(support, good)
         else:
@@ -192,8 +200,9 @@ def test_ways_through_alleles_are_those_of_plain_python(data):
     bits = np.uint64(1) << np.arange(number, dtype=np.uint64)
     alleles = Alleles(*columns, np.zeros(number, bool), bits, np.zeros(1, np.uint8))
     ways = new_ways()
-    seen = Seen(np.array(shown, np.uint64), np.array(known, np.uint64))
+    rarest = data.draw(st.sampled_from((4, RAREST, 64)))
+    seen = Seen(np.array(shown, np.uint64), np.array(known, np.uint64), rarest)
     found, is_full = combine_alleles(0, number, alleles, seen, ways)
     assert not is_full and number <= MAX_FORKS
     made = {int(ways.bits[w]): int(ways.support[w]) for w in range(found) if ways.support[w] >= 0}
-    assert made == expected_ways(begins, deleted, shown, known)
+    assert made == expected_ways(begins, deleted, seen)

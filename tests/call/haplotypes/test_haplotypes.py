@@ -93,7 +93,8 @@ def build(reference: str, reads: list[Read], sites: Sites, spans=None, qualities
     regions = regions_of(made, [whole] if spans is None else spans)
     if qualities is not None:
         made = replace(made, qualities=np.full_like(made.qualities, qualities))
-    haplotypes = build_haplotypes(regions, made, sites, Window(0, *whole[:2], codes(reference), START))
+    window, ploidy = Window(0, *whole[:2], codes(reference), START), np.full(len(regions), 2)
+    haplotypes = build_haplotypes(regions, made, sites, window, ploidy)
     check_batch(haplotypes)
     return haplotypes
 

@@ -18,7 +18,7 @@ from readwarp.call.joint.sites import Record, SiteAlleles, find_sites, lengthen
 from readwarp.ragged import offsets_of
 
 CONTIGS = {"one": 200}
-PLOIDIES = tuple(range(1, 9))
+PLOIDIES = tuple((ploidy, 4) for ploidy in range(1, 9))
 
 
 @st.composite
@@ -41,6 +41,7 @@ def genotyped(alleles: int, samples, theta: float = 1e-3, star: int = -1) -> Gen
     phred = np.array([x for _, own in samples for x in own], np.int32)
     out = Genotyped(
         ploidy=ploidy,
+        has_prior=np.zeros(ploidy.shape, bool),
         status=np.zeros(ploidy.shape, np.uint8),
         phred=phred,
         phred_offsets=offsets_of([len(own) for _, own in samples]),
@@ -51,7 +52,7 @@ def genotyped(alleles: int, samples, theta: float = 1e-3, star: int = -1) -> Gen
         genotype_quality=np.zeros((1, len(samples)), np.int32),
         quality=np.zeros(1),
     )
-    tables = genotype_tables(alleles + 1, PLOIDIES)
+    tables = genotype_tables(PLOIDIES)
     find_genotypes(site, tables, out)
     find_qualities(site, np.array([theta]), tables, out)
     return out
@@ -125,7 +126,7 @@ def test_genotypes_are_the_likeliest_given_those_of_the_others(cohort):
 def test_one_sample_alone_has_the_genotype_of_its_likelihoods(ploidy):
     phred = [30, 7, 0, 0, *range(5, 5 + genotypes(2, 8))][: genotypes(2, ploidy)]
     phred = [x - min(phred) for x in phred]
-    tables = genotype_tables(3, PLOIDIES)
+    tables = genotype_tables(PLOIDIES)
     flat = {
         round(copies_prior(tables.alleles[tables.first[ploidy, 2] + g], ploidy, np.zeros(2)), 12)
         for g in range(ploidy + 1)

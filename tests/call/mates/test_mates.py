@@ -61,7 +61,7 @@ def test_other_names_are_left_alone():
 
 def test_other_samples_are_left_alone():
     reads = aligned_reads([Read(0, "2M", "AC", (30, 20))] * 3)
-    reads = replace(reads, sample=np.array([0, 1, 0], np.uint8))
+    reads = replace(reads, sample=np.array([0, 1, 0], np.uint16))
     assert merge_mates(reads).qualities.tolist() == [30, 20, 30, 20, 0, 0]
 
 

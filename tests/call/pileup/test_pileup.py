@@ -28,21 +28,19 @@ def oracle(reads: list[Read], reference: str, start: int, stop: int, p: CallPara
     counts, sums = np.zeros((2, stop - start, 5, 2), int)
     events: dict[tuple[int, str, str], list[int]] = {}
     for read in sorted(reads, key=lambda read: read.position):
-        strand, before, is_open, last = read.flag >> 4 & 1, 0, False, None
+        strand, before, last = read.flag >> 4 & 1, 0, None
         place, index = read.position, 0
         for size, operation in read.operations:
             if operation in "M=X":
                 for k in range(size):
                     at, base, quality = place + k, read.bases[index + k], read.qualities[index + k]
-                    if start <= at < stop:
-                        is_open = counts[at - start].sum() < p.max_depth
-                        if is_open and base != "N" and quality >= p.min_base_quality and quality > 0:
-                            counts[at - start, LETTERS.index(base), strand] += 1
-                            sums[at - start, LETTERS.index(base), strand] += quality
+                    if start <= at < stop and base != "N" and quality >= p.min_base_quality and quality > 0:
+                        counts[at - start, LETTERS.index(base), strand] += 1
+                        sums[at - start, LETTERS.index(base), strand] += quality
                     before, last = quality, at
                 before = before if size else 0
             elif operation in "ID":
-                if before > 0 and last is not None and start <= last < stop and is_open and size:
+                if before > 0 and last is not None and start <= last < stop and size:
                     old = reference[place : place + size] if operation == "D" else ""
                     new = read.bases[index : index + size] if operation == "I" else ""
                     if "N" not in new:
@@ -50,7 +48,7 @@ def oracle(reads: list[Read], reference: str, start: int, stop: int, p: CallPara
                         events.setdefault(key, [0, 0])[strand] += 1
                 if operation == "D":
                     for at in range(max(place, start), min(place + size, stop)):
-                        if before > 0 and counts[at - start].sum() < p.max_depth:
+                        if before > 0:
                             counts[at - start, 4, strand] += 1
                             sums[at - start, 4, strand] += before
                 before = 0
@@ -81,9 +79,7 @@ def test_equals_plain_python(data):
     reference = data.draw(st.text("ACGT", min_size=LENGTH, max_size=LENGTH))
     reads = data.draw(reads_of(LENGTH))
     start, stop = data.draw(st.integers(0, 20)), data.draw(st.integers(30, LENGTH))
-    p = CallParameters(
-        min_base_quality=data.draw(st.integers(0, 25)), max_depth=data.draw(st.sampled_from([1, 3, 100]))
-    )
+    p = CallParameters(min_base_quality=data.draw(st.integers(0, 25)))
     pileup = window(reads, reference, start, stop, p)
     # a deletion that leaves the window cannot be moved: its last bases are not seen
     counts, sums, events = oracle(reads, reference[:stop] + "N" * LENGTH, start, stop, p)
@@ -99,7 +95,7 @@ def test_cuda_gives_the_same_bytes(data):
 
     reference = data.draw(st.text("AC", min_size=24, max_size=24))
     reads = data.draw(reads_of(24, most=8, few_bases="AC"))
-    p = CallParameters(min_base_quality=10, max_depth=data.draw(st.sampled_from([2, 100])))
+    p = CallParameters(min_base_quality=10)
     on_cpu, on_cuda = (window(reads, reference, 2, 22, p, step) for step in (count_window, cuda.count_window))
     for field in columns_of(on_cpu):
         a, b = getattr(on_cpu, field), getattr(on_cuda, field)
@@ -123,27 +119,18 @@ def test_cuda_moves_events_through_repeats():
 def test_windows_do_not_matter(data):
     """Any window with a margin has the same counts, and events inside it have the same alleles."""
     reference, reads = random_sequence(LENGTH), data.draw(reads_of(LENGTH))
-    p = CallParameters(max_depth=4)
+    p = CallParameters()
     whole, part = window(reads, reference, 0, LENGTH, p), window(reads, reference, 10, 50, p)
     assert np.array_equal(whole.counts[10:50], part.counts)
     assert np.array_equal(whole.quality_sums[10:50], part.quality_sums)
 
 
-def test_first_reads_in_file_order_count():
-    bases = ["A"] * 3 + ["C"] * 5
-    reads = [Read(0, "1M", base, (30,)) for base in bases]
-    pileup = window(reads, "ACGT", 0, 4, CallParameters(max_depth=4))
-    assert pileup.counts[0].sum(axis=1).tolist() == [3, 1, 0, 0, 0]
-
-
 def test_depth_of_ten_thousand():
     reads = [Read(i % 3, "8M1D2M", "ACGTACGTAC", (93,) * 10, flag=16 * (i % 2)) for i in range(10_000)]
-    deep = window(reads, random_sequence(20), 0, 20, CallParameters(max_depth=20_000))
+    deep = window(reads, random_sequence(20), 0, 20, CallParameters())
     assert deep.counts[5].sum() == 10_000
     assert deep.quality_sums[5].sum() == 930_000
     assert deep.allele_counts.sum() == 10_000
-    capped = window(reads, random_sequence(20), 0, 20, CallParameters(max_depth=8000))
-    assert capped.counts[5].sum() == 8000
 
 
 def test_no_reads():

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from helpers.making import codes, random_sequence, write_fasta
 from helpers.vcf_checks import body, quiet_bcftools
 from readwarp.batches import Bands, Window
-from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.confidence.bands import Confidence, join_positions
-from readwarp.call.genotypes.annotations import ANNOTATIONS
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.formats.variants.gvcf import BlockJoiner, header_lines, lines_of_blocks, piece_of
+from readwarp.call.variant_job import GENOMIC_FIELDS
+from readwarp.formats.variants.gvcf import BlockJoiner, lines_of_blocks, piece_of
 from readwarp.formats.variants.vcf import Header, VariantWriter
 from readwarp.ragged import take
 
@@ -109,14 +108,14 @@ def test_blocks_of_contigs_and_ploidies_stay_apart():
     assert joiner.finish().startswith(b"two\t1\t") and joiner.finish() == b""
 
 
-INFO = "AC=1,0;AN=2;AF=0.5,0;DP=20;QD=2.5;MQ=60;FS=0;SOR=0.7;ED=12"
+INFO = "DP=20;QD=2.5;MQ=60;FS=0;SOR=0.7;ED=12"
 
 
 def write(path, sample: str, position: int) -> str:
     """A gVCF of one contig with a heterozygous substitution."""
     contigs = [("one", 60, "0" * 32), ("two", 60, "0" * 32)]
-    extra = header_lines(GQ_BANDS)
-    header = Header(contigs, [sample], "call", "ref.fa", ANNOTATIONS, FILTERS, extra=extra).text()
+    fields = GENOMIC_FIELDS
+    header = Header(contigs, [sample], "call", "ref.fa", fields.information, FILTERS, *fields[1:]).text()
     wanted = np.ones(60, bool)
     wanted[position] = False
     other = "ACGT"["CGTA".index(SEQUENCE[position])]

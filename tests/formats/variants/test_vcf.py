@@ -5,10 +5,9 @@ import pysam
 import pytest
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.annotations import ANNOTATIONS
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.targets import Target, locate_region, merge_targets, read_bed, split_targets
-from readwarp.errors import InputError, UsageError
+from readwarp.call.variant_job import FIELDS
+from readwarp.errors import UsageError
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.variants.vcf import (
     Header,
@@ -25,6 +24,13 @@ CONTIGS = [(name, length, "0" * 32) for name, length in zip(NAMES, LENGTHS, stri
 NAN = float("nan")
 
 
+def by_allele(*values: tuple[float, ...]) -> np.ndarray:
+    out = np.empty(len(values), object)
+    for row, own in enumerate(values):
+        out[row] = own
+    return out
+
+
 def made_calls() -> Calls:
     """Two samples; the second has no reads at the first site, and is phased at the second."""
     return Calls(
@@ -39,28 +45,46 @@ def made_calls() -> Calls:
         likelihoods=[((300, 200, 150, 180, 0, 160), (0,) * 6), ((12, 0, 80), (200, 0, 210))],
         phase_set=np.array([[-1, -1], [-1, 449]]),
         filters=[(), ("LowQual", "StrandBias")],
-        annotations={"DP": np.array([20, 12345678]), "QD": np.array([1.5, 0.325]), "MQRankSum": np.array([-0.5, NAN])},
-        strands=np.array([[1, 0, 10, 9], [9, 10, 9, 9]], np.int32),
+        annotations={
+            "DP": np.array([20, 12345678]),
+            "QD": np.array([1.5, 0.325]),
+            "MQRankSum": np.array([-0.5, NAN]),
+            "AS_QD": by_allele((2.5, 0.75), (0.33,)),
+        },
+        strands=np.array([[[1, 0, 10, 9], [-1] * 4], [[2, 2, 2, 2], [9, 6, 7, 7]]], np.int32),
+        squares=np.array([72000, 136800]),
+        phase_name=[("", ""), ("", "450_A_T")],
     )
 
 
 LINES = (
-    "c1\t10\t.\tA\tC,G\t30\tPASS\tAC=1,1;AN=2;AF=0.5,0.5;DP=20;QD=1.5;MQRankSum=-0.5\tGT:GQ:DP:AD:PL\t"
-    "1/2:40:20:1,10,9:300,200,150,180,0,160\t./.:0:0:0,0,0:0,0,0,0,0,0\n"
-    "HLA-A*01:01\t500\t.\tGT\tG\t12.346\tLowQual;StrandBias\tAC=2;AN=4;AF=0.5;DP=12345678;QD=0.325\tGT:GQ:DP:AD:PL:PS\t"
-    "0/1:12:8:4,4:12,0,80:.\t1|0:99:30:15,14:200,0,210:450\n"
+    "c1\t10\t.\tA\tC,G\t30\tPASS\tAC=1,1;AN=2;AF=0.5,0.5;DP=20;QD=1.5;MQRankSum=-0.5;AS_QD=2.5,0.75\t"
+    "GT:GQ:DP:AD:AF:PL:SB\t1/2:40:20:1,10,9:0.5,0.45:300,200,150,180,0,160:1,0,10,9\t./.:0:0:0,0,0:.:0,0,0,0,0,0:.\n"
+    "HLA-A*01:01\t500\t.\tGT\tG\t12.346\tLowQual;StrandBias\tAC=2;AN=4;AF=0.5;DP=12345678;QD=0.325;AS_QD=0.33\t"
+    "GT:GQ:DP:AD:AF:PL:PGT:PID:PS:SB\t0/1:12:8:4,4:0.5:12,0,80:.:.:.:2,2,2,2\t"
+    "1|0:99:30:15,14:0.483:200,0,210:1|0:450_A_T:450:9,6,7,7\n"
+)
+GENOMIC = (
+    "DP=20;QD=1.5;MQRankSum=-0.5;RAW_MQandDP=72000,20\tGT:AD:DP:GQ:PL:SB\t1/2:1,10,9:20:40:300,200,150,180,0,160:1,0,10,9\t"
+    "./.:0,0,0:0:0:0,0,0,0,0,0:.",
+    "DP=12345678;QD=0.325;RAW_MQandDP=136800,38\tGT:AD:DP:GQ:PGT:PID:PL:PS:SB\t0/1:4,4:8:12:.:.:12,0,80:.:2,2,2,2\t"
+    "1|0:15,14:30:99:1|0:450_A_T:200,0,210:450:9,6,7,7",
 )
 
 
+def test_fields_of_a_gvcf():
+    lines = [line.decode() for _, line in format_calls(made_calls(), ["c1", "HLA-A*01:01"], is_genomic=True)]
+    assert tuple(line.rstrip("\n").split("\t", 7)[7] for line in lines) == GENOMIC
+
+
 def header() -> str:
-    made = Header(CONTIGS, ["NA 1", "b"], "readwarp call a b", "a", ANNOTATIONS, FILTERS, extra=["##more=1"])
+    made = Header(CONTIGS, ["NA 1", "b"], "readwarp call a b", "a", FIELDS.information, FILTERS, extra=["##more=1"])
     return made.text()
 
 
 def write(path, longest=1000) -> None:
-    writer = VariantWriter(None if path is None else str(path), header(), longest)
-    writer.write(lines_of(made_calls(), NAMES))
-    writer.close()
+    with VariantWriter(None if path is None else str(path), header(), longest) as writer:
+        writer.write(lines_of(made_calls(), NAMES))
 
 
 def test_lines():
@@ -114,9 +138,9 @@ def test_every_name_in_a_line_is_declared(tmp_path):
     write(path)
     text = path.read_text()
     for kind, names in (
-        ("INFO", ("AC", "AN", "AF", *(row.name for row in ANNOTATIONS))),
+        ("INFO", tuple(row.name for row in FIELDS.information)),
         ("FILTER", ("PASS", *(row.name for row in FILTERS))),
-        ("FORMAT", ("GT", "GQ", "DP", "AD", "PL", "PS")),
+        ("FORMAT", ("GT", "GQ", "DP", "AD", "PL", "PGT", "PID", "PS", "SB", "AF")),
     ):
         assert all(f"##{kind}=<ID={name}," in text for name in names)
     assert "##source=readwarp" in text and "##readwarpCommand=readwarp call a b" in text
@@ -176,53 +200,3 @@ def test_nothing_under_the_name_before_the_end(tmp_path):
 def test_other_endings(name):
     with pytest.raises(UsageError, match=r"must end in \.vcf"):
         kind_of(name)
-
-
-# regions
-
-
-@pytest.mark.parametrize(
-    ("text", "target"),
-    [
-        ("c1", (0, 0, 1000)),
-        ("c1:5", (0, 4, 1000)),
-        ("c1:1-1,000", (0, 0, 1000)),
-        ("c1:990-2000", (0, 989, 1000)),
-        ("HLA-A*01:01", (1, 0, 500)),
-        ("HLA-A*01:01:02", (2, 0, 700)),
-        ("HLA-A*01:01:3-4", (1, 2, 4)),
-    ],
-)
-def test_regions(text, target):
-    assert locate_region(text, NAMES, LENGTHS) == target
-
-
-@pytest.mark.parametrize("text", ["c2", "c2:1-5", "c1:0-5", "c1:8-7", "c1:2000", "c1:x", "c1:-5", ""])
-def test_regions_that_do_not_exist(text):
-    with pytest.raises(InputError):
-        locate_region(text, NAMES, LENGTHS)
-
-
-def test_bed(tmp_path):
-    path = tmp_path / "a.bed"
-    path.write_text("#comment\ntrack name=x\nc1\t5\t10\tname\n\nHLA-A*01:01 0 9999\nc1\t3\t3\n")
-    assert read_bed(path, NAMES, LENGTHS) == [(0, 5, 10), (1, 0, 500)]
-
-
-@pytest.mark.parametrize("line", ["c9\t1\t2", "c1\t1", "c1\tx\t2", "c1\t-1\t2", "c1\t5\t3", "c1\t9999\t99999"])
-def test_broken_bed(tmp_path, line):
-    path = tmp_path / "a.bed"
-    path.write_text(f"c1\t1\t2\n{line}\n")
-    with pytest.raises(InputError, match=r"a\.bed: record 2"):
-        read_bed(path, NAMES, LENGTHS)
-
-
-def test_missing_bed(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
-        read_bed(tmp_path / "none.bed", NAMES, LENGTHS)
-
-
-def test_targets_are_joined_and_cut():
-    targets = [Target(1, 0, 5), Target(0, 10, 20), Target(0, 15, 30), Target(0, 30, 31), Target(0, 40, 41)]
-    assert merge_targets(targets) == [(0, 10, 31), (0, 40, 41), (1, 0, 5)]
-    assert list(split_targets(merge_targets(targets), 15)) == [(0, 10, 25), (0, 25, 31), (0, 40, 41), (1, 0, 5)]

@@ -80,7 +80,7 @@ def select_haplotypes(weighed, reads, ploidy, numbers, selected):
         for s in range(best.shape[1]):
             linear = linear_of(weighed, g, s, reads, selected)
             best[g, s, :] = first
-            if linear.shape[0] == 0:
+            if linear.shape[0] == 0 or copies == 0:
                 continue
             combination = best[g, s, :copies]
             if copies == 2:
@@ -167,14 +167,18 @@ def climb(linear, masks, costs, stays, combination):
             best = score
             combination[:] = h
     while is_better:
-        is_better = False
+        is_better, is_changed = False, True
         for copy in range(ploidy):
-            others = add_others(linear, masks, combination, copy, sums)
+            if not is_changed and combination[copy] == combination[copy - 1]:
+                scores[copy] = scores[copy - 1]
+                continue
+            before, others = combination[copy], add_others(linear, masks, combination, copy, sums)
             for h in range(number):
                 scores[copy, h] = score_exchange(linear, sums, h, ploidy, 1) - cost_of(others | masks[h], costs)
                 if scores[copy, h] > best + 1e-9:
                     best, is_better = scores[copy, h], True
                     combination[copy] = h
+            is_changed = combination[copy] != before
     for copy in range(ploidy):
         for h in range(number):
             if scores[copy, h] > best - MAX_BEHIND:

@@ -1,6 +1,5 @@
 """Confidence in the reference's bases from the pileup (host only)."""
 
-import math
 from functools import cache
 from itertools import product
 from typing import Annotated, NamedTuple
@@ -83,7 +82,7 @@ def weigh_positions(pileup, gaps, substitutions, indels, out):
             else:
                 other, other_sum = other + number, other_sum + total
         depth[w] = own + other + counts[w, DELETED, 0] + counts[w, DELETED, 1]
-        if depth[w] == 0 or reference[w] > 3:
+        if depth[w] == 0 or copies == 0 or reference[w] > 3:
             quality[w] = UNKNOWN
             continue
         match, gap = substitutions[copies], indels[copies]
@@ -111,12 +110,13 @@ def odds_tables(copies: int) -> ndarray:
     Kind 0: its base, of quality Q. Kind 1: its length, where indel errors have Phred Q.
     """
     tables = np.zeros((2, copies + 1, copies + 1, MAX_QUALITY + 1))
-    for kind, ploidy, quality in product(range(2), range(1, copies + 1), range(MAX_QUALITY + 1)):
-        error = min(0.75, 10.0 ** (-0.1 * quality))
+    error = np.minimum(0.75, 10.0 ** (-0.1 * np.arange(MAX_QUALITY + 1)))
+    for kind, ploidy in product(range(2), range(1, copies + 1)):
         share = 1.0 if kind else 1.0 / 3.0
-        for k in range(ploidy + 1):
-            odds = ((ploidy - k) * (1.0 - error) + k * error * share) / ploidy
-            tables[kind, ploidy, k, quality] = 10.0 * math.log10(odds)
+        k = np.arange(ploidy + 1)[:, None]
+        tables[kind, ploidy, : ploidy + 1] = 10.0 * np.log10(
+            ((ploidy - k) * (1.0 - error) + k * error * share) / ploidy
+        )
     return tables
 
 

@@ -32,9 +32,7 @@ def log_mismatch(quality):
 def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParameters) -> Likelihoods:
     """See the step's contract."""
     offsets, read = reads_across(reads, sites.begin, sites.begin + 1)
-    number = np.diff(offsets)
-    is_counted = np.arange(read.size) - np.repeat(offsets[:-1], number) < parameters.max_depth
-    out = new_likelihoods(reads, sites, np.minimum(number, parameters.max_depth), read[is_counted])
+    out = new_likelihoods(reads, sites, np.diff(offsets), read)
     compare_bases(reads, sites, parameters.min_base_quality, out)
     count_ends_once(reads, out)
     return out

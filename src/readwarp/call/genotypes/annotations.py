@@ -81,7 +81,19 @@ ANNOTATIONS = (  # in the order of a record
     ),
     Annotation("ReadPosRankSum", "Distances from read ends of the other alleles, likewise", by_reads(cohort.stouffer)),
     Annotation("BaseQRankSum", "Base qualities of the other alleles, likewise", by_reads(cohort.stouffer)),
+    Annotation(
+        "ExcessHet",
+        "Phred-scaled P of so many heterozygous samples or more in Hardy-Weinberg equilibrium",
+        cohort.by_genotypes,
+    ),
+    Annotation(
+        "InbreedingCoeff",
+        "1 less heterozygous samples by those expected in Hardy-Weinberg equilibrium; for 10 samples and more",
+        cohort.by_genotypes,
+        4,
+    ),
 )
+BY_ALLELE = (Annotation("AS_QD", "QD of each other allele by itself", cohort.by_genotypes, 2, number="A"),)
 
 # A column for each annotation before it is rounded; NaN where a record has no such value.
 Columns: Any = NamedTuple("Columns", [(row.name, Annotated[ndarray, "float64 [records]"]) for row in ANNOTATIONS])  # type: ignore[misc]
@@ -105,11 +117,12 @@ def summarise(sites, likelihoods, is_kept, out, columns):
     strand, quality = likelihoods.strand, likelihoods.quality
     mapping_quality, end_distance = likelihoods.mapping_quality, likelihoods.end_distance
     depth_offsets, allele_depth, samples = out.depth_offsets, out.allele_depth, out.depth.shape[1]
+    table = np.empty(4, np.int64)
     # How often each mapping quality, end distance and base quality occurs on reads of REF and on those of ALT alleles.
     counts = np.empty((3, 2, MAX_VALUE + 1), np.int64)
     for row in range(out.site.size):
         strands = out.strands[row]
-        counts[:], strands[:] = 0, 0
+        counts[:], strands[:], table[:] = 0, 0, 0
         squares = alt_squares = distances = np.int64(0)
         reads = alt_reads = depth = alt_depth = 0
         first = sites.allele_offsets[out.site[row]]
@@ -126,7 +139,8 @@ def summarise(sites, likelihoods, is_kept, out, columns):
             allele_depth[depth_offsets[row * samples + sample[pair]] + number] += 1
             side = 1 if number else 0
             if strand[pair] != NEITHER:
-                strands[2 * side + strand[pair]] += 1
+                strands[sample[pair], 2 * side + strand[pair]] += 1
+                table[2 * side + strand[pair]] += 1
             counts[0, side, mapping_quality[pair]] += 1
             counts[1, side, max(0, min(MAX_VALUE, end_distance[pair]))] += 1
             counts[2, side, quality[pair]] += 1
@@ -139,7 +153,7 @@ def summarise(sites, likelihoods, is_kept, out, columns):
                 has_alt |= out.genotype[row, s, copy] > 0
             depth += out.depth[row, s]
             alt_depth += has_alt * out.depth[row, s]
-        columns.DP[row] = depth
+        columns.DP[row], out.squares[row] = depth, squares
         if alt_depth:
             columns.QD[row] = out.quality[row] / alt_depth
         if reads:
@@ -147,9 +161,9 @@ def summarise(sites, likelihoods, is_kept, out, columns):
         if alt_reads:
             columns.AMQ[row] = math.sqrt(alt_squares / alt_reads)
             columns.ED[row] = distances / alt_reads
-        columns.FS[row] = fisher_phred(strands[0], strands[1], strands[2], strands[3])
-        columns.SOR[row] = symmetric_odds_ratio(strands[0], strands[1], strands[2], strands[3])
-        if alt_reads and strands[0] + strands[1]:
+        columns.FS[row] = fisher_phred(table[0], table[1], table[2], table[3])
+        columns.SOR[row] = symmetric_odds_ratio(table[0], table[1], table[2], table[3])
+        if alt_reads and table[0] + table[1]:
             columns.MQRankSum[row] = rank_sum(counts[0, 0], counts[0, 1])
             columns.ReadPosRankSum[row] = rank_sum(counts[1, 0], counts[1, 1])
             columns.BaseQRankSum[row] = rank_sum(counts[2, 0], counts[2, 1])

@@ -6,11 +6,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import Calls
 from readwarp.call.genotypes.annotations import round_columns
 from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.genotypes.filters import OVERLAP, find_failed_filters
+from readwarp.call.genotypes.population import (
+    allele_qualities_by_depth,
+    excess_heterozygosity,
+    inbreeding_coefficient,
+)
 from readwarp.call.genotypes.spell import Spelled
 from readwarp.config import CallParameters
 from readwarp.ragged import columns_of, offsets_of, replace
@@ -20,6 +26,8 @@ PerSample = list[tuple[tuple[int, ...], ...]]
 
 def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallParameters) -> Calls:
     """`columns`: annotations.Columns."""
+    columns = columns._replace(ExcessHet=excess_heterozygosity(out), InbreedingCoeff=inbreeding_coefficient(out))
+    quality_by_depth = np.round(columns.QD, 2)
     is_copy = np.arange(out.genotype.shape[2]) < out.ploidy[:, :, None]
     samples = out.ploidy.shape[1]
     return Calls(
@@ -34,9 +42,26 @@ def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallPa
         likelihoods=_split(out.phred, out.phred_offsets, samples),
         phase_set=out.phase_set,
         filters=find_failed_filters(out, columns, parameters),
-        annotations=round_columns(columns),
+        annotations=round_columns(columns)
+        | {"AS_QD": allele_qualities_by_depth(out, quality_by_depth, parameters.snv_prior)},
         strands=out.strands,
+        squares=out.squares,
+        phase_name=name_sets(spelled, out.phase_set),
     )
+
+
+def name_sets(spelled: Spelled, phase_set: ndarray) -> list[tuple[str, ...]]:
+    """PID of each record and sample: position, REF and first ALT of the first call of its phase set."""
+    names = np.full(phase_set.shape, "", object)
+    positions = spelled.position.tolist()
+    for sample in np.flatnonzero((phase_set >= 0).any(axis=0)).tolist():
+        known = dict[int, str]()
+        for row in np.flatnonzero(phase_set[:, sample] >= 0).tolist():
+            start, (reference, other, *_) = int(phase_set[row, sample]), spelled.alleles[row]
+            if positions[row] == start:
+                known.setdefault(start, f"{start + 1}_{reference}_{other}")
+            names[row, sample] = known.get(start, f"{start + 1}")
+    return list(map(tuple, names.tolist()))
 
 
 def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
@@ -56,6 +81,14 @@ def join_calls(parts: Sequence[Calls], start: int, stop: int, samples: int) -> C
     order = order[(position[order] >= start) & (position[order] < stop)]
     fields = zip(*(columns_of(part).values() for part in parts), strict=True)
     return Calls(*(_take(columns, order) for columns in fields))
+
+
+def keep_calls(calls: Calls, start: int, is_inside: np.ndarray) -> Calls:
+    """The calls at those positions of a stretch, which begins at `start`, that are inside (bool [bases])."""
+    rows = np.flatnonzero(is_inside[calls.position - start])
+    return (
+        calls if rows.size == len(calls) else Calls(*(_take((column,), rows) for column in columns_of(calls).values()))
+    )
 
 
 def _take(columns: Sequence[Any], order: np.ndarray) -> Any:
@@ -82,7 +115,9 @@ def no_calls(samples: int) -> Calls:
         phase_set=np.empty((0, samples), np.int64),
         filters=[],
         annotations={},
-        strands=np.empty((0, 4), np.int32),
+        strands=np.empty((0, samples, 4), np.int32),
+        squares=np.empty(0, np.int64),
+        phase_name=[],
     )
 
 
@@ -108,7 +143,7 @@ def _conflict(calls: Calls, deletion: int, other: int) -> bool:
     """Whether the two alter more copies than a sample has."""
     reference, *_ = alleles = calls.alleles[deletion]
     for first, second in zip(calls.genotype[deletion], calls.genotype[other], strict=True):
-        shortest = min(len(alleles[a]) for a in first if a >= 0) if first[0] >= 0 else len(reference)
+        shortest = min((len(alleles[a]) for a in first if a >= 0), default=len(reference))
         deletes = calls.position[other] <= calls.position[deletion] + len(reference) - shortest
         if deletes and sum(a > 0 for a in (*first, *second)) > len(first):
             return True

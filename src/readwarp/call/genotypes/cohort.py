@@ -4,10 +4,12 @@ Each makes the value of one record from its `Reports`; an annotation's row in `a
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 NAN = math.nan
+ITEMS = re.compile("([^;=]+)=?([^;]*)")  # of INFO
 Values = Iterable[tuple[float, float]]  # value and weight
 
 
@@ -21,6 +23,15 @@ class Reports(NamedTuple):
     quality: float  # QUAL of the record
     depth: int  # DP of all samples
     alt_depth: int  # DP of the samples that have ALT alleles
+
+
+def read_information(text: str) -> dict[str, str]:
+    """The fields of INFO; MQ by RAW_MQandDP, the sum of squared MAPQ and the number of reads, where that is given."""
+    out: dict[str, str] = dict(ITEMS.findall(text))
+    squares, _, reads = out.get("RAW_MQandDP", "").partition(",")
+    if squares.isdecimal() and reads.isdecimal() and int(reads):
+        out["MQ"] = str(math.sqrt(int(squares) / int(reads)))
+    return out
 
 
 Join = Callable[[Reports, str], float]  # the annotation of this name; NaN if there is none
@@ -51,6 +62,11 @@ def total_depth(reports: Reports, name: str) -> float:
 
 def quality_by_depth(reports: Reports, name: str) -> float:
     return reports.quality / reports.alt_depth if reports.alt_depth else NAN
+
+
+def by_genotypes(reports: Reports, name: str) -> float:
+    """Not from the lines: from the record's genotypes, see `population`."""
+    return NAN
 
 
 def mean(values: Values) -> float:

@@ -33,7 +33,8 @@ class Emitted(NamedTuple):
     phred: Annotated[ndarray, "int32 [genotypes]"]  # PL
     depth_offsets: Annotated[ndarray, "int64 [columns + 1] of depths"]
     allele_depth: Annotated[ndarray, "int32 [depths]"]  # AD
-    strands: Annotated[ndarray, "int32 [records, 4]"]  # reads of REF forward and reverse, of ALT forward and reverse
+    strands: Annotated[ndarray, "int32 [records, samples, 4]"]  # reads of REF forward and reverse, of ALT; -1 unknown
+    squares: Annotated[ndarray, "int64 [records]"]  # sum of squared MAPQ of the reads; 0 in joint calling
 
     def __len__(self) -> int:
         return self.site.size
@@ -59,5 +60,6 @@ def allocate(site: ndarray, kept: ndarray, allele: ndarray, ploidy: ndarray, tab
         phred=np.zeros(phred_offsets[-1], np.int32),
         depth_offsets=depth_offsets,
         allele_depth=np.zeros(depth_offsets[-1], np.int32),
-        strands=np.full((records, 4), -1, np.int32),
+        strands=np.full((*shape, 4), -1, np.int32),
+        squares=np.zeros(records, np.int64),
     )

@@ -32,7 +32,8 @@ def _is_strand_biased(facts: Facts, limits: CallParameters) -> ndarray:
 
 
 def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
-    limit = np.where(facts.ploidy > 1, limits.min_allele_fraction / facts.ploidy, limits.min_haploid_fraction)
+    share = limits.min_allele_fraction / np.maximum(1, facts.ploidy)
+    limit = np.where(facts.ploidy > 1, share, limits.min_haploid_fraction)
     is_low: ndarray = np.all(facts.fraction < limit, axis=1)
     return is_low
 
@@ -86,10 +87,11 @@ def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) 
 def alt_fractions(out: Emitted) -> tuple[ndarray, ndarray]:
     """float64 [records, samples]: the fraction of ALT alleles among reads and among copies; 0 without any."""
     is_alt = (out.genotype > 0) & (out.genotype != out.star[:, None, None])
-    expected = np.count_nonzero(is_alt, axis=2) / out.ploidy
+    expected = np.count_nonzero(is_alt, axis=2) / np.maximum(1, out.ploidy)
     samples, sizes = out.ploidy.shape[1], np.diff(out.depth_offsets)
     allele = np.arange(out.allele_depth.size) - np.repeat(out.depth_offsets[:-1], sizes)
     is_counted = (allele > 0) & (allele != np.repeat(np.repeat(out.star, samples), sizes))
     column = np.repeat(np.arange(sizes.size), sizes)
-    reads = np.bincount(column[is_counted], out.allele_depth[is_counted], sizes.size).reshape(expected.shape)
+    depths = np.where(out.allele_depth < 0, np.nan, out.allele_depth)[is_counted]  # unknown: no filter on fractions
+    reads = np.bincount(column[is_counted], depths, sizes.size).reshape(expected.shape)
     return np.where(expected > 0, reads / np.maximum(1, out.depth), 0.0), expected

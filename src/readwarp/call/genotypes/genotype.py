@@ -30,7 +30,7 @@ def genotype_sites(
     if likelihoods.sample.size and likelihoods.sample.max() >= samples:
         raise ValueError(f"a read of sample {likelihoods.sample.max()}, of {samples}")
     number = np.diff(sites.allele_offsets)
-    tables = tables_for(int(number.max(initial=1)), ploidy)
+    tables = tables_for(ploidy, number[:, None])
     offsets = offsets_of(tables.size[ploidy, number[:, None]])
     scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
     score_genotypes(sites, likelihoods, tables, scores)

@@ -2,6 +2,7 @@
 
 from functools import cache
 from itertools import combinations_with_replacement
+from math import comb
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy import ndarray
 from readwarp.device.jit import kernel
 
 Genotype = tuple[int, ...]
+MAX_GENOTYPES = 6000  # of a site that are told apart: 3 alleles at a ploidy of 100, 7 at one of 9
+MAX_NUMBER = 127  # of alleles: a byte numbers them
 
 
 class GenotypeTables(NamedTuple):
@@ -17,30 +20,41 @@ class GenotypeTables(NamedTuple):
 
     alleles: Annotated[ndarray, "int8 [genotypes, copies]"]  # ascending; -1 after a genotype's last copy
     first: Annotated[ndarray, "int64 [ploidies, numbers]"]  # the row of `alleles` where a table begins
-    size: Annotated[ndarray, "int64 [ploidies, numbers]"]  # genotypes in it; size[-1, -1] is the largest
+    size: Annotated[ndarray, "int64 [ploidies, numbers]"]  # genotypes in it; 0 where there is no such table
+    largest: int  # genotypes of the largest table
 
 
 @cache
 def genotypes_of(alleles: int, ploidy: int) -> tuple[Genotype, ...]:
-    """All genotypes of this many alleles, each in ascending order of its alleles."""
+    """All genotypes of this many alleles, each in ascending order of its alleles; one without copies for ploidy 0."""
     return tuple(sorted(combinations_with_replacement(range(alleles), ploidy), key=lambda g: g[::-1]))
 
 
-def tables_for(alleles: int, ploidy: ndarray) -> GenotypeTables:
-    """The genotypes of up to this many alleles, for the ploidies that occur."""
-    return genotype_tables(alleles, tuple(np.unique(np.maximum(ploidy, 1)).tolist()) or (1,))
+@cache
+def most_alleles(ploidy: int) -> int:
+    """The most alleles, but at least 2, that have no more than MAX_GENOTYPES genotypes; MAX_NUMBER if more would do."""
+    return next((n for n in range(2, MAX_NUMBER) if comb(n + ploidy, ploidy) > MAX_GENOTYPES), MAX_NUMBER)
+
+
+def tables_for(ploidy: ndarray, alleles: ndarray) -> GenotypeTables:
+    """The genotypes of up to so many alleles for each ploidy that occurs. The arrays broadcast."""
+    most = np.zeros(int(ploidy.max(initial=0)) + 1, np.int64)
+    np.maximum.at(most, ploidy, alleles)
+    return genotype_tables(tuple((copies, int(most[copies])) for copies in np.flatnonzero(most).tolist()) or ((1, 1),))
 
 
 @cache
-def genotype_tables(alleles: int, ploidies: tuple[int, ...]) -> GenotypeTables:
+def genotype_tables(limits: tuple[tuple[int, int], ...]) -> GenotypeTables:
+    """`limits`: of each ploidy the greatest number of alleles."""
+    copies, numbers = max(1, *(ploidy for ploidy, _ in limits)), max(number for _, number in limits)
     rows: list[Genotype] = []
-    first, size = np.zeros((2, max(ploidies) + 1, alleles + 1), np.int64)
-    for ploidy in ploidies:
-        for n in range(1, alleles + 1):
+    first, size = np.zeros((2, copies + 1, numbers + 1), np.int64)
+    for ploidy, most in limits:
+        for n in range(1, most + 1):
             table = genotypes_of(n, ploidy)
             first[ploidy, n], size[ploidy, n] = len(rows), len(table)
-            rows += [genotype + (-1,) * (max(ploidies) - ploidy) for genotype in table]
-    return GenotypeTables(np.array(rows, np.int8).reshape(-1, max(ploidies)), first, size)
+            rows += [genotype + (-1,) * (copies - ploidy) for genotype in table]
+    return GenotypeTables(np.array(rows, np.int8).reshape(-1, copies), first, size, int(size.max()))
 
 
 @kernel
@@ -64,8 +78,8 @@ def number_of(genotype, ploidy):
     """The number of a genotype, in ascending order of its alleles, among all: sum over k of C(a_k + k, k + 1)."""
     place = 0
     for k in range(ploidy):
-        ways = 1
-        for i in range(k + 1):
+        ways = 1 if genotype[k] > 0 else 0
+        for i in range(min(k + 1, genotype[k] - 1)):  # C(n, k + 1) = C(n, a_k - 1)
             ways = ways * (genotype[k] + k - i) // (i + 1)
         place += ways
     return place

@@ -12,6 +12,7 @@ from readwarp.call.genotypes.order import insert_allele, number_of, table_of
 from readwarp.device.jit import kernel, scalar
 
 MAX_GENOTYPE_QUALITY = 99
+LEAST, TINY = 1e-90, 1e-200  # the least probability of a read; of smaller products the logarithm is taken
 UNREACHED = -1  # PL of a genotype of the record that none of the site's genotypes becomes
 
 
@@ -36,30 +37,69 @@ class Choice(NamedTuple):
 def score_genotypes(sites, likelihoods, tables, out):
     """Likelihoods -> Scores, which are zeros before."""
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
-    value_offsets, values, rows = likelihoods.value_offsets, likelihoods.values, tables.alleles
-    ploidy, offsets, scores, depth = out.ploidy, out.offsets, out.values, out.depth
-    samples = depth.shape[1]
-    linear = np.empty(tables.first.shape[1])
+    ploidy, offsets, depth, rows = out.ploidy, out.offsets, out.depth, tables.alleles
+    samples, room, most = depth.shape[1], tables.first.shape[1], 0
+    for site in range(sites.begin.size):
+        most = max(most, pair_offsets[site + 1] - pair_offsets[site])
+    linear, shares = np.empty((most, room)), np.empty(room)  # P(r | a) over that of the read's best allele
+    first, highest = np.empty(samples + 1, np.int64), np.empty(samples)
     for site in range(sites.begin.size):
         alleles = sites.allele_offsets[site + 1] - sites.allele_offsets[site]
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
-            if allele[pair] == NOTHING:
-                continue
-            s = sample[pair]
-            depth[site, s] += 1
+            depth[site, sample[pair]] += allele[pair] != NOTHING
+        first[0] = 0
+        for s in range(samples):
+            first[s + 1] = first[s] + depth[site, s]
+        gather_reads(site, likelihoods, alleles, linear, first, highest)
+        for s in range(samples):
             own, copies = offsets[site * samples + s], ploidy[site, s]
-            first = tables.first[copies, alleles]
-            row = value_offsets[site] + (pair - pair_offsets[site]) * alleles
-            highest = values[row]
-            for a in range(1, alleles):
-                highest = max(highest, values[row + a])
-            for a in range(alleles):
-                linear[a] = 10.0 ** (values[row + a] - highest)
-            for g in range(tables.size[copies, alleles]):
-                total = 0.0
+            table = tables.first[copies, alleles]
+            for g in range(tables.size[copies, alleles] if copies else 0):
+                shares[:] = 0.0
                 for copy in range(copies):
-                    total += linear[rows[first + g, copy]]
-                scores[own + g] += highest + math.log10(total / copies)
+                    shares[rows[table + g, copy]] += 1.0
+                for a in range(alleles):
+                    shares[a] /= copies
+                mine = linear[first[s] : first[s + 1], :alleles]
+                out.values[own + g] = highest[s] + log_likelihood(mine, shares)
+
+
+@kernel
+def gather_reads(site, likelihoods, alleles, linear, first, highest):
+    """Fill `linear` with the reads that say something, from `first` of their sample on; `first` is kept.
+
+    highest: of each sample, the sum of the log10 P of the reads' best alleles.
+    """
+    allele, sample, values = likelihoods.allele, likelihoods.sample, likelihoods.values
+    low, high = likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]
+    place = first.copy()
+    highest[:] = 0.0
+    for pair in range(low, high):
+        if allele[pair] == NOTHING:
+            continue
+        s, row = sample[pair], likelihoods.value_offsets[site] + (pair - low) * alleles
+        best = values[row]
+        for a in range(1, alleles):
+            best = max(best, values[row + a])
+        for a in range(alleles):
+            linear[place[s], a] = 10.0 ** (values[row + a] - best)
+        highest[s] += best
+        place[s] += 1
+
+
+@kernel
+def log_likelihood(linear, shares):
+    """sum_r log10( sum_a share of a * P(r | a) )"""
+    total, product = 0.0, 1.0
+    for r in range(linear.shape[0]):
+        own = 0.0
+        for a in range(linear.shape[1]):
+            own += shares[a] * linear[r, a]
+        product *= max(own, LEAST)
+        if product < TINY:
+            total += math.log10(product)
+            product = 1.0
+    return total + math.log10(product)
 
 
 @kernel
@@ -67,7 +107,7 @@ def choose_alleles(sites, scores, tables, snv, indel, out):
     """Mark the alleles to keep in the Choice `out`, and find QUAL. `snv`, `indel`: heterozygosity of either."""
     mark, is_kept, samples = out.mark, out.is_kept, scores.depth.shape[1]
     numbers, genotype = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
-    room = np.empty(tables.size[-1, -1], np.int32)
+    room = np.empty(tables.largest, np.int32)
     for site in range(sites.begin.size):
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
@@ -76,7 +116,7 @@ def choose_alleles(sites, scores, tables, snv, indel, out):
             numbers[a] = 0 if mark[first + a] == MISSING_BASE else -1 if mark[first + a] == UNLISTED else a
             is_kept[first + a] = a > 0 and sites.is_forced[first + a] and mark[first + a] != MISSING_BASE
         for s in range(samples):
-            if scores.depth[site, s] == 0:
+            if scores.depth[site, s] == 0 or scores.ploidy[site, s] == 0:
                 continue
             copies, column = scores.ploidy[site, s], site * samples + s
             genotypes, own = table_of(tables, copies, alleles), scores.values[scores.offsets[column] :]
@@ -95,7 +135,7 @@ def choose_alleles(sites, scores, tables, snv, indel, out):
         if sites.is_indel[site]:
             theta = indel_prior(indel, sites.unit[site], sites.stop[site] - sites.begin[site])
         for s in range(samples):
-            if scores.depth[site, s]:
+            if scores.depth[site, s] and scores.ploidy[site, s]:
                 copies, own = scores.ploidy[site, s], scores.values[scores.offsets[site * samples + s] :]
                 out.quality[site] += variant_phred(own, table_of(tables, copies, alleles), copies, numbers, theta)
 
@@ -134,29 +174,34 @@ def reduce_scores(scores, genotypes, copies, numbers, genotype, listed, phred):
 
 @kernel
 def variant_phred(scores, genotypes, copies, numbers, theta):
-    """Phred of the posterior probability that one sample has none of the listed ALT alleles."""
-    highest = -np.inf
-    for g in range(genotypes.shape[0]):
-        if numbers[genotypes[g, copies - 1]] >= 0:
-            highest = max(highest, scores[g])
-    none = some = 0.0
-    for g in range(genotypes.shape[0]):
-        others = distinct = 0
-        last = -1
-        if numbers[genotypes[g, copies - 1]] < 0:
-            continue
-        for copy in range(copies):
-            a = genotypes[g, copy]
-            if numbers[a] > 0:
-                others += 1
-                distinct += a != last
-                last = a
-        weight = 10.0 ** (scores[g] - highest)
-        if others:
-            some += weight * (theta**distinct / others)
-        else:
-            none += weight * no_variant_prior(theta, copies)
-    return max(0.0, -10.0 * math.log10(max(none, 1e-300) / (none + some)))
+    """Phred of the posterior probability that one sample has none of the listed ALT alleles.
+
+    Sums are kept relative to their highest term, so that a great depth has no limit.
+    """
+    highest = np.full(2, -np.inf)  # of genotypes without and with ALT alleles
+    sums = np.zeros(2)
+    for turn in range(2):
+        for g in range(genotypes.shape[0]):
+            others = distinct = 0
+            last = -1
+            if numbers[genotypes[g, copies - 1]] < 0:
+                continue
+            for copy in range(copies):
+                a = genotypes[g, copy]
+                if numbers[a] > 0:
+                    others += 1
+                    distinct += a != last
+                    last = a
+            kind = 1 if others else 0
+            if turn == 0:
+                highest[kind] = max(highest[kind], scores[g])
+            else:
+                prior = theta**distinct / others if others else no_variant_prior(theta, copies)
+                sums[kind] += 10.0 ** (scores[g] - highest[kind]) * prior
+    if sums[1] <= 0.0:
+        return 0.0
+    against = highest[1] - highest[0] + math.log10(sums[1] / sums[0])
+    return 10.0 * (against if against > 15.0 else math.log10(1.0 + 10.0**against))
 
 
 @kernel
@@ -178,7 +223,7 @@ def fill_genotypes(sites, scores, choice, tables, out):
                 numbers[a] = kept - 1
         for s in range(samples):
             copies, column = out.ploidy[row, s], row * samples + s
-            if out.depth[row, s] == 0:
+            if out.depth[row, s] == 0 or copies == 0:
                 continue
             own = scores.values[scores.offsets[site * samples + s] :]
             phred = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
@@ -195,11 +240,11 @@ def fill_genotypes(sites, scores, choice, tables, out):
 
 @scalar
 def no_variant_prior(theta, copies):
-    """Of the genotype that has only the reference's allele."""
+    """Of the genotype that has only the reference's allele; at least theta, however many copies there are."""
     total = 0.0
     for k in range(1, copies + 1):
         total += 1.0 / k
-    return 1.0 - theta * total
+    return max(theta, 1.0 - theta * total)
 
 
 @scalar

@@ -1,12 +1,13 @@
 """Haplotypes: what the reads of a region may have been read from (host only).
 
-    build_haplotypes(regions: Regions, reads: AlignedReads, sites: Sites, window: Window) -> Haplotypes
+    build_haplotypes(regions: Regions, reads: AlignedReads, sites: Sites, window: Window,
+                     ploidy: int8 [regions]) -> Haplotypes
 
 The window's bases cover all regions. The reads of each sample are used by themselves, since those of a single carrier
 would be few among the reads of all. Haplotypes have two sources, and those of all samples are united:
 
 Assembly. The k-mers of the reads' usable bases, and of the reference's span, make a de Bruijn graph. An edge stays if
-the reference shows it, or at least MIN_FRAGMENTS fragments (reads of one name) that are one in RAREST of those that
+the reference shows it, or at least MIN_FRAGMENTS fragments (reads of one name) that are one in `rarest` of those that
 leave its node, and if it is on a way from the reference's first k-mer to its last. If the reference repeats a k-mer, or
 these edges have a cycle, the next k of SIZES is tried. Haplotypes are the ways through the forks.
 
@@ -17,9 +18,13 @@ haplotype makes one by itself, and so does every allele that the user asks for.
 One rule holds for forks and alleles. Let m be the fragments that know both this choice and the one before it, and c
 those of them that agree with the way so far and with this choice. The way continues where
 
-    c >= 1 + m // RAREST,        or m = 0 (no fragment links them: every combination is a haplotype)
+    c >= 1 + m // rarest
 
-so true haplotypes come out whole, without every combination of their parts. A way's support is the smallest c on it.
+or where no fragment can tell: none knows both, or of those that do none agrees with the way at the choice before, or
+none at this one, though others show it. (Reads across a long deletion reach less far, so those of one haplotype may
+link two choices where those of the other do not.) So true haplotypes come out whole, without every combination of
+their parts. `rarest` is RAREST for one or two copies, and grows with the ploidy as the limits of `sites` fall
+(`rules.shares`). A way's support is the smallest c on it.
 
 Each haplotype is aligned to its reference span (global, COSTS: `readwarp.pairwise`) and spelled as variants:
 substitutions one by one, insertions and deletions leftmost. Variants that do not begin in the region's [start, stop)

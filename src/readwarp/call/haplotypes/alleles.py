@@ -64,7 +64,8 @@ def combine(groups, alleles, bounds, spans, reads, window, drafts):
         region = groups.region[g]
         low, high = bounds[region, 0], bounds[region, 1]
         drafts.is_full[region] |= choose(low, high, g, groups, alleles, reads, window)
-        seen = look_up_fragments(low, high, g, groups, alleles, reads, window)
+        shown, known = look_up_fragments(low, high, g, groups, alleles, reads, window)
+        seen = Seen(shown, known, spans.rarest[region])
         found, is_full = combine_alleles(low, high, alleles, seen, ways)
         drafts.is_full[region] |= is_full
         taken = np.uint64(0)
@@ -128,7 +129,7 @@ def look_up_fragments(low, high, g, groups, alleles, reads, window):
         f = groups.fragment[first + r]
         differs = known[f] & knows[r] & (shown[f] ^ shows[r])
         shown[f], known[f] = (shown[f] | shows[r]) & ~differs, (known[f] | knows[r]) & ~differs
-    return Seen(shown, known)
+    return shown, known
 
 
 @kernel

@@ -54,14 +54,15 @@ def assemble(groups, spans, reads, reference, sizes, graph, drafts):
             if graph.state[NODES] != high - low - k + 1:
                 continue  # the reference repeats a k-mer
             thread_reads(g, groups, reads, graph)
-            found = find_core(graph)
+            found = find_core(graph, spans.rarest[region])
             if not sort_core(found, graph):
                 continue
             number = number_forks(found, graph, forks)
             if number < 0:
                 drafts.is_full[region] = True
                 continue
-            seen = follow_fragments(g, groups, reads, number, forks, graph)
+            shown, known = follow_fragments(g, groups, reads, number, forks, graph)
+            seen = Seen(shown, known, spans.rarest[region])
             found, is_lost = find_ways(number, next_fork(np.int64(0), number, graph), forks, seen, ways)
             drafts.is_full[region] |= is_lost
             for w in range(found):
@@ -100,7 +101,7 @@ def follow_fragments(g, groups, reads, number, forks, graph):
             choice = choice_of(fork, forks)
             if shown[f] & choice:
                 known[f] |= choice
-    return Seen(shown, known)
+    return shown, known
 
 
 @kernel

@@ -14,9 +14,11 @@ from readwarp.call.haplotypes.ways import Groups, group_reads
 from readwarp.ragged import offsets_of, take
 
 
-def build_haplotypes(regions: Regions, reads: AlignedReads, sites: Sites, window: Window) -> Haplotypes:
+def build_haplotypes(
+    regions: Regions, reads: AlignedReads, sites: Sites, window: Window, ploidy: ndarray
+) -> Haplotypes:
     """See the step's contract."""
-    spans = spans_of(regions, window)
+    spans = spans_of(regions, window, ploidy)
     alleles, bounds = alleles_of(sites, regions, window.first)
     groups = group_reads(regions, reads, int(reads.sample.max(initial=0)) + 1)
     drafts = room_for(groups, spans, np.diff(bounds, axis=1).ravel())

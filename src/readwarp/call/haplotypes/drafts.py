@@ -8,9 +8,10 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Regions, Window
-from readwarp.call.haplotypes import MAX_HAPLOTYPES
+from readwarp.call.haplotypes import MAX_HAPLOTYPES, RAREST
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, offsets_of
+from readwarp.rules.shares import scale_shares
 
 NOT_ASKED, REFERENCE = np.int64(-1), np.int64(-2)  # in place of an allele asked for
 
@@ -24,6 +25,7 @@ class Spans(NamedTuple):
     high: Annotated[ndarray, "int64 [regions]"]
     known_low: Annotated[ndarray, "int64 [regions]"]  # [known_low, known_high) around the region is assembled: ...
     known_high: Annotated[ndarray, "int64 [regions]"]  # ... it has no N, and is empty if the region itself has one
+    rarest: Annotated[ndarray, "int64 [regions]"]  # see the step's contract
 
     def __len__(self) -> int:
         return self.start.size
@@ -44,13 +46,15 @@ class Drafts(NamedTuple):
         return self.region.size
 
 
-def spans_of(regions: Regions, window: Window) -> Spans:
+def spans_of(regions: Regions, window: Window, ploidy: ndarray) -> Spans:
     columns = regions.start, regions.stop, regions.low, regions.high
     start, stop, low, high = (column - window.first for column in columns)
     bounds = np.concatenate(([-1], np.flatnonzero(window.bases > 3), [window.bases.size]))  # of stretches without N
     before = np.searchsorted(bounds, start) - 1
     known_low, known_high = np.maximum(low, bounds[before] + 1), np.minimum(high, bounds[before + 1])
-    return Spans(start, stop, low, high, known_low, np.where(stop <= bounds[before + 1], known_high, known_low))
+    known_high = np.where(stop <= bounds[before + 1], known_high, known_low)
+    rarest = np.maximum(1, RAREST / scale_shares(ploidy)).astype(np.int64)
+    return Spans(start, stop, low, high, known_low, known_high, rarest)
 
 
 def new_drafts(drafts: int, bases: int, regions: int) -> Drafts:

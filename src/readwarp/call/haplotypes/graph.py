@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.haplotypes import MIN_FRAGMENTS, MIN_QUALITY, RAREST
+from readwarp.call.haplotypes import MIN_FRAGMENTS, MIN_QUALITY
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import empty
 
@@ -151,10 +151,10 @@ def follow(sequence, qualities, first, stop, graph):
 
 
 @kernel
-def find_core(graph):
+def find_core(graph, rarest):
     """Find the edges that stay, and the nodes on ways from node 0 to the sink; returns their number.
 
-    Edges stay that the reference shows, or MIN_FRAGMENTS fragments that are one in RAREST of those that leave the node.
+    Edges stay that the reference shows, or MIN_FRAGMENTS fragments that are one in `rarest` of those leaving the node.
     """
     following, preceding, counts, core, order = graph.following, graph.preceding, graph.counts, graph.core, graph.order
     sink, reached = graph.state[SINK], np.uint8(REACHED)
@@ -168,7 +168,7 @@ def find_core(graph):
             leaving += counts[node, base] & (REFERENCE - 1)
         for base in range(4):
             shown, after = counts[node, base], following[node, base]
-            if after >= 0 and shown >= MIN_FRAGMENTS and shown * RAREST >= leaving:
+            if after >= 0 and shown >= MIN_FRAGMENTS and shown * rarest >= leaving:
                 core[node] |= np.uint8(1 << base)
                 if not core[after] & reached:
                     core[after] |= reached

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Regions
-from readwarp.call.haplotypes import MAX_WAYS, RAREST
+from readwarp.call.haplotypes import MAX_WAYS
 from readwarp.device.jit import kernel
 
 NO_WAY = -1  # as a support
@@ -58,6 +58,7 @@ class Seen(NamedTuple):
 
     shown: Annotated[ndarray, "uint64 [fragments]"]  # the choices that each shows ...
     known: Annotated[ndarray, "uint64 [fragments]"]  # ... of those that it covers
+    rarest: int  # see the step's contract
 
 
 class Ways(NamedTuple):
@@ -82,21 +83,23 @@ def bit_of(i):
 def count_agreeing(seen, before, choice, way):
     """The number of fragments that agree with the `way` on all choices up to this one; NO_WAY if they are too few.
 
-    before, choice: the bits of the last choice (0 for none) and of this one. Where no fragment knows both, the number
-    of those that agree with this choice alone.
+    before, choice: the bits of the last choice (0 for none) and of this one. Where no fragment links the two, the
+    number of those that agree with this choice alone.
     """
     shown, known, upto = seen.shown, seen.known, choice | (choice - ONE)
-    linked, agreeing, alone = 0, 0, 0
+    linked, leaving, entering, agreeing, alone = 0, 0, 0, 0, 0
     for f in range(shown.size):
         if known[f] & choice:
             differs = (shown[f] ^ way) & known[f]
             alone += differs & choice == 0
             if before == 0 or known[f] & before:
                 linked += 1
+                leaving += differs & before == 0
+                entering += differs & choice == 0
                 agreeing += differs & upto == 0
-    if linked == 0:
+    if linked == 0 or (alone > 0 and min(leaving, entering) == 0):
         return alone
-    return agreeing if agreeing >= 1 + linked // RAREST else NO_WAY
+    return agreeing if agreeing >= 1 + linked // seen.rarest else NO_WAY
 
 
 @kernel

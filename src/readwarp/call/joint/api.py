@@ -1,20 +1,19 @@
 """readwarp.genotype: the command `readwarp genotype`, from Python."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from readwarp.call.api import LIMITS, FilterOptions, PlaceOptions, spell_regions
+from readwarp.call.api import LIMITS, PRIORS, FilterOptions, PlaceOptions, PriorOptions, places_of, spell_regions
 from readwarp.call.joint.job import GenotypeJob, run_genotype
-from readwarp.call.targets import as_regions
 from readwarp.config import CallParameters, JointParameters
-from readwarp.errors import InputError
+from readwarp.formats.common.files import named_files
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
 
 
-class GenotypeOptions(PlaceOptions, FilterOptions, total=False):
+class GenotypeOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     """Long options of `readwarp genotype`, with its defaults."""
 
     list: AnyPath | None  # file with the names of more gVCFs, one per line
@@ -58,28 +57,12 @@ def make_job(
     names = [*map(str, gvcfs), *([f"@{listed}"] if listed else [])]
     return GenotypeJob(
         reference=Path(reference),
-        inputs=tuple(path for name in names for path in named_files(name)),
+        inputs=tuple(path for name in names for path in named_files(name, "a gVCF")),
         output=path_or_none(output),
         parameters=JointParameters(**pick(options, {"max_alleles": "max_alts", "ploidy": "max_ploidy"})),
-        calling=CallParameters(**pick(options, LIMITS)),
+        calling=CallParameters(**pick(options, LIMITS | PRIORS)),
         resources=resources_of({"threads": options.get("threads"), "memory": options.get("memory"), "device": "cpu"}),
-        regions=as_regions(options.get("region")),
-        targets=path_or_none(options.get("targets")),
+        places=places_of(options),
         command=command,
         force=options.get("force", False),
     )
-
-
-def named_files(name: str) -> Iterator[Path]:
-    """The file of this name; for @FILE, those that it lists, without lines that are blank or begin with #."""
-    if not name.startswith("@"):
-        yield Path(name)
-        return
-    path = Path(name[1:])
-    try:
-        lines = [line.strip() for line in path.read_text().splitlines()]
-    except UnicodeDecodeError:
-        raise InputError(path, "is not a list of file names (is it a gVCF? then leave out the @)") from None
-    except OSError as error:
-        raise InputError(path, (error.strerror or "cannot be read").lower()) from None
-    yield from (Path(line) for line in lines if line and not line.startswith("#"))

@@ -8,7 +8,8 @@ from numpy import ndarray
 
 from readwarp.call.joint.sites import OTHER, Codes, JointSite
 from readwarp.formats.variants.genomic import GenomicFile
-from readwarp.formats.variants.genomic_kernels import BLOCK, Cells, Lines
+from readwarp.formats.variants.genomic_cells import Cells
+from readwarp.formats.variants.genomic_kernels import BLOCK, Lines
 from readwarp.ragged import concatenate, offsets_of
 
 CODES_OF_BLOCK: Codes = (0, OTHER)
@@ -22,6 +23,7 @@ class Evidence(NamedTuple):
     cell: Annotated[ndarray, "int32 [sites, samples]"]  # row of `cells`; -1: no line says anything
     code: Annotated[ndarray, "int32 [sites, samples]"]  # row of `codes`, the numbers of its alleles at the site
     is_own: Annotated[ndarray, "bool [sites, samples]"]  # the line is one of the site
+    has_prior: Annotated[ndarray, "bool [sites, samples]"]  # so it is, and its likelihoods are posteriors of its caller
     cover: Annotated[ndarray, "int32 [sites, samples]"]  # cell of another line: a deletion across the site; -1: none
     cover_code: Annotated[ndarray, "int32 [sites, samples]"]
     codes: Annotated[ndarray, "int16 [numbers]"]
@@ -49,6 +51,7 @@ def gather(sites: Sequence[JointSite], files: Sequence[GenomicFile], lines: Sequ
         cell=np.array([cell for cell, *_ in columns], np.int32).T.copy(),
         code=code[:, owner],
         is_own=is_own[:, owner] > 0,
+        has_prior=(is_own[:, owner] > 0) & np.array([files[number].has_priors for number in owner], np.bool_),
         cover=np.array([cover for _, cover, _ in columns], np.int32).T.copy(),
         cover_code=cover_code[:, owner],
         codes=np.array([code for codes in pool for code in codes], np.int16),
@@ -83,9 +86,11 @@ def _choose_lines(sites: Sequence[JointSite], lines: Sequence[Lines], pool: dict
 
 
 def _block_at(lines: Lines, positions: ndarray) -> ndarray:
-    """The block that spans each position, -1 for none."""
+    """The block that spans each position, of several the one that reaches furthest; -1 for none."""
     blocks = np.flatnonzero(lines.kind == BLOCK)
     if blocks.size == 0:
         return np.full(positions.size, -1)
-    block = blocks[np.maximum(0, np.searchsorted(lines.begin[blocks], positions, side="right") - 1)]
+    end = lines.end[blocks]
+    furthest = np.maximum.accumulate(np.where(end == np.maximum.accumulate(end), np.arange(end.size), 0))
+    block = blocks[furthest[np.maximum(0, np.searchsorted(lines.begin[blocks], positions, side="right") - 1)]]
     return np.where((lines.begin[block] <= positions) & (positions < lines.end[block]), block, -1)

@@ -24,6 +24,7 @@ class Genotyped(NamedTuple):
     """What the samples have at each site; alleles are numbers at the site. A column is one sample at a site."""
 
     ploidy: Annotated[ndarray, "int8 [sites, samples]"]
+    has_prior: Annotated[ndarray, "bool [sites, samples]"]  # PLs are posteriors: no prior is due any more
     status: Annotated[ndarray, "uint8 [sites, samples]"]  # 0, BAD_LIKELIHOODS or BAD_DEPTHS
     phred_offsets: Annotated[ndarray, "int64 [columns + 1] of genotypes"]
     phred: Annotated[ndarray, "int32 [genotypes]"]  # PL
@@ -36,10 +37,11 @@ class Genotyped(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What a line says of one sample, over the alleles of a site and two more: those not listed, those left out."""
+    """What a line says of one sample, over the kinds of alleles that it tells apart."""
 
     phred: Annotated[ndarray, "int32 [genotypes]"]
-    is_listed: Annotated[ndarray, "bool [alleles]"]
+    kind: Annotated[ndarray, "int64 [alleles]"]  # of the site's alleles and, last, of those not listed and those left
+    # out; -1: the line does not have it
 
 
 class Deletion(NamedTuple):
@@ -65,11 +67,15 @@ def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, Geno
     shape = evidence.cell.shape
     ploidy, status = np.full(shape, 2, np.int8), np.zeros(shape, np.uint8)
     find_ploidies(evidence, ploidy, status)
-    tables = tables_for(max(int(alleles.number.max(initial=2)) + 2, int(np.diff(evidence.code_offsets).max())), ploidy)
+    if status.any():
+        ploidy[:] = 2
+    listed = np.where(has_likelihoods(evidence), np.diff(evidence.code_offsets)[evidence.code], 1)
+    tables = tables_for(ploidy, np.maximum(alleles.number[:, None], listed))
     phred_offsets = offsets_of(tables.size[ploidy, alleles.number[:, None]])
     allele_offsets = offsets_of(alleles.number)
     out = Genotyped(
         ploidy=ploidy,
+        has_prior=evidence.has_prior,
         status=status,
         phred_offsets=phred_offsets,
         phred=np.zeros(phred_offsets[-1], np.int32),
@@ -83,10 +89,17 @@ def _allocate(alleles: SiteAlleles, evidence: Evidence) -> tuple[Genotyped, Geno
     return out, tables
 
 
+def has_likelihoods(evidence: Evidence) -> ndarray:
+    """bool [sites, samples], whether a line with PLs speaks about the site."""
+    some: ndarray = (evidence.cell >= 0) & (np.append(np.diff(evidence.cells.likelihood_offsets), 0)[evidence.cell] > 0)
+    return some
+
+
 @kernel
 def find_ploidies(evidence, ploidy, status):
     """By the number of PLs; for samples without, the highest ploidy of the others at the site, or 2."""
-    cell, code, code_offsets = evidence.cell, evidence.code, evidence.code_offsets
+    cell, code, codes, code_offsets = evidence.cell, evidence.code, evidence.codes, evidence.code_offsets
+    copy_offsets = evidence.cells.copy_offsets
     likelihood_offsets, depth_offsets = evidence.cells.likelihood_offsets, evidence.cells.depth_offsets
     for s in range(cell.shape[0]):
         highest = 0
@@ -97,10 +110,12 @@ def find_ploidies(evidence, ploidy, status):
             if values == 0:
                 continue
             alleles, k = code_offsets[code[s, i] + 1] - code_offsets[code[s, i]], cell[s, i]
-            ploidy[s, i] = ploidy_of(values, alleles, MAX_PLOIDY)
+            listed = alleles - (codes[code_offsets[code[s, i] + 1] - 1] == OTHER)
+            ploidy[s, i] = ploidy_by(values, alleles, listed, copy_offsets[k + 1] - copy_offsets[k])
+            depths = depth_offsets[k + 1] - depth_offsets[k]
             if ploidy[s, i] == 0:
                 status[s, i] = BAD_LIKELIHOODS
-            elif code[s, i] and depth_offsets[k + 1] - depth_offsets[k] != alleles:
+            elif code[s, i] and depths and depths != alleles and depths != listed:
                 status[s, i] = BAD_DEPTHS
             highest = max(highest, ploidy[s, i])
         for i in range(cell.shape[1]):
@@ -117,8 +132,8 @@ def spread(alleles, evidence, tables, out):
     cells, cell, cover = evidence.cells, evidence.cell, evidence.cover
     codes, code_offsets = evidence.codes, evidence.code_offsets
     ploidy, phred, phred_offsets, samples = out.ploidy, out.phred, out.phred_offsets, out.ploidy.shape[1]
-    genotype, room = np.empty(tables.alleles.shape[1], np.int64), np.empty(tables.size[-1, -1], np.int32)
-    is_listed = np.empty(tables.first.shape[1], np.bool_)
+    genotype, room = np.empty(tables.alleles.shape[1], np.int64), np.empty(tables.largest, np.int32)
+    kinds = np.empty(tables.first.shape[1] + 2, np.int64)
     for s in range(cell.shape[0]):
         n, star = alleles.number[s], alleles.star[s]
         for i in range(samples):
@@ -131,13 +146,16 @@ def spread(alleles, evidence, tables, out):
             if cover[s, i] >= 0:
                 code = evidence.cover_code[s, i]
                 across = codes[code_offsets[code] : code_offsets[code + 1]]
-                for copy in range(p):
-                    a = cells.genotype[cover[s, i], copy]
+                for a in genotype_in(cells, cover[s, i]):
                     lost += 0 <= a < across.size and across[a] == star
-                penalty = max(0, cells.quality[cover[s, i]])
+                lost, penalty = min(lost, p), max(0, cells.quality[cover[s, i]])
             values = cells.likelihoods[cells.likelihood_offsets[k] : cells.likelihood_offsets[k + 1]]
-            line = Line(room[: tables.size[p, n + 2]], is_listed[: n + 2])
-            line.phred[:], line.is_listed[:] = UNREACHED, False
+            genotype[:] = find_kinds(own, star if lost else 0, kinds[: n + 2]) - 1
+            size = number_of(genotype, p) + 1
+            if size > room.size:
+                room = np.empty(size, np.int32)
+            line = Line(room[:size], kinds[: n + 2])
+            line.phred[:] = UNREACHED
             genotypes = table_of(tables, p, own.size)
             reduce_to(own, values, genotypes, p, Deletion(star, lost, 0), genotype, line)
             if lost:
@@ -152,13 +170,33 @@ def spread(alleles, evidence, tables, out):
 
 
 @kernel
-def reduce_to(codes, values, genotypes, p, deletion, genotype, line):
-    """Into the Line: the lowest PL of the genotypes that become the same one over the site's n alleles.
+def genotype_in(cells, k):
+    return cells.genotype[cells.copy_offsets[k] : cells.copy_offsets[k + 1]]
 
-    Number n stands for alleles that the line does not list, n + 1 for those that the site leaves out. The first copies
-    of REF become `*` if a deletion takes them.
+
+@kernel
+def find_kinds(codes, star, kinds):
+    """Number the kinds of alleles that a line with these codes tells apart, `star` (0: none) among them -> how many."""
+    n, found = kinds.size - 2, 0
+    kinds[:] = -1
+    for code in codes:
+        kinds[n if code == OTHER else n + 1 if code == LEFT_OUT else code] = 0
+    kinds[star] = 0
+    for a in range(kinds.size):
+        if kinds[a] == 0:
+            kinds[a] = found
+            found += 1
+    return found
+
+
+@kernel
+def reduce_to(codes, values, genotypes, p, deletion, genotype, line):
+    """Into the Line: the lowest PL of the genotypes that become the same one over its kinds of alleles.
+
+    The first copies of REF become `*` if a deletion takes them.
     """
-    n, star, phred, is_listed = line.is_listed.size - 2, deletion.star, line.phred, line.is_listed
+    star, phred, kind = deletion.star, line.phred, line.kind
+    n = kind.size - 2
     for g in range(values.size):
         left = deletion.lost
         for copy in range(p):
@@ -166,8 +204,7 @@ def reduce_to(codes, values, genotypes, p, deletion, genotype, line):
             if number == 0 and left:
                 number, left = star, left - 1
             number = n if number == OTHER else n + 1 if number == LEFT_OUT else number
-            is_listed[number] = True
-            insert_allele(genotype, copy, number)
+            insert_allele(genotype, copy, kind[number])
         target = number_of(genotype, p)
         phred[target] = min(phred[target], values[g] + deletion.penalty)
 
@@ -178,13 +215,17 @@ def expand(line, genotypes, p, genotype, phred):
 
     An allele that the line does not list counts as its <NON_REF>; a genotype that nothing becomes, as the worst.
     """
-    is_listed, reduced = line.is_listed, line.phred
+    kind, reduced = line.kind, line.phred
+    other = kind[kind.size - 2]
     lowest, worst = UNREACHED, 0
     for g in range(phred.size):
+        is_known = True
         for copy in range(p):
-            a = genotypes[g, copy]
-            insert_allele(genotype, copy, a if is_listed[a] else is_listed.size - 2)
-        phred[g] = reduced[number_of(genotype, p)]
+            own = kind[genotypes[g, copy]]
+            own = own if own >= 0 else other
+            is_known &= own >= 0
+            insert_allele(genotype, copy, max(own, 0))
+        phred[g] = reduced[number_of(genotype, p)] if is_known else UNREACHED
         lowest = min(lowest, phred[g])
         worst = max(worst, phred[g] if phred[g] < UNREACHED else 0)
     for g in range(phred.size):
@@ -194,10 +235,14 @@ def expand(line, genotypes, p, genotype, phred):
 
 @kernel
 def find_genotypes(alleles, tables, out):
-    """Repeated substitution of expected copies, then the best genotype of each sample and its GQ."""
+    """Repeated substitution of expected copies, then the best genotype of each sample and its GQ.
+
+    A sample whose PLs are posteriors is weighed as if there were no others: its prior is flat.
+    """
     ploidy, is_informed, phred, phred_offsets = out.ploidy, out.is_informed, out.phred, out.phred_offsets
+    has_prior = out.has_prior
     samples, room = ploidy.shape[1], tables.first.shape[1]
-    own, weights = np.empty((samples, room)), np.empty(tables.size[-1, -1])
+    own, weights = np.empty((samples, room)), np.empty(tables.largest)
     others, fresh = np.empty(room), np.empty(room)
     for s in range(alleles.number.size):
         n = alleles.number[s]
@@ -211,7 +256,7 @@ def find_genotypes(alleles, tables, out):
                     continue
                 p, column = ploidy[s, i], s * samples + i
                 for a in range(n):
-                    others[a] = total[a] - own[i, a] if turn else 0.0
+                    others[a] = total[a] - own[i, a] if turn and not has_prior[s, i] else 0.0
                 genotypes = table_of(tables, p, n)
                 weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
                 for a in range(n):
@@ -231,7 +276,7 @@ def find_genotypes(alleles, tables, out):
                 continue
             p, column, genotypes = ploidy[s, i], s * samples + i, table_of(tables, ploidy[s, i], n)
             for a in range(n):
-                others[a] = max(0.0, total[a] - own[i, a])
+                others[a] = 0.0 if has_prior[s, i] else max(0.0, total[a] - own[i, a])
             place = weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
             for copy in range(p):
                 out.best[s, i, copy] = genotypes[place, copy]
@@ -258,13 +303,24 @@ def weigh(phred, genotypes, p, others, weights):
 
 
 @scalar
+def ploidy_by(genotypes, alleles, listed, copies):
+    """The ploidy at which this many genotypes are those of all alleles of a line, or of those that it lists; else 0.
+
+    Of the latter only by GT's number of copies, which also decides where both may be.
+    """
+    if copies and (ploidy_of(genotypes, alleles, copies) == copies or ploidy_of(genotypes, listed, copies) == copies):
+        return copies
+    return ploidy_of(genotypes, alleles, MAX_PLOIDY)
+
+
+@scalar
 def ploidy_of(genotypes, alleles, highest):
     """The ploidy P at which `alleles` make this many genotypes, C(alleles + P - 1, P); 0 for none up to `highest`."""
     ways = 1
     for copies in range(1, highest + 1):
         ways = ways * (alleles + copies - 1) // copies
-        if ways == genotypes:
-            return copies
+        if ways >= genotypes:
+            return copies if ways == genotypes else 0
     return 0
 
 

@@ -1,7 +1,6 @@
 """The genotyping job: the gVCFs of a cohort to one VCF, by windows of the reference in threads, written in order."""
 
 import logging
-import resource
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -13,10 +12,11 @@ import numpy as np
 from readwarp.call.joint.records import COHORT_FIELDS
 from readwarp.call.joint.steps import Cohort, span
 from readwarp.call.targets import Target, bases_of, split_targets
-from readwarp.call.variant_job import VariantJob, count_calls
+from readwarp.call.variant_job import FIELDS, VariantJob, count_calls
 from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.files import allow_files
 from readwarp.formats.variants.genomic import GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.formats.variants.vcf import VariantWriter, lines_of
@@ -26,7 +26,6 @@ from readwarp.stream.runner import map_ordered
 
 WINDOW, MIN_WINDOW = 1 << 17, 1 << 10  # reference bases at a time
 BYTES_PER_BASE = 16  # of memory, for each sample and base of a window
-SPARE_FILES = 32  # open besides the inputs
 logger = logging.getLogger("readwarp")
 
 
@@ -48,7 +47,7 @@ class GenotypeJob(VariantJob):
 
 def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
     """Run the job: all samples at the sites where any of them has a variant. Raises ReadwarpError."""
-    inputs = [job.reference, *([job.targets] if job.targets else []), *job.inputs]
+    inputs = [job.reference, *job.places.files, *job.inputs]
     result = job.run(inputs, lambda reference: genotype_cohort(job, reference, reporter), reporter)
     if cut := reporter.metrics.counts.get("sites_with_alleles_left_out", 0):
         logger.warning("at %s sites alleles are left out (--max-alleles)", f"{cut:,}")
@@ -60,11 +59,11 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
     metrics = reporter.metrics
     with metrics.time("genotype"), reporter.progress("genotyping", "bases") as meter, ExitStack() as stack:
         targets = job.find_targets(reference)
-        files = open_files(job.inputs, reference, job.is_partial, stack)
+        files = open_files(job.inputs, reference, job.places.is_partial, stack)
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
         cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics)
-        with job.open_output(reference, samples, genotype_fields=COHORT_FIELDS) as writer:
+        with job.open_output(reference, samples, FIELDS._replace(genotypes=COHORT_FIELDS)) as writer:
             write_windows(job, cohort, targets, writer, meter)
     return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
 
@@ -76,7 +75,7 @@ def open_files(
 
     Raises InputError, also for a sample in two files, and if the system does not allow that many open files.
     """
-    allow_files(len(inputs))
+    allow_files(len(inputs), "join some with `bcftools merge --gvcf`")
     lengths = np.diff(reference.contig_offsets).tolist()
     files: list[GenomicFile] = []
     owner: dict[str, Path] = {}
@@ -87,18 +86,6 @@ def open_files(
                 raise InputError(path, f"its sample {name!r} is in {owner[name]} too")
             owner[name] = path
     return tuple(files)
-
-
-def allow_files(number: int) -> None:
-    """Raise the limit of open files as far as needed. Raises InputError if the system does not allow it."""
-    wanted = number + SPARE_FILES
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        reason = f"{number} files need {wanted} to be open at once, this system allows {hard} (`ulimit -Hn`)"
-        raise InputError("inputs", f"{reason}: join some with `bcftools merge --gvcf`, or ask for a higher limit")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def write_windows(
@@ -114,7 +101,7 @@ def write_windows(
 
     in_flight = resources.threads + 2
     size = window_size(cohort.owner.size, resources.memory or free_memory() // 2, in_flight)
-    items = read_windows(cohort, targets, job.is_partial, size, resources.threads)
+    items = read_windows(cohort, targets, job.places.is_partial, size, resources.threads)
     with closing(map_ordered(items, work, resources.threads, in_flight)) as results:
         for text, bases in results:
             writer.write(text)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from readwarp.call.genotypes.order import table_of
-from readwarp.config import MAX_PLOIDY
+from readwarp.call.genotypes.score import no_variant_prior
 from readwarp.device.jit import kernel, scalar
 
 NATURAL = math.log(10.0) / 10.0  # of a Phred
@@ -16,8 +16,9 @@ NEGLIGIBLE = 1e-200  # likelihoods of counts, relative to the best one, that are
 def find_qualities(alleles, theta, tables, out):
     """QUAL of each site: Phred of the posterior probability that nobody has an allele but REF and `*`."""
     samples = out.ploidy.shape[1]
-    phred_offsets, own = out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
-    current, following = np.zeros((samples + 1) * MAX_PLOIDY + 1), np.zeros((samples + 1) * MAX_PLOIDY + 1)
+    has_prior, phred_offsets, own = out.has_prior, out.phred_offsets, np.empty(tables.alleles.shape[1] + 1)
+    room = (samples + 1) * tables.alleles.shape[1] + 1
+    current, following = np.zeros(room), np.zeros(room)
     for s in range(alleles.number.size):
         copies, low, high = 0, 0, 0  # other counts of ALT copies are negligible
         current[0], log_none, log_scale = 1.0, 0.0, 0.0
@@ -26,8 +27,10 @@ def find_qualities(alleles, theta, tables, out):
                 continue
             p, column = out.ploidy[s, i], s * samples + i
             phred = out.phred[phred_offsets[column] : phred_offsets[column + 1]]
-            count_others(phred, table_of(tables, p, alleles.number[s]), p, alleles.star[s], theta[s], own)
-            log_none += math.log(max(own[0], 1e-300))
+            genotypes = table_of(tables, p, alleles.number[s])
+            log_none += count_others(phred, genotypes, p, alleles.star[s], theta[s], own)
+            if has_prior[s, i]:
+                log_none -= math.log(take_prior(own, p, theta[s]))
             highest = 0.0
             for k in range(low, high + p + 1):
                 total = 0.0
@@ -50,8 +53,12 @@ def find_qualities(alleles, theta, tables, out):
 
 @kernel
 def count_others(phred, genotypes, p, star, theta, own):
-    """Likelihood of each number of other copies among a sample's p."""
+    """Fill `own` with the likelihood of each number of other copies among a sample's p; returns log of that of none.
+
+    That one is found apart, since it may be too small for `own`.
+    """
     own[: p + 1] = 0.0
+    least, none = np.int64(1) << 40, 0.0  # PL and number of the likeliest genotypes without others
     for g in range(phred.size):
         others = kinds = 0
         last = -1
@@ -62,6 +69,23 @@ def count_others(phred, genotypes, p, star, theta, own):
                 kinds += a != last
                 last = a
         own[others] += math.exp(-NATURAL * phred[g]) * theta ** max(0, kinds - 1)
+        if others == 0:
+            none = none * math.exp(-NATURAL * max(0, least - phred[g])) + math.exp(-NATURAL * max(0, phred[g] - least))
+            least = min(least, np.int64(phred[g]))
+    return math.log(none) - NATURAL * least
+
+
+@kernel
+def take_prior(own, p, theta):
+    """Take the prior out of the posterior of each number of other copies among a sample's p: a likelihood remains.
+
+    Returns the prior of none.
+    """
+    for k in range(1, p + 1):
+        own[k] *= k / theta
+    rest = no_variant_prior(theta, p)
+    own[0] /= rest
+    return rest
 
 
 @kernel

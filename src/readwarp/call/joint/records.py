@@ -1,6 +1,5 @@
 """Records of a cohort: the sites where somebody carries another allele, their annotations, and the calls."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,20 +11,20 @@ from readwarp.batches import Calls
 from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns
 from readwarp.call.genotypes.calls import PerSample, mark_overlaps
 from readwarp.call.genotypes.calls import build_calls as build_any_calls
-from readwarp.call.genotypes.cohort import Reports
+from readwarp.call.genotypes.cohort import Reports, read_information
 from readwarp.call.genotypes.emitted import Emitted, allocate
 from readwarp.call.genotypes.order import number_of, table_of, tables_for
 from readwarp.call.genotypes.spell import Spelled, count_shared_at_end
 from readwarp.call.joint import STAR
 from readwarp.call.joint.cells import Evidence
-from readwarp.call.joint.genotype import Genotyped
+from readwarp.call.joint.genotype import Genotyped, genotype_in
 from readwarp.call.joint.sites import JointSite, SiteAlleles
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field
 from readwarp.ragged import offsets_of, replace
 
-ITEMS = re.compile("([^;=]+)=?([^;]*)")  # of INFO
+UNKNOWN = -1  # AD of a line without
 OWN_FIELDS = {
     "GQ": "Phred of how much less likely the second genotype is, given the cohort; at most 99",
     "DP": "Reads that say something about the alleles; the least of its block of reference",
@@ -45,7 +44,7 @@ def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> 
             kept.append(carried)
             stars.append(carried.index(star) if star in carried else -1)
     site, number = np.array(sites, np.int64), np.array([len(own) for own in kept], np.int64)
-    tables = tables_for(int(alleles.number.max(initial=2)), found.ploidy)
+    tables = tables_for(found.ploidy, alleles.number[:, None])
     allele = np.array([a for own in kept for a in own], np.int64)
     out = replace(
         allocate(site, number, allele, found.ploidy[site], tables),
@@ -59,7 +58,7 @@ def keep_alleles(alleles: SiteAlleles, evidence: Evidence, found: Genotyped) -> 
 
 @kernel
 def fill_records(alleles, evidence, found, tables, out):
-    """GT, PS, DP, AD and PL of each sample."""
+    """GT, PS, DP, AD, PL and SB of each sample."""
     cells, best, codes, code_offsets = evidence.cells, found.best, evidence.codes, evidence.code_offsets
     genotype, phred, phred_offsets = out.genotype, out.phred, out.phred_offsets
     place, ordered = np.empty(128, np.int64), np.empty(tables.alleles.shape[1], np.int64)
@@ -87,16 +86,20 @@ def fill_records(alleles, evidence, found, tables, out):
             if k < 0:
                 continue
             out.depth[v, i] = max(0, cells.depth[k])
+            if evidence.is_own[s, i]:
+                out.strands[v, i] = cells.strands[k]
             mine = codes[code_offsets[code] : code_offsets[code + 1]]
             allele_depth = out.allele_depth[out.depth_offsets[column] : out.depth_offsets[column + 1]]
             depths = cells.depths[cells.depth_offsets[k] : cells.depth_offsets[k + 1]]
             if code == 0:  # a block of reference
                 allele_depth[0] = out.depth[v, i]
+            elif depths.size == 0:
+                allele_depth[:] = UNKNOWN
             for a in range(depths.size if code else 0):
                 if place[mine[a]] >= 0:
                     allele_depth[place[mine[a]]] += max(0, depths[a])
             has_set = evidence.is_own[s, i] and cells.is_phased[k] and cells.phase_set[k] > 0
-            if has_set and take_phase(cells.genotype[k], mine, p, alleles.star[s], best[s, i], ordered):
+            if has_set and take_phase(genotype_in(cells, k), mine, p, alleles.star[s], best[s, i], ordered):
                 for copy in range(p):
                     genotype[v, i, copy] = place[ordered[copy]]
                 out.phase_set[v, i] = cells.phase_set[k] - 1
@@ -109,6 +112,8 @@ def take_phase(shown, codes, p, star, best, ordered):
     The line's REF may have become `*`, if all copies have.
     """
     stars = refs = 0
+    if shown.size != p:
+        return False
     for copy in range(p):
         stars += star >= 0 and best[copy] == star
         refs += shown[copy] == 0
@@ -153,7 +158,7 @@ def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitte
     for row, (s, (quality, depth, alt)) in enumerate(zip(out.site.tolist(), facts, strict=True)):
         files = sorted(sites[s].own)
         reports = Reports(
-            lines=[dict(ITEMS.findall(sites[s].own[file][0].information)) for file in files],
+            lines=[read_information(sites[s].own[file][0].information) for file in files],
             reads=reads[row, files].tolist(),
             alt_reads=alt_reads[row, files].tolist(),
             strands=strands[row].tolist() if strands[row, 0] >= 0 else None,

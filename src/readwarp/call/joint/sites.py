@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Window
+from readwarp.call.genotypes.order import most_alleles
 from readwarp.call.genotypes.score import indel_prior
 from readwarp.call.joint import REACH, STAR
 from readwarp.call.sites import MAX_TRACT
@@ -19,17 +20,19 @@ from readwarp.call.sites.find import Allele, sites_of
 from readwarp.call.spelling import Bases, encode
 from readwarp.config import CallParameters
 from readwarp.formats.variants.genomic_kernels import VARIANT, Lines
+from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.rules.bases import LETTERS
 
 OTHER = 127  # code of <NON_REF>: any allele that the line does not list
 LEFT_OUT = 126  # code of an allele that the line lists, but not the site
+OPEN = (NON_REF, "<*>")  # the last ALT of a line, which stands for any that it does not list
 MAX_GENOTYPES = 1000  # of a site
 Codes = tuple[int, ...]  # for each allele of a line, its number at the site, OTHER or LEFT_OUT
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line with alleles of its own, without its last one, <NON_REF>."""
+    """A line with alleles of its own, without its last one, <NON_REF>, if it `is_open`: that is, has one."""
 
     file: int
     row: int  # in the file's Lines
@@ -37,11 +40,11 @@ class Record:
     reference: str
     alternates: tuple[str, ...]
     information: str
+    is_open: bool = True
 
-    @property
-    def alleles(self) -> int:
-        """Number of the line's alleles, REF and <NON_REF> included."""
-        return len(self.alternates) + 2
+    def code(self, numbers: Iterable[int]) -> Codes:
+        """The codes of its alleles, given the numbers of its alternates."""
+        return (0, *numbers, OTHER) if self.is_open else (0, *numbers)
 
 
 @dataclass(slots=True)
@@ -82,8 +85,10 @@ def records_of(file: int, lines: Lines, low: int) -> list[Record]:
     out = []
     for row in np.flatnonzero((lines.kind == VARIANT) & (lines.begin >= low)).tolist():
         _, _, _, reference, alternates, _, _, information, *_ = lines.fields(row)
-        spelled = (reference.decode().upper(), tuple(alternates.decode().upper().split(",")[:-1]))
-        out.append(Record(file, row, int(lines.begin[row]), *spelled, information.decode()))
+        spelled = alternates.decode().upper().split(",")
+        is_open = spelled[-1] in OPEN
+        own = (reference.decode().upper(), tuple(spelled[: len(spelled) - is_open]))
+        out.append(Record(file, row, int(lines.begin[row]), *own, information.decode(), is_open))
     return out
 
 
@@ -126,7 +131,7 @@ def limit_alleles(max_alts: int, ploidy: int) -> int:
     limit = max_alts + 1
     while limit > 2 and comb(limit + ploidy - 1, ploidy) > MAX_GENOTYPES:
         limit -= 1
-    return limit
+    return max(2, min(limit, most_alleles(ploidy) - 1))  # one more may be `*`
 
 
 def _make_site(position: int, is_indel: bool, records: Sequence[Record], limit: int) -> JointSite:
@@ -135,7 +140,7 @@ def _make_site(position: int, is_indel: bool, records: Sequence[Record], limit: 
     counts = Counter(allele for allele in spelled if allele.isalpha())
     commonest = sorted(counts, key=lambda a: -counts[a])[: limit - 1]
     alleles = (reference, *sorted(commonest, key=list(counts).index))
-    own = {r.file: (r, codes_of(r.reference, r.alternates, alleles)) for r in reversed(records)}
+    own = {r.file: (r, r.code(numbers_of(r.reference, r.alternates, alleles))) for r in reversed(records)}
     return JointSite(position, is_indel, alleles, own, is_cut=len(commonest) < len(counts))
 
 
@@ -145,39 +150,39 @@ def lengthen(allele: str, reference: str, longest: str) -> str:
 
 
 @lru_cache(maxsize=1 << 14)
-def codes_of(reference: str, alternates: tuple[str, ...], alleles: tuple[str, ...]) -> Codes:
-    """`*` has the number after the last of `alleles`; see `_add_star`."""
+def numbers_of(reference: str, alternates: tuple[str, ...], alleles: tuple[str, ...]) -> Codes:
+    """Codes of `alternates`. `*` has the number after the last of `alleles`; see `_add_star`."""
     numbers = {allele: i for i, allele in enumerate(alleles)} | {STAR: len(alleles)}
     spelled = (lengthen(a, reference, alleles[0]) for a in alternates)
-    return (0, *(numbers.get(a, LEFT_OUT if a.isalpha() else OTHER) for a in spelled), OTHER)
+    return tuple(numbers.get(a, LEFT_OUT if a.isalpha() else OTHER) for a in spelled)
 
 
 def _add_lines_across(
     sites: Sequence[JointSite], groups: dict[tuple[int, bool], list[Record]], long: Iterable[Record]
 ) -> None:
-    """Lines that span a site but are not of it: at the same position, or long ones that begin before it."""
+    """Lines that span a site but are not of it: at the same position, or long ones that begin before it.
+
+    A line that is not open says something only if it deletes the position; else a block beside it may say more.
+    """
     positions = [site.position for site in sites]
     for site in sites:
         for record in groups.get((site.position, not site.is_indel), ()):
-            site.across.setdefault(record.file, []).append((record, codes_beside(record.alleles)))
+            if record.is_open:
+                site.across.setdefault(record.file, []).append((record, record.code([0] * len(record.alternates))))
     for record in sorted(long, key=lambda r: (r.position, r.file)):
         last = record.position + min(len(record.reference), REACH + 1)
         for i in range(bisect_right(positions, record.position), bisect_left(positions, last)):
-            codes = codes_across(record, sites[i].position, len(sites[i].alleles))
-            sites[i].across.setdefault(record.file, []).append((record, codes))
-
-
-@lru_cache
-def codes_beside(alleles: int) -> Codes:
-    """At another site of the same position, all listed alleles are the reference's."""
-    return (*(0,) * (alleles - 1), OTHER)
+            star = len(sites[i].alleles)
+            codes = codes_across(record, sites[i].position, star)
+            if record.is_open or star in codes:
+                sites[i].across.setdefault(record.file, []).append((record, codes))
 
 
 def codes_across(record: Record, position: int, star: int) -> Codes:
     """At a later position, alleles that delete it are number `star`; the others are the reference's."""
     offset = position - record.position
     deletes = (find_deleted(record.reference, alternate) for alternate in record.alternates)
-    return (0, *(star if first <= offset < last else 0 for first, last in deletes), OTHER)
+    return record.code(star if first <= offset < last else 0 for first, last in deletes)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -14,7 +14,7 @@ from readwarp.call.joint.records import build_calls, keep_alleles
 from readwarp.call.joint.sites import JointSite, alleles_of, find_misfit, find_priors, find_sites, records_of
 from readwarp.call.spelling import Bases
 from readwarp.call.targets import Target
-from readwarp.config import CallParameters, JointParameters
+from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
 from readwarp.errors import InputError
 from readwarp.formats.variants.genomic import GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
@@ -66,7 +66,9 @@ class Cohort:
 
     def _error(self, site: JointSite, file: int, window: Target, status: int) -> InputError:
         """At the line that speaks about the site, or at the site itself if that is a block."""
-        what = "AD has not a value for each allele" if status == BAD_DEPTHS else "PL fits no ploidy of 1 to 8"
+        what = (
+            "AD has not a value for each allele" if status == BAD_DEPTHS else f"PL fits no ploidy of 1 to {MAX_PLOIDY}"
+        )
         record = site.own[file][0] if file in site.own else site.across.get(file, [(None, ())])[0][0]
         position = site.position if record is None else record.position
         return InputError(self.files[file].path, what, f"{self.reference.names[window.contig]}:{position + 1}")

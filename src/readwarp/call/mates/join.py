@@ -71,9 +71,9 @@ def choose_switches(reads, pairs, bounds, switch):
 @kernel
 def is_anchor(bases, begin, end):
     """Whether the bases are enough to say how two reads that share them lie, being no tandem repeat."""
-    if end - begin < 2 * MIN_ANCHOR:
+    if end - begin < MIN_ANCHOR:
         return False
-    for shift in range(1, end - begin - MIN_ANCHOR + 1):
+    for shift in range(1, (end - begin) // 2 + 1):
         differences = 0
         for base in range(begin + shift, end):
             differences += bases[base] != bases[base - shift]

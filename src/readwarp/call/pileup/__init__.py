@@ -4,13 +4,13 @@
 
 `reads` are all usable reads that overlap the window, in file order. A read's base at a position is usable where it is
 A, C, G or T with base quality >= min_base_quality. A deletion across the position is always usable, with the quality of
-the base before it. At each position the first `max_depth` usable ones, in file order, are counted. So every position
-depends on the reads across it alone, and neither on the window nor on threads.
+the base before it. So every position depends on the reads across it alone, and neither on the window nor on threads.
 
 Insertions and deletions of up to MAX_INDEL bases after an aligned base (the anchor) are events. An event counts unless
-its anchor has quality 0 (it gave way to its mate, see `readwarp.call.mates`) or comes too late for max_depth. An event
-is moved left while the reference allows, by at most MAX_SHIFT bases and not beyond the window's start; equal events are
-one allele. Windows are therefore read with MAX_SHIFT + MAX_INDEL bases to spare on either side.
+its anchor has quality 0: it gave way to its mate (`readwarp.call.mates`), or is beyond the limit of depth
+(`readwarp.call.depth`). An event is moved left while the reference allows, by at most MAX_SHIFT bases and not beyond
+the window's start; equal events are one allele. Windows are therefore read with MAX_SHIFT + MAX_INDEL bases to spare on
+either side.
 """
 
 MAX_INDEL = 200

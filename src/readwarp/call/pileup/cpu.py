@@ -13,39 +13,37 @@ from readwarp.rules.cigar import DELETION, INSERTION, is_match, run_of
 def count_window(reads: AlignedReads, window: Window, parameters: CallParameters) -> Pileup:
     """See the step's contract."""
     window = window.trim()
-    limits = Limits(window.start, window.stop, parameters.min_base_quality, parameters.max_depth)
+    limits = Limits(window.start, window.stop, parameters.min_base_quality)
     counts, events = new_counts(window), new_events(reads)
-    count_bases(reads, limits, np.zeros(window.bases.size, np.int32), counts, events)
+    count_bases(reads, limits, counts, events)
     shift_events(window, reads.bases, events)
     return assemble(reads, window, counts, events)
 
 
 @kernel
-def count_bases(reads, limits, depth, counts, events):
-    """Add every read to `depth` and `counts`; write its events where its CIGAR shows them."""
-    start, stop, min_base_quality, max_depth = limits
+def count_bases(reads, limits, counts, events):
+    """Add every read to `counts`; write its events where its CIGAR shows them."""
+    start, stop, min_base_quality = limits
     cigar, cigar_offsets, bases, qualities = reads.cigar, reads.cigar_offsets, reads.bases, reads.qualities
     numbers, quality_sums = counts.counts, counts.quality_sums
     event_position, event_length, event_query = events.position, events.length, events.query
     for read in range(reads.position.size):
         strand = np.uint64((reads.flag[read] >> 4) & 1)
         p, q, event = reads.position[read], reads.read_offsets[read], events.offsets[read]
-        quality, is_open = 0, False  # of the last aligned base: its quality, whether it came before max_depth
+        quality = 0  # of the last aligned base
         for i in range(cigar_offsets[read], cigar_offsets[read + 1]):
             operation, length, on_reference, on_read = run_of(cigar[i])
             if is_match(operation):
                 for k in range(max(0, start - p), min(length, stop - p)):
                     w, place = np.uint64(p + k - start), np.uint64(q + k)  # unsigned: no test for negative indices
                     base = np.uint64(bases[place])
-                    is_open = depth[w] < max_depth
-                    if is_open and is_usable(base, qualities[place], min_base_quality):
-                        depth[w] += 1
+                    if is_usable(base, qualities[place], min_base_quality):
                         numbers[w, base, strand] += 1
                         quality_sums[w, base, strand] += qualities[place]
                 quality = qualities[q + length - 1] if length else 0
             else:
                 if operation in (INSERTION, DELETION):
-                    if start < p <= stop and is_open and is_event(length, quality):
+                    if start < p <= stop and is_event(length, quality):
                         event_position[event] = p - 1
                         event_length[event] = length if operation == INSERTION else -length
                         event_query[event] = q
@@ -53,10 +51,8 @@ def count_bases(reads, limits, depth, counts, events):
                 if operation == DELETION and quality > 0:
                     for across in range(max(p, start), min(p + length, stop)):
                         w = np.uint64(across - start)
-                        if depth[w] < max_depth:
-                            depth[w] += 1
-                            numbers[w, DELETED, strand] += 1
-                            quality_sums[w, DELETED, strand] += quality
+                        numbers[w, DELETED, strand] += 1
+                        quality_sums[w, DELETED, strand] += quality
                 quality = 0
             p, q = p + on_reference, q + on_read
 

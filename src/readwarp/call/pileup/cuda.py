@@ -25,7 +25,6 @@ ROWS, SIDES = 5, 2  # of Pileup.counts
 CELLS = ROWS * SIDES
 FIELDS = 4  # of `read_at`
 GONE, NOTHING = 5, 6  # what a read may have at a position, beside bases: a deletion, or neither
-MAX_DEPTH = (1 << 31) - 1
 
 
 class Reads(NamedTuple):
@@ -47,7 +46,7 @@ def count_window(reads: AlignedReads, window: Window, parameters: CallParameters
     window, host_events = window.trim(), new_events(reads)
     if len(reads) == 0:
         return assemble(reads, window, new_counts(window), host_events)
-    limits = Limits(window.start, window.stop, parameters.min_base_quality, min(parameters.max_depth, MAX_DEPTH))
+    limits = Limits(window.start, window.stop, parameters.min_base_quality)
     positions, size, backend = window.bases.size, host_events.length.size, Backend("cuda")
     with current().frame() as workspace:
         there, events = backend.to_device(reads_of(reads)), backend.to_device(host_events)
@@ -137,14 +136,13 @@ def count_bases(reads, limits, counts, events):
 
     Positions are counted from the window's start.
     """
-    start, stop = limits.start, limits.stop
-    min_base_quality, max_depth = np.int32(limits.min_base_quality), np.int32(limits.max_depth)
+    start, stop, min_base_quality = limits.start, limits.stop, np.int32(limits.min_base_quality)
     w, thread, lane = np.int32(cuda.grid(1)), np.uint32(cuda.threadIdx.x), np.uint32(cuda.laneid)
     counted = cuda.shared.array((CELLS, THREADS), np.int32), cuda.shared.array((CELLS, THREADS), np.int32)
     ahead, bases_at = cuda.shared.array((FIELDS, THREADS), np.int32), cuda.shared.array(THREADS, np.int64)
     for cell in range(CELLS):
         counted[0][cell, thread] = counted[1][cell, thread] = 0
-    depth, first, is_inside = np.int32(0), np.int32(w - np.int32(lane)), w < stop - start
+    first, is_inside = np.int32(w - np.int32(lane)), w < stop - start
     first_read = number = first_beyond(reads.reach, start + first)
     while True:
         cuda.syncwarp()  # the threads stay together
@@ -160,19 +158,17 @@ def count_bases(reads, limits, counts, events):
             break
         if is_inside and fields[0] <= w and w < fields[1]:
             base, k, quality, event, following = walk_to(w, reads, number, fields, bases_at[each])
-            side, is_open = np.uint32(fields[2] & np.int32(1)), depth < max_depth
+            side = np.uint32(fields[2] & np.int32(1))
             if base < GONE:
-                if is_usable(base, quality, min_base_quality) & is_open:
-                    depth = np.int32(depth + 1)
+                if is_usable(base, quality, min_base_quality):
                     add(counted, np.uint32(np.uint32(base) * np.uint32(SIDES) + side), thread, quality)
                 gap, size = following & np.int32(15), np.int32(np.uint32(following) >> np.uint32(4))
                 is_gap = gap == INSERTION or gap == DELETION  # `in` compares 64 bits
-                if is_gap and is_open and is_event(size, quality):
+                if is_gap and is_event(size, quality):
                     at = np.uint64(events.offsets[number] + event)
                     events.position[at], events.query[at] = start + w, np.int64(k + np.uint64(1))
                     events.length[at] = size if gap == INSERTION else -size
-            elif base == GONE and quality > 0 and is_open:
-                depth = np.int32(depth + 1)
+            elif base == GONE and quality > 0:
                 add(counted, np.uint32(np.uint32(DELETED * SIDES) + side), thread, quality)
         number = np.uint32(number + np.uint32(1))
     if is_inside:

@@ -19,7 +19,6 @@ class Limits(NamedTuple):
     start: int
     stop: int
     min_base_quality: int
-    max_depth: int
 
 
 class Counts(NamedTuple):

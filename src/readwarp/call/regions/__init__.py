@@ -1,6 +1,6 @@
 """Regions: where reads are compared with whole haplotypes instead of site by site (host only).
 
-    find_clip_places(reads: AlignedReads, window: Window) -> ClipPlaces
+    find_clip_places(reads: AlignedReads, window: Window, ploidy: int8 [positions]) -> ClipPlaces
     add_clipped(reads, places: ClipPlaces, sites: Sites, window) -> Sites: those given, and what only clips spell
     find_regions(reads, places, sites, window, max_reads: int) -> Regions, in_region: bool [sites]
 
@@ -9,10 +9,10 @@ outside all regions is a single substitution, which `evidence.weigh_substitution
 
 Marks make a region. A substitution marks [begin, begin + 1), an insertion or deletion [begin - 1, stop), and a clip
 place p marks [p - 1, p + 1). A clip place is where at least MIN_CLIPS reads of one sample, and MIN_CLIP_FRACTION of its
-reads across, begin or end a soft clip of MIN_CLIP or more bases of mean quality MIN_CLIP_QUALITY. A clip place where
-reads end and the next one where reads begin, within MAX_INDEL bases, are also the ends of one mark, since that is how a
-deletion looks. Every mark is widened on both sides by its reach. Marks that then overlap make a region, and their union
-is its [start, stop). A single substitution makes none.
+reads across, begin or end a soft clip of MIN_CLIP or more bases of mean quality MIN_CLIP_QUALITY. That fraction follows
+the ploidy as those of `sites` do. A clip place where reads end and the next one where reads begin, within MAX_INDEL
+bases, are also the ends of one mark, since that is how a deletion looks. Every mark is widened on both sides by its
+reach. Marks that then overlap make a region, and their union is its [start, stop). A single substitution makes none.
 
 A region longer than MAX_REGION is made again with half the reach, and so on through REACHES. If it is still too long,
 it is cut at multiples of MAX_REGION of the contig, and each mark goes to the part in which it begins (status TOO_LONG).
@@ -26,7 +26,7 @@ the diagonal. N skips, and insertions or deletions of more than MAX_INDEL bases,
 most bases with the region takes part (the first on a tie). Pieces of fewer than MIN_BASES are left out. Haplotypes span
 SPARE more bases on either side, and as many as the longest deletions of the region's sites remove together, but no more
 than its marks span; all within the reference. Of more than `max_reads` reads of a sample, those whose names have the
-smallest hashes stay, both mates or none (status CAPACITY). Where one name alone has more, the first ones in the file
+smallest ranks stay, both mates or none (status CAPACITY). Where one name alone has more, the first ones in the file
 stay.
 """
 

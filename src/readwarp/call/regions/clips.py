@@ -20,6 +20,7 @@ from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
 from readwarp.rules.cigar import soft_clips
+from readwarp.rules.shares import scale_shares
 
 MAX_CLIP = 256  # bases of a clip that are looked at
 MIN_REJOINED, REJOINED_PER_ERROR = 10, 10
@@ -33,10 +34,11 @@ class ClipPlaces(NamedTuple):
     beginning: Annotated[ndarray, "int64 [beginnings]"]  # where they begin after one
 
 
-def find_clip_places(reads: AlignedReads, window: Window) -> ClipPlaces:
-    """Those of the window that the reads of at least one sample show."""
+def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None = None) -> ClipPlaces:
+    """Those of the window that the reads of at least one sample show. `ploidy`: int8 [positions]; None: 2."""
     start, stop = window.start, window.stop
     is_place = np.zeros((2, max(0, stop - start - 1)), bool)
+    fraction = MIN_CLIP_FRACTION * (1.0 if ploidy is None else scale_shares(ploidy[1:]))
     for sample in range(int(reads.sample.max(initial=0)) + 1):
         clips = np.zeros((2, stop - start + 1), np.int32)
         across = np.zeros(stop - start + 2, np.int32)
@@ -44,7 +46,7 @@ def find_clip_places(reads: AlignedReads, window: Window) -> ClipPlaces:
         depth = np.cumsum(across)  # at base start + i
         number = clips[:, 1:-1]
         beside = np.stack((depth[: number.shape[1]], depth[1 : 1 + number.shape[1]]))
-        is_place |= (number >= MIN_CLIPS) & (number >= MIN_CLIP_FRACTION * beside)
+        is_place |= (number >= MIN_CLIPS) & (number >= fraction * beside)
     ending, beginning = (np.flatnonzero(side) + start + 1 for side in is_place)
     return ClipPlaces(ending, beginning)
 

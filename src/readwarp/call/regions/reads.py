@@ -9,6 +9,7 @@ from readwarp.call.regions import MIN_BASES
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
+from readwarp.rules.hashes import spread
 
 
 def reads_across(reads: AlignedReads, start: ndarray, stop: ndarray) -> tuple[ndarray, ndarray]:
@@ -27,10 +28,10 @@ def thin_reads(regions: Regions, reads: AlignedReads, max_reads: int) -> Regions
     """The regions without reads that are too short once cut, and with at most `max_reads` of each sample."""
     regions = _take_rows(regions, regions.base_stop - regions.base_start >= MIN_BASES)
     offsets, status = regions.read_offsets, regions.status.copy()
-    sample, name_hash, stays = reads.sample[regions.read], reads.name_hash[regions.read], np.ones(offsets[-1], bool)
+    sample, rank, stays = reads.sample[regions.read], spread(reads.name_hash[regions.read]), np.ones(offsets[-1], bool)
     for region in np.flatnonzero(np.diff(offsets) > max_reads).tolist():
         own = slice(offsets[region], offsets[region + 1])
-        stays[own] = _thin(sample[own], name_hash[own], max_reads)
+        stays[own] = _thin(sample[own], rank[own], max_reads)
         if not stays[own].all():
             status[region] = Status.CAPACITY
     return replace(_take_rows(regions, stays), status=status)
@@ -40,16 +41,16 @@ def _take_rows(regions: Regions, stays: ndarray) -> Regions:
     return replace(take(regions, "rows", stays), read_offsets=offsets_of(stays)[regions.read_offsets])
 
 
-def _thin(sample: ndarray, name_hash: ndarray, max_reads: int) -> ndarray:
-    """bool, which reads of a region stay: of each sample those of the names with the smallest hashes.
+def _thin(sample: ndarray, rank: ndarray, max_reads: int) -> ndarray:
+    """bool, which reads of a region stay: of each sample those of the names with the smallest ranks.
 
     Where one name alone has too many reads, the first of them in file order stay.
     """
     stays = np.ones(sample.size, bool)
     for own in (np.flatnonzero(sample == number) for number in np.unique(sample)):
         if own.size > max_reads:
-            order = own[np.argsort(name_hash[own], kind="stable")]
-            within = name_hash[own] < name_hash[order[max_reads]]
+            order = own[np.argsort(rank[own], kind="stable")]
+            within = rank[own] < rank[order[max_reads]]
             stays[own] = within if within.any() else np.isin(own, order[:max_reads])
     return stays
 

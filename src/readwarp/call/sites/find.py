@@ -14,7 +14,9 @@ from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, take
+from readwarp.rules.shares import scale_shares
 
+LEAST = 1e-9  # share of reads of an allele, whatever the parameters say
 OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
 Allele = tuple[int, bytes]  # deleted bases, inserted bases
 Variant = tuple[int, int, bytes]  # begin, deleted bases, inserted bases
@@ -27,19 +29,21 @@ def find_sites(
     parameters: CallParameters,
     forced: Forced | None = None,
     of_samples: Iterable[Pileup] = (),
+    ploidy: ndarray | None = None,
 ) -> Sites:
-    """See the step's contract."""
+    """See the step's contract. Without `ploidy`, it is that of the parameters everywhere."""
     window = window.trim()
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
     shown, indels = np.zeros(window.bases.size, np.uint8), set[Variant]()
+    share = scale_shares(np.full(window.bases.size, parameters.ploidy) if ploidy is None else ploidy)
     count, fraction, quality = (
         parameters.min_alternate_count,
         parameters.min_alternate_fraction,
         parameters.min_alternate_quality,
     )
     for own in of_samples or (pileup,):
-        find_bases(own, window.bases, count, fraction, quality, shown)
-        indels.update(_find_indels(own, parameters))
+        find_bases(own, window.bases, count, np.maximum(fraction, LEAST) * share, quality, shown)
+        indels.update(_find_indels(own, parameters, share))
     sites = _sites_of_bases(pileup, window.bases, shown, asked)
     sites += _sites_of_indels(pileup, window.bases, indels, asked)
     return sites_of(sites, window, asked)
@@ -96,7 +100,10 @@ def _sites_of_bases(pileup: Pileup, reference: ndarray, shown: ndarray, asked: S
 
 @kernel
 def find_bases(pileup, reference, min_count, min_fraction, min_quality, shown):
-    """Set bit b of `shown` (uint8 [positions]) where enough reads show base b and the reference does not."""
+    """Set bit b of `shown` (uint8 [positions]) where enough reads show base b and the reference does not.
+
+    min_fraction: float64 [positions].
+    """
     counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(reference.size):
         if reference[w] > 3:
@@ -104,7 +111,7 @@ def find_bases(pileup, reference, min_count, min_fraction, min_quality, shown):
         depth = 0
         for base in range(5):
             depth += counts[w, base, 0] + counts[w, base, 1]
-        min_number = max(min_count, min_fraction * depth)
+        min_number = max(min_count, min_fraction[w] * depth)
         for base in range(5):
             number = counts[w, base, 0] + counts[w, base, 1]
             quality = quality_sums[w, base, 0] + quality_sums[w, base, 1]
@@ -112,10 +119,13 @@ def find_bases(pileup, reference, min_count, min_fraction, min_quality, shown):
                 shown[w] |= np.uint8(1 << base)
 
 
-def _find_indels(own: Pileup, parameters: CallParameters) -> list[Variant]:
-    """Insertions and deletions that enough reads show."""
-    depth = own.counts[own.allele_position - own.start].sum(axis=(1, 2))
-    min_number = np.maximum(parameters.min_alternate_count, parameters.min_indel_fraction * depth)
+def _find_indels(own: Pileup, parameters: CallParameters, share: ndarray) -> list[Variant]:
+    """Insertions and deletions that enough reads show. `share`: of the limit, at each position."""
+    place = own.allele_position - own.start
+    depth = own.counts[place].sum(axis=(1, 2))
+    min_number = np.maximum(
+        parameters.min_alternate_count, max(parameters.min_indel_fraction, LEAST) * share[place] * depth
+    )
     return _list_indels(take(own, "alleles", own.allele_counts.sum(axis=1) >= min_number))
 
 

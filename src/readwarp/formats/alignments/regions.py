@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pysam
 from isal import igzip
 
 from readwarp.batches import AlignedReads
-from readwarp.errors import InputError, TooLargeError
+from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
@@ -49,10 +49,6 @@ class ReadFilter:
     min_mapping_quality: int = 0
     excluded_flags: int = EXCLUDED
     samples: tuple[tuple[str, ...], ...] = ()  # read groups of each sample; empty: every read is of sample 0
-
-
-class RegionTooDeepError(TooLargeError):
-    """A region holds more than the caller has room for: ask for a smaller one."""
 
 
 class AlignedReader:
@@ -99,7 +95,9 @@ class AlignedReader:
             self.header, self.is_cram = file.header, file.is_cram
             self.names: tuple[str, ...] = self.header.references
             self.lengths: tuple[int, ...] = self.header.lengths
-            if self.header.to_dict().get("HD", {}).get("SO") in ("unsorted", "queryname"):
+            lines = self.header.to_dict()
+            self._samples = _read_groups_of(lines)
+            if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
                 raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
             if not self.is_cram and not file.is_bam:
                 raise InputError(self.path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
@@ -147,21 +145,22 @@ class AlignedReader:
 
     def samples(self) -> dict[str, tuple[str, ...]]:
         """Sample name -> its read groups, from the header."""
-        out: dict[str, tuple[str, ...]] = {}
-        for group in self.header.to_dict().get("RG", []):
-            if "SM" in group:
-                out[group["SM"]] = (*out.get(group["SM"], ()), group["ID"])
-        return out
+        return self._samples
 
-    def nothing(self, start: int, stop: int) -> AlignedReads:
-        """No reads, for a contig that the file does not have."""
-        return _join([], -1, start, stop)
+    @property
+    def memory(self) -> int:
+        """Bytes that the index takes."""
+        return 0 if self._index is None else sum(starts.nbytes for starts in self._index.starts)
 
-    def read(self, contig: int, start: int, stop: int, keep: ReadFilter, max_bases: int | None = None) -> AlignedReads:
+    def read(self, contig: int, start: int, stop: int, keep: ReadFilter) -> AlignedReads:
         """Usable reads that overlap [start, stop) of a contig (its number in this file's header), in file order.
 
-        Raises InputError where the file is damaged or not sorted, and RegionTooDeepError beyond `max_bases`.
+        Raises InputError where the file is damaged or not sorted.
         """
+        return join_parts(list(self.parts(contig, start, stop, keep)), contig, start, stop)
+
+    def parts(self, contig: int, start: int, stop: int, keep: ReadFilter) -> Iterator[AlignedReads]:
+        """As `read`, part by part as they are decoded."""
         groups, samples = _group_table(tuple(self.samples().values()), keep.samples)
         wanted = Wanted(
             contig=contig,
@@ -173,17 +172,14 @@ class AlignedReader:
             groups=groups,
             samples=samples,
         )
-        parts, state, last, carry, bases = [], records.MORE, -1, b"", 0
+        state, last, carry = records.MORE, -1, b""
         for chunk in self._bytes(contig, start, stop):
             data = np.frombuffer(carry + chunk, np.uint8)
             found = empty(Found, {"reads": data.size // NAME + 1})
             count, rest, last, state = records.scan(data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
-            parts.append(_decode(data, take(found, "reads", slice(0, count))))
-            bases += parts[-1].bases.size
-            if max_bases is not None and bases > max_bases:
-                raise RegionTooDeepError
+            yield _decode(data, take(found, "reads", slice(0, count)))
             carry = data[rest:].tobytes()
             if state == records.DONE:
                 break
@@ -191,7 +187,6 @@ class AlignedReader:
                 raise InputError(self.path, "damaged BAM record", f"near {self.names[contig]}:{max(last, 0) + 1}")
         if state == records.MORE and carry:
             raise InputError(self.path, "truncated: ends within a record")
-        return _join(parts, contig, start, stop)
 
     def _bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
         """Decompressed bytes from the first record that may overlap `start`."""
@@ -231,6 +226,15 @@ class AlignedReader:
         yield data[header[0] :]
 
 
+def _read_groups_of(header: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Sample name -> its read groups."""
+    out: dict[str, tuple[str, ...]] = {}
+    for group in header.get("RG", []):
+        if "SM" in group:
+            out[group["SM"]] = (*out.get(group["SM"], ()), group["ID"])
+    return out
+
+
 def _is_cram(path: Path) -> bool:
     try:
         with path.open("rb") as file:
@@ -265,7 +269,7 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
         contig=-1,
         start=0,
         stop=0,
-        sample=found.samples[known].astype(np.uint8),
+        sample=found.samples[known].astype(np.uint16),
         cigar_offsets=offsets_of(found.operations[known]),
         read_offsets=offsets_of(found.lengths[known]),
         unassigned=values_at(data, found.places[~known] + POSITION, "<i4").astype(np.int64),
@@ -274,8 +278,8 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
     return reads
 
 
-def _join(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
-    """The parts of a region as one."""
+def join_parts(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:
+    """The parts of a region, if there are any, as one."""
     parts = parts or [_decode(np.empty(0, np.uint8), empty(Found, {"reads": 0}))]
     unassigned = np.concatenate([part.unassigned for part in parts])
     return replace(concatenate(parts, "reads"), contig=contig, start=start, stop=stop, unassigned=unassigned)

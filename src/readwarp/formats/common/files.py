@@ -4,6 +4,7 @@ import errno
 import fcntl
 import logging
 import os
+import resource
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from readwarp.errors import InputError, UsageError
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems without locks
+SPARE_FILES = 32  # open besides the inputs
 
 
 def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) -> None:
@@ -42,6 +44,48 @@ def check_inputs(paths: Iterable[object]) -> None:
                 pass
         except OSError as error:
             raise InputError(name, (error.strerror or "cannot be read").lower()) from None
+
+
+def check_twice(paths: Iterable[Path]) -> None:
+    """Raises UsageError for a file that is given twice, under one name or two (links)."""
+    seen: dict[tuple[int, int], Path] = {}
+    for path in paths:
+        if str(path) == "-" or not path.exists():
+            continue
+        facts = path.stat()
+        before = seen.setdefault((facts.st_dev, facts.st_ino), path)
+        if before is not path:
+            raise UsageError(f"{path}: is given twice" + (f" (it is {before})" if before != path else ""))
+
+
+def named_files(name: object, kind: str) -> Iterator[Path]:
+    """The file of this name; for the text @FILE, those that it lists, without lines that are blank or begin with #.
+
+    Raises InputError for a list that cannot be read; `kind` is what it may be instead, such as "a gVCF".
+    """
+    if not (isinstance(name, str) and name.startswith("@")):
+        yield Path(str(name))
+        return
+    path = Path(name[1:])
+    try:
+        lines = [line.strip() for line in path.read_text().splitlines()]
+    except UnicodeDecodeError:
+        raise InputError(path, f"is not a list of file names (is it {kind}? then leave out the @)") from None
+    except OSError as error:
+        raise InputError(path, (error.strerror or "cannot be read").lower()) from None
+    yield from (Path(line) for line in lines if line and not line.startswith("#"))
+
+
+def allow_files(number: int, remedy: str) -> None:
+    """Raise the limit of open files as far as needed. Raises InputError with the remedy if the system does not."""
+    wanted = number + SPARE_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        reason = f"{number} files need {wanted} to be open at once, this system allows {hard} (`ulimit -Hn`)"
+        raise InputError("inputs", f"{reason}: {remedy}, or ask for a higher limit")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def check_resume(resume: bool, outputs: Iterable[Path | None], inputs: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -69,17 +70,17 @@ class ByteWriter:
             self._file.close()
 
 
-class Writer:
+class Writer(ABC):
     """Writes an output that `close` completes. If that fails, and after `abort`, nothing is left of it.
 
     As a context manager it closes on success and aborts on any exception.
     """
 
-    def complete(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def complete(self) -> None: ...
 
-    def abort(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def abort(self) -> None: ...
 
     def close(self) -> None:
         try:

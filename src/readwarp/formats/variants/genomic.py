@@ -20,7 +20,8 @@ from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.index import BgzfIndex, load_vcf_index
 from readwarp.formats.common.source import GZIP_MAGIC, reading
 from readwarp.formats.variants import genomic_kernels as kernels
-from readwarp.formats.variants.genomic_kernels import Cells, Lines, Scan
+from readwarp.formats.variants.genomic_cells import Cells, read_cells
+from readwarp.formats.variants.genomic_kernels import Lines, Scan
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.ragged import concatenate, empty, replace, take
 
@@ -31,9 +32,11 @@ BAD = {
     kernels.BAD_LINE: "the line has no position or alleles, or not as many columns as the header",
     kernels.NO_NON_REF: "its last ALT is not <NON_REF> (or <*>): not a genomic VCF",
     kernels.UNSORTED: "lines are not sorted by position",
-    kernels.NO_LIKELIHOODS: "its FORMAT has no PL",
-    kernels.BAD_NUMBER: "PL is not a list of whole numbers",
+    kernels.NO_LIKELIHOODS: "its FORMAT has no PL and no GL",
+    kernels.BAD_NUMBER: "PL is not a list of whole numbers, or GL of logarithms",
 }
+BLOCKS_OF_BCFTOOLS = "##INFO=<ID=MinDP,"  # `bcftools call --gvcf`: lines with variants list no unknown allele
+PRIORS = ("##DeepVariant_version=", "##source=DeepVariant", "##source=DeepTrio", "##source=Clair3")
 
 
 class GenomicFile:
@@ -42,7 +45,8 @@ class GenomicFile:
     def __init__(self, path: Path, contigs: Sequence[str], lengths: Sequence[int], with_index: bool):
         """`contigs`, `lengths`: the reference's. `with_index`: regions will be asked for, so there must be an index.
 
-        Raises InputError for a file that is not VCF, that has other contigs, or that names no sample.
+        `has_priors`: likelihoods of its variants are posteriors of its caller, a neural network. Raises InputError for
+        a file that is not VCF, whose contigs have other lengths or another order, or that names no sample.
         """
         self.path, self._contigs = path, contigs
         self._numbers = {name: i for i, name in enumerate(contigs)}
@@ -103,18 +107,21 @@ class GenomicFile:
             raise InputError(self.path, "its header names no sample")
         self._columns = len(columns)
         self._check_contigs(header, lengths)
+        self._needs_other = not any(line.startswith(BLOCKS_OF_BCFTOOLS) for line in header)
+        self.has_priors = any(line.startswith(PRIORS) for line in header)
         return tuple(columns[kernels.FIXED :])
 
     def _check_contigs(self, header: Sequence[str], lengths: Sequence[int]) -> None:
+        """Contigs that the reference lacks may be there, as long as no line is on one of them."""
         last, found = -1, 0
         for line in header:
             match = re.match(r"##contig=<(?:.*,)?ID=([^,>]+)", line)
             if not match:
                 continue
             name, length = match[1], re.search(r"[<,]length=([0-9]+)", line)
-            number, found = self._numbers.get(name, -1), found + 1
+            number = self._numbers.get(name, -1)
             if number < 0:
-                raise InputError(self.path, f"its contig {name!r} is not in the reference")
+                continue
             if length and int(length[1]) != lengths[number]:
                 raise InputError(
                     self.path, f"its contig {name!r} has {length[1]} bases, in the reference {lengths[number]}"
@@ -123,9 +130,9 @@ class GenomicFile:
                 raise InputError(
                     self.path, f"its contig {name!r} comes before {self._contigs[last]!r} in the reference"
                 )
-            last = number
+            last, found = number, found + 1
         if not found:
-            raise InputError(self.path, "its header names no contig")
+            raise InputError(self.path, "its header names no contig of the reference")
 
     def go_to(self, contig: int, position: int) -> None:
         """Regions from here on will be asked for: jump there if that skips lines. Needs an index."""
@@ -192,7 +199,7 @@ class GenomicFile:
             return
         n = text.count(b"\n")
         lines, scan = empty(Lines, {"lines": n}, text=np.frombuffer(text, np.uint8)), empty(Scan, {"lines": n})
-        kernels.scan_lines(self._columns, LETTERS_OF_NON_REF, lines, scan)
+        kernels.scan_lines(self._columns, LETTERS_OF_NON_REF, self._needs_other, lines, scan)
         for line in np.flatnonzero(scan.status).tolist():
             raise self._error(lines, line, int(scan.status[line]))
         for first, stop in pairwise([*np.flatnonzero(scan.is_other).tolist(), n]):
@@ -219,15 +226,25 @@ class GenomicFile:
     def cells(self, lines: Lines, rows: np.ndarray, column: int) -> Cells:
         """The values of a sample, `column` of those in the file, on some of the lines. Raises InputError."""
         n, size = rows.size, int(np.diff(lines.offsets)[rows].sum()) // 2 + 1
-        cells = empty(Cells, {"cells": n, "depths": size, "likelihoods": size})
-        kernels.read_cells(lines, rows, column, cells)
+        cells = empty(Cells, {"cells": n, "copies": size, "depths": size, "likelihoods": size})
+        read_cells(lines, rows, column, cells)
         for k in np.flatnonzero(cells.status).tolist():
             raise self._error(lines, int(rows[k]), int(cells.status[k]))
+        if len(self.samples) == 1:
+            for k in np.flatnonzero(cells.depth < 0).tolist():
+                cells.depth[k] = depth_in(lines.fields(int(rows[k]))[7])
         return replace(
             cells,
+            genotype=cells.genotype[: cells.copy_offsets[-1]],
             depths=cells.depths[: cells.depth_offsets[-1]],
             likelihoods=cells.likelihoods[: cells.likelihood_offsets[-1]],
         )
+
+
+def depth_in(information: bytes) -> int:
+    """DP of INFO, which is that of the file's only sample; -1 for none."""
+    match = re.search(rb"(?:^|;)DP=([0-9]+)", information)
+    return int(match[1]) if match else -1
 
 
 def _between(lines: Lines, low: int, high: int) -> Lines:

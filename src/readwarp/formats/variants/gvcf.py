@@ -17,18 +17,19 @@ import numpy as np
 from readwarp.batches import Bands
 from readwarp.device.jit import kernel
 from readwarp.formats.common.text import letter_of, pack_names, put_copy, put_next, put_number
-from readwarp.formats.variants.vcf import Field, PlacedLine, field_line
+from readwarp.formats.variants.vcf import GENOTYPE_FIELDS, Field, PlacedLine
 from readwarp.ragged import replace, take
 
 NON_REF = "<NON_REF>"
 MAX_NUMBER = 21  # bytes of a number and a separator
 MAX_GENOTYPE_QUALITY = 99
 TAB, NEWLINE, COMMA, DOT, SLASH, ZERO, COLON = 9, 10, 44, 46, 47, 48, 58
-FIELDS = (
-    ("INFO", Field("END", "1", "Integer", "Last position of the block")),
-    ("FORMAT", Field("MIN_DP", "1", "Integer", "Least depth of the positions of the block")),
-    ("FORMAT", Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the others")),
+GENOMIC_INFORMATION = (
+    Field("END", "1", "Integer", "Last position of the block"),
+    Field("RAW_MQandDP", "2", "Integer", "Sum of squared mapping qualities, and number of reads"),
 )
+MIN_DP = Field("MIN_DP", "1", "Integer", "Least depth of the positions of the block")
+GENOMIC_GENOTYPE_FIELDS = (*(field for field in GENOTYPE_FIELDS if field.name != "AF"), MIN_DP)
 
 
 class Piece(NamedTuple):
@@ -42,7 +43,6 @@ class Piece(NamedTuple):
 def header_lines(bands: Sequence[int]) -> list[str]:
     """The header lines that only a genomic VCF has; `bands`: the lowest GQ of each band."""
     lines = [f'##ALT=<ID={NON_REF[1:-1]},Description="Any allele that is not listed">']
-    lines += [field_line(kind, field) for kind, field in FIELDS]
     for low, high in zip(bands, (*bands[1:], 100), strict=True):
         lines.append(f"##GVCFBlock{low}-{high}=minGQ={low}(inclusive),maxGQ={high}(exclusive)")
     return lines
@@ -137,6 +137,9 @@ def write_blocks(bands, same, out, ends):
         at = put_copy(letters, offsets[2], offsets[3], out, at)
         ploidy, likelihoods = bands.ploidy[i], bands.likelihoods[i]
         quality = np.int64(MAX_GENOTYPE_QUALITY)
+        if ploidy == 0:
+            out[at], out[at + 1] = DOT, COLON
+            at, quality = at + 2, np.int64(0)
         for copy in range(ploidy):
             out[at], out[at + 1] = DOT if bands.band[i] < 0 else ZERO, SLASH if copy + 1 < ploidy else COLON
             at += 2
@@ -145,7 +148,10 @@ def write_blocks(bands, same, out, ends):
         at = put_number((2 * bands.depth_sum[i] + size) // (2 * size), out, at)
         at = put_next(COLON, quality, out, at)
         at = put_next(COLON, np.int64(bands.min_depth[i]), out, at)
-        for copy in range(ploidy + 1):
+        if ploidy == 0:
+            out[at], out[at + 1] = COLON, DOT
+            at += 2
+        for copy in range(ploidy + 1 if ploidy else 0):
             at = put_next(COMMA if copy else COLON, np.int64(likelihoods[copy]), out, at)
         out[at] = NEWLINE
         at += 1

@@ -17,9 +17,9 @@ from readwarp.batches import Calls
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.ragged import replace
 from readwarp.version import __version__
 
-FORMAT = "GT:GQ:DP:AD:PL"
 PlacedLine = tuple[int, bytes]  # 0-based position and VCF line of a call
 
 
@@ -54,7 +54,11 @@ GENOTYPE_FIELDS = (
     Field("DP", "1", "Integer", "Reads that say something about the alleles"),
     Field("AD", "R", "Integer", "Reads that show each allele"),
     Field("PL", "G", "Integer", "Phred-scaled genotype likelihoods less their minimum"),
+    Field("PGT", "1", "String", "The genotype in the order of haplotypes"),
+    Field("PID", "1", "String", "Phase set: position, REF and ALT of its first record"),
     Field("PS", "1", "Integer", "Phase set: position of its first record"),
+    Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the others"),
+    Field("AF", "A", "Float", "Share of each other allele in the reads that show an allele"),
 )
 COUNT_FIELDS = (
     Field("AC", "A", "Integer", "Copies of each other allele in the genotypes"),
@@ -70,7 +74,7 @@ class Header(NamedTuple):
     samples: Sequence[str]
     command: str
     reference: str
-    information: Sequence[Declared]  # INFO beside COUNT_FIELDS
+    information: Sequence[Declared]  # INFO
     filters: Sequence[Named]
     genotype_fields: Sequence[Declared] = GENOTYPE_FIELDS
     extra: Sequence[str] = ()  # lines before #CHROM
@@ -81,7 +85,7 @@ class Header(NamedTuple):
         lines += [f'##FILTER=<ID={row.name},Description="{row.description}">' for row in self.filters]
         for name, length, md5 in self.contigs:
             lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
-        lines += [field_line("INFO", field) for field in (*COUNT_FIELDS, *self.information)]
+        lines += [field_line("INFO", field) for field in self.information]
         lines += [field_line("FORMAT", field) for field in self.genotype_fields]
         columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *self.samples)
         return "\n".join((*lines, *self.extra, "\t".join(columns))) + "\n"
@@ -98,8 +102,8 @@ def lines_of(calls: Calls, contigs: Sequence[str]) -> bytes:
     return b"".join(line for _, line in format_calls(calls, contigs))
 
 
-def format_calls(calls: Calls, contigs: Sequence[str], with_strands: bool = False) -> list[PlacedLine]:
-    """Position and VCF line of each call; `with_strands`, of one sample alone: SB too."""
+def format_calls(calls: Calls, contigs: Sequence[str], is_genomic: bool = False) -> list[PlacedLine]:
+    """Position and VCF line of each call; `is_genomic`: with the fields of a gVCF, see `gvcf`."""
     columns = zip(
         calls.contig.tolist(),
         calls.position.tolist(),
@@ -107,13 +111,13 @@ def format_calls(calls: Calls, contigs: Sequence[str], with_strands: bool = Fals
         calls.quality.tolist(),
         calls.filters,
         calls.genotype,
-        information_texts(calls),
-        genotype_texts(calls, with_strands),
+        raw_texts(calls) if is_genomic else information_texts(calls),
+        genotype_texts(calls, is_genomic),
         strict=True,
     )
     lines = []
     for contig, position, alleles, quality, filters, genotype, information, samples in columns:
-        counts = count_text(genotype, len(alleles))
+        counts = "" if is_genomic else count_text(genotype, len(alleles))
         line = (
             f"{contigs[contig]}\t{position + 1}\t.\t{alleles[0]}\t{','.join(alleles[1:])}\t{number_text(quality)}\t"
             f"{';'.join(filters) or 'PASS'}\t{counts}{information}\t{samples}\n"
@@ -126,13 +130,24 @@ def information_texts(calls: Calls) -> list[str]:
     """INFO of each call beside COUNT_FIELDS; each field after a semicolon, six digits of a Float."""
     columns = []
     for name, column in calls.annotations.items():
+        if column.dtype.kind == "O":
+            columns.append([f";{name}={reals_text(own)}" for own in column.tolist()])
+            continue
         digits = "g" if column.dtype.kind == "f" else ""
         columns.append([f";{name}={x:{digits}}" if x == x else "" for x in column.tolist()])  # NaN differs from itself
     return ["".join(texts) for texts in zip(*columns, strict=True)] if columns else [""] * len(calls)
 
 
-def genotype_texts(calls: Calls, with_strands: bool) -> list[str]:
-    """FORMAT and the samples' columns of each call; `with_strands`, of one sample alone: SB too."""
+def raw_texts(calls: Calls) -> list[str]:
+    """INFO of each call in a gVCF: without fields by allele, with RAW_MQandDP."""
+    single = {name: column for name, column in calls.annotations.items() if column.dtype.kind != "O"}
+    texts, depths = information_texts(replace(calls, annotations=single)), calls.depth.sum(axis=1).tolist()
+    raw = zip(texts, calls.squares.tolist(), depths, strict=True)
+    return [f"{text};RAW_MQandDP={squares},{depth}".removeprefix(";") for text, squares, depth in raw]
+
+
+def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
+    """FORMAT and the samples' columns of each call."""
     columns = zip(
         calls.genotype,
         calls.genotype_quality.tolist(),
@@ -140,25 +155,50 @@ def genotype_texts(calls: Calls, with_strands: bool) -> list[str]:
         calls.allele_depth,
         calls.likelihoods,
         calls.phase_set.tolist(),
-        np.any(calls.phase_set >= 0, axis=1).tolist(),
+        calls.phase_name,
         calls.strands.tolist(),
+        np.any(calls.phase_set >= 0, axis=1).tolist(),
         strict=True,
     )
     texts = []
-    for *fields, has_phase, strands in columns:
-        text = FORMAT + ":PS" * has_phase + ":SB" * with_strands
-        for genotype, quality, depth, allele_depth, phred, phase_set in zip(*fields, strict=True):
-            numbers = f"{quality}:{depth}:{','.join(map(str, allele_depth))}:{','.join(map(str, phred))}"
-            text += f"\t{genotype_text(genotype, phase_set >= 0)}:{numbers}"
+    for *fields, has_phase in columns:
+        if is_genomic:
+            text = f"GT:AD:DP:GQ:{'PGT:PID:' * has_phase}PL:{'PS:' * has_phase}SB"
+        else:
+            text = f"GT:GQ:DP:AD:AF:PL:{'PGT:PID:PS:' * has_phase}SB"
+        for genotype, quality, depth, reads, phred, set_, name, strands in zip(*fields, strict=True):
+            shown = genotype_text(genotype, set_ >= 0)
+            likelihoods = ",".join(map(str, phred)) if genotype else "."
+            numbers, names, place = depths_text(reads), "", ""
             if has_phase:
-                text += f":{phase_set + 1}" if phase_set >= 0 else ":."
-        texts.append(f"{text}:{','.join(map(str, strands))}" if with_strands else text)
+                names, place = (f"{shown}:{name}:", f"{set_ + 1}:") if set_ >= 0 else (".:.:", ".:")
+            if is_genomic:
+                text += f"\t{shown}:{numbers}:{depth}:{quality}:{names}{likelihoods}:{place}"
+            else:
+                text += f"\t{shown}:{quality}:{depth}:{numbers}:{shares_text(reads)}:{likelihoods}:{names}{place}"
+            text += depths_text(strands)
+        texts.append(text)
     return texts
 
 
 @lru_cache(maxsize=4096)
+def shares_text(depths: tuple[int, ...]) -> str:
+    """AF of AD."""
+    total = sum(depths)
+    return reals_text([round(depth / total, 3) for depth in depths[1:]]) if total > 0 else "."
+
+
+def reals_text(values: Sequence[float]) -> str:
+    return ",".join(f"{value:g}" for value in values)
+
+
+def depths_text(depths: Sequence[int]) -> str:
+    return "." if min(depths) < 0 else ",".join(map(str, depths))
+
+
+@lru_cache(maxsize=4096)
 def genotype_text(genotype: tuple[int, ...], is_phased: bool) -> str:
-    return ("|" if is_phased else "/").join("." if allele < 0 else str(allele) for allele in genotype)
+    return ("|" if is_phased else "/").join("." if allele < 0 else str(allele) for allele in genotype) or "."
 
 
 @lru_cache(maxsize=4096)
@@ -194,7 +234,11 @@ class VariantWriter(Writer):
         self.index: Path | None = None  # made by `close`
         self._file = OutputFile(path)
         self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads)
-        self.write(header.encode())
+        try:
+            self.write(header.encode())
+        except BaseException:  # the disk is full
+            self.abort()
+            raise
 
     def write(self, lines: bytes) -> None:
         self._lines.write(lines)

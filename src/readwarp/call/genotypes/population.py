@@ -1,0 +1,100 @@
+"""Annotations over the samples of a record, from its genotypes, and over its alleles (host only)."""
+
+import math
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.call.genotypes.emitted import Emitted
+from readwarp.call.genotypes.order import genotypes_of
+
+MIN_SAMPLES = 2  # diploid ones with a genotype, for ExcessHet ...
+MIN_INBRED = 10  # ... and for InbreedingCoeff, as in GATK
+
+
+def excess_heterozygosity(out: Emitted) -> ndarray:
+    """float64 [records]: Phred of the probability of so many heterozygous samples or more; NaN for fewer than two."""
+    counts = count_diploids(out)
+    return np.array([phred_of_excess(*row) if sum(row) >= MIN_SAMPLES else math.nan for row in counts.tolist()])
+
+
+def inbreeding_coefficient(out: Emitted) -> ndarray:
+    """float64 [records]: 1 - heterozygous samples by those expected of their alleles' frequency; NaN below ten."""
+    none, one, both = count_diploids(out).T
+    samples = none + one + both
+    frequency = (one + 2 * both) / np.maximum(1, 2 * samples)
+    expected = 2 * frequency * (1 - frequency) * samples
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((samples >= MIN_INBRED) & (expected > 0), 1 - one / expected, np.nan)
+
+
+def count_diploids(out: Emitted) -> ndarray:
+    """int64 [records, 3]: diploid samples whose genotype has no, one and two alleles other than the reference's."""
+    if out.genotype.shape[2] < 2:
+        return np.zeros((len(out), 3), np.int64)
+    pair = out.genotype[:, :, :2]
+    is_known, others = (out.ploidy == 2) & (pair >= 0).all(axis=2), (pair > 0).sum(axis=2)
+    return np.stack([(is_known & (others == k)).sum(axis=1) for k in range(3)], axis=1)
+
+
+@lru_cache(maxsize=1 << 14)
+def phred_of_excess(none: int, one: int, both: int) -> float:
+    """Exact test of Hardy-Weinberg equilibrium, one-sided, the mid-P value (Wigginton et al. 2005).
+
+    P(h) = N! / (a! h! b!) * 2^h * A! B! / (2 N)! for h heterozygous samples, A and B copies of the alleles.
+    """
+    first, second, samples = 2 * none + one, 2 * both + one, none + one + both
+    fixed = math.lgamma(samples + 1) + math.lgamma(first + 1) + math.lgamma(second + 1) - math.lgamma(2 * samples + 1)
+
+    def share(h: int) -> float:
+        counts = (first - h) // 2, h, (second - h) // 2
+        return math.exp(fixed + h * math.log(2) - sum(math.lgamma(count + 1) for count in counts))
+
+    p = 0.5 * share(one) + sum(share(h) for h in range(one + 2, min(first, second) + 1, 2))
+    return max(0.0, -10 * math.log10(max(p, 1e-300)))
+
+
+def allele_qualities_by_depth(out: Emitted, quality_by_depth: ndarray, theta: float) -> ndarray:
+    """object [records] of tuples: AS_QD, a value for each other allele; 0 for `*` and alleles that nobody has.
+
+    The Phred that no sample has the allele, of its PLs under the prior of `call` with `theta`, summed over samples, by
+    the DP of the samples that have it. With one other allele, it is QD.
+    """
+    values = np.empty(len(out), object)
+    for row, (first, last) in enumerate(pairwise(out.kept_offsets.tolist())):
+        alleles, only = last - first, float(quality_by_depth[row])
+        if alleles == 2:
+            values[row] = (only if only == only else 0.0,)
+            continue
+        found = []
+        for allele in range(1, alleles):
+            carriers = (out.genotype[row] == allele).any(axis=1) & (allele != out.star[row])
+            depth = int(out.depth[row, carriers].sum())
+            found.append(round(phred_without(out, row, alleles, allele, theta) / depth, 2) if depth else 0.0)
+        values[row] = tuple(found)
+    return values
+
+
+def phred_without(out: Emitted, row: int, alleles: int, allele: int, theta: float) -> float:
+    """Phred of the posterior that no sample has the allele; samples are independent. PLs that are all 0 say nothing."""
+    samples, total = out.ploidy.shape[1], 0.0
+    for ploidy in np.unique(out.ploidy[row][out.ploidy[row] > 0]).tolist():
+        prior, has = priors_of(alleles, ploidy, allele, theta)
+        columns = row * samples + np.flatnonzero(out.ploidy[row] == ploidy)
+        phred = out.phred[out.phred_offsets[columns][:, None] + np.arange(prior.size)]
+        weights = 10.0 ** (-0.1 * phred[phred.any(axis=1)]) * prior
+        rest = weights[:, ~has].sum(axis=1) / weights.sum(axis=1)
+        total += float(-10 * np.log10(np.maximum(1e-300, rest)).sum())
+    return max(0.0, total)
+
+
+@lru_cache(maxsize=1 << 12)
+def priors_of(alleles: int, ploidy: int, allele: int, theta: float) -> tuple[ndarray, ndarray]:
+    """Prior of each genotype, float64, and whether it has the allele, bool."""
+    table = genotypes_of(alleles, ploidy)
+    rest = 1 - theta * sum(1 / k for k in range(1, ploidy + 1))
+    others = [[a for a in genotype if a] for genotype in table]
+    prior = [theta ** len(set(own)) / len(own) if own else rest for own in others]
+    return np.array(prior), np.array([allele in own for own in others])

@@ -1,0 +1,82 @@
+"""Intervals of a reference: BED, Picard's interval lists, and lists of regions, plain or gzip."""
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from readwarp.errors import InputError
+
+BED, PICARD, REGIONS = "BED", "interval list", "list of regions"
+
+
+class Interval(NamedTuple):
+    """A line of a BED file or an interval list."""
+
+    line: int  # from 1
+    name: str  # of the contig
+    start: int  # 0-based, half-open
+    stop: int
+    columns: list[str]  # after these
+
+
+def read_intervals(path: Path) -> Iterator[Interval]:
+    """The intervals of a BED file or of Picard's interval list (1-based and inclusive, with a header of @SQ lines).
+
+    Raises InputError for a file that cannot be read, for a line that holds no interval, and for a list of regions.
+    """
+    text = read_text(path)
+    kind = kind_of(path, text)
+    if kind == REGIONS:
+        raise InputError(path, "not contig, start and end", 1)
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split("\t") if "\t" in line else line.split()
+        if not fields or fields[0].startswith(("#", "track", "browser")) or (kind == PICARD and line[0] == "@"):
+            continue
+        if len(fields) < 3 or not all(field.isascii() and field.strip().isdigit() for field in fields[1:3]):
+            raise InputError(path, "not contig, start and end", number)
+        start, stop = int(fields[1]), int(fields[2])
+        if kind == PICARD and start == 0:
+            raise InputError(path, "positions of an interval list begin at 1", number)
+        yield Interval(number, fields[0], start - (kind == PICARD), stop, fields[3:])
+
+
+def read_regions(path: Path) -> Iterator[tuple[int, str]]:
+    """Line number and text of each region of a list of regions."""
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            yield number, line.strip()
+
+
+def read_contigs(path: Path) -> Iterator[tuple[int, str, int]]:
+    """Line number, name and length of each contig in the header of an interval list."""
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.startswith("@SQ\t"):
+            fields = dict(part.split(":", 1) for part in line.split("\t")[1:] if ":" in part)
+            if not ("SN" in fields and re.fullmatch("[0-9]+", fields.get("LN", ""))):
+                raise InputError(path, "@SQ without SN or LN", number)
+            yield number, fields["SN"], int(fields["LN"])
+
+
+def kind_of(path: Path, text: str) -> str:
+    """By the content; an interval list without a header by its ending."""
+    if text.startswith("@") or re.search(r"\.(interval_list|picard)(\.gz)?$", path.name):
+        return PICARD
+    lines = (line for line in text.splitlines() if line.strip() and not line.startswith(("#", "track", "browser")))
+    first = next(lines, "")
+    is_one = len(first.split("\t") if "\t" in first else first.split()) == 1
+    return REGIONS if is_one and (re.search(r"\.(list|intervals)(\.gz)?$", path.name) or ":" in first) else BED
+
+
+def read_text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+    except OSError as error:
+        raise InputError(path, f"cannot be read ({error.strerror or error})") from error
+    except (EOFError, zlib.error) as error:
+        raise InputError(path, f"truncated or corrupt gzip ({error})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(path, "is not text") from error
