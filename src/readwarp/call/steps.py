@@ -164,6 +164,7 @@ class Steps:
     def _count_removed(self, removed: Removed, window: Stretch) -> None:
         """Count what reads that begin in the window have that is no evidence."""
         own = (removed.position >= window.start) & (removed.position < window.stop)
+        own[own] = window.mask()[removed.position[own] - window.start]
         self.metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
         self.metrics.count("bases_beyond_mates", removed.beyond[own].sum())
         self.metrics.count("bases_of_primers", removed.hidden[own].sum())

@@ -58,7 +58,9 @@ def weighed_of(regions: Regions, haplotypes: Haplotypes, table: np.ndarray, frag
     first = np.arange(len(table)) if fragment is None else np.array(fragment, np.int64)
     empty = np.empty(0, np.uint8)
     rows = ReadRows(empty, empty, empty, empty, np.zeros(len(table) + 1, np.int64))
-    return Weighed(regions, haplotypes, rows, first, offsets([table.size]), table.ravel(), np.zeros(table.size, np.uint8))
+    return Weighed(
+        regions, haplotypes, rows, first, offsets([table.size]), table.ravel(), np.zeros(table.size, np.uint8)
+    )
 
 
 def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), reads=None, **span):

@@ -1,6 +1,7 @@
 """Fragments made of their mates, and what of a read is no evidence: compared with the fragments that were sequenced."""
 
 import random
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -185,8 +186,8 @@ def test_where_the_mate_begins(tmp_path, tags, length, forward, reverse):
     bam = tmp_path / "a.bam"
     reads = [plain(100, length, flag=FORWARD, name="f"), plain(100, length, flag=83, name="r")]
     write_bam(bam, {"c": 1000}, [("c", read) for read in reads], mates={"next": 130, "length": 80, "tags": tags})
-    reader = AlignedReader(bam)
-    assert reader.read(0, 0, 1000, ReadFilter()).fragment_end.tolist() == [forward, reverse]
+    with closing(AlignedReader(bam)) as reader:
+        assert reader.read(0, 0, 1000, ReadFilter()).fragment_end.tolist() == [forward, reverse]
 
 
 # clips
@@ -254,11 +255,12 @@ def test_batches_are_whole_and_in_order(seed):
         size = Read(0, cigar, "", ()).operations
         length = sum(n for n, letter in size if letter in "MIS=X")
         position = rng.randrange(300)
-        bases = "".join(rng.choices("ACGTN", k=length)) if rng.random() < 0.3 else REFERENCE[position : position + length]
-        reads.append(
-            Read(position, cigar, bases, (rng.choice((0, 9, 30, 255)),) * length, rng.choice((99, 147, 83, 163, 0, 2147)),
-                 rng.randrange(61), rng.choice("abc"), rng.choice((-1, 50, 200, 310)))
-        )  # fmt: skip
+        bases = (
+            "".join(rng.choices("ACGTN", k=length)) if rng.random() < 0.3 else REFERENCE[position : position + length]
+        )
+        flag, quality = rng.choice((99, 147, 83, 163, 0, 2147)), rng.choice((0, 9, 30, 255))
+        more = flag, rng.randrange(61), rng.choice("abc"), rng.choice((-1, 50, 200, 310))
+        reads.append(Read(position, cigar, bases, (quality,) * length, *more))
     found, removed = join(reads, SCHEME, ignore=rng.random() < 0.3)
     assert (np.diff(found.position) >= 0).all() and len(found) <= len(reads) == removed.position.size
     for i, (position, stop, cigar, bases) in enumerate(listed(found)):

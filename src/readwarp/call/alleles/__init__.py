@@ -8,7 +8,8 @@
    candidate substitutions outside the region say nothing: its haplotypes do not have them. The PairHMM lets a read
    begin anywhere with probability 1 / (haplotype's length). That factor is taken out: a longer haplotype is no less
    likely.
-1. *Bounds.* No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): the
+1. *Bounds.* The rows of a fragment (mates that are apart) are one observation: their values are added up, and its
+   mapping quality is the better one. No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): the
    read may be misplaced. A read whose best haplotype is less likely than an errorless match by more than MAX_MISFIT
    came from elsewhere, and says nothing.
 2. *Selection.* Let c be a combination of as many haplotypes as the ploidy, and V(c) the variants on any of them:
@@ -23,7 +24,7 @@
    one site: those on better haplotypes first, at most MAX_ALLELES. A forced variant always stays, with its best
    haplotype.
 4. *Likelihoods.* P(read | allele) is the maximum over the haplotypes with that allele. Reads that do not reach the site
-   are left out. Where a haplotype deletes the site, its allele is a missing base (see Sites).
+   are left out, and so is a read whose best allele is not ahead of the next by INFORMED. Where a haplotype deletes the site, its allele is a missing base (see Sites).
 5. *Phase.* The best combination of each sample says which alleles of its sites are on one haplotype.
 """
 

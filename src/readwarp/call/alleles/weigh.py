@@ -3,7 +3,7 @@
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Likelihoods, Phase, Regions, Sites, Window
+from readwarp.batches import AlignedReads, Likelihoods, Phase, Sites, Window
 from readwarp.call.alleles import INFORMED
 from readwarp.call.alleles.compare import Weighed
 from readwarp.call.alleles.select import Selection, bound_fragments, select_haplotypes

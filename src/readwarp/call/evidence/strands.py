@@ -17,13 +17,13 @@ def strand_at(reads, read, place):
 
 
 def count_ends_once(reads: AlignedReads, likelihoods: Likelihoods) -> None:
-    """Set the strand of a pair to NEITHER if one before it shows the same allele on that strand from the same 5' end."""
+    """Set a pair's strand to NEITHER if one before it shows the same allele from the same 5' end of that strand."""
     number = int(np.diff(likelihoods.pair_offsets).max(initial=1))
     mark_repeated(likelihoods, ends_of(reads), np.empty(1 << (2 * number - 1).bit_length(), np.int64))
 
 
 def ends_of(reads: AlignedReads) -> ndarray:
-    """Where each read, or fragment, begins on the forward strand and on the reverse one, clips included (int64 [2, n])."""
+    """Where each read or fragment begins on either strand, clips included (int64 [2, reads])."""
     out = np.stack((reads.position - reads.hidden[:, 0], reads.reference_stop + reads.hidden[:, 1]))
     if len(reads):
         for side, places, sign in ((0, reads.cigar_offsets[:-1], -1), (1, reads.cigar_offsets[1:] - 1, 1)):
@@ -35,7 +35,12 @@ def ends_of(reads: AlignedReads) -> ndarray:
 @kernel
 def mark_repeated(likelihoods, ends, table):
     """table: room for a hash table of a site's pairs, twice as many slots as these or more, a power of 2."""
-    pair_offsets, read, allele, strand = likelihoods.pair_offsets, likelihoods.read, likelihoods.allele, likelihoods.strand
+    pair_offsets, read, allele, strand = (
+        likelihoods.pair_offsets,
+        likelihoods.read,
+        likelihoods.allele,
+        likelihoods.strand,
+    )
     for site in range(pair_offsets.size - 1):
         slots = 2
         while slots < 2 * (pair_offsets[site + 1] - pair_offsets[site]):

@@ -31,8 +31,8 @@ aligned best towards its 5' end. The fragment's flag is that of the forward mate
 
 Other reads of one name and sample that overlap (such mates, those of one strand, supplementary alignments, more than
 MAX_RECORDS of one name) stay apart, and `merge.merge_mates` lets a base that several of them align to a position count
-once, in file order: of two that agree the better one (the first on a tie) keeps its quality, of two that differ the better one keeps
-the difference, and the other's becomes 0.
+once, in file order: of two that agree the better one (the first on a tie) keeps its quality, of two that differ the
+better one keeps the difference, and the other's becomes 0.
 
 Every read depends on its own bases and its mates' alone. Missing qualities (255) count as DEFAULT_QUALITY. Reads are in
 order of position again; those of which nothing is left are dropped.

@@ -44,7 +44,9 @@ def join_mates(
 def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) -> AlignedReads:
     """The reads within their bounds, and fragments in place of their forward mates, in order of position."""
     rows = {"reads": len(reads), "bases": reads.bases.size, "operations": reads.cigar.size + 2 * len(reads)}
-    out = empty(AlignedReads, rows, contig=reads.contig, start=reads.start, stop=reads.stop, unassigned=reads.unassigned)
+    out = empty(
+        AlignedReads, rows, contig=reads.contig, start=reads.start, stop=reads.stop, unassigned=reads.unassigned
+    )
     write_reads(reads, pairs, bounds, switch, out)
     out = replace(out, bases=out.bases[: out.read_offsets[-1]], qualities=out.qualities[: out.read_offsets[-1]])
     out = replace(out, cigar=out.cigar[: out.cigar_offsets[-1]])
@@ -87,7 +89,12 @@ def is_anchor(bases, begin, end):
 @kernel
 def write_reads(reads, pairs, bounds, switch, out):
     """Fill `out`; a read that is DROPPED, or has no aligned base in its bounds, has neither bases nor operations."""
-    position, reference_stop, flag, mapping_quality = reads.position, reads.reference_stop, reads.flag, reads.mapping_quality
+    position, reference_stop, flag, mapping_quality = (
+        reads.position,
+        reads.reference_stop,
+        reads.flag,
+        reads.mapping_quality,
+    )
     first, stop, hidden, mates = bounds.first, bounds.stop, bounds.hidden, pairs.mate
     used, operations = np.int64(0), np.int64(0)
     out.read_offsets[0] = out.cigar_offsets[0] = 0
@@ -164,7 +171,7 @@ def close_operations(cigar, begin, used):
 def join_bases(reads, read, mate, shift, bounds, out, used):
     """Append the bases of a fragment; returns how many are used so far."""
     bases, qualities, first, stop = reads.bases, reads.qualities, bounds.first[read], bounds.stop[mate] + shift
-    own_stop, mate_first, begin = bounds.stop[read], bounds.first[mate] + shift, used
+    own_stop, mate_first = bounds.stop[read], bounds.first[mate] + shift
     for place in range(first, stop):
         base, quality = bases[place if place < own_stop else place - shift], np.uint8(0)
         if place < own_stop:

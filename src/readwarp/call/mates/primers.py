@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.targets import read_bed_lines
+from readwarp.call.targets import Contigs, read_target_lines
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
 
@@ -36,8 +36,8 @@ def read_primers(path: Path | None, reference: Reference) -> dict[int, Primers]:
     before is the amplicon. Raises InputError for an unknown contig, a broken line and a primer without a strand.
     """
     rows: dict[int, list[Row]] = {}
-    lengths = np.diff(reference.contig_offsets).tolist()
-    for line, (contig, start, stop), rest in read_bed_lines(path, reference.names, lengths) if path else ():
+    contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
+    for line, (contig, start, stop), rest in read_target_lines(path, contigs) if path else ():
         name = NAME.fullmatch(rest[0].strip()) if rest else None
         given = [text.strip() for text in rest[1:] if text.strip() in ("+", "-")]
         side = given[0] if given else name["side"].upper() if name else ""

@@ -33,7 +33,8 @@ from readwarp.formats.common.index import LINEAR_WINDOW
 from readwarp.rules.cigar import UNEQUAL, run_of
 from readwarp.rules.hashes import hash_of
 
-C, H, I, M, P, S = 67, 72, 73, 77, 80, 83
+MATE_CIGAR = ord("M"), ord("C")
+CLIPS, NOT_ON_REFERENCE = (ord("S"), ord("H")), (ord("I"), ord("P"))  # operations of MC
 MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
 UNKNOWN, UNWANTED = -1, -2  # instead of a sample: the header does not have the read group; it is not called
 
@@ -184,7 +185,7 @@ def fragment_end_of(data, at):
     is_pair = flag & 0x9 == 0x1 and is_forward == (flag & 0x20 != 0)  # the mate is mapped, to the other strand
     if not is_pair or int32_at(data, at + MATE_CONTIG) != int32_at(data, at + CONTIG) or abs(mate - start) > length:
         return np.int64(-1)
-    field, stop = tag_of(data, at, stop_of(data, at), M, C)
+    field, stop = tag_of(data, at, stop_of(data, at), MATE_CIGAR[0], MATE_CIGAR[1])
     if field == stop:
         return start + abs(int32_at(data, at + TEMPLATE_LENGTH)) if is_forward else mate
     number = span = leading = trailing = np.int64(0)
@@ -193,9 +194,9 @@ def fragment_end_of(data, at):
         if 0 <= digit <= 9:
             number = 10 * number + digit
             continue
-        if data[i] == S or data[i] == H:
+        if data[i] in CLIPS:
             leading, trailing = (leading, trailing + number) if span else (leading + number, trailing)
-        elif data[i] != I and data[i] != P:
+        elif data[i] not in NOT_ON_REFERENCE:
             span += number
         number = np.int64(0)
     return mate + span + trailing if is_forward else max(np.int64(0), mate - leading)
