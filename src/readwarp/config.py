@@ -69,6 +69,31 @@ class RecordParameters:
     eqx: bool = False
 
 
+POLY_G = ("auto", "always", "never")
+MAX_QUALITY = 93  # Phred, as SAM writes it
+
+
+@dataclass(frozen=True, slots=True)
+class TrimParameters:
+    """What is cut off the 3' ends of reads before they are aligned: see `readwarp.align.trim`."""
+
+    adapters: tuple[str, ...] = ()  # of first and of single reads, IUPAC; none: the known ones
+    last_adapters: tuple[str, ...] = ()  # of last reads, likewise
+    poly_g: str = "auto"  # auto: reads of instruments that read G where there is no signal
+    min_quality: int = 0  # Phred; ends below it are cut off, 0: none are
+    min_length: int = 20  # reads that become shorter are not aligned; they are kept as unmapped
+    drop: bool = False  # the bases that are cut off, instead of keeping them as soft clips
+    correct: bool = False  # bases that are certain in one mate only
+
+    def __post_init__(self) -> None:
+        if self.poly_g not in POLY_G:
+            raise UsageError(f"--trim-poly-g {self.poly_g}: not one of {', '.join(POLY_G)}")
+        if not 0 <= self.min_quality <= MAX_QUALITY:
+            raise UsageError(f"--trim-quality must be 0 to {MAX_QUALITY}")
+        if self.min_length < 0:
+            raise UsageError("--trim-min-length must be at least 0")
+
+
 @dataclass(frozen=True, slots=True)
 class AlignParameters:
     seed: SeedParameters = field(default_factory=SeedParameters)
@@ -76,6 +101,7 @@ class AlignParameters:
     chain: ChainParameters = field(default_factory=ChainParameters)
     pair: PairParameters = field(default_factory=PairParameters)
     records: RecordParameters = field(default_factory=RecordParameters)
+    trim: TrimParameters | None = None  # None: reads are aligned as they are
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,12 +59,17 @@ def test_vram_does_not_matter_on_the_cpu(index):
 
 
 def test_memory_per_base_of_a_batch(index):
-    """For reads of 150: 8 bytes a base, 400 a read, 150 for each of 4 candidates, half a byte for each of 40 cells."""
+    """For reads of 150: 8 bytes a base, 400 a read, 150 for each of 4 candidates, half a byte for each of 40 cells.
+
+    Trimmed reads and corrected ones are copies, of bases and of qualities.
+    """
     whole, bases = 8 * GB, 1 << 20
     made = plan_batches(Resources(threads=1, memory=whole, batch_bases=bases), index, Backend("cpu"), 0)
     work, held = 8 + (400 + 4 * (150 + 40 / 2)) / 150, 4 + 300 / 150
     fixed = PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index)
     assert made.peak_bytes == fixed + int(bases * (work + (made.in_flight + AHEAD) * held))
+    trimming = plan_batches(Resources(threads=1, memory=whole, batch_bases=bases), index, Backend("cpu"), 0, True)
+    assert trimming.peak_bytes == made.peak_bytes + 4 * bases
 
 
 def planned(index, vram, devices=(0,), threads=4) -> CardPlan:

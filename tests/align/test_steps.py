@@ -69,7 +69,7 @@ def test_batches_do_not_matter(aligner, genome, index):
 
     def aligned(start, stop):
         part = take(batch, "reads", slice(start, stop))
-        rows = steps.align_batch(part, aligner._placed, sizes, aligner.parameters, aligner.metrics)
+        _, rows = steps.align_batch(part, aligner._placed, sizes, aligner.parameters, aligner.metrics)
         return _records(part, rows, index.reference.names)
 
     assert aligned(0, 80) == aligned(0, 14) + aligned(14, 16) + aligned(16, 80)
@@ -181,7 +181,7 @@ def test_warm_up_compiles_what_a_run_needs(index):
     aligner = Aligner(index)
     reads = steps.sample_pairs(index)
     steps.warm_up(aligner._placed, aligner.parameters)
-    rows = steps.align_batch(reads, aligner._placed, given(300, 30), aligner.parameters, aligner.metrics)
+    _, rows = steps.align_batch(reads, aligner._placed, given(300, 30), aligner.parameters, aligner.metrics)
     counts = aligner.metrics.counts
     assert counts["rescue_windows"] == steps.SAMPLE_PAIRS // 2 and counts["proper"] == len(rows) == len(reads)
 

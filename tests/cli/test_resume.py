@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.command_samples import pairs, record, run_main
+from helpers.command_samples import CONTIGS, pairs, record, run_main
 from readwarp.formats.alignments import segments
 from readwarp.formats.common.files import locked
 
@@ -110,14 +110,15 @@ def test_told_twice(again, reads, reference, tmp_path):
 
 
 def test_counts_are_those_of_an_undisturbed_run(reads, reference, tmp_path):
-    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *OPTIONS, "--resume"]
+    options = [*OPTIONS, "--trim", "--adapter", CONTIGS["one"][1000:1030]]
+    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *options, "--resume"]
     assert stopped(signal.SIGKILL, arguments) == -9
     assert stopped(signal.SIGKILL, arguments, wait_for_segments=3) == -9
     assert run_main([*arguments, "--metrics", tmp_path / "out.json", "-q"]) == 0
-    whole = ["align", reference, *reads, "-o", tmp_path / "whole.bam", *OPTIONS]
+    whole = ["align", reference, *reads, "-o", tmp_path / "whole.bam", *options]
     assert run_main([*whole, "--metrics", tmp_path / "whole.json", "-q"]) == 0
     resumed, undisturbed = (json.loads((tmp_path / f"{name}.json").read_text()) for name in ("out", "whole"))
-    for name in ("reads", "mapped", "proper", "batches", "records_all"):
+    for name in ("reads", "mapped", "proper", "batches", "records_all", "bases_trimmed"):
         assert resumed["counts"][name] == undisturbed["counts"][name], name
     assert resumed["counts"].keys() == undisturbed["counts"].keys()
     assert resumed["flagstat"] == undisturbed["flagstat"]

@@ -57,6 +57,13 @@ def test_few_reads_say_nothing_of_what_is_usual():
     assert said(replace(GOOD, flagstat={**few, "mapped": 10})) == ""
 
 
+def test_trimmed_bases_are_a_figure_where_reads_were_trimmed():
+    counts = {"bases": 1000, "bases_trimmed": 25, "reads_trimmed_too_short": 3}
+    assert find_figures(Subject("x", None, None, {"counts": counts}))["trimmed"] == "2.50\N{NO-BREAK SPACE}%"
+    assert "trimmed" not in find_figures(Subject("x", None, None, {"counts": {"bases": 1000}}))
+    assert "3 reads became too short to be aligned when they were trimmed" in said(counts=counts)
+
+
 def test_no_reads():
     empty = replace(GOOD, flagstat=dict.fromkeys(GOOD.flagstat, 0), insert_sizes=[], depth=[(0.0, 1000.0)])
     assert said(empty) == "There are no reads."

@@ -173,5 +173,15 @@ def test_parts_that_are_missing_are_left_out(subjects):
     assert sum(map(len, shown.values())) == len(FIGURES)
 
 
+def test_trimmed_bases_have_a_figure(subjects, page):
+    names = "mates", "adapter", "poly_g", "quality"
+    counts = {f"bases_trimmed_{name}": 10 * (n + 1) for n, name in enumerate(names)}
+    counts |= {"reads": 40, "bases": 1000, "reads_trimmed": 10, "bases_trimmed": 100}
+    run = {**subjects[0].run, "counts": {**subjects[0].run.get("counts", {}), **counts}}
+    shown = render([subjects[0]._replace(run=run)], "x")
+    assert "Trimmed bases" in shown and "25.00 % of the reads" in shown and "by sequence" in shown
+    assert "Trimmed bases" not in page
+
+
 def test_the_same_page_again(subjects, page):
     assert render(subjects, "x") == page

@@ -1,6 +1,6 @@
 """Reads to alignment records: one folder per step, in the order data meets them.
 
-    seed -> chain -> pair (plan) -> extend (score) -> pair (rescue) -> extend (score)
+    trim -> seed -> chain -> pair (plan) -> extend (score) -> pair (rescue) -> extend (score)
          -> records (choose) -> extend (trace) -> records (build)
 
 `steps.align_batch` is that list, `job` goes from files to a file by it, `Aligner` takes a few reads from Python.

@@ -85,7 +85,7 @@ class Aligner:
         placed, parameters = self._placed, self.parameters
         with placed.backend.on():
             sizes = self.insert_sizes or steps.train([batch], placed, parameters, self.metrics)
-            rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)
+            batch, rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)
         return _records(batch, rows, self.index.reference.names)
 
 

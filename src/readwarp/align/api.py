@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 from readwarp.align.inputs import ReadOptions, open_inputs
 from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
+from readwarp.align.trim.options import TrimOptions, parameters_of
 from readwarp.config import PRESETS
 from readwarp.errors import UsageError
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
@@ -37,7 +38,7 @@ class ScoringOptions(TypedDict, total=False):
     clip: int  # of clipping a read end
 
 
-class AlignOptions(ReadOptions, AlignmentOptions, ScoringOptions, ResourceOptions, total=False):
+class AlignOptions(ReadOptions, AlignmentOptions, ScoringOptions, TrimOptions, ResourceOptions, total=False):
     """Long options of `readwarp align`, with its defaults."""
 
     sort: str  # coordinate, name, none
@@ -92,6 +93,7 @@ def make_job(
             own,
             scoring=replace(own.scoring, **pick(options, SCORES)),
             records=replace(own.records, **pick(options, RECORDS)),
+            trim=parameters_of(options),
         ),
         resources=resources_of(options),
         seeds=own.seed if preset else None,

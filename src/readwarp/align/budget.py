@@ -24,15 +24,16 @@ CHAINS = 8  # per read
 PAIRS = 2  # candidates and rescue windows per read that need dynamic programming
 WINDOW = 256  # bases of reference for each of these
 ENGINE = 1024  # bytes of the engine for each of these
+TRIMMED = 4  # bytes per base if reads are trimmed: copies of bases and qualities, without the cut ones and corrected
 
 
-def plan_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int) -> Plan:
+def plan_batches(resources: Resources, index: Index, backend: Backend, sort_bytes: int, trims: bool = False) -> Plan:
     """The plan of the host's memory. Raises MemoryBudgetError."""
     budget = resources.memory or int(FREE_SHARE * free_memory())
     costs = Costs(
         fixed=PROGRAM_BYTES + reference_bytes(index) + seed_bytes(index) + sort_bytes,  # as if all were in memory
         fixed_per_worker=PINNED_BYTES if backend.name == "cuda" else 0,
-        work_per_base=8 + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,
+        work_per_base=8 + trims * TRIMMED + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,
         held_per_base=4 + 300 / READ_LENGTH,
     )
     return plan(budget, costs, workers_of(resources.threads, len(backend.devices)), resources.batch_bases)

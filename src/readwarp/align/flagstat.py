@@ -29,8 +29,8 @@ COUNTERS = {  # of samtools flagstat; the aligner writes no secondary alignments
 SURE = 5  # minimum mapping quality of a mate on another contig that flagstat trusts
 
 
-def count(reads: ReadBatch, rows: Alignments, metrics: Metrics) -> None:
-    """Add a batch to the counters."""
+def count(reads: ReadBatch, aligned: ReadBatch, rows: Alignments, metrics: Metrics) -> None:
+    """Add a batch to the counters. aligned: the reads without what was trimmed."""
     flag = rows.flag
     primary = (flag & (SECONDARY | SUPPLEMENTARY)) == 0
     mapped = (flag & UNMAPPED) == 0
@@ -40,7 +40,7 @@ def count(reads: ReadBatch, rows: Alignments, metrics: Metrics) -> None:
     metrics.count("reads", len(reads))
     metrics.count("bases", int(reads.read_offsets[-1]))
     for name, chosen in (
-        ("reads_too_long", np.diff(reads.read_offsets) > MAX_READ_LENGTH),
+        ("reads_too_long", np.diff(aligned.read_offsets) > MAX_READ_LENGTH),
         ("mapped", primary & mapped),
         ("proper", primary & mapped & ((flag & PROPER) != 0)),
         ("supplementary", ~primary),

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.align import flagstat, steps
+from readwarp.align import trim as trimming
 from readwarp.align.budget import plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
 from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
@@ -101,7 +102,8 @@ def align_reads(
     metrics, have = reporter.metrics, index.parameters
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
-    planned, cards = open_memory(job.resources, index, backend, SORT_BYTES if job.sort != "none" else 0, metrics)
+    sort_bytes, trims = SORT_BYTES if job.sort != "none" else 0, job.parameters.trim is not None
+    planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
     with closing(cards):
         stages = ("text" if job.is_text else "formats", *compile_too)
         with reporter.compiling(), precompile_stages(stages, job.resources.threads):
@@ -126,10 +128,10 @@ def align_reads(
 
 
 def open_memory(
-    resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics
+    resources: Resources, index: Index, backend: Backend, sort_bytes: int, metrics: Metrics, trims: bool = False
 ) -> tuple[Plan, AlignCards]:
     """The plan of the host's memory, and cards whose memory is allocated. Raises MemoryBudgetError."""
-    planned = plan_batches(resources, index, backend, sort_bytes)
+    planned = plan_batches(resources, index, backend, sort_bytes, trims)
 
     def place(side: Backend, card: CardPlan | None) -> steps.PlacedIndex:
         return steps.place(index, side, seeds_on_host=card is not None and card.seeding == "cpu")
@@ -226,7 +228,7 @@ class Stream:
                 reads = parse(raw)
 
             def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
-                return part, steps.align_batch(part, index, sizes, self.job.parameters, metrics)
+                return steps.align_batch(part, index, sizes, self.job.parameters, metrics)
 
             for some in select_reads(reads, raw.first_template, self.job.part, self.done):
                 number += len(some)
@@ -349,6 +351,8 @@ def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> Non
     mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
     shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"
     logger.info("%s reads in %.1f s, %s/s: %s", f"{reads:,}", seconds, f"{(reads - earlier) / seconds:,.0f}", shares)
+    if "reads_trimmed" in counts:
+        logger.info(trimming.describe(counts))
     for name, text in NOT_IN_FULL.items():
         if counts.get(name):
             logger.warning("%s %s", f"{counts[name]:,}", text)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.align import flagstat, pair, records
+from readwarp.align import trim as trimming
 from readwarp.batches import Alignments, Candidates, Chains, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import AlignParameters
 from readwarp.device.backend import Backend
@@ -50,9 +51,13 @@ def align_batch(
     sizes: InsertSizes,
     parameters: AlignParameters,
     metrics: Metrics,
-) -> Alignments:
-    """The records of a batch: each read once as primary or unmapped, followed by its supplementary alignments."""
-    backend = index.backend
+) -> tuple[ReadBatch, Alignments]:
+    """The reads of a batch as records show them, and its records.
+
+    Each read is there once as primary or unmapped, followed by its supplementary alignments.
+    """
+    given, trimmed = reads, trim(reads, parameters, metrics)
+    backend, reads = index.backend, trimmed.aligned
     extend, reference, scoring = backend.step(EXTEND), index.host.reference, parameters.scoring
     with backend.frame():
         with metrics.time("seed"):
@@ -75,7 +80,7 @@ def align_batch(
             chosen, found = (take(batch, "candidates", choices.candidate) for batch in (candidates, scores))
             extensions = extend.trace(oriented, chosen, index.packed, scoring, found)
     with metrics.time("records"):
-        alignments = records.build(reads, choices, extensions, reference, parameters)
+        alignments = records.build((reads, trimmed.written), choices, extensions, reference, parameters)
     metrics.count("dp_cells", dp_cells(reads, candidates, scores, choices.candidate))
     metrics.count("chains", chains.score.size)
     metrics.count("candidates", len(planned))
@@ -83,8 +88,18 @@ def align_batch(
     metrics.count("traced", extensions.score.size)
     for step, done in (("chain", chains), ("extend_score", scores), ("extend_trace", extensions)):
         count_statuses(step, done.status, metrics)
-    flagstat.count(reads, alignments, metrics)
-    return alignments
+    if parameters.trim:
+        trimming.count(trimmed, metrics)
+    flagstat.count(given, reads, alignments, metrics)
+    return trimmed.written, alignments
+
+
+def trim(reads: ReadBatch, parameters: AlignParameters, metrics: Metrics) -> trimming.Trimmed:
+    """The reads of a batch trimmed on the host, if that is asked for."""
+    if parameters.trim is None:
+        return trimming.untrimmed(reads)
+    with metrics.time("trim"):
+        return trimming.trim(reads, parameters.trim)
 
 
 def find_chains(
@@ -111,6 +126,7 @@ def train(
     with metrics.time("train"):
         for reads in batches:
             if (reads.segment == Segment.FIRST).any():
+                reads = trim(reads, parameters, metrics).aligned
                 with index.backend.frame():
                     there = index.backend.to_device(reads, *ON_DEVICE)
                     chains = find_chains(reads, there, index, parameters, metrics)

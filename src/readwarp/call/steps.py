@@ -9,10 +9,23 @@ neither on where windows end nor on threads.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status, Window
+from readwarp.batches import (
+    AlignedReads,
+    Bands,
+    Calls,
+    Haplotypes,
+    Likelihoods,
+    Phase,
+    Pileup,
+    Regions,
+    Sites,
+    Status,
+    Window,
+)
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.sites import forced_variants
 from readwarp.call.alleles.weigh import weigh_haplotypes
@@ -23,6 +36,7 @@ from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
@@ -32,6 +46,7 @@ from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
+from readwarp.call.regions.samples import split_samples
 from readwarp.call.sites.find import find_sites
 from readwarp.call.spelling import Bases
 from readwarp.call.targets import Stretch
@@ -104,7 +119,9 @@ class Steps:
         calls = self._genotype(reads, pileup, around, window)
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
         here = replace(around.trim(), start=start, stop=stop)
-        return Found(kept, self._bands(reads, pileup, here, calls, ~is_inside) if self.with_bands else None)
+        if not self.with_bands:
+            return Found(kept, None)
+        return Found(join_places(kept), self._bands(reads, pileup, here, calls, ~is_inside))
 
     def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch) -> Calls:
         """Calls in the window, and around it as far as they may overlap one in it."""
@@ -133,7 +150,9 @@ class Steps:
         if self.samples == 1:
             return ()
         count_window = self.backend.step("readwarp.call.pileup").count_window
-        own = (take(reads, "reads", reads.sample == number) for number in range(self.samples))
+        order = np.argsort(reads.sample, kind="stable")
+        bounds = np.searchsorted(reads.sample[order], np.arange(self.samples + 1)).tolist()
+        own = (take(reads, "reads", order[first:stop]) for first, stop in pairwise(bounds))
         return (count_window(mine, around, self.parameters) for mine in own)
 
     def _genotype_sites(
@@ -152,14 +171,24 @@ class Steps:
         """Sites in the regions, by whole haplotypes. Bases of low quality say nothing."""
         metrics, qualities = self.metrics, reads.qualities
         usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
+        regions = split_samples(regions, reads)
         ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
+        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):
             weighed = compare(regions, haplotypes, usable, sites, self.backend)
-        self._count(weighed, window)
+        self._count_regions(weighed, window)
+        self._count_pairs(weighed, window)
+
+        def compare_more(haplotypes: Haplotypes) -> Weighed:
+            with metrics.time("pairhmm"):
+                more = compare(regions, haplotypes, usable, sites, self.backend)
+            self._count_pairs(more, window)
+            return more
+
         with metrics.time("alleles"):
-            return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
+            return weigh_haplotypes(weighed, compare_more, reads, around, copies, forced_variants(sites))
 
     def _count_removed(self, removed: Removed, window: Stretch) -> None:
         """Count what reads that begin in the window have that is no evidence."""
@@ -169,15 +198,22 @@ class Steps:
         self.metrics.count("bases_beyond_mates", removed.beyond[own].sum())
         self.metrics.count("bases_of_primers", removed.hidden[own].sum())
 
-    def _count(self, weighed: Weighed, window: Stretch) -> None:
+    def _count_regions(self, weighed: Weighed, window: Stretch) -> None:
         """Count the regions that begin in the window; neighbouring windows see some of them too."""
-        regions, haplotypes, count = weighed.regions, weighed.haplotypes, self.metrics.count
-        own = (regions.start >= window.start) & (regions.start < window.stop)
-        count("regions", own.sum())
-        count("regions_thinned", (own & (regions.status == Status.CAPACITY)).sum())
-        count("regions_cut", (own & (regions.status == Status.TOO_LONG)).sum())
-        count("regions_short_of_haplotypes", (own & (haplotypes.status != Status.OK)).sum())
-        count("haplotypes", np.diff(haplotypes.haplotype_offsets)[own].sum())
+        regions, count = weighed.regions, self.metrics.count
+        own = _begin_within(regions, window)
+        for name, chosen in (
+            ("regions", own),
+            ("regions_thinned", own & (regions.status == Status.CAPACITY)),
+            ("regions_cut", own & (regions.status == Status.TOO_LONG)),
+            ("regions_short_of_haplotypes", own & (weighed.haplotypes.status != Status.OK)),
+        ):
+            count(name, np.unique(regions.place[chosen]).size)
+
+    def _count_pairs(self, weighed: Weighed, window: Stretch) -> None:
+        """Count what was compared in these regions."""
+        own, count = _begin_within(weighed.regions, window), self.metrics.count
+        count("haplotypes", np.diff(weighed.haplotypes.haplotype_offsets)[own].sum())
         count("pairhmm_cells", weighed.cells[own].sum())
         count("pairhmm_pairs", np.diff(weighed.pair_offsets)[own].sum())
         count("pairhmm_pairs_off_card", weighed.pairs_with(Status.TOO_LONG)[own].sum())
@@ -203,6 +239,11 @@ def find_long_indels(reads: AlignedReads) -> np.ndarray:
     """Positions of the reads with insertions and deletions beyond MAX_INDEL, once for each of these (int64)."""
     is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
     return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
+
+
+def _begin_within(regions: Regions, window: Stretch) -> np.ndarray:
+    """bool [regions]"""
+    return (regions.start >= window.start) & (regions.start < window.stop)
 
 
 def _may_reach(regions: Regions, window: Stretch) -> np.ndarray:

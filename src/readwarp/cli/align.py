@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_sorting(parser).add_argument("--no-pg", action="store_true", help="no @PG line in the header")
     add_alignment(parser)
     shared.add_scoring(parser)
+    shared.add_trimming(parser)
     group = parser.add_argument_group("clusters")
     text = "align every N-th block of reads, from the I-th; `readwarp merge` joins the parts"
     group.add_argument("--part", metavar="I/N", help=text)

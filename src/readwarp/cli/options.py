@@ -6,7 +6,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
-from readwarp.config import PRESETS, CallParameters, Scoring
+from readwarp.config import POLY_G, PRESETS, CallParameters, Scoring, TrimParameters
 
 Number = TypeVar("Number", int, float)
 SORTS = ("coordinate", "name", "none")
@@ -153,6 +153,28 @@ def add_scores(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str, 
     for letter, name, field, text in rows:
         names = (letter, name) if short else (name,)
         group.add_argument(*names, type=natural, metavar="N", help=f"{text} [{getattr(Scoring(), field)}]")
+
+
+def add_trimming(parser: argparse.ArgumentParser) -> None:
+    """--trim --adapter --adapter2 --trim-poly-g --trim-quality --trim-min-length --trim-bases --correct-overlap."""
+    group, default = parser.add_argument_group("trimming (nothing is trimmed without --trim)"), TrimParameters()
+    text = "cut off adapters and poly-G tails; adapters are found by the overlap of mates, or by sequence"
+    group.add_argument("--trim", action="store_true", help=text)
+    text = "adapter at the 3' end of first and single reads: a sequence of IUPAC letters or a FASTA file; may be "
+    text += "repeated [TruSeq, Nextera, small RNA, MGI]"
+    group.add_argument("--adapter", action="append", metavar="SEQ", help=text)
+    text = "likewise of last reads [as --adapter]"
+    group.add_argument("--adapter2", action="append", metavar="SEQ", help=text)
+    text = "auto: of instruments whose names say that G is what they read without a signal (NovaSeq, NextSeq, ...) "
+    group.add_argument("--trim-poly-g", choices=POLY_G, help=f"{text}[{default.poly_g}]")
+    text = "also cut off 3' ends of quality below N, as `cutadapt -q` does [off]"
+    group.add_argument("--trim-quality", type=natural, metavar="N", help=text)
+    text = f"reads that are cut to less than N bases are kept as unmapped [{default.min_length}]"
+    group.add_argument("--trim-min-length", type=natural, metavar="N", help=text)
+    text = "keep the bases that are cut off as soft clips, or drop them [clip]"
+    group.add_argument("--trim-bases", choices=("clip", "drop"), help=text)
+    text = "where mates overlap and differ, replace a base of Q14 or less by what the mate says with Q30 or more"
+    group.add_argument("--correct-overlap", action="store_true", help=text)
 
 
 def add_places(group: "argparse._ArgumentGroup", verb: str, note: str = "") -> None:

@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_resume(parser)
     add_alignment(parser)
     shared.add_scoring(parser, short=False)
+    shared.add_trimming(parser)
     shared.add_calling(parser)
     shared.add_resources(parser)
     shared.add_reporting(parser)

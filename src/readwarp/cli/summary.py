@@ -44,6 +44,11 @@ def summarise(metrics: Metrics) -> list[tuple[str, str, str]]:
         ("mapped", percent(count("mapped", 0), reads), ""),
         ("properly paired", percent(count("proper", 0), reads), ""),
         ("duplicates", percent(count("duplicates", 0), reads), ""),
+        (
+            "trimmed",
+            percent(count("bases_trimmed", 0), count("bases", 0)) if "bases_trimmed" in metrics.counts else "",
+            "of the bases",
+        ),
         ("insert size", describe_insert_size(metrics), "bases, mean ± deviation"),
         ("mean depth", depth, "bases used for calling per base of the reference"),
         ("variants", f"{passed:,}", f"pass all filters, of {count('variants', 0):,}"),

@@ -1,6 +1,6 @@
 """All that is known of one sample: the figures to look at first, and what is unusual about them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -29,8 +29,12 @@ VARIANT_FIGURES: Figures = {
     "Ts/Tv": ("transitions to transversions", lambda v: ratio(v.transitions, v.transversions)),
     "het/hom": ("genotypes", lambda v: ratio(v.genotypes.heterozygous, v.genotypes.homozygous)),
 }
+TRIM_FIGURES: Figures = {"trimmed": ("of the bases", lambda counts: share_trimmed(counts))}
 RUN_FIGURES: Figures = {"reads/s": ("aligned, sorted, written", lambda rate: f"{rate:,}")}
-MEANINGS = {name: meaning for name, (meaning, _) in {**ALIGNMENT_FIGURES, **VARIANT_FIGURES, **RUN_FIGURES}.items()}
+MEANINGS = {
+    name: meaning
+    for name, (meaning, _) in {**TRIM_FIGURES, **ALIGNMENT_FIGURES, **VARIANT_FIGURES, **RUN_FIGURES}.items()
+}
 
 
 class Subject(NamedTuple):
@@ -51,12 +55,18 @@ def read_subject(sample: Sample, made: Statistics) -> Subject:
 
 def find_figures(subject: Subject) -> dict[str, str]:
     """Name of the figure -> text; only what the sample has."""
+    counts = subject.run.get("counts", {})
     parts = (
+        (TRIM_FIGURES, counts if "bases_trimmed" in counts else None),
         (ALIGNMENT_FIGURES, subject.alignments),
         (VARIANT_FIGURES, subject.variants),
         (RUN_FIGURES, subject.run.get("reads_per_second")),
     )
     return {name: text(part) for figures, part in parts if part for name, (_, text) in figures.items()}
+
+
+def share_trimmed(counts: Mapping[str, int]) -> str:
+    return number_text(counts["bases_trimmed"] / max(1, counts["bases"]), True)
 
 
 def share_of_reads(a: AlignmentStatistics, name: str) -> str:
@@ -72,6 +82,10 @@ def find_unusual(subject: Subject) -> Iterator[str]:
         yield from _judge_variants(subject.variants)
     counts = subject.run.get("counts", {})
     for name, text in (
+        (
+            "reads_trimmed_too_short",
+            "reads became too short to be aligned when they were trimmed, and were left unmapped",
+        ),
         ("reads_too_long", "reads were too long to align and were left unmapped"),
         ("reads_without_sample", "reads have no read group of a sample and were not used for calling"),
         ("indels_too_long", "indels were too long to be called"),

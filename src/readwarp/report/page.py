@@ -31,6 +31,7 @@ SECTIONS = (  # id, title, part of a subject, functions that plot it
     ("cycles", "Along the read", "alignments", CYCLES),
     ("variants", "Variants", "variants", CALLS),
     ("evidence", "How sure the calls are", "variants", EVIDENCE),
+    ("trimming", "Trimming", "run", (runs.plot_trimming,)),
     ("times", "Time", "run", (runs.plot_phases, runs.plot_stages)),
 )
 

@@ -10,6 +10,12 @@ from readwarp.report.plot import Plot, Plotter, caption
 Runs = Mapping[int, Mapping[str, Any]]  # facts by the sample's number
 Rows = list[tuple[str, str]]  # name, text
 PHASES = ("start", "align", "sort", "call", "statistics")
+TRIMMED = {
+    "mates": "adapters,\nby mates",
+    "adapter": "adapters,\nby sequence",
+    "poly_g": "poly-G",
+    "quality": "low quality",
+}
 MAX_STAGES = 14  # shown
 UNITS = ("bytes", "seconds", "share", "joules", "watts")  # words of names in metrics.json
 TEXTS: dict[str, Callable[[float], str]] = {
@@ -40,6 +46,18 @@ def plot_stages(plotter: Plotter, samples: Runs) -> Plot | None:
     texts = {number: f"most in {names[row.index(max(row))]}" for number, row in values.items() if row}
     names, x = [name.replace("_", " ") for name in names], Axis("seconds, all threads", (0, None))
     return plotter.bars(caption("stages"), names, values, x, texts, horizontal=True)
+
+
+def plot_trimming(plotter: Plotter, samples: Runs) -> Plot | None:
+    """Bases that were trimmed, by reason."""
+    counts = {n: facts["counts"] for n, facts in samples.items() if "bases_trimmed" in facts.get("counts", {})}
+    values = {
+        number: [row[f"bases_trimmed_{name}"] / max(1, row["bases"]) for name in TRIMMED]
+        for number, row in counts.items()
+    }
+    texts = {n: f"{100 * row['reads_trimmed'] / max(1, row['reads']):.2f} % of the reads" for n, row in counts.items()}
+    axis = Axis("bases", (0, None), percent=True)
+    return plotter.bars(caption("trimming"), list(TRIMMED.values()), values, axis, texts)
 
 
 def list_throughput(facts: Mapping[str, Any]) -> Rows:

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 from readwarp.align.api import AlignmentOptions, ScoringOptions
 from readwarp.align.api import make_job as make_align_job
 from readwarp.align.inputs import ReadOptions
+from readwarp.align.trim.options import TrimOptions
 from readwarp.call.api import CallingOptions, spell_regions
 from readwarp.call.api import make_job as make_call_job
 from readwarp.keywords import AnyPath, check_keywords, command_line
@@ -16,7 +17,9 @@ from readwarp.stream.choice import ResourceOptions
 from readwarp.stream.reporter import Progress, Reporter, Result
 
 
-class RunOptions(ReadOptions, AlignmentOptions, ScoringOptions, CallingOptions, ResourceOptions, total=False):
+class RunOptions(
+    ReadOptions, AlignmentOptions, ScoringOptions, TrimOptions, CallingOptions, ResourceOptions, total=False
+):
     """Long options of `readwarp run`, with its defaults."""
 
     no_pg: bool  # no @PG line in the header of the BAM file

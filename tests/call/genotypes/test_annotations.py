@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making_sites import call_sites, from_bases, made_likelihoods, made_sites, substitutions
-from readwarp.call.genotypes.annotations import rank_sum, symmetric_odds_ratio
+from readwarp.call.genotypes.annotations import rank_sum, strand_phred, symmetric_odds_ratio
+from readwarp.call.genotypes.cohort import stouffer
 from readwarp.call.genotypes.order import genotypes_of, number_of
 from readwarp.config import CallParameters
+from readwarp.ragged import replace
 
 R, A = [0.0, -3.5], [-3.5, 0.0]  # a read of the reference's allele, and of the other one
 
@@ -223,8 +225,46 @@ def test_filters_of_share_and_placement(bases, mapping_quality, failed):
 def test_filters_of_strands_and_ends():
     bases = "A" * 30 + "G" * 30
     assert filters_of(bases, 60, strand=[0] * 30 + [1] * 30) == ("StrandBias",)
+    assert filters_of(bases, 60, strand=[0] * 30 + [0, 1] * 15) == ()  # it is the reference's reads that are biased
     assert filters_of(bases, 60, end_distance=[40] * 30 + [4] * 30) == ("ReadEnds",)
     assert filters_of(bases, 60) == ()
+
+
+@pytest.mark.parametrize("bases", ["A" * 30 + "G" * 30, "G" * 60])
+def test_where_all_reads_end_near_a_site_ends_are_no_sign(bases):
+    """As within the first bases of an amplicon."""
+    assert filters_of(bases, 60, end_distance=[2] * 60) == ()
+    assert filters_of(bases, 60, end_distance=[4] * 30 + [2] * 30) == ()
+
+
+@pytest.mark.parametrize("reads", [50, 500, 5_000, 150_000])
+def test_strands_and_ends_mean_the_same_at_any_depth(reads):
+    """Of REF and of ALT so many reads each: a slight bias is none, and one strand alone is one."""
+
+    def said(forward: float, **columns) -> tuple[tuple[str, ...], dict[str, float]]:
+        few = round(reads * (1 - forward))
+        strand = [1] * few + [0] * (reads - few) + [0] * few + [1] * (reads - few)
+        likelihoods = from_bases(["A" * reads + "G" * reads], ["AG"])
+        columns = {"strand": np.array(strand, np.uint8), **columns}
+        calls = call_sites(substitutions((3, "AG")), replace(likelihoods, **columns))
+        names = ("FS", "SOR", "ReadPosRankSum")
+        return calls.filters[0], {name: float(calls.annotations[name][0]) for name in names}
+
+    distance = np.array([20, 22, 24, 26, 28] * (2 * reads // 5), np.int32)
+    distance[reads:] += 1
+    failed, info = said(0.52, end_distance=distance)
+    assert failed == () and info["FS"] < 3 and info["SOR"] < 1 and 0 < info["ReadPosRankSum"] < 4
+    failed, info = said(1.0)
+    assert failed == ("StrandBias",) and info["SOR"] > 3
+
+
+def test_annotations_of_a_cohort_are_those_of_one_sample():
+    """A slight difference in each of 10,000 files is a slight one of all; one file's value stays as it is."""
+    assert stouffer([(0.3, 30)]) == pytest.approx(0.3)
+    assert stouffer([(0.3, 30)] * 4) == pytest.approx(0.6)
+    assert stouffer([(0.3, 30)] * 10_000) == pytest.approx(0.3 * math.sqrt(200 / 30))
+    assert stouffer([(1.5, 5_000)] * 2) == pytest.approx(1.5)
+    assert strand_phred(10_000 * 16, 10_000 * 15, 10_000 * 15, 10_000 * 16) < 3
 
 
 @pytest.mark.parametrize(
@@ -234,15 +274,15 @@ def test_filters_of_strands_and_ends():
         ({"min_quality": 500}, ("LowQual",)),
         ({"max_strand_bias": 2}, ("StrandBias",)),
         ({"max_indel_strand_bias": 2}, ()),  # of indels alone
-        ({"min_end_distance": 60}, ("ReadEnds",)),
+        ({"min_end_distance": 21}, ("ReadEnds",)),
         ({"min_allele_fraction": 0.9}, ("LowFraction",)),
         ({"min_haploid_fraction": 1}, ()),  # of a ploidy of 1 alone
         ({"min_alt_mapping_quality": 61}, ()),
         ({"min_alt_mapping_quality": 61, "min_expected_fraction": 0.9}, ("LowMapping",)),
-        ({"min_quality": 500, "min_end_distance": 60}, ("LowQual", "ReadEnds")),
+        ({"min_quality": 500, "min_end_distance": 21}, ("LowQual", "ReadEnds")),
     ],
 )
 def test_limits_of_filters(limits, failed):
     """20 reads of A and 14 of G, with a slight strand bias."""
     strand = [0, 1] * 10 + [0] * 11 + [1] * 3
-    assert filters_of("A" * 20 + "G" * 14, 60, limits, strand=strand) == failed
+    assert filters_of("A" * 20 + "G" * 14, 60, limits, strand=strand, end_distance=[50] * 20 + [20] * 14) == failed

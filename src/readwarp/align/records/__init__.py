@@ -2,7 +2,8 @@
 
     choose(reads: ReadBatch, scored: tuple[Candidates, Scores], sizes: InsertSizes, parameters: AlignParameters,
            repetitive: int32 [reads], contig_offsets: int64) -> Choices
-    build(reads, choices: Choices, extensions: Extensions, reference: Reference, parameters) -> Alignments
+    build((aligned, written): ReadBatch, choices: Choices, extensions: Extensions, reference: Reference, parameters)
+        -> Alignments                         of the written reads, which may go on where those aligned were trimmed
 
 **Worth of a place.** For candidates a, b of two mates with scores s_a, s_b (end bonuses included), outer distance d:
 

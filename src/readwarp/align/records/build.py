@@ -28,17 +28,18 @@ def shares_half(a, b, length, strand, extensions):
 
 
 @kernel
-def lay_rows(read_offsets, traced, min_score, min_mate_score, rows):
+def lay_rows(read_offsets, aligned, traced, min_score, min_mate_score, rows):
     """The rows of each read: the primary, then supplementary alignments that add a part of the read.
 
-    A read of a proper pair is reported from min_mate_score on. Returns the number of rows.
+    aligned: how many bases of each read were aligned. A read of a proper pair is reported from min_mate_score on.
+    Returns the number of rows.
     """
     (offsets, reads, traces), (choices, extensions) = rows, traced
     made = 0
     offsets[0] = 0
     for r in range(read_offsets.size - 1):
         length, first = read_offsets[r + 1] - read_offsets[r], made
-        half = max(1, length // 2)
+        half = max(1, aligned[r] // 2)
         reads[made], traces[made] = r, -1
         made += 1
         for e in range(choices.choice_offsets[r], choices.choice_offsets[r + 1]):
@@ -153,14 +154,33 @@ def write_cigars(reads, packed, rows, traced, hard_clips, eqx, alignments):
     return made
 
 
+def place_in_written(aligned: ReadBatch, written: ReadBatch, choices: Choices, extensions: Extensions) -> Extensions:
+    """The alignments with query positions of the written reads, which may go on beyond the 3' ends of the aligned."""
+    if aligned is written:
+        return extensions
+    beyond = np.diff(written.read_offsets) - np.diff(aligned.read_offsets)
+    shift = (np.repeat(beyond, np.diff(choices.choice_offsets)) * choices.strand).astype(np.int32)
+    return replace(extensions, query_start=extensions.query_start + shift, query_stop=extensions.query_stop + shift)
+
+
 def build(
-    reads: ReadBatch, choices: Choices, extensions: Extensions, reference: Reference, parameters: AlignParameters
+    batch: tuple[ReadBatch, ReadBatch],
+    choices: Choices,
+    extensions: Extensions,
+    reference: Reference,
+    parameters: AlignParameters,
 ) -> Alignments:
-    """Records of a batch; row e of `extensions` is the alignment of row e of `choices`."""
+    """Records of a batch; row e of `extensions` is the alignment of row e of `choices`.
+
+    batch: the reads as they were aligned, and as records show them: the same, or with more bases at 3' ends.
+    """
+    aligned, reads = batch
+    extensions = place_in_written(aligned, reads, choices, extensions)
     traced, options, contig_offsets = Traced(choices, extensions), parameters.records, reference.contig_offsets
     room = len(reads) + int((choices.role == SUPPLEMENTARY).sum())
     rows = empty(Rows, {"reads": len(reads), "records": room})
-    n = lay_rows(reads.read_offsets, traced, options.min_score, min_mate_score(parameters), rows)
+    lengths = np.diff(aligned.read_offsets)
+    n = lay_rows(reads.read_offsets, lengths, traced, options.min_score, min_mate_score(parameters), rows)
     rows = take(rows, "records", slice(n))
     room = extensions.cigar.size + 2 * n + (2 * int(extensions.edit_distance.sum()) if options.eqx else 0)
     out = replace(empty(Alignments, {"records": n, "operations": room, "tag bytes": 0}), read=rows.read)

@@ -1,17 +1,19 @@
 """Alleles: from what reads say about whole haplotypes to what they say about the alleles of each site.
 
     compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, backend) -> Weighed
-    weigh_haplotypes(weighed: Weighed, reads, window: Window, ploidy: int8 [regions], samples, forced)
+    weigh_haplotypes(weighed: Weighed, compare_more, reads, window: Window, ploidy: int8 [regions, samples], forced)
         -> Sites, Likelihoods, Phase
+
+A region is of one sample. Those of one place have the same sites.
 
 0. *Comparison.* Every read of a region, cut to it, is compared with every haplotype (`readwarp.call.pairhmm`). Bases at
    candidate substitutions outside the region say nothing: its haplotypes do not have them. The PairHMM lets a read
    begin anywhere with probability 1 / (haplotype's length). That factor is taken out: a longer haplotype is no less
    likely.
 1. *Bounds.* The rows of a fragment (mates that are apart) are one observation: their values are added up, and its
-   mapping quality is the better one. No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): the
-   read may be misplaced. A read whose best haplotype is less likely than an errorless match by more than MAX_MISFIT
-   came from elsewhere, and says nothing.
+   mapping quality is the better one. No haplotype is less likely than its best by more than
+   10 ** (-min(MAPQ, MAX_WEIGHT) / 10): it may be misplaced. A fragment whose best haplotype is less likely than an
+   errorless match by more than MAX_MISFIT came from elsewhere, and says nothing.
 2. *Selection.* Let c be a combination of as many haplotypes as the ploidy, and V(c) the variants on any of them:
 
        score(c) = sum_r log10( 1/ploidy sum_{h in c} P(r | h) ) - sum_{v in V(c)} cost(v)
@@ -20,11 +22,15 @@
    so does the reference's. So a variant must earn its place beside its neighbours, and of two spellings of the same
    bases one remains. For ploidy 1 and 2 all combinations are tried. For more, the search begins with copies of the best
    single haplotype and exchanges one at a time. Each sample chooses on its own.
-3. *Sites.* Every variant that begins in its region, on a haplotype that stays, is an allele. Alleles of one place make
-   one site: those on better haplotypes first, at most MAX_ALLELES. A forced variant always stays, with its best
-   haplotype.
+3. *Sites.* Every variant that begins in its region, on a haplotype that stays for some sample, is an allele. Alleles
+   that begin together make one site: those that stay for most samples first, then those on better haplotypes, at most
+   MAX_ALLELES. A forced variant always stays, with its best haplotype.
+   *Carriers.* Reads of every sample are compared with every allele, but not with all haplotypes of all samples. An
+   allele that no haplotype that stays for a sample has is brought by another of its own, or by one that stays for
+   others (first those that stay for most samples): as few as bring all. Bounds are those of all haplotypes compared.
 4. *Likelihoods.* P(read | allele) is the maximum over the haplotypes with that allele. Reads that do not reach the site
-   are left out, and so is a read whose best allele is not ahead of the next by INFORMED. Where a haplotype deletes the site, its allele is a missing base (see Sites).
+   are left out. One whose best allele is not ahead of the next by INFORMED says nothing. Where a haplotype deletes the
+   site, its allele is a missing base (see Sites).
 5. *Phase.* The best combination of each sample says which alleles of its sites are on one haplotype.
 """
 

@@ -8,10 +8,11 @@ from numpy import ndarray
 
 from readwarp.call.evidence import NEITHER, NOTHING
 from readwarp.call.genotypes import cohort
-from readwarp.call.genotypes.cohort import by_alt_reads, by_reads, by_strands
+from readwarp.call.genotypes.cohort import by_alt_reads, by_reads, by_ref_reads, by_strands
 from readwarp.device.jit import kernel, scalar
 
 MAX_VALUE = 255  # a greater distance counts as this one in rank sums
+ENOUGH = cohort.ENOUGH
 
 
 @scalar
@@ -45,6 +46,23 @@ def symmetric_odds_ratio(a, b, c, d):
     return math.log(ratio + 1.0 / ratio) + math.log(min(a, b) / max(a, b)) - math.log(min(c, d) / max(c, d))
 
 
+@scalar
+def strand_phred(a, b, c, d):
+    """`fisher_phred` of a table whose rows are scaled down to ENOUGH reads where they have more.
+
+    Of many reads every difference is significant, however small. So the value tells how great it is, and means the same
+    at any depth.
+    """
+    own, others = a + b, c + d
+    if own > ENOUGH:
+        a = int(a * ENOUGH / own + 0.5)
+        b = ENOUGH - a
+    if others > ENOUGH:
+        c = int(c * ENOUGH / others + 0.5)
+        d = ENOUGH - c
+    return fisher_phred(a, b, c, d)
+
+
 class Annotation(NamedTuple):
     """A field of INFO: its header line, how the values of a cohort's files are joined, how it is rounded."""
 
@@ -66,7 +84,11 @@ ANNOTATIONS = (  # in the order of a record
         by_alt_reads(cohort.root_mean_square),
         2,
     ),
-    Annotation("FS", "Strand bias: Phred-scaled P of Fisher's exact test", by_strands(fisher_phred)),
+    Annotation(
+        "FS",
+        f"Strand bias: Phred-scaled P of Fisher's exact test of at most {ENOUGH} reads of REF and as many of ALT",
+        by_strands(strand_phred),
+    ),
     Annotation("SOR", "Strand bias: symmetric odds ratio", by_strands(symmetric_odds_ratio)),
     Annotation(
         "ED",
@@ -75,8 +97,11 @@ ANNOTATIONS = (  # in the order of a record
         2,
     ),
     Annotation(
+        "EDR", "Mean distance of the reference's allele from the nearer end, likewise", by_ref_reads(cohort.mean), 2
+    ),
+    Annotation(
         "MQRankSum",
-        "Mapping qualities of the other alleles against the reference's: z of rank sums",
+        f"Mapping qualities of the other alleles against the reference's: z of rank sums (at most {ENOUGH} of each)",
         by_reads(cohort.stouffer),
     ),
     Annotation("ReadPosRankSum", "Distances from read ends of the other alleles, likewise", by_reads(cohort.stouffer)),
@@ -123,8 +148,8 @@ def summarise(sites, likelihoods, is_kept, out, columns):
     for row in range(out.site.size):
         strands = out.strands[row]
         counts[:], strands[:], table[:] = 0, 0, 0
-        squares = alt_squares = distances = np.int64(0)
-        reads = alt_reads = depth = alt_depth = 0
+        squares = alt_squares = distances = ref_distances = np.int64(0)
+        reads = alt_reads = ref_reads = depth = alt_depth = 0
         first = sites.allele_offsets[out.site[row]]
         for pair in range(pair_offsets[out.site[row]], pair_offsets[out.site[row] + 1]):
             if allele[pair] == NOTHING:
@@ -147,6 +172,8 @@ def summarise(sites, likelihoods, is_kept, out, columns):
             if side:
                 alt_reads, alt_squares = alt_reads + 1, alt_squares + square
                 distances += end_distance[pair]
+            else:
+                ref_reads, ref_distances = ref_reads + 1, ref_distances + end_distance[pair]
         for s in range(samples):
             has_alt = False
             for copy in range(out.ploidy[row, s]):
@@ -161,7 +188,9 @@ def summarise(sites, likelihoods, is_kept, out, columns):
         if alt_reads:
             columns.AMQ[row] = math.sqrt(alt_squares / alt_reads)
             columns.ED[row] = distances / alt_reads
-        columns.FS[row] = fisher_phred(table[0], table[1], table[2], table[3])
+        if ref_reads:
+            columns.EDR[row] = ref_distances / ref_reads
+        columns.FS[row] = strand_phred(table[0], table[1], table[2], table[3])
         columns.SOR[row] = symmetric_odds_ratio(table[0], table[1], table[2], table[3])
         if alt_reads and table[0] + table[1]:
             columns.MQRankSum[row] = rank_sum(counts[0, 0], counts[0, 1])
@@ -173,7 +202,8 @@ def summarise(sites, likelihoods, is_kept, out, columns):
 def rank_sum(first, second):
     """z of the rank sums of two samples (Mann and Whitney), given how often each value occurs in them.
 
-    Positive if the second values are greater, 0 if all are equal; without continuity correction.
+    Positive if the second values are greater, 0 if all are equal; without continuity correction. As if each sample had
+    at most ENOUGH values, since z grows with the root of their number.
     """
     below = above = 0
     u = ties = 0.0
@@ -186,5 +216,9 @@ def rank_sum(first, second):
     n = below + above
     if n < 2:
         return 0.0
-    variance = below * above / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)))
-    return (u - 0.5 * below * above) / math.sqrt(variance) if variance > 1e-9 else 0.0
+    variance = float(below) * above / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)))
+    if variance <= 1e-9:
+        return 0.0
+    few, many = min(below, ENOUGH), min(above, ENOUGH)
+    weight = (float(few) * many / (few + many)) / (float(below) * above / n)
+    return (u - 0.5 * below * above) / math.sqrt(variance) * math.sqrt(weight)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 NAN = math.nan
+ENOUGH = 100  # reads of one kind: tests of more of them tell what so many would, and so mean the same at any depth
 ITEMS = re.compile("([^;=]+)=?([^;]*)")  # of INFO
 Values = Iterable[tuple[float, float]]  # value and weight
 
@@ -45,6 +46,16 @@ def by_reads(combine: Callable[[Values], float]) -> Join:
 def by_alt_reads(combine: Callable[[Values], float]) -> Join:
     """The lines' values, weighted by their reads of ALT alleles."""
     return lambda reports, name: combine(_values(reports.lines, name, reports.alt_reads))
+
+
+def by_ref_reads(combine: Callable[[Values], float]) -> Join:
+    """The lines' values, weighted by their other reads."""
+
+    def join(reports: Reports, name: str) -> float:
+        weights = [max(0, n - alt) for n, alt in zip(reports.reads, reports.alt_reads, strict=True)]
+        return combine(_values(reports.lines, name, weights))
+
+    return join
 
 
 def by_strands(rule: Callable[..., float]) -> Join:
@@ -85,9 +96,14 @@ def only(values: Values) -> float:
 
 
 def stouffer(values: Values) -> float:
-    """z of several independent tests, each weighted by the root of its number of reads."""
+    """z of several independent tests, each weighted by the root of its number of reads; as if of at most 2 * ENOUGH."""
     known = _known(values)
-    return sum(z * math.sqrt(n) for z, n in known) / math.sqrt(sum(n for _, n in known)) if known else NAN
+    total = sum(n for _, n in known)
+    return mean((z / _root(n), n) for z, n in known) * _root(total)
+
+
+def _root(reads: float) -> float:
+    return math.sqrt(min(reads, 2 * ENOUGH))
 
 
 def _known(values: Values) -> list[tuple[float, float]]:

@@ -28,7 +28,15 @@ class Filter(NamedTuple):
 
 
 def _is_strand_biased(facts: Facts, limits: CallParameters) -> ndarray:
-    return facts.info["FS"] > np.where(facts.is_indel, limits.max_indel_strand_bias, limits.max_strand_bias)
+    """Where the reference's reads lie on one strand and the other alleles' on both, these are not the biased ones."""
+    is_biased = facts.info["FS"] > np.where(facts.is_indel, limits.max_indel_strand_bias, limits.max_strand_bias)
+    return np.asarray(is_biased & ~(facts.info["SOR"] <= SMALL_ODDS))
+
+
+def _is_near_ends(facts: Facts, limits: CallParameters) -> ndarray:
+    """Where the reference's reads end near the site as well, as in an amplicon's first bases, ends are no sign."""
+    distance, usual = facts.info["ED"], facts.info["EDR"]
+    return np.asarray((distance < limits.min_end_distance) & (distance < SMALL_PART * usual))
 
 
 def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
@@ -43,18 +51,20 @@ def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
     return (facts.info["AMQ"] < limits.min_alt_mapping_quality) & is_low.all(axis=1, where=facts.expected > 0)
 
 
+SMALL_ODDS = 1.0  # SOR where it is not the ALT alleles that lie on one strand
+SMALL_PART = 0.5  # of the distance of the reference's reads
 OVERLAP = "Overlap"
 FILTERS = (
     Filter("LowQual", "QUAL below the limit", lambda facts, limits: facts.quality < limits.min_quality),
     Filter(
         "StrandBias",
-        "the other alleles' reads lie on one strand, the reference's do not (FS above the limit)",
+        f"the other alleles' reads lie on one strand, the reference's do not (FS above the limit, SOR {SMALL_ODDS:g})",
         _is_strand_biased,
     ),
     Filter(
         "ReadEnds",
-        "the other alleles are seen near read ends only (ED below the limit)",
-        lambda facts, limits: facts.info["ED"] < limits.min_end_distance,
+        "the other alleles are seen near read ends only, the reference's are not (ED below the limit and half of EDR)",
+        _is_near_ends,
     ),
     Filter(
         "LowFraction",

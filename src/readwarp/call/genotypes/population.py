@@ -9,6 +9,7 @@ from numpy import ndarray
 
 from readwarp.call.genotypes.emitted import Emitted
 from readwarp.call.genotypes.order import genotypes_of
+from readwarp.call.genotypes.score import no_variant_prior
 
 MIN_SAMPLES = 2  # diploid ones with a genotype, for ExcessHet ...
 MIN_INBRED = 10  # ... and for InbreedingCoeff, as in GATK
@@ -84,17 +85,23 @@ def phred_without(out: Emitted, row: int, alleles: int, allele: int, theta: floa
         prior, has = priors_of(alleles, ploidy, allele, theta)
         columns = row * samples + np.flatnonzero(out.ploidy[row] == ploidy)
         phred = out.phred[out.phred_offsets[columns][:, None] + np.arange(prior.size)]
-        weights = 10.0 ** (-0.1 * phred[phred.any(axis=1)]) * prior
-        rest = weights[:, ~has].sum(axis=1) / weights.sum(axis=1)
-        total += float(-10 * np.log10(np.maximum(1e-300, rest)).sum())
+        weights = -0.1 * phred[phred.any(axis=1)] + np.log10(prior)
+        total += float(10 * (log_sums(weights) - log_sums(weights[:, ~has])).sum())
     return max(0.0, total)
+
+
+def log_sums(weights: ndarray) -> ndarray:
+    """log10 of the sums of 10 ** weights in each row, however small they are."""
+    highest = weights.max(axis=1, keepdims=True)
+    sums: ndarray = highest[:, 0] + np.log10((10.0 ** (weights - highest)).sum(axis=1))
+    return sums
 
 
 @lru_cache(maxsize=1 << 12)
 def priors_of(alleles: int, ploidy: int, allele: int, theta: float) -> tuple[ndarray, ndarray]:
     """Prior of each genotype, float64, and whether it has the allele, bool."""
     table = genotypes_of(alleles, ploidy)
-    rest = 1 - theta * sum(1 / k for k in range(1, ploidy + 1))
+    rest = no_variant_prior(theta, ploidy)
     others = [[a for a in genotype if a] for genotype in table]
     prior = [theta ** len(set(own)) / len(own) if own else rest for own in others]
     return np.array(prior), np.array([allele in own for own in others])

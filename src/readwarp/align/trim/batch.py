@@ -1,0 +1,75 @@
+"""A batch of reads, trimmed."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.trim.cuts import Cuts, Patterns, Rules, copy_heads, correct_mates, find_cuts
+from readwarp.align.trim.known import ADAPTERS, INSTRUMENTS
+from readwarp.batches import ReadBatch
+from readwarp.config import TrimParameters
+from readwarp.formats.common.text import pack_names
+from readwarp.ragged import empty, offsets_of, replace
+
+IUPAC = "?ACMGRSVTWYHKDBN"  # the letter of each mask of bases: 1 A, 2 C, 4 G, 8 T
+MASK = {letter: mask for mask, letter in enumerate(IUPAC) if mask} | {"U": 8}
+
+
+class Trimmed(NamedTuple):
+    aligned: ReadBatch
+    written: ReadBatch  # the reads that records show: `aligned`, or with the bases that were cut off
+    cuts: Cuts
+    too_short: int  # reads that are not aligned since they were cut to less than the minimum
+    corrected: int  # bases
+
+
+def trim(reads: ReadBatch, parameters: TrimParameters) -> Trimmed:
+    """Cut adapters and bad ends off the reads of a batch."""
+    cuts = empty(Cuts, {"reads": len(reads)})
+    find_cuts(reads, rules_of(parameters), cuts)
+    corrected = 0
+    if parameters.correct:
+        reads = replace(reads, bases=reads.bases.copy(), qualities=reads.qualities.copy())
+        corrected = correct_mates(reads.segment, reads.read_offsets, cuts.fragment, reads.bases, reads.qualities)
+    lengths, cut = np.diff(reads.read_offsets), cuts.bases.sum(axis=1)
+    is_too_short = (cut > 0) & (lengths - cut < parameters.min_length)
+    kept = shorten(reads, lengths - cut) if parameters.drop else reads
+    aligned = shorten(reads, np.where(is_too_short, 0, lengths - cut))
+    return Trimmed(aligned, kept, cuts, int(is_too_short.sum()), int(corrected))
+
+
+def untrimmed(reads: ReadBatch) -> Trimmed:
+    """The reads as they are."""
+    return Trimmed(reads, reads, empty(Cuts, {"reads": 0}), 0, 0)
+
+
+def shorten(reads: ReadBatch, lengths: ndarray) -> ReadBatch:
+    """The first `lengths` (int64 [reads]) bases of the reads."""
+    offsets = offsets_of(lengths)
+    if offsets[-1] == reads.read_offsets[-1]:
+        return reads
+    bases, qualities = (np.empty(offsets[-1], np.uint8) for _ in range(2))
+    copy_heads(reads.bases, reads.read_offsets, offsets, bases)
+    copy_heads(reads.qualities, reads.read_offsets, offsets, qualities)
+    return replace(reads, bases=bases, qualities=qualities, read_offsets=offsets)
+
+
+@lru_cache(maxsize=4)
+def rules_of(parameters: TrimParameters) -> Rules:
+    known = tuple(kit.first for kit in ADAPTERS.values()), tuple(kit.last for kit in ADAPTERS.values())
+    firsts, lasts = (parameters.adapters, parameters.last_adapters) if parameters.adapters else known
+    return Rules(
+        firsts=patterns_of(firsts),
+        lasts=patterns_of(lasts or firsts),
+        always_poly_g=parameters.poly_g == "always",
+        instruments=pack_names(tuple(INSTRUMENTS) if parameters.poly_g == "auto" else ()),
+        min_quality=parameters.min_quality,
+        all_fragments=parameters.correct,
+    )
+
+
+def patterns_of(adapters: tuple[str, ...]) -> Patterns:
+    masks = [MASK[letter] for adapter in adapters for letter in adapter]
+    return Patterns(np.array(masks, np.uint8), offsets_of([len(adapter) for adapter in adapters]))

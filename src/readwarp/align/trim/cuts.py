@@ -1,0 +1,248 @@
+"""Which bases are cut off reads and why, and which are corrected: kernels over a batch."""
+
+from enum import IntEnum
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.align.trim.scalar import (
+    ALIKE,
+    BAD,
+    GOOD,
+    MIN_ADAPTER,
+    ONE_IN,
+    PREFIX,
+    are_alike,
+    begins_adapter,
+    count_mismatches,
+    find_prefix,
+    fits,
+    is_of,
+    lay_planes,
+    next_hit,
+    overlap_of,
+    poly_g_start,
+    quality_stop,
+)
+from readwarp.batches import Segment
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.common.text import Names
+
+FIRST, UNPAIRED = int(Segment.FIRST), int(Segment.UNPAIRED)
+NO_QUALITY = 255
+MASKS = 16  # of bases
+
+
+class Reason(IntEnum):
+    """Why bases were cut off."""
+
+    MATES = 0
+    ADAPTER = 1
+    POLY_G = 2
+    QUALITY = 3
+
+
+MATES, ADAPTER, POLY_G, QUALITY = map(int, Reason)
+
+
+class Patterns(NamedTuple):
+    """Adapters."""
+
+    masks: Annotated[ndarray, "uint8 [letters]"]  # the bases that a letter stands for: 1 A, 2 C, 4 G, 8 T
+    offsets: Annotated[ndarray, "int64 [adapters + 1] of letters"]
+
+
+class Rules(NamedTuple):
+    firsts: Patterns  # of first and single reads
+    lasts: Patterns
+    always_poly_g: bool
+    instruments: Names  # whose reads may have a poly-G tail
+    min_quality: int
+    all_fragments: bool  # also find those as long as the reads or longer
+
+
+class Cuts(NamedTuple):
+    bases: Annotated[ndarray, "int32 [reads, 4]"]  # cut off the 3' end, by Reason
+    fragment: Annotated[ndarray, "int32 [reads]"]  # its length, as the overlap of mates shows; 0: it does not
+
+
+@scalar
+def is_adapter_beyond(bases, spans, fragment, rules):
+    """Whether mates go on alike beyond their fragment, or one of them like a known adapter; or do not go on."""
+    (start, length, mate_start, mate_length), firsts, lasts = spans, rules.firsts, rules.lasts
+    beyond, mate_beyond = max(0, length - fragment), max(0, mate_length - fragment)
+    n = min(beyond, mate_beyond, ALIKE)
+    if n and are_alike(bases, start + fragment, mate_start + fragment, n):
+        return True
+    if beyond and begins_adapter(bases, start + fragment, start + length, firsts.masks, firsts.offsets):
+        return True
+    if mate_beyond:
+        return begins_adapter(bases, mate_start + fragment, mate_start + mate_length, lasts.masks, lasts.offsets)
+    return beyond == 0
+
+
+@scalar
+def find_short(bases, planes, spans, rules, scratch):
+    """The fragment not longer than the longer read that fits best, and its mismatches; (0, 0): none fits."""
+    best, best_score, best_mismatches, (start, length, mate_start, mate_length) = 0, -1, 0, spans
+    hits, pattern = scratch
+    for slot in range(2):
+        own = length if slot == 0 else mate_length
+        other_start, other = (mate_start, mate_length) if slot == 0 else (start, length)
+        places = own - PREFIX + 1
+        if places <= 0 or other < PREFIX:
+            continue
+        for i in range(PREFIX):  # the mate's first bases lie at the end of the fragment, seen from this read
+            base = bases[other_start + PREFIX - 1 - i]
+            pattern[i] = 0 if base > 3 else 8 >> base
+        if not find_prefix(planes[slot], places, pattern, 0, PREFIX, hits):
+            continue
+        place = next_hit(hits, 0, places)
+        while place < places:
+            fragment = place + PREFIX
+            shared = overlap_of(fragment, length, mate_length)
+            mismatches = count_mismatches(bases, spans, fragment, shared // ONE_IN)
+            score = shared - ONE_IN * mismatches
+            is_better = score > best_score or (score == best_score and fragment > best)
+            if mismatches >= 0 and is_better and is_adapter_beyond(bases, spans, fragment, rules):
+                best, best_score, best_mismatches = fragment, score, mismatches
+            place = next_hit(hits, place + 1, places)
+    return best, best_mismatches
+
+
+@scalar
+def find_fragment(bases, planes, spans, rules, scratch):
+    """The length of a pair's fragment, as the overlap of mates shows; 0: it does not.
+
+    Fragments not shorter than both reads are looked for if a shorter one fits, or if all are asked for.
+    """
+    _, length, _, mate_length = spans
+    short, mismatches = find_short(bases, planes, spans, rules, scratch)
+    longer = max(length, mate_length)
+    if short == longer or not (short or rules.all_fragments):
+        return short
+    overlap, best, best_score = overlap_of(short, length, mate_length), 0, -1
+    for fragment in range(longer, length + mate_length - PREFIX + 1):
+        shared = overlap_of(fragment, length, mate_length)
+        if shared < PREFIX:
+            continue
+        most = mismatches * shared // overlap if short else shared // ONE_IN
+        differ = count_mismatches(bases, spans, fragment, most)
+        score = shared - ONE_IN * differ
+        if differ >= 0 and score > best_score:
+            best, best_score = fragment, score
+    return best if best else short
+
+
+@scalar
+def find_adapter(bases, span, planes, adapters, at_least, hits):
+    """The first place where an adapter fits, and how many bases it covers there; (length, 0): none fits.
+
+    at_least: so many bases, or the whole adapter.
+    """
+    (start, length), (masks, offsets) = span, adapters
+    best, covered, stop = length, 0, start + length
+    for number in range(offsets.size - 1):
+        first, last = offsets[number], offsets[number + 1]
+        least = min(at_least, last - first)
+        places = min(best, length - least + 1)
+        if places <= 0 or not find_prefix(planes, places, masks, first, min(last, first + PREFIX), hits):
+            continue
+        place = next_hit(hits, 0, places)
+        while place < places:
+            n = fits(bases, start + place, stop, masks, first, last)
+            if n >= least:
+                best, covered = place, n
+                break
+            place = next_hit(hits, place + 1, places)
+    return best, covered
+
+
+@scalar
+def cut_pair(bases, spans, planes, rules, scratch):
+    """-> (what is left of the first read and of the last, why the rest is cut, length of the fragment)."""
+    (start, length, mate_start, mate_length), (hits, _) = spans, scratch
+    fragment = find_fragment(bases, planes, spans, rules, scratch)
+    if 0 < fragment < max(length, mate_length):
+        return min(length, fragment), min(mate_length, fragment), MATES, fragment
+    kept, covered = find_adapter(bases, (start, length), planes[0], rules.firsts, PREFIX, hits)
+    mate_kept, mate_covered = find_adapter(bases, (mate_start, mate_length), planes[1], rules.lasts, PREFIX, hits)
+    if covered and not mate_covered:
+        mate_kept = min(mate_length, kept)
+    elif mate_covered and not covered:
+        kept = min(length, mate_kept)
+    return kept, mate_kept, ADAPTER, fragment
+
+
+@kernel
+def find_cuts(reads, rules, cuts):
+    """What is cut off each read -> cuts."""
+    bases, offsets, segment, qualities = reads.bases, reads.read_offsets, reads.segment, reads.qualities
+    names, name_offsets, (prefixes, prefix_offsets) = reads.names, reads.name_offsets, rules.instruments
+    cut, fragments = cuts.bases, cuts.fragment
+    longest = 0
+    for r in range(segment.size):
+        longest = max(longest, offsets[r + 1] - offsets[r])
+    words = (longest >> 6) + 2
+    planes, hits = np.empty((2, MASKS, words), np.uint64), np.empty(words, np.uint64)
+    pattern, kept = np.empty(PREFIX, np.uint8), np.empty(2, np.int64)
+    for r in range(segment.size):
+        start, stop = offsets[r], offsets[r + 1]
+        slot = 0 if segment[r] <= FIRST else 1
+        lay_planes(bases, start, stop, planes[slot])
+        if segment[r] == FIRST:
+            continue
+        first = r - slot
+        fragment, reason = 0, ADAPTER
+        if segment[r] == UNPAIRED:
+            kept[0], _ = find_adapter(bases, (start, stop - start), planes[0], rules.firsts, MIN_ADAPTER, hits)
+        else:
+            spans = offsets[first], start - offsets[first], start, stop - start
+            kept[0], kept[1], reason, fragment = cut_pair(bases, spans, planes, rules, (hits, pattern))
+        for i in range(first, r + 1):
+            start, stop, fragments[i] = offsets[i], offsets[i + 1], fragment
+            end = start + kept[i - first]
+            for other in range(cut.shape[1]):
+                cut[i, other] = 0
+            cut[i, reason] = stop - end
+            if end == stop and (
+                rules.always_poly_g or is_of(names, name_offsets[i], name_offsets[i + 1], prefixes, prefix_offsets)
+            ):
+                end = poly_g_start(bases, start, stop)
+                cut[i, POLY_G] = stop - end
+            if rules.min_quality:
+                good = quality_stop(qualities, start, end, rules.min_quality)
+                cut[i, QUALITY] = end - good
+
+
+@kernel
+def correct_mates(segment, offsets, fragments, bases, qualities):
+    """Where overlapping mates differ, a bad base becomes what the good one says. -> how many are corrected"""
+    corrected = 0
+    for r in range(1, segment.size):
+        fragment = fragments[r]
+        if segment[r] <= FIRST or fragment == 0:
+            continue
+        start, mate_start = offsets[r - 1], offsets[r]
+        length, mate_length = mate_start - start, offsets[r + 1] - mate_start
+        for i in range(max(0, fragment - mate_length), min(fragment, length)):
+            here, there = start + i, mate_start + fragment - 1 - i
+            if bases[here] + bases[there] == 3:
+                continue
+            if qualities[here] <= BAD and GOOD <= qualities[there] < NO_QUALITY and bases[there] < 4:
+                bases[here], qualities[here] = 3 - bases[there], qualities[there]
+                corrected += 1
+            elif qualities[there] <= BAD and GOOD <= qualities[here] < NO_QUALITY and bases[here] < 4:
+                bases[there], qualities[there] = 3 - bases[here], qualities[here]
+                corrected += 1
+    return corrected
+
+
+@kernel
+def copy_heads(values, offsets, kept_offsets, out):
+    """The first values of each row -> out, as many as its row has there."""
+    for r in range(offsets.size - 1):
+        source = offsets[r] - kept_offsets[r]
+        for i in range(kept_offsets[r], kept_offsets[r + 1]):
+            out[i] = values[source + i]

@@ -1,0 +1,63 @@
+"""Options of trimming -> its parameters."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypedDict
+
+from readwarp.align.trim.batch import MASK
+from readwarp.config import TrimParameters
+from readwarp.errors import UsageError
+from readwarp.formats.common.fasta import read_contigs
+from readwarp.keywords import AnyPath, pick
+
+FIELDS = {"trim_poly_g": "poly_g", "trim_quality": "min_quality", "trim_min_length": "min_length"}
+OTHERS = "adapter", "adapter2", "trim_bases", "correct_overlap"
+BASES = ("clip", "drop")
+
+
+class TrimOptions(TypedDict, total=False):
+    trim: bool  # adapters and poly-G tails; the others need it
+    adapter: AnyPath | Sequence[AnyPath]  # of first and single reads: sequence or FASTA file; none: the known ones
+    adapter2: AnyPath | Sequence[AnyPath]  # of last reads; none: those of `adapter`
+    trim_poly_g: str  # auto, always, never
+    trim_quality: int  # Phred, also cut 3' ends below it
+    trim_min_length: int  # reads that are cut to less are kept as unmapped
+    trim_bases: str  # clip: keep the bases that are cut as soft clips; drop
+    correct_overlap: bool  # of mates
+
+
+def parameters_of(options: TrimOptions) -> TrimParameters | None:
+    """None if nothing is trimmed. Raises UsageError, and InputError for a file of adapters."""
+    given: dict[str, Any] = {name: options.get(name) for name in (*FIELDS, *OTHERS)}
+    if not options.get("trim"):
+        if extra := [name for name, value in given.items() if value not in (None, False, [], ())]:
+            raise UsageError(f"--{extra[0].replace('_', '-')} needs --trim")
+        return None
+    if given["adapter2"] and not given["adapter"]:
+        raise UsageError("--adapter2 needs --adapter")
+    if given["trim_bases"] not in (None, *BASES):
+        raise UsageError(f"--trim-bases {given['trim_bases']}: not one of {', '.join(BASES)}")
+    return TrimParameters(
+        adapters=read_adapters("--adapter", given["adapter"]),
+        last_adapters=read_adapters("--adapter2", given["adapter2"]),
+        drop=given["trim_bases"] == "drop",
+        correct=bool(given["correct_overlap"]),
+        **pick(given, FIELDS),
+    )
+
+
+def read_adapters(option: str, given: AnyPath | Sequence[AnyPath] | None) -> tuple[str, ...]:
+    """Each a sequence of IUPAC letters, or a FASTA file of such. Raises UsageError and InputError."""
+    texts = () if given is None else (given,) if isinstance(given, str | PathLike) else given
+    found: list[str] = []
+    for text in map(str, texts):
+        if text and set(text.upper()) <= MASK.keys():
+            found.append(text.upper())
+        elif Path(text).is_file():
+            found += [contig.letters.decode() for contig in read_contigs(text)]
+        else:
+            raise UsageError(f"{option} {text}: neither a sequence of IUPAC letters nor a file")
+    if any(set(adapter) == {"N"} for adapter in found):
+        raise UsageError(f"{option}: an adapter of N alone would be found anywhere")
+    return tuple(found)

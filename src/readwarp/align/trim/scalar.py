@@ -1,0 +1,181 @@
+"""Rules of trimming: where a sequence lies in a read, how well mates fit a fragment, where a tail begins."""
+
+import numpy as np
+
+from readwarp.device.jit import scalar
+
+PREFIX = 16  # bases that are looked for at all places at once, ...
+ONE_IN = 10  # ... and how many bases may hold one mismatch
+MIN_ADAPTER = 8  # bases of an adapter at the end of a single read
+ALIKE, ONE_IN_TAIL = 8, 4  # bases beyond a fragment that mates share, and how many of them may hold one mismatch
+MIN_POLY_G = 10  # score of a poly-G tail: G 1, others -OTHER
+OTHER = 2
+GOOD, BAD = 30, 14  # Phred: a base that is corrected is at most BAD, the mate's at least GOOD
+ANY = 15  # the mask of N in an adapter
+
+
+@scalar
+def lay_planes(bases, start, stop, planes):
+    """Bit i of row `mask` of planes (uint64 [16, words]): whether base i is one of the mask's (1 A, 2 C, 4 G, 8 T).
+
+    Bits beyond the last base are set in all rows, and all of ANY.
+    """
+    one = np.uint64(1)
+    for w in range(((stop - start) >> 6) + 2):
+        first = start + (w << 6)
+        low = high = other = np.uint64(0)
+        for i in range(min(64, max(0, stop - first))):
+            base, bit = np.uint64(bases[first + i]), np.uint64(i)
+            low |= (base & one) << bit
+            high |= ((base >> one) & one) << bit
+            other |= (base >> np.uint64(2)) << bit
+        size = min(64, max(0, stop - first))
+        beyond = ~np.uint64(0) if size == 0 else ((~np.uint64(0) << np.uint64(size - 1)) << one)
+        a, c = ~(low | high | other) | beyond, (low & ~high) | beyond
+        g, t = (high & ~low & ~other) | beyond, (low & high) | beyond
+        planes[0, w], planes[1, w], planes[2, w], planes[3, w] = beyond, a, c, a | c
+        for mask in range(4):
+            planes[4 + mask, w] = planes[mask, w] | g
+        for mask in range(8):
+            planes[8 + mask, w] = planes[mask, w] | t
+        planes[ANY, w] = ~np.uint64(0)
+
+
+@scalar
+def find_prefix(planes, places, pattern, start, stop, hits):
+    """Bits of the places < `places` at which at most 2 of pattern[start:stop] differ -> hits. -> whether there are any.
+
+    pattern: masks, at most PREFIX. Carry-save counting at 64 places at once.
+    """
+    found, one = False, np.uint64(1)
+    for w in range((places + 63) >> 6):
+        once = twice = thrice = np.uint64(0)
+        for j in range(stop - start):
+            mask, shift = pattern[start + j], np.uint64(j)
+            here = planes[mask, w] >> shift | (planes[mask, w + 1] << one) << (np.uint64(63) - shift)
+            thrice |= twice & ~here
+            twice |= once & ~here
+            once |= ~here
+            if thrice == ~np.uint64(0):
+                break
+        rest = places - (w << 6)
+        inside = ~np.uint64(0) if rest >= 64 else (one << np.uint64(rest)) - one
+        hits[w] = ~thrice & inside
+        found = found or hits[w] != 0
+    return found
+
+
+@scalar
+def next_hit(hits, place, places):
+    """The first hit from `place` on, or `places`."""
+    while place < places:
+        rest = hits[place >> 6] >> np.uint64(place & 63)
+        if rest == 0:
+            place = (place | 63) + 1
+        elif rest & np.uint64(1):
+            return place
+        else:
+            place += 1
+    return places
+
+
+@scalar
+def fits(bases, start, stop, pattern, first, last):
+    """How many of bases[start:stop] the adapter pattern[first:last] covers from `start` on; 0 if it does not fit."""
+    n = min(stop - start, last - first)
+    room = n // ONE_IN
+    for i in range(n):
+        mask = pattern[first + i]
+        if mask != ANY and (mask >> bases[start + i]) & 1 == 0:
+            room -= 1
+            if room < 0:
+                return 0
+    return n
+
+
+@scalar
+def overlap_of(fragment, length, mate_length):
+    """How many bases the mates of a fragment share."""
+    return min(fragment, length) - max(0, fragment - mate_length)
+
+
+@scalar
+def count_mismatches(bases, spans, fragment, most):
+    """Bases in which mates differ if their fragment is so long; -1: more than `most`.
+
+    spans: start and length of the first read, and of the last.
+    """
+    mismatches, (start, length, mate_start, mate_length) = 0, spans
+    for i in range(max(0, fragment - mate_length), min(fragment, length)):
+        if bases[start + i] + bases[mate_start + fragment - 1 - i] != 3:  # 4 + anything is not 3
+            mismatches += 1
+            if mismatches > most:
+                return -1
+    return mismatches
+
+
+@scalar
+def are_alike(bases, start, other, n):
+    """Whether n bases from here and from there on are the same, but for one in ONE_IN_TAIL."""
+    room = n // ONE_IN_TAIL
+    for i in range(n):
+        room -= bases[start + i] != bases[other + i] or bases[start + i] > 3
+    return room >= 0
+
+
+@scalar
+def begins_adapter(bases, start, stop, masks, offsets):
+    """Whether bases[start:stop] begin like an adapter: PREFIX bases or fewer, but for one in ONE_IN_TAIL."""
+    for number in range(offsets.size - 1):
+        first = offsets[number]
+        n = min(stop - start, offsets[number + 1] - first, PREFIX)
+        room = n // ONE_IN_TAIL
+        for i in range(n):
+            mask = masks[first + i]
+            room -= mask != ANY and (mask >> bases[start + i]) & 1 == 0
+        if room >= 0:
+            return True
+    return False
+
+
+@scalar
+def poly_g_start(bases, start, stop):
+    """Where the poly-G tail of bases[start:stop] begins; `stop` if there is none."""
+    score, best, at = 0, 0, stop
+    for i in range(stop - 1, start - 1, -1):
+        score += 1 if bases[i] == 2 else -OTHER
+        if score > best:
+            best, at = score, i
+        elif score <= best - MIN_POLY_G:
+            break
+    return at if best >= MIN_POLY_G else stop
+
+
+@scalar
+def quality_stop(qualities, start, stop, limit):
+    """Where qualities[start:stop] end without their low tail. No quality (255) is a good one."""
+    total, most, at = 0, 0, stop
+    for i in range(stop - 1, start - 1, -1):
+        total += limit - np.int64(qualities[i])
+        if total < 0:
+            break
+        if total > most:
+            most, at = total, i
+    return at
+
+
+@scalar
+def is_of(letters, start, stop, instruments, offsets):
+    """Whether a read's name begins with the name of one of these instruments: a prefix, a digit and more, a colon."""
+    for number in range(offsets.size - 1):
+        first, size = offsets[number], offsets[number + 1] - offsets[number]
+        if start + size >= stop or not 48 <= letters[start + size] <= 57:
+            continue
+        same = True
+        for i in range(size):
+            same = same and letters[start + i] == instruments[first + i]
+        if same:
+            for i in range(start + size, stop):
+                if letters[i] == 58:
+                    return True
+    return False
