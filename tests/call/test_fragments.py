@@ -51,8 +51,9 @@ def test_pairs_that_are_read_through_make_the_calls_of_their_fragments(made, tmp
         found[name] = rows(tmp_path / f"{name}.vcf")
     assert [int(row[1]) for row in found["pairs"]] == [301, 599, 901]  # leftmost
     for pair, whole in zip(found["pairs"], found["whole"], strict=True):
-        assert pair[:7] == whole[:7] and pair[9] == whole[9]
-        values = dict(zip(pair[8].split(":"), pair[9].split(":"), strict=True))
+        values, others = (dict(zip(row[8].split(":"), row[9].split(":"), strict=True)) for row in (pair, whole))
+        assert values.pop("SB") == "0,0,0,0" != others.pop("SB")  # both strands show every base
+        assert pair[:7] == whole[:7] and values == others
         assert int(values["DP"]) == sum(map(int, values["AD"].split(",")))
 
 
