@@ -38,12 +38,14 @@ from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps,
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
+from readwarp.call.genotypes.surroundings import Depths, Expected, first_place, note_depth
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
+from readwarp.call.qualities import check_qualities, count_missing
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.regions.samples import split_samples
@@ -100,6 +102,7 @@ class Steps:
             ("reads_used", reads.position),
             ("reads_beyond_max_depth", limit.lost),
             ("reads_without_sample", reads.unassigned),
+            ("reads_without_qualities", count_missing(reads)),
             ("indels_too_long", find_long_indels(reads)),
         ):
             own = positions[(positions >= start) & (positions < stop)]
@@ -107,6 +110,7 @@ class Steps:
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
+        given = reads
         around = self._around(contig, low, high, reads)
         with self.metrics.time("mates"):
             primers = self.primers.get(contig, NO_PRIMERS)
@@ -116,9 +120,10 @@ class Steps:
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
         self.metrics.count("bases_counted", pileup.counts[start - low : stop - low][is_inside].sum())
+        here = replace(around.trim(), start=start, stop=stop)
+        check_qualities(given, pileup, here, is_inside, self.metrics)
         calls = self._genotype(reads, pileup, around, window)
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
-        here = replace(around.trim(), start=start, stop=stop)
         if not self.with_bands:
             return Found(kept, None)
         return Found(join_places(kept), self._bands(reads, pileup, here, calls, ~is_inside))
@@ -128,42 +133,49 @@ class Steps:
         p = self.parameters
         low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
         copies = self.ploidies.at(around.contig, np.arange(around.start, around.stop))
+        noted: list[np.ndarray] = []
         with self.metrics.time("sites"):
-            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around), copies)
+            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, pileup, around, noted), copies)
         with self.metrics.time("regions"):
             places = find_clip_places(reads, around, copies)
             sites = add_clipped(reads, places, sites, around)
             regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
             regions = take(regions, "regions", _may_reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
-        evidence = weigh_substitutions(reads, single, p)
-        regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
-        with self.metrics.time("genotypes"):
-            parts = (
-                self._genotype_sites(single, evidence, around),
-                self._genotype_sites(regional, likelihoods, around, phase),
-            )
-            return mark_overlaps(join_calls(parts, low, high, self.samples))
+        depths, parts = Depths(first_place(around.start), np.stack(noted)), list[Calls]()
+        if len(single):
+            evidence = weigh_substitutions(reads, single, p)
+            with self.metrics.time("genotypes"):
+                parts.append(self._genotype_sites(single, evidence, around, depths))
+        if len(regions):
+            regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
+            with self.metrics.time("genotypes"):
+                parts.append(self._genotype_sites(regional, likelihoods, around, depths, phase))
+        return mark_overlaps(join_calls(parts, low, high, self.samples))
 
-    def _pileups(self, reads: AlignedReads, around: Window) -> Iterator[Pileup] | tuple[()]:
-        """The pileup of each sample's own reads, if there are several samples."""
-        if self.samples == 1:
-            return ()
+    def _pileups(
+        self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]
+    ) -> Iterator[Pileup]:
+        """The pileup of each sample's own reads; `pileup` is that of all. Each one's depth is added to `noted`."""
         count_window = self.backend.step("readwarp.call.pileup").count_window
         order = np.argsort(reads.sample, kind="stable")
         bounds = np.searchsorted(reads.sample[order], np.arange(self.samples + 1)).tolist()
-        own = (take(reads, "reads", order[first:stop]) for first, stop in pairwise(bounds))
-        return (count_window(mine, around, self.parameters) for mine in own)
+        for first, stop in pairwise(bounds):
+            own = pileup
+            if self.samples > 1:
+                own = count_window(take(reads, "reads", order[first:stop]), around, self.parameters)
+            noted.append(note_depth(own))
+            yield own
 
     def _genotype_sites(
-        self, sites: Sites, likelihoods: Likelihoods, around: Window, phase: Phase | None = None
+        self, sites: Sites, likelihoods: Likelihoods, around: Window, depths: Depths, phase: Phase | None = None
     ) -> Calls:
         copies = np.repeat(self.ploidies.at(sites.contig, sites.position)[:, None], self.samples, axis=1)
         sites, likelihoods, phase, lost = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
         self.metrics.count("alleles_left_out", lost)
         if self.with_bands:
             sites, likelihoods = add_non_ref(sites, likelihoods)
-        return genotype_sites(sites, likelihoods, around, copies, self.parameters, phase)
+        return genotype_sites(sites, likelihoods, around, Expected(copies, depths), self.parameters, phase)
 
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Stretch

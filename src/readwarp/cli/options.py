@@ -43,10 +43,10 @@ FILTER_LIMITS = (  # likewise; which filter fails a call, and when
     ("min_end_distance", "ReadEnds: ED below N"),
     ("min_allele_fraction", "LowFraction: share of reads with ALT alleles, times the ploidy, below N"),
     ("min_haploid_fraction", "LowFraction: share of reads with ALT alleles below N, if the ploidy is 1"),
-    ("min_alt_mapping_quality", "LowMapping: AMQ below N, and share of reads with ALT alleles low for the genotype"),
+    ("min_alt_mapping_quality", "LowMapping: AMQ below N, and too many reads without ALT alleles for the genotype"),
     (
         "min_expected_fraction",
-        "LowMapping: that share is low if it is below N times the genotype's share of ALT alleles",
+        "LowMapping: too many are more than 1 - N times the genotype's share of ALT alleles, of the depth around",
     ),
 )
 MEMORY = "memory budget, such as 8G [what is free, less a margin]"
@@ -121,6 +121,15 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-p", "--interleaved", action="store_true", help="mates alternate in each FASTQ file")
     group.add_argument("--single", action="store_true", help="reads are unpaired, even in two FASTQ files")
     group.add_argument("-C", "--comments", action="store_true", help="keep FASTQ comments, which are SAM tags")
+    add_encoding(group)
+
+
+def add_encoding(group: "argparse._ActionsContainer") -> None:
+    """--phred64 --phred33."""
+    text = "base qualities are Phred+64, as Illumina's were until 2011: convert them"
+    group.add_argument("--phred64", action="store_true", help=text)
+    text = "base qualities are Phred+33, even if they look like Phred+64"
+    group.add_argument("--phred33", action="store_true", help=text)
 
 
 def add_output(parser: argparse.ArgumentParser, text: str) -> None:

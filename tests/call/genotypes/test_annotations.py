@@ -213,7 +213,9 @@ def filters_of(bases: str, mapping_quality: int, limits: dict | None = None, **c
         ("G" * 9, 25, ()),  # placed unsurely, but all of them say so
         ("A" * 9 + "G" * 9, 25, ()),
         ("A" * 19 + "G" * 6, 25, ("LowMapping",)),
-        ("A" * 19 + "G" * 6, 35, ()),
+        ("A" * 19 + "G" * 6, 39, ("LowMapping",)),
+        ("A" * 19 + "G" * 6, 40, ()),
+        ("A" * 18 + "G" * 6, 25, ()),
         ("A" * 30 + "G" * 5, 60, ("LowFraction",)),
         ("A" * 4 + "G", 60, ("LowQual",)),
     ],

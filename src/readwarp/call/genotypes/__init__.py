@@ -1,6 +1,6 @@
 """Genotypes: the most likely genotype of each site and sample, how sure it is, and the filters it fails (host only).
 
-    genotype_sites(sites: Sites, likelihoods: Likelihoods, window: Window, ploidy: int8 [sites, samples],
+    genotype_sites(sites: Sites, likelihoods: Likelihoods, window: Window, expected: surroundings.Expected,
                    parameters: CallParameters, phase: Phase | None) -> Calls
 
 For a sample's reads r and a genotype G of `ploidy` alleles:

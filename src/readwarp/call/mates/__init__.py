@@ -38,7 +38,7 @@ Every read depends on its own bases and its mates' alone. Missing qualities (255
 order of position again; those of which nothing is left are dropped.
 """
 
-DEFAULT_QUALITY = 30
+DEFAULT_QUALITY = 20
 MAX_RECORDS = 8  # of one name, among which mates are looked for
 MIN_ANCHOR, MIN_DIFFERENCES = 16, 3  # bases in common, and how many must differ where they are moved
 MISMATCH = 4  # magnitude of the score, where a match is 1
