@@ -41,6 +41,11 @@ USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep wi
 WARNINGS = {  # by counter
     "windows_halved": "windows were too deep for the GPU's memory and were cut",
     "windows_on_host": "windows were too deep for the GPU's memory and were called on the CPU",
+    "reads_beyond_max_depth": "reads are left out where their sample is deeper than --max-depth",
+    "regions_thinned": "regions have more reads of a sample than are compared with haplotypes: some are left out",
+    "regions_short_of_haplotypes": "regions have more haplotypes in a sample than are compared: some are left out",
+    "regions_cut": "regions are too long and were cut, so that variants are not in phase across the cuts",
+    "alleles_left_out": "alleles are left out of sites that have too many",
     "reads_without_qualities": "reads have no base qualities: these are taken as 20",
 }
 DEPTH_OF_A_BATCH = 64  # reads across a base, as --batch-bases assumes

@@ -13,6 +13,7 @@ from readwarp.call.genotypes.order import GenotypeTables, tables_for
 from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
 from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.call.genotypes.surroundings import Depths, Expected, find_typical_depth
+from readwarp.call.genotypes.together import fill_together, weigh_together
 from readwarp.config import CallParameters
 from readwarp.ragged import offsets_of, replace
 
@@ -38,9 +39,14 @@ def genotype_sites(
     scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
     score_genotypes(sites, likelihoods, tables, scores)
     choice = Choice(mark_alleles(sites), np.zeros(sites.deleted.size, np.bool_), np.zeros(len(sites)))
-    choose_alleles(sites, scores, tables, parameters.snv_prior, parameters.indel_prior, choice)
+    if samples > 1:
+        posterior = weigh_together(sites, scores, tables, parameters, choice)
+    else:
+        choose_alleles(sites, scores, tables, parameters.snv_prior, parameters.indel_prior, choice)
     out = _emit(sites, scores, choice, tables)
     fill_genotypes(sites, scores, choice, tables, out)
+    if samples > 1:
+        out = fill_together(sites, posterior, choice, tables, out)
     columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))
     summarise(sites, likelihoods, choice.is_kept, out, columns)
     if expected.depths is not None:
