@@ -124,6 +124,7 @@ class CallParameters:
     ploidy: int = 2
     min_base_quality: int = 10
     min_mapping_quality: int = 10
+    ignore_soft_clips: bool = False
     max_depth: int = 8000
     max_mnp_distance: int = 0  # phased substitutions that are as near are one record; 0: never
     max_region_reads: int = 1000  # reads compared with haplotypes in one region; more are thinned

@@ -210,6 +210,10 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     text = "write the reads of called regions, aligned to the called haplotypes, to a BAM file (with .bai)"
     group.add_argument("--bam-output", type=Path, metavar="BAM", help=text)
     add_fields(group, CALLING)
+    text = "ignore bases in primers of amplicons, on reads made with them; contig, start, end, name, pool, strand"
+    group.add_argument("--primers", type=Path, metavar="BED", help=text)
+    text = "ignore all soft-clipped bases; without it, only clips that match the reference where they are"
+    group.add_argument("--ignore-soft-clips", action="store_true", help=text)
     add_priors(group)
     text = "ploidy of intervals, in the fourth column of a BED file"
     group.add_argument("--ploidy-bed", type=Path, metavar="BED", help=text)
