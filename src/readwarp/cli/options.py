@@ -17,6 +17,7 @@ SCORES = (  # options, field of `Scoring`, what it is
     ("-E", "--gap-extend", "gap_extend", "penalty for each base in a gap"),
 )
 READ_SCORES = (*SCORES, ("-L", "--clip", "end_bonus", "penalty for clipping a read end"))
+MNPS = ("max_mnp_distance", "phased substitutions at most N bases apart are one record; 0: none")
 CALLING = (  # fields of `CallParameters`
     ("ploidy", "copies of each contig"),
     ("min_base_quality", "ignore bases of lower quality"),
@@ -26,6 +27,7 @@ CALLING = (  # fields of `CallParameters`
     ("min_alternate_fraction", "a sample's share of reads that makes a substitution worth testing"),
     ("min_indel_fraction", "likewise, an insertion or deletion"),
     ("min_alternate_quality", "sum of base qualities that makes a substitution worth testing"),
+    MNPS,
 )
 PRIORS = (  # likewise
     ("snv_prior", "chance that a base differs from the reference in a copy of the genome"),
@@ -43,10 +45,10 @@ FILTER_LIMITS = (  # likewise; which filter fails a call, and when
     ("min_end_distance", "ReadEnds: ED below N"),
     ("min_allele_fraction", "LowFraction: share of reads with ALT alleles, times the ploidy, below N"),
     ("min_haploid_fraction", "LowFraction: share of reads with ALT alleles below N, if the ploidy is 1"),
-    ("min_alt_mapping_quality", "LowMapping: AMQ below N, and share of reads with ALT alleles low for the genotype"),
+    ("min_alt_mapping_quality", "LowMapping: AMQ below N, and too many reads without ALT alleles for the genotype"),
     (
         "min_expected_fraction",
-        "LowMapping: that share is low if it is below N times the genotype's share of ALT alleles",
+        "LowMapping: too many are more than 1 - N times the genotype's share of ALT alleles, of the depth around",
     ),
 )
 MEMORY = "memory budget, such as 8G [what is free, less a margin]"
@@ -205,7 +207,13 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     text = "also write how confident the reference is, in blocks (one sample)"
     group.add_argument("--gvcf", action="store_true", help=text)
     group.add_argument("--alleles", type=Path, metavar="VCF", help="always genotype the alleles in this file")
-    _add_fields(group, CALLING)
+    text = "write the reads of called regions, aligned to the called haplotypes, to a BAM file (with .bai)"
+    group.add_argument("--bam-output", type=Path, metavar="BAM", help=text)
+    add_fields(group, CALLING)
+    text = "ignore bases in primers of amplicons, on reads made with them; contig, start, end, name, pool, strand"
+    group.add_argument("--primers", type=Path, metavar="BED", help=text)
+    text = "ignore all soft-clipped bases; without it, only clips that match the reference where they are"
+    group.add_argument("--ignore-soft-clips", action="store_true", help=text)
     add_priors(group)
     text = "ploidy of intervals, in the fourth column of a BED file"
     group.add_argument("--ploidy-bed", type=Path, metavar="BED", help=text)
@@ -214,16 +222,16 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
 
 def add_priors(group: "argparse._ArgumentGroup") -> None:
     """--heterozygosity --indel-heterozygosity."""
-    _add_fields(group, PRIORS)
+    add_fields(group, PRIORS)
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Limits of filters."""
     group = parser.add_argument_group("filters (a call that fails a filter is written with the filter's name)")
-    _add_fields(group, FILTER_LIMITS)
+    add_fields(group, FILTER_LIMITS)
 
 
-def _add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]) -> None:
+def add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]) -> None:
     """An option for each field of `CallParameters`."""
     for field, text in rows:
         value = getattr(CallParameters(), field)
