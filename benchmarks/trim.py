@@ -9,7 +9,7 @@ qualities say so. All tools trim adapters only. fastp runs as usual, and cutadap
     left      bases beyond fragments that were left, of a million
     cpu_us    processor time per read; of readwarp, that of the step alone, of the others with reading and writing
 
-`--align INDEX_REF` also aligns each set with and without `--trim`, and shows what that costs in processor time.
+`--align` also aligns each set with `--trim`, and shows the step's part in the time of all steps, per cent.
 """
 
 import argparse
@@ -192,14 +192,15 @@ def version(tool: str) -> str:
     return subprocess.run([tool, "--version"], capture_output=True, text=True).stderr.split()[-1]
 
 
-def align_share(reference: Path, paths: list[Path], folder: Path) -> float:
-    """Processor time of `readwarp align --trim`'s step, per cent of that of all its steps."""
+def others_us(reference: Path, paths: list[Path], folder: Path) -> float:
+    """Microseconds per read of the other steps of `readwarp align --trim`, without those of its first pairs alone."""
     metrics = folder / "metrics.json"
     words = ["readwarp", "align", reference, *paths, "-o", folder / "out.bam", "--trim", "--force", "-q", "-t", "1"]
     for _ in range(2):  # the first compiles
         subprocess.run([*map(str, words), "--device", "cpu", "--metrics", metrics], check=True)
-    seconds = json.loads(metrics.read_text())["stage_seconds"]
-    return round(100 * seconds["trim"] / sum(seconds.values()), 1)
+    found = json.loads(metrics.read_text())
+    others = sum(seconds for stage, seconds in found["stage_seconds"].items() if stage not in ("trim", "train"))
+    return 1e6 * others / found["counts"]["reads"]
 
 
 def main() -> None:
@@ -222,12 +223,14 @@ def main() -> None:
             paths = write(library, contigs, options.pairs, options.seed, folder)
             found = {"readwarp": by_readwarp(paths)}
             found |= {tool: by_tool(*given) for tool, given in commands(library, paths, folder).items()}
-            share = align_share(options.reference, paths, folder) if options.align else None
+            others = others_us(options.reference, paths, folder) if options.align else None
             for tool, (kept, seconds) in found.items():
                 figures = score(library, kept, paths)
                 figures |= {"cpu_us": round(1e6 * seconds / int(str(figures["reads"])), 2)}
-                own = {"align_cpu_share": share} if tool == "readwarp" else {}
-                rows.append({**when, "set": name, "tool": tool, "version": version(tool), **figures, **own})
+                if others and tool == "readwarp":
+                    own = 1e6 * seconds / int(str(figures["reads"]))
+                    figures["align_cpu_share"] = round(100 * own / (own + others), 1)
+                rows.append({**when, "set": name, "tool": tool, "version": version(tool), **figures})
                 measure.show(rows[-1])
     if options.save:
         measure.append(rows, RESULTS, COLUMNS)
