@@ -205,6 +205,8 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     text = "also write how confident the reference is, in blocks (one sample)"
     group.add_argument("--gvcf", action="store_true", help=text)
     group.add_argument("--alleles", type=Path, metavar="VCF", help="always genotype the alleles in this file")
+    text = "write the reads of called regions, aligned to the called haplotypes, to a BAM file (with .bai)"
+    group.add_argument("--bam-output", type=Path, metavar="BAM", help=text)
     _add_fields(group, CALLING)
     add_priors(group)
     text = "ploidy of intervals, in the fourth column of a BED file"
