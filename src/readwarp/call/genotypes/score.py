@@ -231,11 +231,30 @@ def fill_genotypes(sites, scores, choice, tables, out):
             best = reduce_scores(own, genotypes, copies, numbers, genotype, listed, phred)
             for copy in range(copies):
                 out.genotype[row, s, copy] = tables.alleles[tables.first[copies, kept] + best, copy]
-            second = MAX_GENOTYPE_QUALITY
-            for g in range(phred.size):
-                if g != best:
-                    second = min(second, phred[g])
-            out.genotype_quality[row, s] = second
+            genotypes = table_of(tables, copies, kept)
+            out.genotype_quality[row, s] = genotype_phred(phred, genotypes, copies, best)
+
+
+@kernel
+def genotype_phred(phred, genotypes, copies, best):
+    """GQ: Phred of the probability that another genotype is the true one, if the site is a variant.
+
+    Genotypes with k copies of ALT alleles then have a weight of 1 / k, as in the prior; that of none is 1.
+    """
+    own = others = 0.0
+    for g in range(phred.size):
+        alternates = 0
+        for copy in range(copies):
+            alternates += genotypes[g, copy] > 0
+        weight = 10.0 ** (-0.1 * phred[g]) / max(1, alternates) if phred[g] != UNREACHED else 0.0
+        if g == best:
+            own = weight
+        else:
+            others += weight
+    if others * 1e10 < own:
+        return np.int64(MAX_GENOTYPE_QUALITY)
+    quality = -10.0 * math.log10(others / (own + others))
+    return min(np.int64(MAX_GENOTYPE_QUALITY), np.int64(max(0.0, quality) + 0.5))
 
 
 @scalar

@@ -50,7 +50,12 @@ class Field(NamedTuple):
 
 GENOTYPE_FIELDS = (
     Field("GT", "1", "String", "Genotype"),
-    Field("GQ", "1", "Integer", "Genotype quality: second smallest PL, at most 99"),
+    Field(
+        "GQ",
+        "1",
+        "Integer",
+        "Phred of the probability that GT is wrong, given that the site is a variant; at most 99",
+    ),
     Field("DP", "1", "Integer", "Reads that say something about the alleles"),
     Field("AD", "R", "Integer", "Reads that show each allele"),
     Field("PL", "G", "Integer", "Phred-scaled genotype likelihoods less their minimum"),
