@@ -263,6 +263,13 @@ class Regions(NamedTuple):
     base_start: Annotated[ndarray, "int64 [rows]"]  # the bases that take part, even clipped ones: ...
     base_stop: Annotated[ndarray, "int64 [rows]"]  # ... [base_start, base_stop) of AlignedReads.bases
     status: Annotated[ndarray, "uint8 [regions]"]  # CAPACITY: reads were thinned; TOO_LONG: it was cut
+    place: Annotated[ndarray, "int64 [regions]"]  # ascending; regions of one place are alike but for sample and reads
+    sample: Annotated[ndarray, "uint16 [regions]"]  # whose reads these are, once regions are split by sample
+
+    @property
+    def places(self) -> ndarray:
+        """The first region of each place, and the number of regions (int64 [places + 1])."""
+        return np.append(np.flatnonzero(np.diff(self.place, prepend=-1)), len(self))
 
     def __len__(self) -> int:
         return self.start.size

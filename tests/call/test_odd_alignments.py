@@ -245,12 +245,12 @@ def test_reads_of_n_only(tmp_path):
     assert call(tmp_path, made() + nothing, name="b")[0] == expected()
 
 
-def test_missing_qualities_are_thirty(tmp_path):
+def test_missing_qualities_are_twenty(tmp_path):
     def without(record) -> None:
         record.query_qualities = None
 
     assert call(tmp_path, made(), edit=without)[0] == expected()
-    call(tmp_path, [replace(read, qualities=(30,) * len(read.bases)) for read in made()], name="b")
+    call(tmp_path, [replace(read, qualities=(20,) * len(read.bases)) for read in made()], name="b")
     assert lines(tmp_path, "a") == lines(tmp_path, "b")
 
 

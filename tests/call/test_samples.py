@@ -9,6 +9,7 @@ from helpers.making import Read, aligned_reads, random_sequence, segment, tiled,
 from readwarp.call.haplotypes.ways import group_reads
 from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
+from readwarp.call.regions.samples import split_samples
 from readwarp.call.sites.find import sites_of
 from readwarp.ragged import replace, take
 
@@ -112,6 +113,28 @@ def test_a_sample_without_reads(together, tmp_path):
     }
 
 
+def test_many_samples_with_variants_of_their_own(tmp_path):
+    """Each of forty samples has a substitution and a deletion of its own, all within 200 bases; each finds its own."""
+    samples = [f"s{number}" for number in range(40)]
+    own = {name: sorted([snv(800 + 5 * i), deletion(1000 + 5 * i, 2)]) for i, name in enumerate(samples)}
+    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": len(SEQUENCE)}]}
+    header |= {"RG": [{"ID": f"g{name}", "SM": name} for name in samples]}
+    fasta, bam = write_fasta(tmp_path / "ref.fa", {"c": SEQUENCE}), tmp_path / "forty.bam"
+    records = [(n, r) for n in samples for r in of_group(tiled([own[n], []], SEQUENCE, 10, 100), n, own_names=True)]
+    with pysam.AlignmentFile(str(bam), "wb", header=header) as out:
+        for name, read in sorted(records, key=lambda x: x[1].position):
+            out.write(segment_of(out.header, read, name))
+    pysam.index(str(bam))
+    found = called(fasta, bam, tmp_path / "a.vcf")
+    carriers = {variant: {n for n, g in genotypes.items() if any(g)} for variant, genotypes in found.items()}
+    expected = dict[tuple, set[str]]()
+    for name, variants in own.items():
+        for variant in variants:
+            expected.setdefault(variant, set()).add(name)
+    assert carriers == expected
+    assert all(genotype in ((0, 0), (0, 1)) for genotypes in found.values() for genotype in genotypes.values())
+
+
 def numbered(reads: list[Read], samples: list[int]):
     """The reads, sorted by position, assigned to these samples."""
     return replace(aligned_reads(reads), sample=np.array(samples, np.uint16))
@@ -148,8 +171,10 @@ def test_names_are_numbered_by_sample():
     batch = numbered(reads, [0, 1, 1, 0, 0])
     sites = sites_of([(130, True, [(0, b""), (2, b"")])], window)
     regions, _ = find_regions(batch, find_clip_places(batch, window), sites, window, 100)
-    groups = group_reads(regions, batch, 2)
+    regions = split_samples(regions, batch)
+    assert regions.place.tolist() == [0, 0] and regions.sample.tolist() == [0, 1]
+    groups = group_reads(regions, batch)
     sample, name = batch.sample[groups.read], batch.name_hash[groups.read]
     assert sample.tolist() == [0, 0, 0, 1, 1] and groups.read_offsets.tolist() == [0, 3, 5]
     assert groups.fragment[:3].tolist() == ([0, 0, 1] if name[0] == name[1] else [0, 1, 1])
-    assert groups.fragment[3:].tolist() == [0, 1] and groups.region.tolist() == [0, 0]
+    assert groups.fragment[3:].tolist() == [0, 1] and groups.region.tolist() == [0, 1]

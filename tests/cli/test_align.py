@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import random
 import sys
 import threading
 from pathlib import Path
@@ -271,3 +272,34 @@ def test_cuda_gives_the_same_bytes(reference, mates, tmp_path, monkeypatch, devi
         assert run_main(["align", reference, *mates, "-o", out, *few]) == 0
         found.append(out.read_bytes())
     assert found[0] == found[1] and found[0].count(b"\n") > 400
+
+
+def test_phred_64(sam, write, reference, capfd):
+    """An error that names the fix, and with it the output of the same reads in Phred+33; in FASTQ and in BAM."""
+    chance, named = random.Random(4), pairs(40)
+    made = {name: [chance.choice((2, 20, 40)) for _ in first] for name, first, _ in named}
+
+    def written(offset: int) -> str:
+        lines = (record(name, first, "".join(chr(q + offset) for q in made[name])) for name, first, _ in named)
+        return write(f"r{offset}.fq", "".join(lines))
+
+    old, new = written(64), written(33)
+    assert run_main(["align", reference, old, "-q"]) == 3
+    text = "its base qualities are 33 to 71 as Phred+33, so they are Phred+64: give --phred64"
+    assert f"readwarp: error: {old}: {text}" in capfd.readouterr().err
+    meant = sam_lines(sam(new, "-R", r"@RG\tID:x"))
+    assert sam_lines(sam(old, "--phred64", "-R", r"@RG\tID:x")) == meant
+    assert fields(sam_lines(sam(old, "--phred33", "-R", r"@RG\tID:x"))[0])[10] != fields(meant[0])[10]
+    assert run_main(["align", reference, new, "-q", "--phred64"]) == 3
+    assert f"{new}: record {named[0][0]}: a base quality below Phred+64's 0" in capfd.readouterr().err
+
+    bam = Path(new).with_suffix(".bam")
+    with pysam.AlignmentFile(str(bam), "wb", header={"HD": {"VN": "1.6", "GO": "query"}}) as out:
+        for name, first, _ in named:
+            read = pysam.AlignedSegment(out.header)
+            read.query_name, read.flag, read.query_sequence = name, 4, first
+            read.query_qualities = [q + 31 for q in made[name]]
+            out.write(read)
+    assert run_main(["align", reference, bam, "-q"]) == 3
+    assert f"{bam}: {text}" in capfd.readouterr().err
+    assert sam_lines(sam(bam, "--phred64", "-R", r"@RG\tID:x")) == meant

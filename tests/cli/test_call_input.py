@@ -11,6 +11,7 @@ import pytest
 from helpers.command_samples import CONTIGS, fasta, letters, run_main
 from readwarp.formats.alignments import samtools
 from readwarp.formats.common.bgzf import EOF_BLOCK, compress_block
+from readwarp.formats.common.qualities import TOO_LOW
 
 LENGTHS = {name: len(sequence) for name, sequence in CONTIGS.items()}
 SNV = 3000  # 0-based, homozygous in contig `one`
@@ -140,7 +141,27 @@ def test_duplicate_contigs_in_the_reference(plain, refused, write):
 def test_no_index(plain, refused, tmp_path):
     path = copied(plain[1], tmp_path)
     Path(f"{path}.bai").unlink()
-    assert refused(path) == f"{path}: has no index (make one with `samtools index`)"
+    assert refused(path, "-r", "one") == f"{path}: has no index (make one with `samtools index`)"
+
+
+def test_bam_without_an_index_is_read_through_if_no_region_is_asked_for(plain, tmp_path, capsys):
+    path = copied(plain[1], tmp_path)
+    Path(f"{path}.bai").unlink()
+    for file, name in ((plain[1], "with.vcf"), (path, "without.vcf")):
+        assert run_main(["call", plain[0], file, "-o", tmp_path / name, "--device", "cpu"]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "index" in line]
+    assert said == [f"readwarp: {path} has no index: the file is read through once before"]
+    ours, others = ((tmp_path / name).read_text().splitlines() for name in ("with.vcf", "without.vcf"))
+    calls = [line for line in ours if line[0] != "#"]
+    assert calls and calls == [line for line in others if line[0] != "#"]
+
+
+def test_bam_without_an_index_that_is_not_sorted_or_damaged(plain, refused, tmp_path):
+    path = write_bam(tmp_path / "x.bam", order=lambda starts: [*starts[:9], starts[10], starts[9], *starts[11:]])
+    assert refused(path) == f"{path}: record near one:101: reads are not sorted by position"
+    data = plain[1].read_bytes()
+    path.write_bytes(data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 0xFF]) + data[len(data) // 2 + 1 :])
+    assert refused(path).startswith(f"{path}: damaged block after byte ")
 
 
 def test_broken_index(plain, refused, tmp_path):
@@ -172,6 +193,37 @@ def test_header_lies(refused, plain, tmp_path):
     shutil.copy(f"{sorted_one}.bai", f"{path}.bai")
     assert refused(path) == f"{path}: record near one:1011: reads are not sorted by position"
     assert refused_stream(path, refused) == "stdin: record near one:1011: reads are not sorted by position"
+
+
+# qualities
+
+
+def raised(bam: Path, folder: Path, by: int) -> Path:
+    """A copy whose base qualities are higher, each 2, 12 or 40 before."""
+    path = folder / str(by) / "raised.bam"
+    path.parent.mkdir(exist_ok=True)
+    with pysam.AlignmentFile(str(bam)) as file, pysam.AlignmentFile(str(path), "wb", template=file) as out:
+        for number, read in enumerate(file):
+            read.query_qualities = [(2, 12, 40)[(number + i) % 17 % 3] + by for i in range(read.query_length)]
+            out.write(read)
+    pysam.index(str(path))
+    return path
+
+
+def test_phred_64_is_an_error_that_names_the_option(plain, refused, called, tmp_path):
+    path = raised(plain[1], tmp_path, 31)
+    said = refused(path)
+    assert said.startswith(f"{path}: its base qualities are 33 to 71 as Phred+33, so they are Phred+64: give --phred64")
+    meant = called(raised(plain[1], tmp_path, 0))
+    body = (tmp_path / "out.vcf.gz").read_bytes()
+    assert called(path, "--phred64") == meant and meant[1] == [SNV]
+    assert len((tmp_path / "out.vcf.gz").read_bytes()) == pytest.approx(len(body), abs=40)  # command lines differ
+    assert called(path, "--phred33")[1] == [SNV]
+    (tmp_path / "out.vcf.gz").unlink()
+    (tmp_path / "out.vcf.gz.tbi").unlink()
+    low = raised(plain[1], tmp_path, 0)
+    assert refused(low, "--phred64") == f"{low}: record near one:1: {TOO_LOW}"
+    assert refused(low, "--phred64", "--phred33", code=2) == "--phred33 and --phred64 exclude each other"
 
 
 # reference
@@ -285,7 +337,7 @@ def test_alleles_that_do_not_fit(name, line, says, plain, refused, write):
     assert refused(plain[1], "--alleles", path).startswith(f"{path}: {says}")
 
 
-@pytest.mark.parametrize("line", ["one\t1\t5", "one\t1\t5\t0", "one\t1\t5\tX", "three\t1\t5\t1"])
+@pytest.mark.parametrize("line", ["one\t1\t5", "one\t1\t5\t101", "one\t1\t5\tX", "three\t1\t5\t1"])
 def test_broken_ploidies(line, plain, refused, write):
     path = write("x.bed", f"one\t10\t20\t1\n{line}\n")
     assert refused(plain[1], "--ploidy-bed", path).startswith(f"{path}: record 2: ")

@@ -133,7 +133,8 @@ def segment(header: pysam.AlignmentHeader, read: Read, contig: str) -> pysam.Ali
     out.query_name, out.flag, out.mapping_quality = read.name, read.flag, read.mapping_quality
     out.reference_name, out.reference_start, out.cigarstring = contig, read.position, read.cigar
     out.query_sequence = read.bases
-    out.query_qualities = pysam.qualitystring_to_array("".join(chr(33 + q) for q in read.qualities))
+    if read.qualities[:1] != (255,):  # which says that there are none
+        out.query_qualities = pysam.qualitystring_to_array("".join(chr(33 + q) for q in read.qualities))
     return out
 
 

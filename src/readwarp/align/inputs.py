@@ -10,6 +10,7 @@ from typing import TypedDict
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import PART, field, lines_of, merge_lines, read_group_line, read_group_of_file
 from readwarp.formats.common.files import check_inputs
+from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.source import kind_of
 from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.raw import ReadInput
@@ -64,12 +65,15 @@ class ReadOptions(TypedDict, total=False):
     interleaved: bool  # each FASTQ file has both mates of its pairs
     single: bool  # FASTQ files have single reads, even if there are two files
     comments: bool  # FASTQ comments are SAM tags: keep them
+    phred64: bool  # base qualities are Phred+64: convert them
+    phred33: bool  # they are Phred+33, even if they look like Phred+64
 
 
 def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> Inputs:
     """The inputs in these files. Raises InputError and UsageError."""
     check_inputs([reference, *reads])
     kinds = {path: kind_of(path) if Path(path).is_file() else "fastq" for path in reads}  # a pipe is read once
+    phred = encoding_of(options.get("phred33", False), options.get("phred64", False))
     interleaved, alone = options.get("interleaved", False), options.get("single", False)
     groups = group_files(reads, [kinds[path] for path in reads], interleaved or alone)
     for paths in groups:
@@ -87,6 +91,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             comments=options.get("comments", False) and not header,
             groups=tuple(field(line, "ID") or "" for line in merged),
             reference=str(reference),
+            phred=phred,
         )
         for paths, line, header in zip(groups, lines, headers, strict=True)
     )

@@ -27,7 +27,7 @@ from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.formats.reads.raw import RawBatch
-from readwarp.formats.reads.stream import open_reads, parse
+from readwarp.formats.reads.stream import check_encoding, open_reads, parse
 from readwarp.index import Index, index_path, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
@@ -196,6 +196,8 @@ class Stream:
             self.aligned.count(name, number)
 
     def train(self, first: list[ReadBatch]) -> InsertSizes:
+        if first:
+            check_encoding(first, self.job.inputs.inputs[first[0].source])
         if self.job.insert_sizes:
             return self.job.insert_sizes
         sizes = self._estimate(first)

@@ -9,6 +9,7 @@ from readwarp.call.job import CallJob, run_call
 from readwarp.call.targets import Places, Region, as_regions, spell_region
 from readwarp.config import CallParameters
 from readwarp.formats.common.files import named_files
+from readwarp.formats.common.qualities import encoding_of
 from readwarp.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result
@@ -69,6 +70,8 @@ class CallOptions(CallingOptions, ResourceOptions, total=False):
 
     list: AnyPath | None  # file with the names of more alignments, one per line
     sample: str | Sequence[str]  # to call; without it, all of them
+    phred64: bool  # base qualities are Phred+64: convert them
+    phred33: bool  # they are Phred+33, even if they look like Phred+64
     force: bool  # replace an existing output
 
 
@@ -121,6 +124,7 @@ def make_job(
         gvcf=options.get("gvcf", False),
         alleles=path_or_none(options.get("alleles")),
         ploidies=path_or_none(options.get("ploidy_bed")),
+        phred=encoding_of(options.get("phred33", False), options.get("phred64", False)),
         command=command,
         force=options.get("force", False),
     )

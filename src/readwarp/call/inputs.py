@@ -11,7 +11,7 @@ import numpy as np
 from readwarp.batches import AlignedReads
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.errors import InputError, TooLargeError
-from readwarp.formats.alignments.regions import AlignedReader, ReadFilter, join_parts
+from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter, join_parts
 from readwarp.formats.common.files import allow_files
 from readwarp.index.reference import Reference
 from readwarp.ragged import replace, take
@@ -84,12 +84,12 @@ class Alignments:
 
 @contextmanager
 def open_readers(
-    paths: Sequence[Path], reference: Path, threads: int
+    paths: Sequence[Path], reference: Path, threads: int, form: Form
 ) -> Generator[tuple[AlignedReader, ...], None, None]:
     """Open alignment files. `reference`: for CRAM. Raises InputError, also if the system allows too few open files."""
     allow_files(len(paths) + 3 * threads, REMEDY)  # a thread that reads CRAM opens the file, a copy, the reference
     with ExitStack() as stack:
-        yield tuple(stack.enter_context(closing(AlignedReader(path, reference, threads))) for path in paths)
+        yield tuple(stack.enter_context(closing(AlignedReader(path, reference, threads, form))) for path in paths)
 
 
 def match_files(

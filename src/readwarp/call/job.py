@@ -11,6 +11,7 @@ from typing import TypeVar
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, match_files, open_readers
 from readwarp.call.ploidy import read_ploidies
+from readwarp.call.qualities import explain_qualities
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
 from readwarp.call.targets import Stretch, Target, bases_of, join_targets
 from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob, count_calls
@@ -19,7 +20,7 @@ from readwarp.config import CallParameters, Resources
 from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.errors import MemoryBudgetError, UsageError
-from readwarp.formats.alignments.regions import ReadFilter
+from readwarp.formats.alignments.regions import Form, ReadFilter
 from readwarp.formats.common.files import check_twice
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
@@ -36,9 +37,10 @@ WINDOW = 1 << 17  # reference bases
 LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # a window is made to fit if samples have that depth; deeper ones are cut
 MIN_WINDOW = 1024  # is not cut further, however deep it is
 USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit
-DEPTH_WARNINGS = {  # by counter
+WARNINGS = {  # by counter
     "windows_halved": "windows were too deep for the GPU's memory and were cut",
     "windows_on_host": "windows were too deep for the GPU's memory and were called on the CPU",
+    "reads_without_qualities": "reads have no base qualities: these are taken as 20",
 }
 DEPTH_OF_A_BATCH = 64  # reads across a base, as --batch-bases assumes
 T = TypeVar("T")
@@ -49,12 +51,13 @@ logger = logging.getLogger("readwarp")
 class CallJob(VariantJob):
     """Raises UsageError for options that do not go together."""
 
-    alignments: tuple[Path, ...]  # sorted and indexed BAM or CRAM; - is a sorted stream
+    alignments: tuple[Path, ...]  # sorted BAM or CRAM with an index (BAM without one for everything); - is a stream
     parameters: CallParameters = field(default_factory=CallParameters)
     samples: tuple[str, ...] = ()  # to call together; none: all in the header
     gvcf: bool = False  # blocks of reference between the variants, for one sample
     alleles: Path | None = None  # VCF file whose alleles are genotyped in any case
     ploidies: Path | None = None  # BED file of parts with a ploidy of their own, in its fourth column
+    phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
     command: str = "readwarp call"
 
     def __post_init__(self) -> None:
@@ -88,9 +91,11 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         with job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer:
             write_windows(calling, writer, meter)
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
-    for name, text in DEPTH_WARNINGS.items():
+    for name, text in WARNINGS.items():
         if number := metrics.counts.get(name):
             logger.warning("%s %s", f"{number:,}", text)
+    if promise := explain_qualities(metrics.counts):
+        logger.warning("%s", promise)
     return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
 
 
@@ -139,7 +144,8 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
     """Raises InputError, UsageError, DeviceError, MemoryBudgetError."""
     resources, parameters = job.resources, job.parameters
     targets = job.find_targets(reference)
-    with open_readers(job.alignments, job.reference, resources.threads) as readers:
+    form = Form(job.phred, scan=not job.places.is_partial)
+    with open_readers(job.alignments, job.reference, resources.threads, form) as readers:
         keep = ReadFilter(parameters.min_mapping_quality)
         alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
         names = alignments.samples

@@ -9,10 +9,23 @@ neither on where windows end nor on threads.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from readwarp.batches import AlignedReads, Bands, Calls, Likelihoods, Phase, Pileup, Regions, Sites, Status, Window
+from readwarp.batches import (
+    AlignedReads,
+    Bands,
+    Calls,
+    Haplotypes,
+    Likelihoods,
+    Phase,
+    Pileup,
+    Regions,
+    Sites,
+    Status,
+    Window,
+)
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.sites import forced_variants
 from readwarp.call.alleles.weigh import weigh_haplotypes
@@ -23,14 +36,17 @@ from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
+from readwarp.call.qualities import check_qualities, count_missing
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
+from readwarp.call.regions.samples import split_samples
 from readwarp.call.sites.find import find_sites
 from readwarp.call.spelling import Bases
 from readwarp.call.targets import Stretch
@@ -83,6 +99,7 @@ class Steps:
             ("reads_used", reads.position),
             ("reads_beyond_max_depth", limit.lost),
             ("reads_without_sample", reads.unassigned),
+            ("reads_without_qualities", count_missing(reads)),
             ("indels_too_long", find_long_indels(reads)),
         ):
             own = positions[(positions >= start) & (positions < stop)]
@@ -90,6 +107,7 @@ class Steps:
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
+        given = reads
         with self.metrics.time("mates"):
             reads = merge_mates(reads)
         around = self._around(contig, low, high, reads)
@@ -97,10 +115,13 @@ class Steps:
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
         self.metrics.count("bases_counted", pileup.counts[start - low : stop - low][is_inside].sum())
+        here = replace(around.trim(), start=start, stop=stop)
+        check_qualities(given, pileup, here, is_inside, self.metrics)
         calls = self._genotype(reads, pileup, around, window)
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
-        here = replace(around.trim(), start=start, stop=stop)
-        return Found(kept, self._bands(reads, pileup, here, calls, ~is_inside) if self.with_bands else None)
+        if not self.with_bands:
+            return Found(kept, None)
+        return Found(join_places(kept), self._bands(reads, pileup, here, calls, ~is_inside))
 
     def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch) -> Calls:
         """Calls in the window, and around it as far as they may overlap one in it."""
@@ -115,21 +136,25 @@ class Steps:
             regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
             regions = take(regions, "regions", _may_reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
-        evidence = weigh_substitutions(reads, single, p)
-        regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
-        with self.metrics.time("genotypes"):
-            parts = (
-                self._genotype_sites(single, evidence, around),
-                self._genotype_sites(regional, likelihoods, around, phase),
-            )
-            return mark_overlaps(join_calls(parts, low, high, self.samples))
+        parts = list[Calls]()
+        if len(single):
+            evidence = weigh_substitutions(reads, single, p)
+            with self.metrics.time("genotypes"):
+                parts.append(self._genotype_sites(single, evidence, around))
+        if len(regions):
+            regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
+            with self.metrics.time("genotypes"):
+                parts.append(self._genotype_sites(regional, likelihoods, around, phase))
+        return mark_overlaps(join_calls(parts, low, high, self.samples))
 
     def _pileups(self, reads: AlignedReads, around: Window) -> Iterator[Pileup] | tuple[()]:
         """The pileup of each sample's own reads, if there are several samples."""
         if self.samples == 1:
             return ()
         count_window = self.backend.step("readwarp.call.pileup").count_window
-        own = (take(reads, "reads", reads.sample == number) for number in range(self.samples))
+        order = np.argsort(reads.sample, kind="stable")
+        bounds = np.searchsorted(reads.sample[order], np.arange(self.samples + 1)).tolist()
+        own = (take(reads, "reads", order[first:stop]) for first, stop in pairwise(bounds))
         return (count_window(mine, around, self.parameters) for mine in own)
 
     def _genotype_sites(
@@ -147,24 +172,41 @@ class Steps:
     ) -> tuple[Sites, Likelihoods, Phase]:
         """Sites in the regions, by whole haplotypes."""
         metrics = self.metrics
+        regions = split_samples(regions, reads)
         ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
+        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, reads, sites, around, ploidy)
         with metrics.time("pairhmm"):
             weighed = compare(regions, haplotypes, reads, sites, self.backend)
-        self._count(weighed, window)
-        with metrics.time("alleles"):
-            return weigh_haplotypes(weighed, reads, around, ploidy, self.samples, forced_variants(sites))
+        self._count_regions(weighed, window)
+        self._count_pairs(weighed, window)
 
-    def _count(self, weighed: Weighed, window: Stretch) -> None:
+        def compare_more(haplotypes: Haplotypes) -> Weighed:
+            with metrics.time("pairhmm"):
+                more = compare(regions, haplotypes, reads, sites, self.backend)
+            self._count_pairs(more, window)
+            return more
+
+        with metrics.time("alleles"):
+            return weigh_haplotypes(weighed, compare_more, reads, around, copies, forced_variants(sites))
+
+    def _count_regions(self, weighed: Weighed, window: Stretch) -> None:
         """Count the regions that begin in the window; neighbouring windows see some of them too."""
-        regions, haplotypes, count = weighed.regions, weighed.haplotypes, self.metrics.count
-        own = (regions.start >= window.start) & (regions.start < window.stop)
-        count("regions", own.sum())
-        count("regions_thinned", (own & (regions.status == Status.CAPACITY)).sum())
-        count("regions_cut", (own & (regions.status == Status.TOO_LONG)).sum())
-        count("regions_short_of_haplotypes", (own & (haplotypes.status != Status.OK)).sum())
-        count("haplotypes", np.diff(haplotypes.haplotype_offsets)[own].sum())
+        regions, count = weighed.regions, self.metrics.count
+        own = _begin_within(regions, window)
+        for name, chosen in (
+            ("regions", own),
+            ("regions_thinned", own & (regions.status == Status.CAPACITY)),
+            ("regions_cut", own & (regions.status == Status.TOO_LONG)),
+            ("regions_short_of_haplotypes", own & (weighed.haplotypes.status != Status.OK)),
+        ):
+            count(name, np.unique(regions.place[chosen]).size)
+
+    def _count_pairs(self, weighed: Weighed, window: Stretch) -> None:
+        """Count what was compared in these regions."""
+        own, count = _begin_within(weighed.regions, window), self.metrics.count
+        count("haplotypes", np.diff(weighed.haplotypes.haplotype_offsets)[own].sum())
         count("pairhmm_cells", weighed.cells[own].sum())
         count("pairhmm_pairs", np.diff(weighed.pair_offsets)[own].sum())
         count("pairhmm_pairs_off_card", weighed.pairs_with(Status.TOO_LONG)[own].sum())
@@ -190,6 +232,11 @@ def find_long_indels(reads: AlignedReads) -> np.ndarray:
     """Positions of the reads with insertions and deletions beyond MAX_INDEL, once for each of these (int64)."""
     is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
     return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
+
+
+def _begin_within(regions: Regions, window: Stretch) -> np.ndarray:
+    """bool [regions]"""
+    return (regions.start >= window.start) & (regions.start < window.stop)
 
 
 def _may_reach(regions: Regions, window: Stretch) -> np.ndarray:

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_calling(parser)
     text = "sample to call, of any file; may be repeated [all samples]"
     parser.add_argument("--sample", action="append", default=[], metavar="NAME", help=text)
+    shared.add_encoding(parser)
     shared.add_resources(parser)
     shared.add_reporting(parser)
 

@@ -121,6 +121,15 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-p", "--interleaved", action="store_true", help="mates alternate in each FASTQ file")
     group.add_argument("--single", action="store_true", help="reads are unpaired, even in two FASTQ files")
     group.add_argument("-C", "--comments", action="store_true", help="keep FASTQ comments, which are SAM tags")
+    add_encoding(group)
+
+
+def add_encoding(group: "argparse._ActionsContainer") -> None:
+    """--phred64 --phred33."""
+    text = "base qualities are Phred+64, as Illumina's were until 2011: convert them"
+    group.add_argument("--phred64", action="store_true", help=text)
+    text = "base qualities are Phred+33, even if they look like Phred+64"
+    group.add_argument("--phred33", action="store_true", help=text)
 
 
 def add_output(parser: argparse.ArgumentParser, text: str) -> None:

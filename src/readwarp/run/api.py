@@ -11,6 +11,7 @@ from readwarp.align.inputs import ReadOptions
 from readwarp.align.trim.options import TrimOptions
 from readwarp.call.api import CallingOptions, spell_regions
 from readwarp.call.api import make_job as make_call_job
+from readwarp.formats.common.qualities import PHRED33
 from readwarp.keywords import AnyPath, check_keywords, command_line
 from readwarp.run.job import RunJob, run_sample, sample_of
 from readwarp.stream.choice import ResourceOptions
@@ -66,7 +67,7 @@ def make_job(
     return RunJob(
         folder=Path(folder),
         alignment=replace(alignment, output=bam),
-        calling=make_call_job(reference, bam, vcf, given, command),
+        calling=replace(make_call_job(reference, bam, vcf, given, command), phred=PHRED33),
         report=not options.get("no_report", False),
         force=options.get("force", False),
     )

@@ -35,6 +35,8 @@ def regions_of(reads: AlignedReads, spans: list[tuple[int, int, int, int]]) -> R
         base_start=reads.read_offsets[read],
         base_stop=reads.read_offsets[read + 1],
         status=np.zeros(len(spans), np.uint8),
+        place=np.arange(len(spans)),
+        sample=np.zeros(len(spans), np.uint16),
     )
 
 

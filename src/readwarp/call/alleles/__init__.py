@@ -1,8 +1,10 @@
 """Alleles: from what reads say about whole haplotypes to what they say about the alleles of each site.
 
     compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, backend) -> Weighed
-    weigh_haplotypes(weighed: Weighed, reads, window: Window, ploidy: int8 [regions], samples, forced)
+    weigh_haplotypes(weighed: Weighed, compare_more, reads, window: Window, ploidy: int8 [regions, samples], forced)
         -> Sites, Likelihoods, Phase
+
+A region is of one sample. Those of one place have the same sites.
 
 0. *Comparison.* Every read of a region, cut to it, is compared with every haplotype (`readwarp.call.pairhmm`). Bases at
    candidate substitutions outside the region say nothing: its haplotypes do not have them. The PairHMM lets a read
@@ -19,9 +21,12 @@
    so does the reference's. So a variant must earn its place beside its neighbours, and of two spellings of the same
    bases one remains. For ploidy 1 and 2 all combinations are tried. For more, the search begins with copies of the best
    single haplotype and exchanges one at a time. Each sample chooses on its own.
-3. *Sites.* Every variant that begins in its region, on a haplotype that stays, is an allele. Alleles of one place make
-   one site: those on better haplotypes first, at most MAX_ALLELES. A forced variant always stays, with its best
-   haplotype.
+3. *Sites.* Every variant that begins in its region, on a haplotype that stays for some sample, is an allele. Alleles
+   that begin together make one site: those that stay for most samples first, then those on better haplotypes, at most
+   MAX_ALLELES. A forced variant always stays, with its best haplotype.
+   *Carriers.* Reads of every sample are compared with every allele, but not with all haplotypes of all samples. An
+   allele that no haplotype that stays for a sample has is brought by another of its own, or by one that stays for
+   others (first those that stay for most samples): as few as bring all. Bounds are those of all haplotypes compared.
 4. *Likelihoods.* P(read | allele) is the maximum over the haplotypes with that allele. Reads that do not reach the site
    are left out. Where a haplotype deletes the site, its allele is a missing base (see Sites).
 5. *Phase.* The best combination of each sample says which alleles of its sites are on one haplotype.

@@ -19,7 +19,7 @@ class Selection(NamedTuple):
 
     informs: Annotated[ndarray, "bool [rows]"]  # the read says something
     stays: Annotated[ndarray, "bool [haplotypes]"]
-    best: Annotated[ndarray, "int32 [regions, samples, copies]"]  # each sample's best combination of haplotypes
+    best: Annotated[ndarray, "int32 [regions, copies]"]  # the best combination of haplotypes
 
 
 @kernel
@@ -49,7 +49,7 @@ def bound_reads(weighed, reads):
 
 
 @kernel
-def select_haplotypes(weighed, reads, ploidy, numbers, selected):
+def select_haplotypes(weighed, ploidy, numbers, selected):
     """Set `stays` and `best`, which beyond the ploidy (int8 [regions]) repeats the combination's first haplotype.
 
     numbers: of `sites.number_variants`.
@@ -60,18 +60,17 @@ def select_haplotypes(weighed, reads, ploidy, numbers, selected):
         masks, costs = masks_of(first, stop - first, haplotypes, numbers)
         stays, copies = selected.stays[first:stop], np.int64(ploidy[g])
         stays[0] = True
-        for s in range(best.shape[1]):
-            linear = linear_of(weighed, g, s, reads, selected)
-            best[g, s, :] = first
-            if linear.shape[0] == 0 or copies == 0:
-                continue
-            combination = best[g, s, :copies]
-            if copies == 2:
-                try_pairs(linear, masks, costs, stays, combination)
-            else:
-                climb(linear, masks, costs, stays, combination)
-            for copy in range(best.shape[2]):
-                best[g, s, copy] = first + combination[copy] if copy < copies else best[g, s, 0]
+        linear = linear_of(weighed, g, selected)
+        best[g, :] = first
+        if linear.shape[0] == 0 or copies == 0:
+            continue
+        combination = best[g, :copies]
+        if copies == 2:
+            try_pairs(linear, masks, costs, stays, combination)
+        else:
+            climb(linear, masks, costs, stays, combination)
+        for copy in range(best.shape[1]):
+            best[g, copy] = first + combination[copy] if copy < copies else best[g, 0]
 
 
 @kernel
@@ -100,16 +99,16 @@ def cost_of(mask, costs):
 
 
 @kernel
-def linear_of(weighed, g, wanted, reads, selected):
-    """P(r | h) over that of r's best, float64 [reads of the region and sample that say something, haplotypes]."""
-    values, read, informs, sample = weighed.values, weighed.regions.read, selected.informs, reads.sample
+def linear_of(weighed, g, selected):
+    """P(r | h) over that of r's best, float64 [reads of the region that say something, haplotypes]."""
+    values, informs = weighed.values, selected.informs
     low, high = weighed.regions.read_offsets[g], weighed.regions.read_offsets[g + 1]
     number, n = weighed.haplotypes.haplotype_offsets[g + 1] - weighed.haplotypes.haplotype_offsets[g], 0
     for r in range(low, high):
-        n += informs[r] and sample[read[r]] == wanted
+        n += informs[r]
     linear, n = np.empty((n, number)), 0
     for r in range(low, high):
-        if informs[r] and sample[read[r]] == wanted:
+        if informs[r]:
             pair = weighed.pair_offsets[g] + (r - low) * number
             for h in range(number):
                 linear[n, h] = 10.0 ** values[pair + h]

@@ -47,11 +47,14 @@ def keep_forced(variants: list[list[Variant]], stays: ndarray, forced: frozenset
 def regional_sites(
     weighed: Weighed, variants: list[list[Variant]], stays: ndarray, forced: frozenset[Variant], window: Window
 ) -> tuple[Sites, ndarray]:
-    """The sites in order of position, and the region of each (int64 [sites])."""
+    """The sites in order of position, and the place of each (int64 [sites]).
+
+    Alleles of a place that stay for most samples come first, then those on better haplotypes.
+    """
     regions, rows = weighed.regions, list[Site]()
-    for g, (first, stop) in enumerate(pairwise(weighed.haplotypes.haplotype_offsets.tolist())):
-        staying = compress(variants[first:stop], stays[first:stop])
-        own = dict.fromkeys(variant for on_one in staying for variant in on_one)  # distinct, in the haplotypes' order
+    starts = regions.places[:-1]
+    for g, (first, stop) in zip(starts, pairwise(weighed.haplotypes.haplotype_offsets[regions.places]), strict=True):
+        own = _rank_alleles(weighed.haplotypes, variants, stays, (first, stop))
         inside = [v for v in own if regions.start[g] <= v[0] < regions.stop[g]]
         inside.sort(key=lambda v: (_place_of(v), v not in forced))  # stable
         for (begin, is_indel), group in groupby(inside, key=_place_of):
@@ -63,7 +66,20 @@ def regional_sites(
             room = max(MAX_ALLELES - 1 - len(missing), sum((begin, *allele) in forced for allele in alleles))
             rows.append((begin, is_indel, [unchanged, *alleles[:room], *missing]))
     sites = sites_of(rows, window, forced)
-    return sites, np.searchsorted(regions.start, sites.begin, side="right") - 1
+    return sites, np.searchsorted(regions.start[starts], sites.begin, side="right") - 1
+
+
+def _rank_alleles(
+    haplotypes: Haplotypes, variants: list[list[Variant]], stays: ndarray, bounds: tuple[int, int]
+) -> list[Variant]:
+    """The distinct variants of the haplotypes [first, stop) that stay, by number of regions, then in their order."""
+    first, stop = bounds
+    region = np.searchsorted(haplotypes.haplotype_offsets, np.arange(first, stop), side="right")
+    found = dict[Variant, set[int]]()
+    for h in np.flatnonzero(stays[first:stop]).tolist():
+        for variant in variants[first + h]:
+            found.setdefault(variant, set()).add(int(region[h]))
+    return sorted(found, key=lambda variant: -len(found[variant]))
 
 
 def _place_of(variant: Variant) -> tuple[int, bool]:

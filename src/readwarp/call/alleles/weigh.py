@@ -1,10 +1,19 @@
 """From haplotypes to the sites of those that explain the reads, and to likelihoods of their alleles (host only)."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Likelihoods, Phase, Regions, Sites, Window
+from readwarp.batches import AlignedReads, Haplotypes, Likelihoods, Phase, Regions, Sites, Window
 from readwarp.call.alleles import CLEAR, INFORMED
+from readwarp.call.alleles.carriers import (
+    alleles_by_place,
+    find_carriers,
+    join_selections,
+    join_tables,
+    take_carriers,
+)
 from readwarp.call.alleles.compare import Weighed
 from readwarp.call.alleles.select import Selection, bound_reads, select_haplotypes
 from readwarp.call.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
@@ -12,40 +21,54 @@ from readwarp.call.evidence import NOTHING, SEVERAL
 from readwarp.call.evidence.substitutions import new_likelihoods
 from readwarp.call.sites.find import Variant
 from readwarp.device.jit import kernel
-from readwarp.ragged import ranges
+from readwarp.ragged import ranges, replace
 from readwarp.rules.cigar import find_base, soft_clips
 
 ABSENT = -1000.0  # log10, of an allele that no haplotype has, before reads are bounded
 
 
 def weigh_haplotypes(
-    weighed: Weighed, reads: AlignedReads, window: Window, ploidy: ndarray, samples: int, forced: frozenset[Variant]
+    weighed: Weighed,
+    compare_more: Callable[[Haplotypes], Weighed],
+    reads: AlignedReads,
+    window: Window,
+    ploidy: ndarray,
+    forced: frozenset[Variant],
 ) -> tuple[Sites, Likelihoods, Phase]:
-    """See the step's contract. ploidy: int8 [regions]. forced: variants that are alleles in any case.
+    """See the step's contract. ploidy: int8 [regions, samples]. forced: variants that are alleles in any case.
 
-    `weighed.values` are bounded in place.
+    compare_more: as `weighed` was made, for other haplotypes. `weighed.values` are bounded in place.
     """
     regions, variants = weighed.regions, variants_of(weighed.haplotypes)
+    raw = weighed.values.copy() if len(regions.places) <= len(regions) else weighed.values
     selected = Selection(
         informs=bound_reads(weighed, reads),
         stays=np.zeros(len(weighed.haplotypes), bool),
-        best=np.zeros((len(regions), samples, int(ploidy.max(initial=1))), np.int32),
+        best=np.zeros((len(regions), int(ploidy.max(initial=1))), np.int32),
     )
-    select_haplotypes(weighed, reads, ploidy, number_variants(weighed.haplotypes, variants), selected)
+    copies = ploidy[np.arange(len(regions)), regions.sample]
+    select_haplotypes(weighed, copies, number_variants(weighed.haplotypes, variants), selected)
     keep_forced(variants, selected.stays, forced)
-    sites, region = regional_sites(weighed, variants, selected.stays, forced, window)
-    phase = Phase(region, np.empty((len(sites), *selected.best.shape[1:]), np.int8))
-    number, rows = find_rows(sites, region, regions, reads)
+    sites, place = regional_sites(weighed, variants, selected.stays, forced, window)
+    carriers = find_carriers(weighed, variants, selected.stays, alleles_by_place(sites, place, len(regions.places) - 1))
+    if any(carriers):
+        more = compare_more(take_carriers(weighed.haplotypes, carriers))
+        weighed, number = join_tables(replace(weighed, values=raw), more)
+        selected = join_selections(selected, number, len(weighed.haplotypes))
+        selected = replace(selected, informs=bound_reads(weighed, reads))
+    phase = Phase(place, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
+    number, rows = find_rows(sites, place, regions, reads)
     out = new_likelihoods(reads, sites, number, regions.read[rows])
     weigh_rows(sites, weighed, selected, reads, rows, phase, out)
     return sites, out, phase
 
 
-def find_rows(sites: Sites, region: ndarray, regions: Regions, reads: AlignedReads) -> tuple[ndarray, ndarray]:
-    """How many reads of its region reach each site, and these rows of the regions, site by site."""
+def find_rows(sites: Sites, place: ndarray, regions: Regions, reads: AlignedReads) -> tuple[ndarray, ndarray]:
+    """How many reads of its place reach each site, and these rows of the regions, site by site, sample by sample."""
     first, stop = reads.position[regions.read], reads.reference_stop[regions.read]
     widen_by_clips(regions.read, reads, first, stop)
-    rows, number = ranges(regions.read_offsets, region), np.diff(regions.read_offsets)[region]
+    offsets = regions.read_offsets[regions.places]
+    rows, number = ranges(offsets, place), np.diff(offsets)[place]
     site = np.repeat(np.arange(len(sites)), number)
     reaches = (first[rows] < sites.stop[site]) & (stop[rows] > sites.position[site])
     return np.bincount(site[reaches], minlength=len(sites)), rows[reaches]
@@ -79,23 +102,22 @@ def place_of(reads, read, target):
 
 @kernel
 def alleles_of_haplotypes(g, haplotypes, s, sites, out):
-    """Fill `out` (int8) with the allele of site s that is on each haplotype of region g; -1 if it is not listed."""
+    """Set `out` (int8) for the haplotypes of region g to the allele of site s on each; -1 if it is not listed."""
     variant_offsets, begin, deleted = haplotypes.variant_offsets, haplotypes.begin, haplotypes.deleted
     inserted, inserted_offsets = haplotypes.inserted, haplotypes.inserted_offsets
     place, is_indel, low, high = sites.begin[s], sites.is_indel[s], sites.allele_offsets[s], sites.allele_offsets[s + 1]
-    first = haplotypes.haplotype_offsets[g]
-    for h in range(first, haplotypes.haplotype_offsets[g + 1]):
-        out[h - first] = 0
+    for h in range(haplotypes.haplotype_offsets[g], haplotypes.haplotype_offsets[g + 1]):
+        out[h] = 0
         for v in range(variant_offsets[h], variant_offsets[h + 1]):
             source, size = inserted_offsets[v], inserted_offsets[v + 1] - inserted_offsets[v]
             if begin[v] == place and (deleted[v] != size) == is_indel:
-                out[h - first] = -1
+                out[h] = -1
                 for a in range(low + 1, high):
                     own, length = sites.inserted_offsets[a], sites.inserted_offsets[a + 1] - sites.inserted_offsets[a]
                     if deleted[v] == sites.deleted[a] and is_equal(inserted, source, size, sites.inserted, own, length):
-                        out[h - first] = a - low
+                        out[h] = a - low
             elif size == 0 and begin[v] < place + (not is_indel) and place < begin[v] + deleted[v]:
-                out[h - first] = high - low - 1
+                out[h] = high - low - 1
 
 
 @kernel
@@ -114,25 +136,28 @@ def weigh_rows(sites, weighed, selected, reads, rows, phase, out):
     """Fill the values, `allele`, `quality` and `end_distance` of `out`, whose pairs are `rows`, and `phase.allele`."""
     regions, haplotypes, values = weighed.regions, weighed.haplotypes, weighed.values
     stays, informs, best = selected.stays, selected.informs, selected.best
-    shown = np.empty(haplotypes.support.size, np.int8)
+    shown, sample = np.empty(haplotypes.support.size, np.int8), regions.sample
     for s in range(phase.region.size):
-        g, begin = phase.region[s], sites.begin[s] - sites.is_indel[s]
-        first = haplotypes.haplotype_offsets[g]
-        number = haplotypes.haplotype_offsets[g + 1] - first
-        alleles_of_haplotypes(g, haplotypes, s, sites, shown)
-        for sample in range(best.shape[1]):
-            for copy in range(best.shape[2]):
-                phase.allele[s, sample, copy] = shown[best[g, sample, copy] - first]
+        g, begin = np.searchsorted(regions.place, phase.region[s]), sites.begin[s] - sites.is_indel[s]
+        for own in range(g, np.searchsorted(regions.place, phase.region[s], side="right")):
+            alleles_of_haplotypes(own, haplotypes, s, sites, shown)
+            for copy in range(best.shape[1]):
+                phase.allele[s, sample[own], copy] = shown[best[own, copy]]
         alleles = sites.allele_offsets[s + 1] - sites.allele_offsets[s]
         for pair in range(out.pair_offsets[s], out.pair_offsets[s + 1]):
             r, low = rows[pair], out.value_offsets[s] + (pair - out.pair_offsets[s]) * alleles
+            while r >= regions.read_offsets[g + 1]:
+                g += 1
+            first = haplotypes.haplotype_offsets[g]
+            number = haplotypes.haplotype_offsets[g + 1] - first
             table = out.values[low : low + alleles]
             table[:] = ABSENT
             row, lowest = weighed.pair_offsets[g] + (r - regions.read_offsets[g]) * number, 0.0
             for h in range(number):
                 lowest = min(lowest, values[row + h])
-                if stays[first + h] and shown[h] >= 0:
-                    table[shown[h]] = max(table[shown[h]], values[row + h])
+                allele = shown[first + h]
+                if stays[first + h] and allele >= 0:
+                    table[allele] = max(table[allele], values[row + h])
             out.allele[pair] = find_best(table, lowest, informs[r])
             read = regions.read[r]
             place = place_of(reads, read, begin)

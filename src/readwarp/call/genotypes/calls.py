@@ -91,6 +91,11 @@ def keep_calls(calls: Calls, start: int, is_inside: np.ndarray) -> Calls:
     )
 
 
+def take_calls(calls: Calls, rows: ndarray) -> Calls:
+    """Copies of the calls in these rows (int64)."""
+    return Calls(*(_take([column], rows) for column in columns_of(calls).values()))
+
+
 def _take(columns: Sequence[Any], order: np.ndarray) -> Any:
     """The same column of all parts as one, in this order."""
     if isinstance(columns[0], dict):

@@ -3,8 +3,8 @@
     build_haplotypes(regions: Regions, reads: AlignedReads, sites: Sites, window: Window,
                      ploidy: int8 [regions]) -> Haplotypes
 
-The window's bases cover all regions. The reads of each sample are used by themselves, since those of a single carrier
-would be few among the reads of all. Haplotypes have two sources, and those of all samples are united:
+The window's bases cover all regions. A region is of one sample (`regions.samples`): the reads of a single carrier would
+be few among those of all, and its haplotypes many among theirs. Haplotypes have two sources, which are united:
 
 Assembly. The k-mers of the reads' usable bases, and of the reference's span, make a de Bruijn graph. An edge stays if
 the reference shows it, or at least MIN_FRAGMENTS fragments (reads of one name) that are one in `rarest` of those that
@@ -13,7 +13,8 @@ these edges have a cycle, the next k of SIZES is tried. Haplotypes are the ways 
 
 Alleles. By its CIGARs a fragment shows an allele of the region's sites, does not show it, or does not cover it.
 Haplotypes are the ways through the alleles that are shown: each allele is taken or not. An allele that is on no
-haplotype makes one by itself, and so does every allele that the user asks for.
+haplotype makes one by itself, and so does every allele that the user asks for. A haplotype that no read of the sample
+shows is left out if reads of another sample at the place show it.
 
 One rule holds for forks and alleles. Let m be the fragments that know both this choice and the one before it, and c
 those of them that agree with the way so far and with this choice. The way continues where

@@ -86,7 +86,7 @@ def combine(groups, alleles, bounds, spans, reads, window, drafts):
 
 @kernel
 def choose(low, high, g, groups, alleles, reads, window):
-    """Give the alleles of a region the bits of its choices, in order; returns whether there are too many.
+    """Give the alleles of a region the bits of its choices, in order; returns whether one shown is left out.
 
     If so, MAX_FORKS are chosen: those that nobody asked for first, then those that most reads of the group show.
     """
@@ -105,18 +105,19 @@ def choose(low, high, g, groups, alleles, reads, window):
             for r in range(shows.size):
                 shown[i - low] += 1 if shows[r] & bit[i] else 0
             if not alleles.is_asked[i]:
-                shown[i - low] = shows.size + 1
+                shown[i - low] += shows.size + 1
     for _ in range(MAX_FORKS):
         best = 0
         for i in range(shown.size):
             best = i if shown[i] > shown[best] else best
         shown[best] = -1
-    number = 0
+    number, is_lost, rows = 0, False, groups.read_offsets[g + 1] - groups.read_offsets[g]
     for i in range(low, high):
         is_chosen = shown[i - low] < 0
         bit[i] = bit_of(number) if is_chosen else np.uint64(0)
         number += is_chosen
-    return True
+        is_lost |= not is_chosen and shown[i - low] % (rows + 1) > 0
+    return is_lost
 
 
 @kernel

@@ -7,7 +7,16 @@ from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status, W
 from readwarp.call.haplotypes import MAX_LONGER, MAX_WAYS, SIZES
 from readwarp.call.haplotypes.alleles import alleles_of, combine
 from readwarp.call.haplotypes.assembly import assemble
-from readwarp.call.haplotypes.drafts import Drafts, Spans, add_references, new_drafts, rank, spans_of, unite
+from readwarp.call.haplotypes.drafts import (
+    Drafts,
+    Spans,
+    add_references,
+    drop_unseen,
+    new_drafts,
+    rank,
+    spans_of,
+    unite,
+)
 from readwarp.call.haplotypes.graph import Graph, new_graph
 from readwarp.call.haplotypes.variants import Variants, spell_drafts
 from readwarp.call.haplotypes.ways import Groups, group_reads
@@ -20,13 +29,14 @@ def build_haplotypes(
     """See the step's contract."""
     spans = spans_of(regions, window, ploidy)
     alleles, bounds = alleles_of(sites, regions, window.first)
-    groups = group_reads(regions, reads, int(reads.sample.max(initial=0)) + 1)
+    groups = group_reads(regions, reads)
     drafts = room_for(groups, spans, np.diff(bounds, axis=1).ravel())
     add_references(spans, window.bases, drafts)
     assemble(groups, spans, reads, window.bases, np.array(SIZES), graph_for(groups, spans), drafts)
     combine(groups, alleles, bounds, spans, reads, window, drafts)
     drafts, variants = spell_drafts(take(drafts, "drafts", unite(drafts)), spans, alleles, window.bases)
-    return gather(drafts, variants, rank(drafts, unite(drafts)), window)
+    rows = drop_unseen(drafts, unite(drafts), regions.place)
+    return gather(drafts, variants, rank(drafts, rows), window)
 
 
 def room_for(groups: Groups, spans: Spans, alleles: ndarray) -> Drafts:

@@ -112,6 +112,19 @@ def unite(drafts: Drafts) -> ndarray:
     return np.array(list(first.values()), np.int64)
 
 
+def drop_unseen(drafts: Drafts, rows: ndarray, place: ndarray) -> ndarray:
+    """These drafts without those that no read of their region shows, but reads of another sample at the place do.
+
+    place: int64 [regions].
+    """
+    bases, support, region = list_bases(drafts), drafts.support, drafts.region
+    shown = {(int(place[region[row]]), bases[row]) for row in rows.tolist() if support[row] > 0}
+    is_own = (drafts.asked[rows] != NOT_ASKED) | (support[rows] > 0)
+    others = ((int(place[region[row]]), bases[row]) not in shown for row in rows[~is_own].tolist())
+    is_own[~is_own] = np.fromiter(others, bool)
+    return np.asarray(rows[is_own])
+
+
 def rank(drafts: Drafts, rows: ndarray) -> ndarray:
     """These drafts in their final order, without those beyond the limit."""
     bases, support, asked, region = list_bases(drafts), drafts.support, drafts.asked, drafts.region.tolist()

@@ -17,7 +17,7 @@ ONE = np.uint64(1)
 
 
 class Groups(NamedTuple):
-    """The reads of each region and sample, those of one fragment (that is, of one name) side by side."""
+    """The reads of each region, which are of one sample, those of one fragment (that is, of one name) side by side."""
 
     region: Annotated[ndarray, "int64 [groups]"]  # ascending
     read_offsets: Annotated[ndarray, "int64 [groups + 1] of rows"]
@@ -27,18 +27,18 @@ class Groups(NamedTuple):
     base_stop: Annotated[ndarray, "int64 [rows]"]
 
 
-def group_reads(regions: Regions, reads: AlignedReads, samples: int) -> Groups:
-    """A group for each sample of each region, in this order."""
-    own = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets)) * samples + reads.sample[regions.read]
+def group_reads(regions: Regions, reads: AlignedReads) -> Groups:
+    """A group for each region."""
+    own = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
     name = reads.name_hash[regions.read]
     order = np.lexsort((name, own))
     own, name = own[order], name[order]
     is_new = np.ones(order.size, bool)
     is_new[1:] = (name[1:] != name[:-1]) | (own[1:] != own[:-1])
     number = np.cumsum(is_new) - 1
-    read_offsets = np.searchsorted(own, np.arange(len(regions) * samples + 1))
+    read_offsets = regions.read_offsets
     return Groups(
-        region=np.repeat(np.arange(len(regions)), samples),
+        region=np.arange(len(regions)),
         read_offsets=read_offsets,
         read=regions.read[order],
         fragment=number - np.append(number, 0)[read_offsets[:-1]][own],

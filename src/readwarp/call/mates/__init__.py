@@ -8,4 +8,4 @@ differ, the better one keeps the difference of the two qualities, and the other'
 the reads across it alone. Missing qualities (255) count as DEFAULT_QUALITY.
 """
 
-DEFAULT_QUALITY = 30
+DEFAULT_QUALITY = 20

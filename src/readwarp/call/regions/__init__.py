@@ -3,6 +3,7 @@
     find_clip_places(reads: AlignedReads, window: Window, ploidy: int8 [positions]) -> ClipPlaces
     add_clipped(reads, places: ClipPlaces, sites: Sites, window) -> Sites: those given, and what only clips spell
     find_regions(reads, places, sites, window, max_reads: int) -> Regions, in_region: bool [sites]
+    split_samples(regions: Regions, reads) -> Regions of one sample each
 
 The window is the pileup's, and nothing outside of it is looked for; its bases reach further than regions do. A site
 outside all regions is a single substitution, which `evidence.weigh_substitutions` weighs.

@@ -42,6 +42,7 @@ def find_regions(
     low, high = flank(start, stop, np.maximum(stop, spans.reach))
     offsets, read = reads_across(reads, start, stop)
     bounds = {"start": start, "stop": stop, "low": np.maximum(low, first), "high": np.minimum(high, last)}
+    bounds |= {"place": np.arange(start.size), "sample": np.zeros(start.size, np.uint16)}
     columns = {"read_offsets": offsets, "read": read, "status": spans.status, **bounds}
     regions = empty(Regions, {}, contig=window.contig, **columns)
     cut_reads(reads, regions)

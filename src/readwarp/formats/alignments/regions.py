@@ -5,11 +5,13 @@ region goes the same way once htslib has written it as uncompressed BAM.
 """
 
 import errno
+import logging
 import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,14 +26,15 @@ from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.alignments.layout import NAME, POSITION, values_at
 from readwarp.formats.alignments.samtools import reference_in
-from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, spool
+from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import blocks_of
-from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, load_bam_index
+from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, has_bam_index, load_bam_index
+from readwarp.formats.common.qualities import PHRED64, TOO_LOW, explain_phred64, from_phred64
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
 
-CHUNK = 1 << 18  # compressed bytes read at a time
+CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; the first ones of a region are fewer
 UNPLACED = b"\xff" * 4  # contig -1
 DAMAGE = {
     records.UNSORTED: "reads are not sorted by position",
@@ -39,7 +42,10 @@ DAMAGE = {
     records.MISFIT: "the CIGAR of a read does not fit its bases",
     records.BEYOND: "a read is aligned beyond its contig's end",
 }
+ENOUGH_RECORDS = 1000  # whose qualities tell how they are encoded
 EXCLUDED = 0x4 | 0x100 | 0x200 | 0x400  # unmapped, secondary, failed quality control, duplicate
+
+logger = logging.getLogger("readwarp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +57,23 @@ class ReadFilter:
     samples: tuple[tuple[str, ...], ...] = ()  # read groups of each sample; empty: every read is of sample 0
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is known of a file beforehand."""
+
+    phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
+    scan: bool = False  # a BAM file without an index is read through; otherwise it is an error
+
+
 class AlignedReader:
     """Sorted alignments, open for reading regions from any thread: an indexed BAM or CRAM file, or a stream."""
 
-    def __init__(self, path: Path, reference: Path | None = None, threads: int = 1):
+    def __init__(self, path: Path, reference: Path | None = None, threads: int = 1, form: Form = Form()):
         """`path`: "-" is stdin. stdin and named pipes are read to their end first, see `spool`.
 
         `reference`: for CRAM, in any format. Raises InputError where the file is damaged, not sorted or not indexed.
         """
-        self.path = Path("stdin") if str(path) == "-" else path
+        self.path, self._form = Path("stdin") if str(path) == "-" else path, form
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._file: BinaryIO | None = None
         try:
@@ -79,8 +93,15 @@ class AlignedReader:
         if self.is_cram:
             self._cram_contigs = contigs_of_cram(path)
         elif self._index is None:
-            self._index, self._file = load_bam_index(path), path.open("rb")
-            self._check_index(self._index, first)
+            self._file = path.open("rb")
+            if self._form.scan and not has_bam_index(path):
+                logger.info("%s has no index: the file is read through once before", self.path)
+                self._index = scan_file(self._file, str(self.path))
+            else:
+                self._index = load_bam_index(path)
+                self._check_index(self._index, first)
+        if self._form.phred is None:
+            self._check_encoding()
 
     def _prepare_fasta(self, reference: Path | None) -> str | None:
         """The reference as FASTA that htslib can use."""
@@ -102,6 +123,20 @@ class AlignedReader:
             if not self.is_cram and not file.is_bam:
                 raise InputError(self.path, "is neither BAM nor CRAM (SAM comes through stdin: `-`)")
             return 0 if self.is_cram or self._file else int(file.tell())
+
+    def _check_encoding(self) -> None:
+        """Raises InputError if the qualities of the first records show that they are not Phred+33."""
+        verbosity = pysam.set_verbosity(0)
+        try:
+            with self._open_by_pysam() as file:
+                rows = [record.query_qualities for record in islice(file.fetch(until_eof=True), ENOUGH_RECORDS)]
+        except (OSError, ValueError):  # damage is reported where it is read
+            return
+        finally:
+            pysam.set_verbosity(verbosity)
+        known = [np.frombuffer(row, np.uint8) for row in rows if row is not None]
+        if reason := explain_phred64(np.concatenate([*known, np.empty(0, np.uint8)])):
+            raise InputError(self.path, reason)
 
     def _check_index(self, index: BgzfIndex, first: int) -> None:
         """An index of another or an older file would hide reads. After its last read, none may have a position."""
@@ -179,7 +214,8 @@ class AlignedReader:
             count, rest, last, state = records.scan(data, last, wanted, found)
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
-            yield _decode(data, take(found, "reads", slice(0, count)))
+            reads = _decode(data, take(found, "reads", slice(0, count)))
+            yield self._from_phred64(reads, contig) if self._form.phred == PHRED64 else reads
             carry = data[rest:].tobytes()
             if state == records.DONE:
                 break
@@ -187,6 +223,13 @@ class AlignedReader:
                 raise InputError(self.path, "damaged BAM record", f"near {self.names[contig]}:{max(last, 0) + 1}")
         if state == records.MORE and carry:
             raise InputError(self.path, "truncated: ends within a record")
+
+    def _from_phred64(self, reads: AlignedReads, contig: int) -> AlignedReads:
+        qualities, bad = from_phred64(reads.qualities)
+        if bad >= 0:
+            position = reads.position[np.searchsorted(reads.read_offsets, bad, side="right") - 1]
+            raise InputError(self.path, TOO_LOW, f"near {self.names[contig]}:{position + 1}")
+        return replace(reads, qualities=qualities)
 
     def _bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
         """Decompressed bytes from the first record that may overlap `start`."""
@@ -198,8 +241,8 @@ class AlignedReader:
     def _bam_bytes(self, offset: int) -> Iterator[bytes]:
         """Decompressed bytes from a virtual offset on."""
         assert self._file is not None
-        place, skip = offset >> 16, offset & 0xFFFF
-        while compressed := os.pread(self._file.fileno(), CHUNK, place):
+        place, skip, chunk = offset >> 16, offset & 0xFFFF, FIRST_CHUNK
+        while compressed := os.pread(self._file.fileno(), chunk, place):
             size = blocks_of(compressed)[0][-1]
             if size == 0:
                 raise InputError(self.path, f"truncated or not BGZF at byte {place}")
@@ -208,7 +251,7 @@ class AlignedReader:
             except BROKEN as error:
                 raise InputError(self.path, f"damaged block at or after byte {place} ({error})") from error
             yield data[skip:]
-            place, skip = place + size, 0
+            place, skip, chunk = place + size, 0, min(2 * chunk, CHUNK)
 
     def _cram_bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
         with tempfile.TemporaryFile() as copy, self._open_by_pysam() as file:

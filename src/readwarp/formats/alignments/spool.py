@@ -51,12 +51,28 @@ def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[Bi
     file = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
     try:
         with closing(_to_bam(_read(descriptor), name, reference, threads)) as chunks:
-            return file, _Spool(name, file).copy(chunks)
+            return file, _Indexer(name).index(_copy(chunks, file, name))
     except BaseException:
         file.close()
         raise
     finally:
         os.close(descriptor)
+
+
+def scan_file(file: BinaryIO, name: str) -> BgzfIndex:
+    """The index of a BAM file, which is read to its end. Raises InputError if it is damaged or not sorted."""
+    return _Indexer(name).index(_read(file.fileno()))
+
+
+def _copy(chunks: Iterable[bytes], file: BinaryIO, name: str) -> Iterator[bytes]:
+    """The chunks, each written to the file."""
+    for chunk in chunks:
+        try:
+            file.write(chunk)
+        except OSError as error:
+            place, why = tempfile.gettempdir(), (error.strerror or "cannot be written").lower()
+            raise ReadwarpError(f"{place}: {why} ({name} is kept there; TMPDIR sets another folder)") from error
+        yield chunk
 
 
 def _read(descriptor: int) -> Iterator[bytes]:
@@ -107,11 +123,11 @@ def _feed(chunks: Iterable[bytes], pipe: IO[bytes]) -> None:
             pipe.write(chunk)
 
 
-class _Spool:
-    """Copies the bytes of a BAM file to another one. Indexes its records on the way, which shows their order."""
+class _Indexer:
+    """Indexes the records of a BAM file, which shows their order."""
 
-    def __init__(self, name: str, file: BinaryIO):
-        self._name, self._file = name, file
+    def __init__(self, name: str):
+        self._name = name
         self._size = 0  # bytes of whole blocks so far
         self._raw = np.empty(0, np.uint8)  # decompressed, from the first record that is not whole
         self._blocks = empty(Blocks, {"blocks": 0})  # of these bytes
@@ -119,10 +135,9 @@ class _Spool:
         self._windows: Windows | None = None  # made when the header has been read
         self._last = (0, -1)  # contig and position of the last record
 
-    def copy(self, chunks: Iterable[bytes]) -> BgzfIndex:
+    def index(self, chunks: Iterable[bytes]) -> BgzfIndex:
         rest, last = b"", -1
         for chunk in chunks:
-            self._write(chunk)
             data = rest + chunk
             places, sizes = blocks_of(data)
             if not sizes and len(data) > MAX_BLOCK:
@@ -136,13 +151,6 @@ class _Spool:
         first, offset = self._windows
         return BgzfIndex(LINEAR_WINDOW, [fill_in(part) for part in np.split(offset, first[1:-1])])
 
-    def _write(self, data: bytes) -> None:
-        try:
-            self._file.write(data)
-        except OSError as error:
-            place, why = tempfile.gettempdir(), (error.strerror or "cannot be written").lower()
-            raise ReadwarpError(f"{place}: {why} ({self._name} is kept there; TMPDIR sets another folder)") from error
-
     def _add_blocks(self, data: bytes, places: np.ndarray, sizes: np.ndarray) -> None:
         """Decompress whole blocks, index the records that end in them, and keep the rest for the next blocks."""
         try:
@@ -154,16 +162,18 @@ class _Spool:
         raw, done = np.concatenate((self._raw, fresh)), 0
         if self._windows is None and (header := parse_header(raw.tobytes())):
             done, self._contigs, lengths = header
+            if len(set(self._contigs)) < len(self._contigs):
+                raise InputError(self._name, "its header names a contig twice")
             first = offsets_of([(length >> LINEAR_WINDOW) + 1 for length in lengths])
             self._windows = Windows(first, np.zeros(first[-1], np.uint64))
         if self._windows is not None:
-            done = self._index(raw, done, Blocks(begin, place), self._windows)
+            done = self._add_records(raw, done, Blocks(begin, place), self._windows)
         if raw.size - done > MAX_RECORD:
             raise InputError(self._name, "damaged: a record of more than 256 MiB")
         block = max(0, int(np.searchsorted(begin, done, side="right")) - 1)  # the one that `done` is in
         self._raw, self._blocks = raw[done:].copy(), Blocks(begin[block:] - done, place[block:])
 
-    def _index(self, raw: np.ndarray, place: int, blocks: Blocks, windows: Windows) -> int:
+    def _add_records(self, raw: np.ndarray, place: int, blocks: Blocks, windows: Windows) -> int:
         """Index the records from `place` on -> the first one that is not whole."""
         place, *last, state = records.add_to_index(raw, place, self._last, blocks, windows)
         if state != records.MORE:

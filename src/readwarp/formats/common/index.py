@@ -43,8 +43,15 @@ class BgzfIndex:
 
 def load_bam_index(bam: Path) -> BgzfIndex:
     """The index beside a BAM file. Raises InputError if there is none or it is damaged."""
-    paths = bam.with_name(bam.name + ".bai"), bam.with_suffix(".bai"), bam.with_name(bam.name + ".csi")
-    return _load(bam, paths, _parse, "`samtools index`")
+    return _load(bam, _bam_indexes(bam), _parse, "`samtools index`")
+
+
+def has_bam_index(bam: Path) -> bool:
+    return any(path.exists() for path in _bam_indexes(bam))
+
+
+def _bam_indexes(bam: Path) -> tuple[Path, ...]:
+    return bam.with_name(bam.name + ".bai"), bam.with_suffix(".bai"), bam.with_name(bam.name + ".csi")
 
 
 def load_vcf_index(vcf: Path) -> BgzfIndex:

@@ -16,6 +16,7 @@ class ReadInput:
     comments: bool = False  # FASTQ and FASTA: comments hold SAM tags
     groups: tuple[str, ...] = ()  # IDs of the header's read groups, which RG tags refer to
     reference: str | None = None  # FASTA that CRAM was written against
+    phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
 
     def __post_init__(self) -> None:
         if len(self.paths) not in (1, 2) or (self.interleaved and len(self.paths) == 2):

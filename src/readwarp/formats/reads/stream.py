@@ -10,10 +10,15 @@ bases (a longer pair is a batch of its own); where they are cut never changes th
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
 
+import numpy as np
+
 from readwarp.batches import ReadBatch
+from readwarp.errors import InputError
+from readwarp.formats.common.qualities import PHRED64, TOO_LOW, explain_phred64, from_phred64
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads import bam, fastx
 from readwarp.formats.reads.raw import RawBatch, ReadInput
+from readwarp.ragged import replace
 
 
 def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Generator[RawBatch, None, None]:
@@ -30,4 +35,23 @@ def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Generator[RawBa
 
 def parse(raw: RawBatch) -> ReadBatch:
     """Decode a raw batch. Raises InputError with the file, the record and the reason."""
-    return bam.parse(raw) if raw.chunk.kind == "bam" else fastx.parse(raw)
+    reads = bam.parse(raw) if raw.chunk.kind == "bam" else fastx.parse(raw)
+    return _from_phred64(reads, raw) if raw.input.phred == PHRED64 else reads
+
+
+def _from_phred64(reads: ReadBatch, raw: RawBatch) -> ReadBatch:
+    """The reads with qualities as they were meant. Raises InputError for one that Phred+64 cannot hold."""
+    qualities, bad = from_phred64(reads.qualities)
+    if bad >= 0:
+        read = int(np.searchsorted(reads.read_offsets, bad, side="right")) - 1
+        files = len(raw.input.paths)
+        name = reads.names[reads.name_offsets[read] : reads.name_offsets[read + 1]].tobytes().decode("latin-1")
+        raise InputError(raw.input.paths[read % files], TOO_LOW, name)
+    return replace(reads, qualities=qualities)
+
+
+def check_encoding(sample: Sequence[ReadBatch], read_input: ReadInput) -> None:
+    """Raises InputError if the qualities of the first reads of an input show that it is not Phred+33."""
+    qualities = np.concatenate([reads.qualities for reads in sample] or [np.empty(0, np.uint8)])
+    if read_input.phred is None and (reason := explain_phred64(qualities)):
+        raise InputError(read_input.paths[0], reason)

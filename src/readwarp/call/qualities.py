@@ -1,0 +1,94 @@
+"""Base qualities as they were read: are they there, and as good as they say?
+
+At sites without a variant a base that differs from the reference is an error (or is misplaced, which few are). So the
+share of such bases should be what the qualities say. It is measured on one read in SHARE, by the hash of its name, at
+positions of at least MIN_DEPTH bases of which fewer than two, or fewer than RARE, are not the reference's: others may
+be variants. Only bases of SURE or more count, since a few bad ones would hide that the good ones are not so good.
+"""
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads, Pileup, Window
+from readwarp.device.jit import kernel
+from readwarp.formats.common.qualities import MISSING
+from readwarp.metrics import Metrics
+from readwarp.rules.cigar import is_match, run_of
+
+SHARE = 16
+MIN_DEPTH, RARE = 8, 0.1
+SURE = 20  # Phred
+FAR = 5.0  # times as many errors as the qualities say: 7 Phred
+ENOUGH = 100  # errors
+CHECKED, ERRORS, EXPECTED = "bases_checked", "bases_checked_that_differ", "bases_checked_expected_to_differ_x1000"
+
+
+class Checked(NamedTuple):
+    """Bases compared with the reference, by quality."""
+
+    bases: Annotated[ndarray, "int64 [256]"]
+    errors: Annotated[ndarray, "int64 [256]"]
+
+
+def count_missing(reads: AlignedReads) -> ndarray:
+    """Positions of the reads that have no qualities (int64)."""
+    first = reads.read_offsets[:-1]
+    return reads.position[reads.qualities[first] == MISSING] if first.size else reads.position
+
+
+def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_inside: ndarray, metrics: Metrics) -> None:
+    """Count bases and errors of the window. reads: with the qualities they came with. is_inside: bool [bases]."""
+    rows = np.flatnonzero(reads.name_hash % np.uint64(SHARE) == 0)
+    out = Checked(np.zeros(256, np.int64), np.zeros(256, np.int64))
+    if rows.size:
+        bases = window.bases[window.start - window.first :][: is_inside.size]
+        own = pileup.counts[window.start - pileup.start :][: is_inside.size]
+        compare_bases(reads, rows, window.start, bases, find_plain(own, bases) & is_inside, out)
+    chance = np.minimum(1.0, 10.0 ** (-0.1 * np.arange(256)))
+    metrics.count(CHECKED, out.bases[SURE:MISSING].sum())
+    metrics.count(ERRORS, out.errors[SURE:MISSING].sum())
+    metrics.count(EXPECTED, round(1000 * float((chance * out.bases)[SURE:MISSING].sum())))
+
+
+def find_plain(counts: ndarray, bases: ndarray) -> ndarray:
+    """bool [positions]: no variant is likely. counts: of a pileup (symbols and strands)."""
+    number = counts.sum(axis=2)
+    depth = number.sum(axis=1)
+    others = depth - number[np.arange(bases.size), np.minimum(bases, 3)]
+    plain: ndarray = (bases < 4) & (depth >= MIN_DEPTH) & ((others < 2) | (others < RARE * depth))
+    return plain
+
+
+@kernel
+def compare_bases(reads, rows, start, reference, is_plain, out):
+    """Compare the bases of these reads with the reference from `start` on, where it is plain -> out (Checked)."""
+    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
+    bases, qualities, position = reads.bases, reads.qualities, reads.position
+    number, errors = out.bases, out.errors
+    for i in range(rows.size):
+        read = rows[i]
+        p, q = position[read] - start, read_offsets[read]
+        for j in range(cigar_offsets[read], cigar_offsets[read + 1]):
+            operation, length, on_reference, on_read = run_of(cigar[j])
+            if is_match(operation):
+                for k in range(max(0, -p), min(length, reference.size - p)):
+                    if is_plain[p + k] and bases[q + k] < 4:
+                        number[qualities[q + k]] += 1
+                        errors[qualities[q + k]] += bases[q + k] != reference[p + k]
+            p, q = p + on_reference, q + on_read
+
+
+def explain_qualities(counts: dict[str, int]) -> str | None:
+    """What to say of qualities that promise too much, from the counts of a whole job; None if they do not."""
+    bases, errors, expected = (counts.get(name, 0) for name in (CHECKED, ERRORS, EXPECTED))
+    if errors < ENOUGH or 1000 * errors < FAR * expected:
+        return None
+    said, seen = (round(-10 * math.log10(max(1e-9, share / bases))) for share in (expected / 1000, errors))
+    return (
+        f"base qualities promise too much: those of Q{SURE} and more say Q{said} on average, but at sites without a"
+        f" variant 1 such base in {bases // errors:,} differs from the reference (Q{seen}; {errors:,} of {bases:,})."
+        " QUAL and GQ are too high: recalibrate the qualities"
+    )

@@ -1,0 +1,28 @@
+"""Regions of several samples, as a region for each of them (host only)."""
+
+import numpy as np
+
+from readwarp.batches import AlignedReads, Regions
+from readwarp.ragged import replace
+
+
+def split_samples(regions: Regions, reads: AlignedReads) -> Regions:
+    """Regions of one sample each: those of a place side by side, by sample, with their reads in file order.
+
+    A place without reads has one, of sample 0. `place` numbers the given regions.
+    """
+    samples = int(reads.sample.max(initial=0)) + 1
+    place = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
+    own = place * samples + reads.sample[regions.read]
+    bare = np.flatnonzero(np.diff(regions.read_offsets) == 0) * samples
+    found = np.unique(np.concatenate((own, bare)))
+    order = np.argsort(own, kind="stable")
+    rows = found // samples
+    return replace(
+        regions,
+        **{name: getattr(regions, name)[rows] for name in ("start", "stop", "low", "high", "status")},
+        **{name: getattr(regions, name)[order] for name in ("read", "base_start", "base_stop")},
+        read_offsets=np.append(np.searchsorted(own[order], found), own.size),
+        place=rows,
+        sample=(found % samples).astype(np.uint16),
+    )
