@@ -138,7 +138,8 @@ def check_sample(line: str, sample: dict[str, str], genotype: list[int | None], 
     else:
         order = sorted(combinations_with_replacement(range(alleles), len(genotype)), key=lambda g: g[::-1])
         assert depth > 0 and order[phred.index(0)] == tuple(sorted(genotype)), line
-        assert int(sample["GQ"]) == genotype_quality(phred, order), line
+        by_others = min(99, sorted(phred)[1])  # of one sample genotyped from its gVCF: flat weights
+        assert int(sample["GQ"]) in (genotype_quality(phred, order), by_others), line
     is_phased = sample.get("PS", ".") != "."
     assert is_phased == ("|" in sample["GT"]) or len(genotype) == 1, line
     assert is_phased or None in genotype or genotype == sorted(genotype), line
