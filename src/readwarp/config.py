@@ -138,8 +138,8 @@ class CallParameters:
     min_end_distance: float = 5.0  # ED
     min_allele_fraction: float = 0.3  # share of the ALT alleles' reads, times the ploidy ...
     min_haploid_fraction: float = 0.6  # ... and where that is 1
-    min_alt_mapping_quality: float = 30.0  # AMQ ...
-    min_expected_fraction: float = 0.6  # ... if that share is below this part of what the genotype predicts
+    min_alt_mapping_quality: float = 40.0  # AMQ, if the reads without ALT alleles are more than ...
+    min_expected_fraction: float = 0.5  # ... 1 - this x the genotype's share of ALT alleles, of the depth around
 
     def __post_init__(self) -> None:
         if not 1 <= self.ploidy <= MAX_PLOIDY:

@@ -113,6 +113,26 @@ def test_a_sample_without_reads(together, tmp_path):
     }
 
 
+def test_low_depth_of_many_samples(tmp_path):
+    """A read of each of ten samples, half of which show a substitution and a deletion: nobody has two reads of any."""
+    variants = [snv(600), deletion(1200, 6)]
+    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": len(SEQUENCE)}]}
+    header |= {"RG": [{"ID": f"g{name}", "SM": name} for name in SAMPLES]}
+    fasta, bam = write_fasta(tmp_path / "ref.fa", {"c": SEQUENCE}), tmp_path / "low.bam"
+    records = []
+    for i, sample in enumerate(SAMPLES):
+        made = tiled([variants if i % 2 else []], SEQUENCE, step=90, length=90)
+        records += [(sample, read) for read in of_group(made, sample, own_names=True)]
+    with pysam.AlignmentFile(str(bam), "wb", header=header) as out:
+        for name, read in sorted(records, key=lambda x: x[1].position):
+            out.write(segment_of(out.header, read, name))
+    pysam.index(str(bam))
+    found = called(fasta, bam, tmp_path / "a.vcf")
+    assert list(found) == variants
+    for genotypes in found.values():
+        assert {name for name, genotype in genotypes.items() if any(genotype)} == set(SAMPLES[1::2])
+
+
 def test_many_samples_with_variants_of_their_own(tmp_path):
     """Each of forty samples has a substitution and a deletion of its own, all within 200 bases; each finds its own."""
     samples = [f"s{number}" for number in range(40)]

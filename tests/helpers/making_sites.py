@@ -8,6 +8,7 @@ import numpy as np
 from helpers.making import offsets
 from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.surroundings import Depths, Expected
 from readwarp.config import CallParameters
 
 Allele = tuple[int, str]  # deleted reference bases, inserted ones; "*" for a deletion across the base
@@ -96,8 +97,10 @@ def call_sites(
     ploidy: int | Sequence[int] = 2,
     phase: Phase | None = None,
     parameters: CallParameters | None = None,
+    depths: Depths | None = None,
 ) -> Calls:
     """Call sites in a reference of As; `ploidy`: of all sites, or of each."""
     window = Window(0, 0, 99, np.zeros(99, np.uint8), 0)
     copies = np.full((samples, len(sites)), ploidy, np.int8).T.copy()
-    return genotype_sites(sites, likelihoods, window, copies, parameters or CallParameters(), phase)
+    expected = Expected(copies, depths)
+    return genotype_sites(sites, likelihoods, window, expected, parameters or CallParameters(), phase)

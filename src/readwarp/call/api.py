@@ -45,6 +45,7 @@ class PriorOptions(TypedDict, total=False):
 
 
 class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
+    bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
     alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy: int  # copies of each contig
@@ -124,6 +125,7 @@ def make_job(
         gvcf=options.get("gvcf", False),
         alleles=path_or_none(options.get("alleles")),
         ploidies=path_or_none(options.get("ploidy_bed")),
+        bam_output=path_or_none(options.get("bam_output")),
         phred=encoding_of(options.get("phred33", False), options.get("phred64", False)),
         command=command,
         force=options.get("force", False),

@@ -8,10 +8,12 @@ from math import ceil
 from pathlib import Path
 from typing import TypeVar
 
+from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, match_files, open_readers
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.qualities import explain_qualities
+from readwarp.call.realigned import CalledSite, sites_of
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
 from readwarp.call.targets import Stretch, Target, bases_of, join_targets
 from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob, count_calls
@@ -21,7 +23,7 @@ from readwarp.device.backend import Backend
 from readwarp.device.machine import free_memory
 from readwarp.errors import MemoryBudgetError, UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
-from readwarp.formats.common.files import check_twice
+from readwarp.formats.common.files import check_output, check_twice
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.index.reference import Reference
@@ -40,6 +42,11 @@ USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep wi
 WARNINGS = {  # by counter
     "windows_halved": "windows were too deep for the GPU's memory and were cut",
     "windows_on_host": "windows were too deep for the GPU's memory and were called on the CPU",
+    "reads_beyond_max_depth": "reads are left out where their sample is deeper than --max-depth",
+    "regions_thinned": "regions have more reads of a sample than are compared with haplotypes: some are left out",
+    "regions_short_of_haplotypes": "regions have more haplotypes in a sample than are compared: some are left out",
+    "regions_cut": "regions are too long and were cut, so that variants are not in phase across the cuts",
+    "alleles_left_out": "alleles are left out of sites that have too many",
     "reads_without_qualities": "reads have no base qualities: these are taken as 20",
 }
 DEPTH_OF_A_BATCH = 64  # reads across a base, as --batch-bases assumes
@@ -57,6 +64,7 @@ class CallJob(VariantJob):
     gvcf: bool = False  # blocks of reference between the variants, for one sample
     alleles: Path | None = None  # VCF file whose alleles are genotyped in any case
     ploidies: Path | None = None  # BED file of parts with a ploidy of their own, in its fourth column
+    bam_output: Path | None = None  # reads realigned to the called haplotypes
     phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
     command: str = "readwarp call"
 
@@ -73,6 +81,7 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
     extra = [path for path in (job.alleles, job.ploidies) if path]
     check_twice(job.alignments)
+    check_output(job.bam_output, job.force, job.alignments)
     inputs = [job.reference, *job.alignments, *job.places.files, *extra]
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
@@ -89,14 +98,21 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
         open_calling(job, reference, metrics) as calling,
     ):
         with job.open_output(reference, calling.samples, GENOMIC_FIELDS if job.gvcf else FIELDS) as writer:
-            write_windows(calling, writer, meter)
+            shown = None
+            if job.bam_output:
+                shown = RealignedBam(job.bam_output, reference, calling.steps.alignments, job.command)
+            write_windows(calling, writer, meter, shown)
+            if shown:
+                with metrics.time("bam_output"):
+                    shown.write()
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, text in WARNINGS.items():
         if number := metrics.counts.get(name):
             logger.warning("%s %s", f"{number:,}", text)
     if promise := explain_qualities(metrics.counts):
         logger.warning("%s", promise)
-    return Result.of(metrics, {"variants": job.output, "variants_index": writer.index})
+    files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
+    return Result.of(metrics, files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,22 +209,26 @@ def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Car
     return open_cards(backend, plan, resources.vram, WINDOWS, lambda side, _: side, metrics)
 
 
-def write_windows(calling: Calling, writer: VariantWriter, meter: Meter) -> None:
+def write_windows(calling: Calling, writer: VariantWriter, meter: Meter, shown: RealignedBam | None = None) -> None:
     contigs, metrics = calling.steps.reference.names, calling.steps.metrics
     joiner, whole = BlockJoiner(contigs), bases_of(calling.targets)
 
-    def work(window: Stretch) -> tuple[list[bytes | Piece], int]:
+    def work(window: Stretch) -> tuple[list[bytes | Piece], list[CalledSite], int]:
         parts: list[bytes | Piece] = []
+        sites = list[CalledSite]()
         for found in calling.call(window):
             count_calls(found.calls, metrics)
+            sites += sites_of(found.calls) if shown else ()
             if found.bands is None:
                 parts.append(lines_of(found.calls, contigs))
             else:
                 parts.append(piece_of(found.bands, format_calls(found.calls, contigs, is_genomic=True), contigs))
-        return parts, bases_of(window.targets)
+        return parts, sites, bases_of(window.targets)
 
     with closing(calling.run(work)) as results:
-        for parts, bases in results:
+        for parts, sites, bases in results:
+            if shown:
+                shown.add(sites)
             for part in parts:
                 writer.write(part if isinstance(part, bytes) else joiner.add(part))
             meter.reach(meter.done + bases, whole)

@@ -38,6 +38,7 @@ from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps,
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
+from readwarp.call.genotypes.surroundings import Depths, Expected, first_place, note_depth
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
 from readwarp.call.mates.merge import merge_mates
@@ -128,44 +129,49 @@ class Steps:
         p = self.parameters
         low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
         copies = self.ploidies.at(around.contig, np.arange(around.start, around.stop))
+        noted: list[np.ndarray] = []
         with self.metrics.time("sites"):
-            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, around), copies)
+            sites = find_sites(pileup, around, p, self.forced, self._pileups(reads, pileup, around, noted), copies)
         with self.metrics.time("regions"):
             places = find_clip_places(reads, around, copies)
             sites = add_clipped(reads, places, sites, around)
             regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
             regions = take(regions, "regions", _may_reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
-        parts = list[Calls]()
+        depths, parts = Depths(first_place(around.start), np.stack(noted)), list[Calls]()
         if len(single):
             evidence = weigh_substitutions(reads, single, p)
             with self.metrics.time("genotypes"):
-                parts.append(self._genotype_sites(single, evidence, around))
+                parts.append(self._genotype_sites(single, evidence, around, depths))
         if len(regions):
             regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
             with self.metrics.time("genotypes"):
-                parts.append(self._genotype_sites(regional, likelihoods, around, phase))
+                parts.append(self._genotype_sites(regional, likelihoods, around, depths, phase))
         return mark_overlaps(join_calls(parts, low, high, self.samples))
 
-    def _pileups(self, reads: AlignedReads, around: Window) -> Iterator[Pileup] | tuple[()]:
-        """The pileup of each sample's own reads, if there are several samples."""
-        if self.samples == 1:
-            return ()
+    def _pileups(
+        self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]
+    ) -> Iterator[Pileup]:
+        """The pileup of each sample's own reads; `pileup` is that of all. Each one's depth is added to `noted`."""
         count_window = self.backend.step("readwarp.call.pileup").count_window
         order = np.argsort(reads.sample, kind="stable")
         bounds = np.searchsorted(reads.sample[order], np.arange(self.samples + 1)).tolist()
-        own = (take(reads, "reads", order[first:stop]) for first, stop in pairwise(bounds))
-        return (count_window(mine, around, self.parameters) for mine in own)
+        for first, stop in pairwise(bounds):
+            own = pileup
+            if self.samples > 1:
+                own = count_window(take(reads, "reads", order[first:stop]), around, self.parameters)
+            noted.append(note_depth(own))
+            yield own
 
     def _genotype_sites(
-        self, sites: Sites, likelihoods: Likelihoods, around: Window, phase: Phase | None = None
+        self, sites: Sites, likelihoods: Likelihoods, around: Window, depths: Depths, phase: Phase | None = None
     ) -> Calls:
         copies = np.repeat(self.ploidies.at(sites.contig, sites.position)[:, None], self.samples, axis=1)
         sites, likelihoods, phase, lost = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
         self.metrics.count("alleles_left_out", lost)
         if self.with_bands:
             sites, likelihoods = add_non_ref(sites, likelihoods)
-        return genotype_sites(sites, likelihoods, around, copies, self.parameters, phase)
+        return genotype_sites(sites, likelihoods, around, Expected(copies, depths), self.parameters, phase)
 
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Stretch

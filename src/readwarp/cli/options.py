@@ -43,10 +43,10 @@ FILTER_LIMITS = (  # likewise; which filter fails a call, and when
     ("min_end_distance", "ReadEnds: ED below N"),
     ("min_allele_fraction", "LowFraction: share of reads with ALT alleles, times the ploidy, below N"),
     ("min_haploid_fraction", "LowFraction: share of reads with ALT alleles below N, if the ploidy is 1"),
-    ("min_alt_mapping_quality", "LowMapping: AMQ below N, and share of reads with ALT alleles low for the genotype"),
+    ("min_alt_mapping_quality", "LowMapping: AMQ below N, and too many reads without ALT alleles for the genotype"),
     (
         "min_expected_fraction",
-        "LowMapping: that share is low if it is below N times the genotype's share of ALT alleles",
+        "LowMapping: too many are more than 1 - N times the genotype's share of ALT alleles, of the depth around",
     ),
 )
 MEMORY = "memory budget, such as 8G [what is free, less a margin]"
@@ -205,6 +205,8 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     text = "also write how confident the reference is, in blocks (one sample)"
     group.add_argument("--gvcf", action="store_true", help=text)
     group.add_argument("--alleles", type=Path, metavar="VCF", help="always genotype the alleles in this file")
+    text = "write the reads of called regions, aligned to the called haplotypes, to a BAM file (with .bai)"
+    group.add_argument("--bam-output", type=Path, metavar="BAM", help=text)
     _add_fields(group, CALLING)
     add_priors(group)
     text = "ploidy of intervals, in the fourth column of a BED file"

@@ -67,7 +67,7 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
     try:
         resumes = job.alignment.resume and (note_of(job.alignments).exists() or not job.metrics_file.exists())
         inputs = [job.alignment.reference, *job.alignment.inputs.files]
-        for output in (job.alignments, job.variants, job.metrics_file, job.page):
+        for output in (job.alignments, job.variants, job.metrics_file, job.page, job.calling.bam_output):
             check_output(output, job.force or resumes, inputs)  # with nothing to resume, all is complete
         check_resume(job.alignment.resume, [job.alignments], job.alignment.inputs.files)
         with locked(job.alignments):

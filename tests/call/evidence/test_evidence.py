@@ -52,6 +52,24 @@ def test_alleles_need_reads_and_a_share():
     assert spelled(sites) == [(0, False, [(1, "A"), (1, "C")])]  # G: one read; T: 2 of 27
 
 
+def test_samples_show_an_allele_together():
+    """Two bases of Q37 among those of sixty samples are enough, two among 600 or of Q10 are not; nor is one."""
+    for number, others, quality, is_site in (
+        (2, 60, 37, True),
+        (2, 600, 37, False),
+        (2, 60, 10, False),
+        (1, 9, 37, False),
+    ):
+        reads = [Read(0, "3M", "ACG", (37,) * 3)] * others + [Read(0, "3M", "ATG", (quality,) * 3)] * number
+        reads += [Read(0, "2M2I1M", "ACTTG", (37,) * 5)] * (number + 1)
+        aligned = aligned_reads(reads)
+        window, p = window_of("ACG"), CallParameters()
+        parts = (count_window(take(aligned, "reads", slice(i, i + 1)), window, p) for i in range(len(aligned)))
+        found = spelled(find_sites(count_window(aligned, window, p), window, p, None, list(parts)))
+        assert ((1, False, [(1, "C"), (1, "T")]) in found) == is_site, (number, others, quality)
+        assert ((2, True, [(0, ""), (0, "TT")]) in found) == (others <= 60)
+
+
 def test_no_alleles_where_the_reference_is_unknown():
     reads = [Read(0, "2M1D1M", "CCC", (30,) * 3) for _ in range(9)] + [Read(0, "3M1I1M", "CCCCC", (30,) * 5)] * 9
     _, _, sites = prepared(reads, "NNNN", CallParameters())

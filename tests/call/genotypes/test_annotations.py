@@ -102,21 +102,17 @@ def test_place_of_a_genotype(alleles, ploidy):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("ACG."), st.integers(0, 2)), min_size=1, max_size=40), st.integers(1, 3))
 def test_each_sample_as_if_alone(reads, ploidy):
-    """PL, AD and DP of a sample come from its own reads. QUAL is the sum. Alleles are those of any genotype."""
+    """PL, AD and DP of a sample come from its own reads. Alleles are those of any genotype."""
     bases, samples = "".join(base for base, _ in reads), [sample for _, sample in reads]
     forced = [(0, 1), (0, 2)]  # so that every call has the same alleles
     sites = substitutions((3, "ACG"), forced=forced)
     together = call_sites(sites, from_bases([bases], ["ACG"], [samples]), samples=3, ploidy=ploidy)
-    total = 0.0
     for sample in range(3):
         own = "".join(base for base, s in reads if s == sample)
         alone = call_sites(sites, from_bases([own], ["ACG"]), ploidy=ploidy)
-        for name in ("genotype", "allele_depth", "likelihoods"):
+        for name in ("allele_depth", "likelihoods"):
             assert getattr(together, name)[0][sample] == getattr(alone, name)[0][0]
         assert together.depth[0, sample] == alone.depth[0, 0] == len(own.replace(".", ""))
-        assert together.genotype_quality[0, sample] == alone.genotype_quality[0, 0]
-        total += alone.quality[0]
-    assert together.quality[0] == pytest.approx(total, abs=0.02)
     without = call_sites(substitutions((3, "ACG")), from_bases([bases], ["ACG"], [samples]), samples=3, ploidy=ploidy)
     shown = {a for genotype in together.genotype[0] for a in genotype if a > 0}
     assert len(without) == bool(shown)
@@ -213,7 +209,9 @@ def filters_of(bases: str, mapping_quality: int, limits: dict | None = None, **c
         ("G" * 9, 25, ()),  # placed unsurely, but all of them say so
         ("A" * 9 + "G" * 9, 25, ()),
         ("A" * 19 + "G" * 6, 25, ("LowMapping",)),
-        ("A" * 19 + "G" * 6, 35, ()),
+        ("A" * 19 + "G" * 6, 39, ("LowMapping",)),
+        ("A" * 19 + "G" * 6, 40, ()),
+        ("A" * 18 + "G" * 6, 25, ()),
         ("A" * 30 + "G" * 5, 60, ("LowFraction",)),
         ("A" * 4 + "G", 60, ("LowQual",)),
     ],

@@ -1,6 +1,6 @@
 """Genotypes: the most likely genotype of each site and sample, how sure it is, and the filters it fails (host only).
 
-    genotype_sites(sites: Sites, likelihoods: Likelihoods, window: Window, ploidy: int8 [sites, samples],
+    genotype_sites(sites: Sites, likelihoods: Likelihoods, window: Window, expected: surroundings.Expected,
                    parameters: CallParameters, phase: Phase | None) -> Calls
 
 For a sample's reads r and a genotype G of `ploidy` alleles:
@@ -11,7 +11,17 @@ For a sample's reads r and a genotype G of `ploidy` alleles:
     PL = -10 log10 P(D | G) less its minimum, rounded;  GT = the genotype with PL 0, the first in VCF order on a tie;
     GQ = -10 log10 P(another genotype | D), at most 99, given that the site is a variant: with weights of 1 / k for k
          copies of ALT alleles as in P(G), and of 1 for none
-    QUAL = -10 log10 P(no sample has an ALT allele | D) = the sum over samples, whose genotypes are independent
+    QUAL = -10 log10 P(no ALT allele | D)
+
+Several samples share their evidence (`together`). With L_s(j) = P(D | G) summed over the genotypes of sample s with j
+copies of ALT alleles, times theta^(d - 1), and M copies in all:
+
+    P(D, k ALT copies) = theta / k * sum over j_1 + j_2 + ... = k of prod_s C(ploidy_s, j_s) L_s(j_s) / C(M, k)
+
+which for one sample is the prior above; QUAL compares the sum of these with no copy. The frequencies f of the alleles
+are estimated by expectation and maximisation, with the prior theta / f of a neutral site; genotypes are in
+Hardy-Weinberg equilibrium. GT is the genotype of the highest P(G | D, f), and GQ what the second one is behind, in
+Phred; PL stay those of the sample's own reads.
 
 A deletion across a base is an allele of the model; the record counts it as the reference's, since the deletion has a
 record of its own. A record keeps the alleles of its genotypes and forced ones, so a site with a forced allele always

@@ -26,6 +26,7 @@ class Emitted(NamedTuple):
     ploidy: Annotated[ndarray, "int8 [records, samples]"]
     quality: Annotated[ndarray, "float64 [records]"]  # QUAL
     depth: Annotated[ndarray, "int32 [records, samples]"]  # informative reads
+    depth_around: Annotated[ndarray, "float64 [records, samples]"]  # see `surroundings`; NaN unknown
     genotype: Annotated[ndarray, "int8 [records, samples, copies]"]  # -1 unknown; phased in the order of haplotypes
     genotype_quality: Annotated[ndarray, "int32 [records, samples]"]
     phase_set: Annotated[ndarray, "int64 [records, samples]"]  # 0-based, -1 not phased
@@ -53,6 +54,7 @@ def allocate(site: ndarray, kept: ndarray, allele: ndarray, ploidy: ndarray, tab
         ploidy=ploidy,
         quality=np.zeros(records),
         depth=np.zeros(shape, np.int32),
+        depth_around=np.full(shape, np.nan),
         genotype=np.full((*shape, tables.alleles.shape[1]), -1, np.int8),
         genotype_quality=np.zeros(shape, np.int32),
         phase_set=np.full(shape, -1, np.int64),

@@ -17,6 +17,8 @@ class Facts(NamedTuple):
     is_indel: ndarray
     info: dict[str, ndarray]  # annotations, not rounded; NaN where there is none
     ploidy: ndarray
+    depth: ndarray  # DP of the sample
+    depth_around: ndarray  # what is typical of the sample around the record; its DP where that is unknown
     fraction: ndarray  # of the sample's reads that show ALT alleles; 0 if its genotype has none
     expected: ndarray  # fraction of the genotype's copies that are ALT alleles
 
@@ -47,8 +49,11 @@ def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
 
 
 def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
-    is_low = facts.fraction < limits.min_expected_fraction * facts.expected
-    return (facts.info["AMQ"] < limits.min_alt_mapping_quality) & is_low.all(axis=1, where=facts.expected > 0)
+    """The other reads are about as many as all copies give, so those that show ALT alleles came in addition."""
+    left = facts.depth_around * (1.0 - limits.min_expected_fraction * facts.expected)
+    is_full = (1.0 - facts.fraction) * facts.depth > left
+    fails: ndarray = is_full.all(axis=1, where=facts.expected > 0)
+    return fails & (facts.info["AMQ"] < limits.min_alt_mapping_quality)
 
 
 SMALL_ODDS = 1.0  # SOR where it is not the ALT alleles that lie on one strand
@@ -73,7 +78,7 @@ FILTERS = (
     ),
     Filter(
         "LowMapping",
-        "the reads that show the other alleles are placed unsurely, and fewer than the genotype makes expect",
+        "the reads that show the other alleles are placed unsurely, and there are too many others for the genotype",
         _is_placed_unsurely,
     ),
     Filter(OVERLAP, "the deletion of a better call takes the copies that this one needs", None),
@@ -84,7 +89,8 @@ NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele: i
 def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:
     """FILTER of each record: the filters that it fails. `columns`: annotations.Columns."""
     fraction, expected = alt_fractions(out)
-    facts = Facts(out.quality, out.is_indel, columns._asdict(), out.ploidy, fraction, expected)
+    around = np.where(np.isnan(out.depth_around), out.depth, out.depth_around)
+    facts = Facts(out.quality, out.is_indel, columns._asdict(), out.ploidy, out.depth, around, fraction, expected)
     has_alt = np.any(expected > 0, axis=1)
     failed: list[tuple[str, ...]] = [() if has else NOT_APPLIED for has in has_alt.tolist()]
     for filter_ in FILTERS:

@@ -1,5 +1,7 @@
 """Sites and what reads say about them -> calls, with the alleles on haplotypes in phase. See the step's contract."""
 
+from typing import Any
+
 import numpy as np
 from numpy import ndarray
 
@@ -10,6 +12,8 @@ from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
 from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
 from readwarp.call.genotypes.spell import spell_alleles
+from readwarp.call.genotypes.surroundings import Depths, Expected, find_typical_depth
+from readwarp.call.genotypes.together import fill_together, weigh_together
 from readwarp.config import CallParameters
 from readwarp.ragged import offsets_of, replace
 
@@ -18,15 +22,15 @@ def genotype_sites(
     sites: Sites,
     likelihoods: Likelihoods,
     window: Window,
-    ploidy: ndarray,
+    expected: Expected,
     parameters: CallParameters,
     phase: Phase | None = None,
 ) -> Calls:
-    """`window`: the reference around the sites; `ploidy`: int8 [sites, samples]; `phase`: alleles on haplotypes.
+    """`window`: the reference around the sites; `phase`: alleles on haplotypes.
 
     See the step's contract. Raises ValueError for a read of a sample that `ploidy` does not have.
     """
-    samples = ploidy.shape[1]
+    ploidy, samples = expected.ploidy, expected.ploidy.shape[1]
     if likelihoods.sample.size and likelihoods.sample.max() >= samples:
         raise ValueError(f"a read of sample {likelihoods.sample.max()}, of {samples}")
     number = np.diff(sites.allele_offsets)
@@ -35,11 +39,18 @@ def genotype_sites(
     scores = Scores(ploidy, offsets, np.zeros(offsets[-1]), np.zeros(ploidy.shape, np.int32))
     score_genotypes(sites, likelihoods, tables, scores)
     choice = Choice(mark_alleles(sites), np.zeros(sites.deleted.size, np.bool_), np.zeros(len(sites)))
-    choose_alleles(sites, scores, tables, parameters.snv_prior, parameters.indel_prior, choice)
+    if samples > 1:
+        posterior = weigh_together(sites, scores, tables, parameters, choice)
+    else:
+        choose_alleles(sites, scores, tables, parameters.snv_prior, parameters.indel_prior, choice)
     out = _emit(sites, scores, choice, tables)
-    fill_genotypes(sites, scores, choice, tables, out)
+    fill_genotypes(sites, scores, choice, tables, False, out)
+    if samples > 1:
+        out = fill_together(sites, posterior, choice, tables, out)
     columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))
     summarise(sites, likelihoods, choice.is_kept, out, columns)
+    if expected.depths is not None:
+        _look_around(expected.depths, sites, columns, parameters, out)
     spelled = spell_alleles(sites, out, window)
     if phase is not None:
         out = phase_genotypes(out, sites, phase, spelled.position)
@@ -53,6 +64,13 @@ def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) 
     out = allocate(site, kept[site], np.flatnonzero(choice.is_kept), scores.ploidy[site], tables)
     quality = np.round(choice.quality[site], 2)
     return replace(out, is_indel=sites.is_indel[site], quality=quality, depth=scores.depth[site])
+
+
+def _look_around(depths: Depths, sites: Sites, columns: Any, parameters: CallParameters, out: Emitted) -> None:
+    """Set `depth_around` of the records whose ALT alleles' reads are placed unsurely. `columns`: Columns."""
+    is_unsure = np.less(columns.AMQ, parameters.min_alt_mapping_quality)
+    for row in np.flatnonzero(is_unsure).tolist():
+        out.depth_around[row] = find_typical_depth(depths, int(sites.begin[out.site[row]]), out.depth[row])
 
 
 def mark_alleles(sites: Sites) -> ndarray:

@@ -1,5 +1,6 @@
 """Candidate sites from a pileup (host only)."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -10,13 +11,14 @@ from numpy import ndarray
 from readwarp.batches import Pileup, Sites, Window
 from readwarp.call.forced import Forced
 from readwarp.call.pileup.scalar import DELETED
-from readwarp.call.sites import MAX_ALLELES, MAX_TRACT
+from readwarp.call.sites import INDEL_ERROR, MAX_ALLELES, MAX_TRACT, SHARED
 from readwarp.config import CallParameters
-from readwarp.device.jit import kernel
+from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, take
 from readwarp.rules.shares import scale_shares
 
 LEAST = 1e-9  # share of reads of an allele, whatever the parameters say
+LOG10_3 = math.log10(3.0)
 OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
 Allele = tuple[int, bytes]  # deleted bases, inserted bases
 Variant = tuple[int, int, bytes]  # begin, deleted bases, inserted bases
@@ -44,6 +46,9 @@ def find_sites(
     for own in of_samples or (pileup,):
         find_bases(own, window.bases, count, np.maximum(fraction, LEAST) * share, quality, shown)
         indels.update(_find_indels(own, parameters, share))
+    if of_samples:
+        find_shared_bases(pileup, window.bases, parameters.min_alternate_count, shown)
+        indels.update(_find_shared_indels(pileup, parameters))
     sites = _sites_of_bases(pileup, window.bases, shown, asked)
     sites += _sites_of_indels(pileup, window.bases, indels, asked)
     return sites_of(sites, window, asked)
@@ -117,6 +122,43 @@ def find_bases(pileup, reference, min_count, min_fraction, min_quality, shown):
             quality = quality_sums[w, base, 0] + quality_sums[w, base, 1]
             if base != reference[w] and number >= min_number and quality >= min_quality:
                 shown[w] |= np.uint8(1 << base)
+
+
+@scalar
+def log_ratio(number, depth, error):
+    """log10 of the likelihood that reads of all samples have the allele by its share, over that they are errors.
+
+    number: reads that show it, of `depth`. error: the sum of log10 of their errors' probabilities.
+    """
+    share = number / depth
+    rest = (depth - number) * math.log10(1.0 - share) if number < depth else 0.0
+    return number * math.log10(share) + rest - error
+
+
+@kernel
+def find_shared_bases(pileup, reference, min_count, shown):
+    """Set bits of `shown` as `find_bases`, where the reads of all samples together show base b."""
+    counts, quality_sums = pileup.counts, pileup.quality_sums
+    for w in range(reference.size):
+        depth = 0
+        for base in range(5):
+            depth += counts[w, base, 0] + counts[w, base, 1]
+        for base in range(4):
+            number = counts[w, base, 0] + counts[w, base, 1]
+            if reference[w] > 3 or base == reference[w] or number < min_count:
+                continue
+            error = -0.1 * (quality_sums[w, base, 0] + quality_sums[w, base, 1]) - number * LOG10_3
+            if log_ratio(number, depth, error) >= SHARED:
+                shown[w] |= np.uint8(1 << base)
+
+
+def _find_shared_indels(pileup: Pileup, parameters: CallParameters) -> list[Variant]:
+    """Insertions and deletions that the reads of all samples together show."""
+    number, depth = pileup.allele_counts.sum(axis=1), pileup.counts[pileup.allele_position - pileup.start].sum((1, 2))
+    rows = zip(number.tolist(), np.maximum(depth, number).tolist(), strict=True)
+    ratios = [log_ratio(n, d, -0.1 * INDEL_ERROR * n) if n else -math.inf for n, d in rows]
+    is_shown = (number >= parameters.min_alternate_count) & (np.array(ratios) >= SHARED)
+    return _list_indels(take(pileup, "alleles", is_shown))
 
 
 def _find_indels(own: Pileup, parameters: CallParameters, share: ndarray) -> list[Variant]:

@@ -8,6 +8,7 @@ import errno
 import logging
 import os
 import tempfile
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,7 +30,7 @@ from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, has_bam_index, load_bam_index
-from readwarp.formats.common.qualities import PHRED64, TOO_LOW, explain_phred64, from_phred64
+from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
 from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
@@ -76,6 +77,7 @@ class AlignedReader:
         self.path, self._form = Path("stdin") if str(path) == "-" else path, form
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._file: BinaryIO | None = None
+        self._again: pysam.AlignmentFile | None = None  # for `fetch`
         try:
             self._open(path, reference, threads)
         except BaseException:
@@ -169,10 +171,26 @@ class AlignedReader:
             pysam.set_verbosity(verbosity)
 
     def close(self) -> None:
+        if self._again:
+            self._again.close()
         if self._file:
             self._file.close()
         if self._folder:
             self._folder.cleanup()
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the file cannot be opened again."""
+        return is_stream(self.path) or str(self.path) == "stdin"
+
+    def fetch(self, name: str, start: int, stop: int) -> Iterator[pysam.AlignedSegment]:
+        """All records that overlap [start, stop) of a contig, as they are in the file; in one thread at a time."""
+        if self._again is None:
+            self._again = pysam.AlignmentFile(str(self.path), reference_filename=self._fasta)
+        for record in self._again.fetch(name, start, stop):
+            if self._form.phred == PHRED64 and record.query_qualities is not None:
+                record.query_qualities = array("B", [quality - SHIFT for quality in record.query_qualities])
+            yield record
 
     def has_reads(self, contig: int) -> bool:
         """Whether a contig has any read (its number in this file's header)."""

@@ -1,0 +1,212 @@
+"""--bam-output: the records of called regions, realigned, in a sorted and indexed BAM file (see `call.realigned`).
+
+    HC      name of the haplotype that a read was aligned to, contig:start-end.number; none if several explain it alike
+    OP, OC  position (1-based) and CIGAR before, where they differ
+    NM, MC  of the new alignments; MD, AS, XS, SA and the like describe the old ones and are left out
+
+The haplotypes are records too, named as in HC, of the read group HAPLOTYPES and the sample's name. A record that
+overlaps several regions is realigned in the one it shares most bases with. Mates agree on each other; a read whose mate
+is in no region becomes a single read.
+"""
+
+import tempfile
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pysam
+
+from readwarp.call.inputs import Alignments, Source
+from readwarp.call.realigned import CalledRegion, CalledSite, Choice, join_sites, realign, region_of
+from readwarp.call.spelling import Bases
+from readwarp.errors import UsageError
+from readwarp.formats.alignments import samtools
+from readwarp.formats.alignments.header import ORDER, program_lines
+from readwarp.formats.common.qualities import MISSING
+from readwarp.index.reference import Reference
+from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, MATCH, SKIP
+
+MISSING_QUALITY, HAPLOTYPE_QUALITY = 20, 40
+STALE = ("AS", "XS", "MD", "NM", "SA", "XA", "pa", "MC", "MQ", "UQ", "ms", "mc")  # of the old alignments
+PAIRED = 0x1 | 0x2 | 0x8 | 0x20 | 0x40 | 0x80
+LETTERS = "ACGTN"
+Record = Any  # pysam.AlignedSegment, of which its stubs say that everything may be missing
+
+
+class RealignedBam:
+    """Collects the calls, and writes the file at the end."""
+
+    def __init__(self, path: Path, reference: Reference, alignments: Alignments, command: str):
+        if any(source.reader.is_stream for source in alignments.sources):
+            raise UsageError("--bam-output reads the alignments again: give files with an index")
+        self.path, self.reference, self.alignments, self.command = path, reference, alignments, command
+        self._sites = list[CalledSite]()
+
+    def add(self, sites: Sequence[CalledSite]) -> None:
+        """In order."""
+        self._sites += sites
+
+    def write(self) -> Path:
+        """The path of the index."""
+        with tempfile.TemporaryDirectory(prefix=f".{self.path.name}-", dir=self.path.parent) as folder:
+            found, named, mated, done = (f"{folder}/{name}.bam" for name in ("found", "named", "mated", "done"))
+            header = pysam.AlignmentHeader.from_text(self._header())
+            with pysam.AlignmentFile(found, "wb", header=header) as out:
+                for record in self._records(header):
+                    out.write(record)
+            samtools.run("sort", "-n", "-T", f"{folder}/n", "-o", named, found)
+            with pysam.AlignmentFile(named) as file, pysam.AlignmentFile(mated, "wb", header=header) as out:
+                for _, template in groupby(file, key=lambda record: (record.query_name, record.get_tag("RG"))):
+                    for record in agree(list(template)):
+                        out.write(record)
+            samtools.run("sort", "--no-PG", "-T", f"{folder}/p", "-o", done, mated)
+            samtools.run("index", done)
+            Path(done).replace(self.path)
+            index = Path(f"{self.path}.bai")
+            Path(f"{done}.bai").replace(index)
+        return index
+
+    def _header(self) -> str:
+        lines = [f"@HD\tVN:1.6\t{ORDER['coordinate']}"]
+        lengths = np.diff(self.reference.contig_offsets).tolist()
+        for name, length, md5 in zip(self.reference.names, lengths, self.reference.md5, strict=True):
+            lines.append(f"@SQ\tSN:{name}\tLN:{length}\tM5:{md5}")
+        for sample in self.alignments.samples:
+            lines += [f"@RG\tID:{sample}\tSM:{sample}", f"@RG\tID:HAPLOTYPES.{sample}\tSM:{sample}"]
+        return "".join(f"{line}\n" for line in (*lines, *program_lines([], self.command)))
+
+    def _records(self, header: pysam.AlignmentHeader) -> Iterator[Record]:
+        for contig, sites in groupby(self._sites, key=lambda site: site.contig):
+            bases = Bases(self.reference, contig)
+            regions = [region for own in join_sites(sites) if (region := region_of(own, bases))]
+            for region in regions:
+                yield from self._haplotypes(region, header)
+                yield from self._reads(region, regions, bases, header)
+
+    def _haplotypes(self, region: CalledRegion, header: pysam.AlignmentHeader) -> Iterator[Record]:
+        for number, haplotype in enumerate(region.haplotypes):
+            for sample in haplotype.samples:
+                record = pysam.AlignedSegment(header)
+                record.query_name, record.flag, record.mapping_quality = self._name(region, number), 0, 60
+                record.reference_id, record.reference_start = region.contig, region.start
+                record.cigartuples = list(haplotype.runs)
+                record.query_sequence = "".join(LETTERS[base] for base in haplotype.bases.tolist())
+                record.query_qualities = array("B", [HAPLOTYPE_QUALITY] * haplotype.bases.size)
+                record.set_tag("RG", f"HAPLOTYPES.{self.alignments.samples[sample]}")
+                record.set_tag("HC", record.query_name)
+                yield record
+
+    def _name(self, region: CalledRegion, number: int) -> str:
+        return f"{self.reference.names[region.contig]}:{region.start + 1}-{region.stop}.{number}"
+
+    def _reads(
+        self, region: CalledRegion, regions: Sequence[CalledRegion], bases: Bases, header: pysam.AlignmentHeader
+    ) -> Iterator[Record]:
+        own = defaultdict[int, list[Record]](list)
+        for source in self.alignments.sources:
+            for record, sample in records_of(source, region):
+                if region_for(record, regions) is region:
+                    own[sample].append(record)
+        for sample, records in own.items():
+            numbers = region.of_sample(sample)
+            reads = [codes_of(record) for record in records]
+            for record, choice in zip(
+                records, realign(region, [region.haplotypes[n] for n in numbers], bases, reads), strict=True
+            ):
+                name = self._name(region, numbers[choice.haplotype]) if choice.haplotype >= 0 else None
+                out = rewrite(record, choice, header, region.contig)
+                out.set_tag("RG", self.alignments.samples[sample])
+                out.set_tag("HC", name)
+                out.set_tag("NM", distance_of(out, bases))
+                yield out
+
+
+def records_of(source: Source, region: CalledRegion) -> Iterator[tuple[pysam.AlignedSegment, int]]:
+    """The usable records that overlap a region, with their samples."""
+    if region.contig not in source.contigs:
+        return
+    groups = {group: number for number, own in enumerate(source.keep.samples) for group in own}
+    name = source.reader.names[source.contigs[region.contig]]
+    for record in source.reader.fetch(name, region.start, region.stop):
+        number = groups.get(str(record.get_tag("RG")) if record.has_tag("RG") else "") if groups else 0
+        is_usable = record.flag & source.keep.excluded_flags == 0 and record.cigartuples and record.query_sequence
+        if number is None or not is_usable or record.mapping_quality < source.keep.min_mapping_quality:
+            continue
+        if all(operation != SKIP for operation, _ in record.cigartuples or ()):
+            yield record, int(source.samples[number])
+
+
+def region_for(record: Record, regions: Sequence[CalledRegion]) -> CalledRegion:
+    """The region that shares most bases with a record, the first one on a tie. Regions are apart and in order."""
+    start, stop = record.reference_start, record.reference_end
+    first = bisect_right(regions, start, key=lambda region: region.stop)
+    last = bisect_left(regions, stop, key=lambda region: region.start)
+    return max(regions[first:last], key=lambda region: min(stop, region.stop) - max(start, region.start))
+
+
+def codes_of(record: Record) -> tuple[np.ndarray, np.ndarray]:
+    bases = np.array([LETTERS.find(letter) % 5 for letter in record.query_sequence], np.uint8)
+    given = record.query_qualities
+    qualities = np.full(bases.size, MISSING_QUALITY) if given is None else np.array(given)
+    return bases, np.where(qualities == MISSING, MISSING_QUALITY, qualities).astype(np.uint8)
+
+
+def rewrite(record: Record, choice: Choice, header: pysam.AlignmentHeader, contig: int) -> Record:
+    """The record with its new alignment, in a file with this header."""
+    before, start = list(record.cigartuples), record.reference_start
+    hard = [[run] if run[0] == HARD_CLIP else [] for run in (before[0], before[-1])]
+    fields = record.to_dict()
+    fields["ref_name"] = header.references[contig]
+    if fields["next_ref_name"] not in ("=", "*") and fields["next_ref_name"] not in header.references:
+        fields["next_ref_name"], fields["next_ref_pos"] = "*", "0"
+    out = pysam.AlignedSegment.from_dict(fields, header)
+    for tag in STALE:
+        out.set_tag(tag, None)
+    if choice.runs:
+        out.reference_start, out.cigartuples = choice.position, [*hard[0], *choice.runs, *hard[1]]
+    if (out.reference_start, list(out.cigartuples)) != (start, before):
+        out.set_tag("OP", start + 1)
+        out.set_tag("OC", record.cigarstring)
+    return out
+
+
+def distance_of(record: Record, bases: Bases) -> int:
+    """NM: bases that differ, are inserted or deleted."""
+    reference = bases.array(record.reference_start, record.reference_end)
+    at, read, distance = 0, 0, 0
+    codes = codes_of(record)[0]
+    for operation, length in record.cigartuples:
+        if operation == MATCH:
+            distance += int((codes[read : read + length] != reference[at : at + length]).sum())
+            at, read = at + length, read + length
+        elif operation == DELETION:
+            at, distance = at + length, distance + length
+        elif operation != HARD_CLIP:
+            read, distance = read + length, distance + length * (operation == INSERTION)
+    return distance
+
+
+def agree(records: list[Record]) -> list[Record]:
+    """The records of one template, with what they say about their mates."""
+    primary = {side: r for r in records for side in (0x40, 0x80) if r.flag & side and not r.flag & 0x900}
+    for record in records:
+        mate = primary.get(0x80 if record.flag & 0x40 else 0x40) if record.flag & 0x1 else None
+        record.flag &= ~(0x8 | 0x20) if mate else ~PAIRED
+        record.next_reference_id = mate.reference_id if mate else -1
+        record.next_reference_start = mate.reference_start if mate else -1
+        record.template_length = 0
+        if mate:
+            record.flag |= 0x20 * mate.is_reverse
+            record.set_tag("MC", mate.cigarstring)
+    if len(primary) == 2 and primary[0x40].reference_id == primary[0x80].reference_id:
+        one, two = primary[0x40], primary[0x80]
+        start, stop = min(one.reference_start, two.reference_start), max(one.reference_end, two.reference_end)
+        first = one if one.reference_start <= two.reference_start else two
+        for record in (one, two):
+            record.template_length = (stop - start) * (1 if record is first else -1)
+    return records

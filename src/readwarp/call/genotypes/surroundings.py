@@ -1,0 +1,54 @@
+"""How deep the reads lie around a call (host only)."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Pileup
+
+REACH = 800  # bases on either side; with `steps.CALL_MARGIN` within `steps.MARGIN`
+STEP = 16  # depth is noted at positions that are multiples of this
+LEAST_SHARE = 0.5  # of the call's depth: places with less, such as those beside a target, are not comparable
+
+
+class Depths(NamedTuple):
+    """Reads of each sample across every STEP-th position of a window."""
+
+    start: int  # 0-based in the contig, of the first place
+    depth: Annotated[ndarray, "int32 [samples, places]"]
+
+
+class Expected(NamedTuple):
+    """What is known of the samples at sites beside what the reads there say."""
+
+    ploidy: Annotated[ndarray, "int8 [sites, samples]"]
+    depths: Depths | None = None  # None: not known
+
+
+def first_place(start: int) -> int:
+    """The first position from `start` on at which depth is noted."""
+    return -(-start // STEP) * STEP
+
+
+def note_depth(pileup: Pileup) -> ndarray:
+    """One sample's row of Depths, int32 [places]."""
+    depth: ndarray = pileup.counts[first_place(pileup.start) - pileup.start :: STEP].sum(axis=(1, 2), dtype=np.int32)
+    return depth
+
+
+def find_typical_depth(depths: Depths, position: int, own: ndarray) -> ndarray:
+    """float64 [samples]: the median depth within REACH of a call, whose `own` depth is int32 [samples].
+
+    Only places with at least LEAST_SHARE of the call's depth count, so in the middle of an exon or amplicon it is the
+    target's depth. Without any such place it is the call's own.
+    """
+    low = max(0, first_place(position - REACH) - depths.start) // STEP
+    high = max(0, first_place(position + REACH + 1) - depths.start) // STEP
+    around = depths.depth[:, low:high]
+    out = own.astype(np.float64)
+    for sample in np.flatnonzero(own).tolist():
+        comparable = around[sample][around[sample] >= LEAST_SHARE * own[sample]]
+        if comparable.size:
+            out[sample] = np.median(comparable)
+    return out

@@ -1,0 +1,85 @@
+"""The depth around calls against plain Python, and what LowMapping makes of it."""
+
+from statistics import median
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.making_sites import call_sites, from_bases, made_likelihoods, substitutions
+from readwarp.batches import Pileup
+from readwarp.call.genotypes.surroundings import (
+    LEAST_SHARE,
+    REACH,
+    STEP,
+    Depths,
+    find_typical_depth,
+    first_place,
+    note_depth,
+)
+from readwarp.call.steps import CALL_MARGIN, MARGIN
+
+PLACES = -(-99 // STEP)  # of the reference of `call_sites`
+
+
+def pileup_of(start: int, depth: np.ndarray) -> Pileup:
+    """Each position's reads spread over bases and strands."""
+    counts = np.zeros((depth.size, 5, 2), np.int32)
+    counts[:, 1, 0], counts[:, 4, 1] = depth // 2, depth - depth // 2
+    nothing = np.empty(0, np.int64)
+    return Pileup(0, start, start + depth.size, counts, counts, *[nothing] * 3, np.zeros(1, np.int64), nothing)
+
+
+def typical(depth: np.ndarray, start: int, position: int, own: int) -> float:
+    """By positions; `depth` begins at `start`."""
+    places = [p for p in range(start, start + depth.size) if p % STEP == 0 and abs(p - position) <= REACH]
+    comparable = [int(depth[p - start]) for p in places if depth[p - start] >= LEAST_SHARE * own]
+    return median(comparable) if own and comparable else own
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 40), st.integers(1, 2500), st.integers(0, 2**32 - 1), st.integers(0, 60), st.data())
+def test_typical_depth(start, size, seed, own, data):
+    depth = np.random.default_rng(seed).integers(0, 50, size)
+    position = data.draw(st.integers(start, start + size - 1))
+    depths = Depths(first_place(start), note_depth(pileup_of(start, depth))[None])
+    assert find_typical_depth(depths, position, np.array([own])).tolist() == [typical(depth, start, position, own)]
+
+
+def test_samples_are_apart():
+    depths = Depths(0, np.repeat(np.array([[30], [8], [5]], np.int32), 20, axis=1))
+    assert find_typical_depth(depths, 100, np.array([40, 4, 30])).tolist() == [30, 8, 30]
+
+
+def test_windows_do_not_matter():
+    """What a window knows around its calls suffices, those around it that may overlap one in it included."""
+    depth = np.random.default_rng(1).integers(10, 50, 9000)
+    whole = Depths(0, note_depth(pileup_of(0, depth))[None])
+    start, stop = 4001, 4801
+    low, high = start - MARGIN, stop + MARGIN
+    window = Depths(first_place(low), note_depth(pileup_of(low, depth[low:high]))[None])
+    for position in (start - CALL_MARGIN, start, 4500, stop + CALL_MARGIN - 1):
+        own = np.array([30])
+        assert find_typical_depth(window, position, own) == find_typical_depth(whole, position, own)
+
+
+@pytest.mark.parametrize(
+    ("bases", "around", "fails"),
+    [
+        ("A" * 30 + "G" * 14, 30, True),  # all copies' reads are there, and others beside them
+        ("A" * 30 + "G" * 14, 44, False),
+        ("A" * 15 + "G" * 4, 30, False),  # one copy's reads are there, some of the other's lie elsewhere
+        ("A" * 15 + "G" * 4, 19, True),
+        ("G" * 30, 15, False),
+        ("A" * 30 + "G" * 14, 20, False),  # less than half of the call's depth is another target
+    ],
+)
+def test_other_reads_against_the_depth_around(bases, around, fails):
+    said, n = from_bases([bases], ["AG"]), len(bases)
+    likelihoods = made_likelihoods(
+        said.values.reshape(1, n, 2).tolist(), [["AG".find(b) for b in bases]], mapping_quality=[25] * n
+    )
+    depths = Depths(0, np.full((1, PLACES), around, np.int32))
+    calls = call_sites(substitutions((3, "AG")), likelihoods, depths=depths)
+    assert calls.filters == [("LowMapping",) if fails else ()]
