@@ -157,7 +157,9 @@ class AlignedReads(NamedTuple):
     """Usable aligned reads that overlap a region of one contig, in file order (ascending position).
 
     Bases are those of BAM: on the forward strand of the reference, clipped ones included. Reads of no sample are left
-    out; `unassigned` says where they were.
+    out; `unassigned` says where they were. Mates may be joined to fragments (`readwarp.call.mates`): bases that both
+    read are `shared`, those before them are the forward mate's, those after them the reverse mate's. Without a mate
+    `shared` is empty, at the end of a forward read or at the beginning of a reverse one.
     """
 
     contig: int
@@ -168,6 +170,10 @@ class AlignedReads(NamedTuple):
     flag: Annotated[ndarray, "uint16 [reads]"]  # SAM flag
     mapping_quality: Annotated[ndarray, "uint8 [reads]"]
     name_hash: Annotated[ndarray, "uint64 [reads]"]  # equal for the mates of a pair
+    fragment_end: Annotated[ndarray, "int64 [reads]"]  # where the mate's 5' end bounds the read's 3' end, -1 unknown
+    shared: Annotated[ndarray, "int32 [reads, 2]"]  # [from, to) of its bases: on both strands; before these on the
+    # forward strand alone, after these on the reverse one
+    hidden: Annotated[ndarray, "int32 [reads, 2]"]  # bases of the fragment left out before the first, after the last
     sample: Annotated[ndarray, "uint16 [reads]"]  # index among the samples that are called
     cigar: Annotated[ndarray, "uint32 [operations]"]  # BAM coding
     cigar_offsets: Annotated[ndarray, "int64 [reads + 1] of operations"]
@@ -301,10 +307,10 @@ class Likelihoods(NamedTuple):
 
     pair_offsets: Annotated[ndarray, "int64 [sites + 1] of pairs"]
     read: Annotated[ndarray, "int32 [pairs]"]  # index in AlignedReads
-    allele: Annotated[ndarray, "int8 [pairs]"]  # the allele that fits best; -1: several do; -2: the read says nothing
+    allele: Annotated[ndarray, "int8 [pairs]"]  # the allele that fits best; -1: another one; -2: the read says nothing
     quality: Annotated[ndarray, "uint8 [pairs]"]  # base quality at the site
     mapping_quality: Annotated[ndarray, "uint8 [pairs]"]
-    strand: Annotated[ndarray, "uint8 [pairs]"]
+    strand: Annotated[ndarray, "uint8 [pairs]"]  # 2: says nothing of strand bias
     sample: Annotated[ndarray, "uint16 [pairs]"]
     end_distance: Annotated[ndarray, "int32 [pairs]"]  # bases to the nearer end of the read
     value_offsets: Annotated[ndarray, "int64 [sites + 1] of values"]  # a site's values are a table, pairs x alleles

@@ -25,6 +25,7 @@ from readwarp.config import (
     Scoring,
 )
 from readwarp.errors import UsageError
+from readwarp.run import api as run_api
 
 
 @pytest.mark.parametrize(
@@ -170,3 +171,14 @@ def test_insert_size(text, value):
 def test_not_an_insert_size(text):
     with pytest.raises(argparse.ArgumentTypeError):
         insert_size(text)
+
+
+def test_run_on_amplicons_marks_no_duplicates(tmp_path):
+    reference = write_fasta(tmp_path / "ref.fa", {"c": "ACGT" * 50})
+    reads = [tmp_path / "reads.fq"]
+    reads[0].write_text("@r\nACGT\n+\nIIII\n")
+    marks = []
+    for given in ({}, {"primers": tmp_path / "scheme.bed"}, {"no_mark_duplicates": True}):
+        job = run_api.make_job(reference, reads, tmp_path / "out", given, "x")
+        marks.append(job.alignment.mark_duplicates)
+    assert marks == [True, False, False]

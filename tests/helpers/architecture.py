@@ -49,7 +49,7 @@ READ = {
 READ_LOOPS = {("pair", "extend"): "rescue of mates", ("extend", "records"): "tracebacks of the best"}
 REGION = {
     "in": Step("formats", "AlignedReads", 0),
-    "mates": Step("call/mates", "qualities", 1),
+    "mates": Step("call/mates", "fragments", 1),
     "pileup": Step("call/pileup", "Pileup", 2),
     "sites": Step("call/sites", "Sites", 3),
     "evidence": Step("call/evidence", "Likelihoods", 4),

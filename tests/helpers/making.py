@@ -4,6 +4,7 @@ import random
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pysam
@@ -25,6 +26,7 @@ class Read:
     flag: int = 0
     mapping_quality: int = 60
     name: str = "r"
+    fragment_end: int = -1
 
     @property
     def operations(self) -> list[tuple[int, str]]:
@@ -69,6 +71,9 @@ def aligned_reads(reads: list[Read], start: int = 0, stop: int = 1 << 20) -> Ali
         flag=np.array([r.flag for r in reads], np.uint16),
         mapping_quality=np.array([r.mapping_quality for r in reads], np.uint8),
         name_hash=np.array([hash(r.name) & (2**64 - 1) for r in reads], np.uint64),
+        fragment_end=np.array([r.fragment_end for r in reads], np.int64),
+        shared=np.array([[0 if r.flag & 16 else len(r.bases)] * 2 for r in reads], np.int32).reshape(-1, 2),
+        hidden=np.zeros((len(reads), 2), np.int32),
         sample=np.zeros(len(reads), np.uint16),
         cigar=np.array([x for cigar in cigars for x in cigar], np.uint32),
         cigar_offsets=offsets(map(len, cigars)),
@@ -117,13 +122,27 @@ def write_fasta(path: Path, contigs: dict[str, str]) -> Path:
     return path
 
 
-def write_bam(path: Path, contigs: dict[str, int], records: list[tuple[str, Read]], header: dict | None = None) -> Path:
-    """Write a sorted and indexed BAM file of reads, and the contigs they are on."""
+def write_bam(
+    path: Path,
+    contigs: dict[str, int],
+    records: list[tuple[str, Read]],
+    header: dict | None = None,
+    mates: dict[str, Any] | None = None,
+) -> Path:
+    """Write a sorted and indexed BAM file of reads, and the contigs they are on.
+
+    mates: where every paired read's mate is, by `next` (position), `length` (of the template) and `tags`.
+    """
     names = list(contigs)
     head = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": n, "LN": length} for n, length in contigs.items()]}
     with pysam.AlignmentFile(str(path), "wb", header={**head, **(header or {})}) as out:
         for contig, read in sorted(records, key=lambda x: (names.index(x[0]), x[1].position)):
-            out.write(segment(out.header, read, contig))
+            record = segment(out.header, read, contig)
+            if mates and read.flag & 1:
+                record.next_reference_id, record.next_reference_start = record.reference_id, mates["next"]
+                record.template_length = mates["length"] * (-1 if read.flag & 16 else 1)
+                record.set_tags(list(mates["tags"].items()))
+            out.write(record)
     pysam.index(str(path))
     return path
 

@@ -50,6 +50,8 @@ class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy: int  # copies of each contig
     ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column
+    primers: AnyPath | None  # BED file of the primers of an amplicon panel
+    ignore_soft_clips: bool
     min_base_quality: int
     min_mapping_quality: int
     max_depth: int  # most reads used at a position
@@ -57,12 +59,14 @@ class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     min_alternate_fraction: float  # a sample's share of reads that makes a substitution worth testing
     min_indel_fraction: float  # likewise, an insertion or deletion
     min_alternate_quality: int  # sum of base qualities that makes a substitution worth testing
+    max_mnp_distance: int  # bases; phased substitutions that are as near are one record
 
 
 PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
 LIMITS = {name: name for name in FilterOptions.__annotations__}
 SAME: tuple[str, ...] = ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth", "min_alternate_count")
-SAME += ("min_alternate_fraction", "min_indel_fraction", "min_alternate_quality")
+SAME += ("ignore_soft_clips", "min_alternate_fraction", "min_indel_fraction", "min_alternate_quality")
+SAME += ("max_mnp_distance",)
 PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
 
 
@@ -125,6 +129,7 @@ def make_job(
         gvcf=options.get("gvcf", False),
         alleles=path_or_none(options.get("alleles")),
         ploidies=path_or_none(options.get("ploidy_bed")),
+        primers=path_or_none(options.get("primers")),
         bam_output=path_or_none(options.get("bam_output")),
         phred=encoding_of(options.get("phred33", False), options.get("phred64", False)),
         command=command,

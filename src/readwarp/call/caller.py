@@ -74,15 +74,16 @@ class Caller:
         samples: Iterable[str] = (),
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
+        primers: str | Path | None = None,
     ) -> Iterator[Variant]:
         """Variants in order of position, as they are found.
 
         alignments: one file or several. regions: one or several, as texts of the command line or (contig, start, stop),
         0-based and half-open; None: the whole reference. samples: those to call together, by default all in the
-        headers. alleles: a VCF file of alleles that are always genotyped. ploidies: a BED file. Raises InputError and
-        UsageError.
+        headers. alleles: a VCF file of alleles that are always genotyped. ploidies, primers: BED files. Raises
+        InputError and UsageError.
         """
-        job = self._job(alignments, regions, samples, alleles, ploidies)
+        job = self._job(alignments, regions, samples, alleles, ploidies, primers)
         with open_calling(job, self.reference, self.metrics) as calling:
             names = self.reference.names
             with closing(calling.run(calling.call)) as windows:
@@ -100,10 +101,11 @@ class Caller:
         gvcf: bool = False,
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
+        primers: str | Path | None = None,
     ) -> None:
         """Write variants to a .vcf, .vcf.gz or .bcf file, and replace one that exists; see `call`."""
         job = replace(
-            self._job(alignments, regions, samples, alleles, ploidies),
+            self._job(alignments, regions, samples, alleles, ploidies, primers),
             output=Path(output),
             gvcf=gvcf,
             command="readwarp.Caller",
@@ -119,7 +121,7 @@ class Caller:
         samples: Iterable[str],
         *files: str | Path | None,
     ) -> CallJob:
-        alleles, ploidies = (Path(file) if file else None for file in files)
+        alleles, ploidies, primers = (Path(file) if file else None for file in files)
         return CallJob(
             reference=self.path,
             alignments=tuple(map(Path, as_paths(alignments))),
@@ -129,6 +131,7 @@ class Caller:
             samples=tuple(samples),
             alleles=alleles,
             ploidies=ploidies,
+            primers=primers,
         )
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.inputs import Alignments, match_files, open_readers
+from readwarp.call.mates.primers import read_primers
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.realigned import CalledSite, sites_of
@@ -64,6 +65,7 @@ class CallJob(VariantJob):
     gvcf: bool = False  # blocks of reference between the variants, for one sample
     alleles: Path | None = None  # VCF file whose alleles are genotyped in any case
     ploidies: Path | None = None  # BED file of parts with a ploidy of their own, in its fourth column
+    primers: Path | None = None  # BED file of the primers of an amplicon panel
     bam_output: Path | None = None  # reads realigned to the called haplotypes
     phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
     command: str = "readwarp call"
@@ -71,6 +73,8 @@ class CallJob(VariantJob):
     def __post_init__(self) -> None:
         if not self.alignments:
             raise UsageError("no alignments are given")
+        if self.gvcf and self.parameters.max_mnp_distance:
+            raise UsageError("--gvcf and --max-mnp-distance do not go together: give it to `readwarp genotype`")
         if self.gvcf and self.alleles:
             raise UsageError(
                 "--gvcf and --alleles do not go together: a block of reference says nothing of given alleles"
@@ -79,7 +83,7 @@ class CallJob(VariantJob):
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
-    extra = [path for path in (job.alleles, job.ploidies) if path]
+    extra = [path for path in (job.alleles, job.ploidies, job.primers) if path]
     check_twice(job.alignments)
     check_output(job.bam_output, job.force, job.alignments)
     inputs = [job.reference, *job.alignments, *job.places.files, *extra]
@@ -178,6 +182,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
             metrics=metrics,
             ploidies=read_ploidies(job.ploidies, reference, parameters.ploidy),
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
+            primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
         )
         max_bases = plan_bases(resources, alignments, workers_of(resources.threads, len(backend.devices)))
@@ -239,6 +244,7 @@ def check_files(job: CallJob, reference: Reference) -> None:
     """Read the files beside the alignments, so that a bad one is known before hours of aligning. Raises InputError."""
     job.places.find(reference)
     read_ploidies(job.ploidies, reference, job.parameters.ploidy)
+    read_primers(job.primers, reference)
     if job.alleles:
         read_alleles(job.alleles, reference)
 

@@ -36,12 +36,14 @@ from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.genotypes.surroundings import Depths, Expected, first_place, note_depth
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
-from readwarp.call.mates.merge import merge_mates
+from readwarp.call.mates.join import Removed, join_mates
+from readwarp.call.mates.primers import NO_PRIMERS, Primers
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.ploidy import Ploidies
 from readwarp.call.qualities import check_qualities, count_missing
@@ -82,6 +84,7 @@ class Steps:
     metrics: Metrics
     ploidies: Ploidies
     forced: Forced | None
+    primers: dict[int, Primers]  # of each reference contig that has any
     with_bands: bool
 
     @property
@@ -109,9 +112,11 @@ class Steps:
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
         given = reads
-        with self.metrics.time("mates"):
-            reads = merge_mates(reads)
         around = self._around(contig, low, high, reads)
+        with self.metrics.time("mates"):
+            primers = self.primers.get(contig, NO_PRIMERS)
+            reads, removed = join_mates(reads, around, primers, self.parameters.ignore_soft_clips)
+        self._count_removed(removed, window)
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
@@ -147,7 +152,8 @@ class Steps:
             regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
             with self.metrics.time("genotypes"):
                 parts.append(self._genotype_sites(regional, likelihoods, around, depths, phase))
-        return mark_overlaps(join_calls(parts, low, high, self.samples))
+        calls = mark_overlaps(join_calls(parts, low, high, self.samples))
+        return join_substitutions(calls, p.max_mnp_distance, Bases(self.reference, around.contig).letters)
 
     def _pileups(
         self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]
@@ -176,26 +182,35 @@ class Steps:
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Stretch
     ) -> tuple[Sites, Likelihoods, Phase]:
-        """Sites in the regions, by whole haplotypes."""
-        metrics = self.metrics
+        """Sites in the regions, by whole haplotypes. Bases of low quality say nothing."""
+        metrics, qualities = self.metrics, reads.qualities
+        usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
         regions = split_samples(regions, reads)
         ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         copies = np.repeat(ploidy[:, None], self.samples, axis=1)
         with metrics.time("haplotypes"):
-            haplotypes = build_haplotypes(regions, reads, sites, around, ploidy)
+            haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):
-            weighed = compare(regions, haplotypes, reads, sites, self.backend)
+            weighed = compare(regions, haplotypes, usable, sites, self.backend)
         self._count_regions(weighed, window)
         self._count_pairs(weighed, window)
 
         def compare_more(haplotypes: Haplotypes) -> Weighed:
             with metrics.time("pairhmm"):
-                more = compare(regions, haplotypes, reads, sites, self.backend)
+                more = compare(regions, haplotypes, usable, sites, self.backend)
             self._count_pairs(more, window)
             return more
 
         with metrics.time("alleles"):
             return weigh_haplotypes(weighed, compare_more, reads, around, copies, forced_variants(sites))
+
+    def _count_removed(self, removed: Removed, window: Stretch) -> None:
+        """Count what reads that begin in the window have that is no evidence."""
+        own = (removed.position >= window.start) & (removed.position < window.stop)
+        own[own] = window.mask()[removed.position[own] - window.start]
+        self.metrics.count("reads_joined_to_mates", removed.is_joined[own].sum())
+        self.metrics.count("bases_beyond_mates", removed.beyond[own].sum())
+        self.metrics.count("bases_of_primers", removed.hidden[own].sum())
 
     def _count_regions(self, weighed: Weighed, window: Stretch) -> None:
         """Count the regions that begin in the window; neighbouring windows see some of them too."""
@@ -227,8 +242,8 @@ class Steps:
         return reference_bands(pileup, reads, window, covered, ploidy)
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
-        """[low, high), with the reference as far as reads may be compared with it."""
-        reach = int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
+        """[low, high), with the reference as far as reads, or two that are joined, may be compared with it."""
+        reach = 2 * int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
         bases = Bases(self.reference, contig)
         first, last = max(0, low - reach), min(bases.length, high + reach)
         return Window(contig, low, high, bases.array(first, last), first)

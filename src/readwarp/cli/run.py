@@ -21,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", required=True, help="folder of the results")
     parser.add_argument("-f", "--force", action="store_true", help="replace existing results")
     parser.add_argument("--no-pg", action="store_true", help="no @PG line in the header of the BAM file")
+    text = "mark no duplicates, as for amplicons, whose fragments begin alike; --primers implies it"
+    parser.add_argument("--no-mark-duplicates", action="store_true", help=text)
     parser.add_argument(
         "--no-report", action="store_true", help="no report.html, and none of the texts it is made from"
     )

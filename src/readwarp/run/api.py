@@ -24,6 +24,7 @@ class RunOptions(
     """Long options of `readwarp run`, with its defaults."""
 
     no_pg: bool  # no @PG line in the header of the BAM file
+    no_mark_duplicates: bool  # as with `primers`: fragments of an amplicon begin alike
     no_report: bool  # no report.html, and none of the texts that it is made from
     resume: bool  # keep finished parts beside the outputs, and go on from them
     force: bool  # replace existing results
@@ -58,7 +59,8 @@ def make_job(
     reference: AnyPath, reads: Sequence[AnyPath], folder: AnyPath, options: RunOptions, command: str
 ) -> RunJob:
     """Raises InputError and UsageError."""
-    sorting = {"sort": "coordinate", "mark_duplicates": True, "write_index": True}
+    is_amplicon = options.get("no_mark_duplicates", False) or options.get("primers") is not None
+    sorting = {"sort": "coordinate", "mark_duplicates": not is_amplicon, "write_index": True}
     given: Any = options  # each job takes its own
     alignment = make_align_job(reference, reads, None, given | sorting, command)
     stem = Path(folder) / sample_of(alignment.inputs)

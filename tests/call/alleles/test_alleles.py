@@ -1,5 +1,6 @@
 """From haplotypes to alleles, compared with the rules of the contract in plain Python."""
 
+import dataclasses
 import itertools
 import math
 
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 from helpers.making import Read, aligned_reads, codes, offsets, random_sequence
 from readwarp.batches import Haplotypes, Regions, Window
 from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, SNV_COST
-from readwarp.call.alleles.compare import Weighed, compare
-from readwarp.call.alleles.select import Selection, bound_reads, select_haplotypes
+from readwarp.call.alleles.compare import Weighed, compare, find_fragments
+from readwarp.call.alleles.select import Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import number_variants, variants_of
 from readwarp.call.alleles.weigh import place_of, weigh_haplotypes
 from readwarp.call.evidence import NOTHING
@@ -60,11 +61,14 @@ def region_of(reads: int, start: int = 20, stop: int = 60) -> Regions:
     )
 
 
-def weighed_of(regions: Regions, haplotypes: Haplotypes, table: np.ndarray) -> Weighed:
+def weighed_of(regions: Regions, haplotypes: Haplotypes, table: np.ndarray, fragment: list[int] | None = None):
     """One region's table. The code under test does not look at the bases of its rows."""
+    first = np.arange(len(table)) if fragment is None else np.array(fragment, np.int64)
     empty = np.empty(0, np.uint8)
     rows = ReadRows(empty, empty, empty, empty, np.zeros(len(table) + 1, np.int64))
-    return Weighed(regions, haplotypes, rows, offsets([table.size]), table.ravel(), np.zeros(table.size, np.uint8))
+    return Weighed(
+        regions, haplotypes, rows, first, offsets([table.size]), table.ravel(), np.zeros(table.size, np.uint8)
+    )
 
 
 def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), reads=None, **span):
@@ -209,8 +213,34 @@ def test_bounds_follow_mapping_quality_and_fit():
     rows = ReadRows(*np.full((4, 8), 40, np.uint8), offsets([4, 4]))
     weighed = replace(weighed, rows=replace(rows, bases=np.zeros(8, np.uint8)))
     batch = aligned_reads([Read(0, "4M", "AAAA", (40,) * 4, name=name) for name in "ab"])
-    informs = bound_reads(weighed, replace(batch, mapping_quality=np.array([20, 60], np.uint8)))
+    informs = bound_fragments(weighed, replace(batch, mapping_quality=np.array([20, 60], np.uint8)))
     assert weighed.values.tolist() == [0.0, -2.0, 0.0, -4.5] and informs.tolist() == [True, False]
+
+
+def test_mates_that_are_apart_are_one_observation():
+    """Their likelihoods are multiplied, bounded by the better mapping quality, and counted once."""
+    table = np.array([[-1.0, -3.0], [-30.0, -60.0], [-2.0, -2.5]])
+    weighed = weighed_of(region_of(3), haplotypes_of([[], [SNV_A]]), table, [0, 1, 0])
+    rows = ReadRows(*np.full((4, 12), 40, np.uint8), offsets([4, 4, 4]))
+    weighed = replace(weighed, rows=replace(rows, bases=np.zeros(12, np.uint8)))
+    batch = aligned_reads([Read(0, "4M", "AAAA", (40,) * 4, name=name) for name in "aba"])
+    informs = bound_fragments(weighed, replace(batch, mapping_quality=np.array([10, 60, 60], np.uint8)))
+    assert weighed.values.tolist() == [0.0, -2.5, 0.0, -4.5, 0.0, -2.5] and informs.tolist() == [True, False, True]
+    mates = [Read(10, "60M", "A" * 60, (30,) * 60, name="m")] * 2
+    _, _, out = weigh([[0.0, -4.0], [-4.0, 0.0], [-4.0, 0.0]], [[], [SNV_A]], reads=[*mates, replace_name(mates[0])])
+    assert out.read.tolist() == [0, 1, 2]  # without `fragment` all of them count
+    regions, batch = region_of(3), aligned_reads([*mates, replace_name(mates[0])])
+    assert find_fragments(regions, batch).tolist() == [0, 0, 2]
+    assert find_fragments(regions, replace(batch, sample=np.array([0, 1, 0], np.uint8))).tolist() == [0, 1, 2]
+    weighed = weighed_of(regions, haplotypes_of([[], [SNV_A]]), np.array([[0.0, -4.0]] * 3), [0, 0, 2])
+    window = Window(0, 0, REFERENCE.size, REFERENCE, 0)
+    forced = frozenset([SNV_A])
+    _, out, _ = weigh_haplotypes(weighed, never, batch, window, np.array([[2]], np.int8), forced)
+    assert out.read.tolist() == [0, 2] and np.allclose(out.values.reshape(2, 2)[:, 1], [-4.5, -4.0])
+
+
+def replace_name(read: Read) -> Read:
+    return dataclasses.replace(read, name="other")
 
 
 @pytest.mark.parametrize(

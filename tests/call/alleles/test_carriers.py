@@ -51,7 +51,8 @@ def weighed_of(rows: list[int], place: list[int], haplotypes: Haplotypes) -> Wei
     ]
     read_rows = ReadRows(nothing, nothing, nothing, nothing, np.zeros(number + 1, np.int64))
     pairs = offsets(np.array(rows) * (stop - first))
-    return Weighed(regions, haplotypes, read_rows, pairs, np.array(values), np.zeros(len(values), np.uint8))
+    alone, status = np.arange(number), np.zeros(len(values), np.uint8)
+    return Weighed(regions, haplotypes, read_rows, alone, pairs, np.array(values), status)
 
 
 @settings(max_examples=200, deadline=None)

@@ -15,7 +15,7 @@ from readwarp.call.confidence import GQ_BANDS, MAX_UNIT, REACH
 from readwarp.call.confidence.bands import count_gaps, reference_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.confidence.repeats import find_repeats, log_indel_error
-from readwarp.call.evidence import NOTHING, SEVERAL
+from readwarp.call.evidence import NOTHING, OTHER
 from readwarp.call.evidence.substitutions import log_match, log_mismatch
 from readwarp.call.genotypes.emitted import UNLISTED
 from readwarp.call.genotypes.order import genotypes_of
@@ -240,7 +240,7 @@ def test_non_ref_of_a_substitution():
     match, miss = log_match(30), log_mismatch(30)
     unlisted = log_mismatch(40)  # quality 60, mapping quality 40
     table = [[match, miss], [miss, match], [unlisted, unlisted], [0.0, 0.0], [-0.1, -0.1]]
-    given = rows(table, [0, 1, SEVERAL, NOTHING, SEVERAL], [30, 30, 60, 30, 30])
+    given = rows(table, [0, 1, OTHER, NOTHING, OTHER], [30, 30, 60, 30, 30])
     sites, out = add_non_ref(site(False, [(1, "A"), (1, "C")]), given)
     assert sites.inserted.tolist() == [0, 1, UNLISTED] and sites.allele_offsets.tolist() == [0, 3]
     assert sites.deleted.tolist() == [1, 1, 1] and sites.inserted_offsets.tolist() == [0, 1, 2, 3]
@@ -271,7 +271,7 @@ def test_records_are_those_of_a_vcf_with_one_more_allele(bases, ploidy, is_force
     """Alleles, genotype, QUAL, filters and the PLs of listed genotypes stay. The others are no better than the call."""
     match, miss = log_match(30), log_mismatch(30)
     table = [[match if base == allele else miss for allele in "ACG"] for base in bases]
-    shown = ["ACG".index(base) if base != "T" else SEVERAL for base in bases]
+    shown = ["ACG".index(base) if base != "T" else OTHER for base in bases]
     sites, given = site(False, [(1, "A"), (1, "C"), (1, "G")]), rows(table, shown, [30] * len(bases))
     sites.is_forced[1] = is_forced
     plain = call_sites(sites, given, ploidy=ploidy)

@@ -10,9 +10,10 @@ A region is of one sample. Those of one place have the same sites.
    candidate substitutions outside the region say nothing: its haplotypes do not have them. The PairHMM lets a read
    begin anywhere with probability 1 / (haplotype's length). That factor is taken out: a longer haplotype is no less
    likely.
-1. *Bounds.* No haplotype is less likely than the read's best by more than 10 ** (-min(MAPQ, MAX_WEIGHT) / 10): the
-   read may be misplaced. A read whose best haplotype is less likely than an errorless match by more than MAX_MISFIT
-   came from elsewhere, and says nothing.
+1. *Bounds.* The rows of a fragment (mates that are apart) are one observation: their values are added up, and its
+   mapping quality is the better one. No haplotype is less likely than its best by more than
+   10 ** (-min(MAPQ, MAX_WEIGHT) / 10): it may be misplaced. A fragment whose best haplotype is less likely than an
+   errorless match by more than MAX_MISFIT came from elsewhere, and says nothing.
 2. *Selection.* Let c be a combination of as many haplotypes as the ploidy, and V(c) the variants on any of them:
 
        score(c) = sum_r log10( 1/ploidy sum_{h in c} P(r | h) ) - sum_{v in V(c)} cost(v)
@@ -28,7 +29,8 @@ A region is of one sample. Those of one place have the same sites.
    allele that no haplotype that stays for a sample has is brought by another of its own, or by one that stays for
    others (first those that stay for most samples): as few as bring all. Bounds are those of all haplotypes compared.
 4. *Likelihoods.* P(read | allele) is the maximum over the haplotypes with that allele. Reads that do not reach the site
-   are left out. Where a haplotype deletes the site, its allele is a missing base (see Sites).
+   are left out. One whose best allele is not ahead of the next by INFORMED says nothing. Where a haplotype deletes the
+   site, its allele is a missing base (see Sites).
 5. *Phase.* The best combination of each sample says which alleles of its sites are on one haplotype.
 """
 
@@ -36,6 +38,5 @@ MAX_WEIGHT = 45  # Phred
 MAX_MISFIT = 10.0  # log10
 MAX_BEHIND = 3.0  # log10
 SNV_COST, INDEL_COST = 3.0, 3.5  # log10
-INFORMED = 0.01  # log10 by which the best allele must be ahead for a read to say something ...
-CLEAR = 0.3  # ... and to show that allele
+INFORMED = 0.3  # log10 by which the best allele of a site must be ahead for a read to say something
 MAX_VARIANTS = 64  # bits of a mask, for the distinct variants of a region; further ones share the last

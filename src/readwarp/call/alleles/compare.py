@@ -23,6 +23,7 @@ class Weighed(NamedTuple):
     regions: Regions
     haplotypes: Haplotypes
     rows: ReadRows  # the regions' reads, cut to the bases that take part
+    fragment: Annotated[ndarray, "int64 [rows]"]  # the first row of the same name, sample and region
     pair_offsets: Annotated[ndarray, "int64 [regions + 1] of pairs"]
     values: Annotated[ndarray, "float64 [pairs]"]  # log10 P(read | haplotype)
     status: Annotated[ndarray, "uint8 [pairs]"]  # Status, by the PairHMM
@@ -53,7 +54,7 @@ def compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites
         found, states = step.log_likelihoods(rows, haplotypes.bases, haplotypes.base_offsets, read, haplotype)
         own = slice(pair_offsets[low], pair_offsets[high])
         values[own], status[own] = found + lengths[haplotype], states
-    return Weighed(regions, haplotypes, rows, pair_offsets, values, status)
+    return Weighed(regions, haplotypes, rows, find_fragments(regions, reads), pair_offsets, values, status)
 
 
 def batches(regions: Regions, rows: ReadRows, pair_offsets: ndarray) -> Iterator[tuple[int, int]]:
@@ -82,6 +83,33 @@ def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
     columns = reads.bases, reads.qualities, gap_open, gap_extend
     bases, qualities, gap_open, gap_extend = (cut(column, regions.base_start, offsets) for column in columns)
     return ReadRows(bases, qualities, gap_open, gap_extend, offsets)
+
+
+def find_fragments(regions: Regions, reads: AlignedReads) -> ndarray:
+    """Weighed.fragment"""
+    most = int(np.diff(regions.read_offsets).max(initial=1))
+    out = np.empty(regions.read.size, np.int64)
+    number_fragments(regions, reads, np.empty(1 << (2 * most - 1).bit_length(), np.int64), out)
+    return out
+
+
+@kernel
+def number_fragments(regions, reads, table, out):
+    """table: room for a hash table of a region's names, twice as many slots as rows or more, a power of 2."""
+    read_offsets, read, name_hash, sample = regions.read_offsets, regions.read, reads.name_hash, reads.sample
+    for g in range(read_offsets.size - 1):
+        slots = 2
+        while slots < 2 * (read_offsets[g + 1] - read_offsets[g]):
+            slots *= 2
+        table[:slots] = -1
+        for r in range(read_offsets[g], read_offsets[g + 1]):
+            name, own = name_hash[read[r]], sample[read[r]]
+            slot = np.int64(name & np.uint64(slots - 1))
+            while table[slot] >= 0 and (name_hash[read[table[slot]]] != name or sample[read[table[slot]]] != own):
+                slot = (slot + 1) & (slots - 1)
+            if table[slot] < 0:
+                table[slot] = r
+            out[r] = table[slot]
 
 
 @kernel

@@ -23,28 +23,45 @@ class Selection(NamedTuple):
 
 
 @kernel
-def bound_reads(weighed, reads):
-    """Subtract its best from each row (read) of the values, and bound them; returns which rows say something (bool).
+def bound_fragments(weighed, reads):
+    """Make the values of each row those of its fragment less its best, and bound them -> which rows say something.
 
     Bases that say nothing (quality below 2, or N) cost nothing, as in the PairHMM.
     """
-    regions, haplotype_offsets, values = weighed.regions, weighed.haplotypes.haplotype_offsets, weighed.values
+    regions, haplotype_offsets, values, fragment = (
+        weighed.regions,
+        weighed.haplotypes.haplotype_offsets,
+        weighed.values,
+        weighed.fragment,
+    )
     bases, qualities, row_offsets = weighed.rows.bases, weighed.rows.qualities, weighed.rows.offsets
-    informs = np.ones(row_offsets.size - 1, np.bool_)
+    rows = row_offsets.size - 1
+    informs, perfect, mapping_quality = np.ones(rows, np.bool_), np.zeros(rows), np.zeros(rows, np.uint8)
     for g in range(haplotype_offsets.size - 1):
-        row, number = weighed.pair_offsets[g], haplotype_offsets[g + 1] - haplotype_offsets[g]
-        for r in range(regions.read_offsets[g], regions.read_offsets[g + 1]):
-            perfect = 0.0
+        number, begin = haplotype_offsets[g + 1] - haplotype_offsets[g], regions.read_offsets[g]
+        before = weighed.pair_offsets[g] - begin * number
+        for r in range(begin, regions.read_offsets[g + 1]):
+            own = fragment[r]
             for i in range(row_offsets[r], row_offsets[r + 1]):
-                perfect += LOG_MATCH[qualities[i]] if bases[i] < 4 else 0.0
+                perfect[own] += LOG_MATCH[qualities[i]] if bases[i] < 4 else 0.0
+            mapping_quality[own] = max(mapping_quality[own], reads.mapping_quality[regions.read[r]])
+            if own != r:
+                for h in range(number):
+                    values[before + own * number + h] += values[before + r * number + h]
+        for r in range(begin, regions.read_offsets[g + 1]):
+            own, row = before + fragment[r] * number, before + r * number
+            if fragment[r] != r:
+                informs[r] = informs[fragment[r]]
+                for h in range(number):
+                    values[row + h] = values[own + h]
+                continue
             best = values[row]
             for h in range(1, number):
                 best = max(best, values[row + h])
-            informs[r] = best - perfect > -MAX_MISFIT
-            floor = -0.1 * min(reads.mapping_quality[regions.read[r]], MAX_WEIGHT)
+            informs[r] = best - perfect[r] > -MAX_MISFIT
+            floor = -0.1 * min(mapping_quality[r], MAX_WEIGHT)
             for h in range(number):
                 values[row + h] = max(values[row + h] - best, floor)
-            row += number
     return informs
 
 
@@ -100,15 +117,15 @@ def cost_of(mask, costs):
 
 @kernel
 def linear_of(weighed, g, selected):
-    """P(r | h) over that of r's best, float64 [reads of the region that say something, haplotypes]."""
-    values, informs = weighed.values, selected.informs
+    """P(r | h) over that of r's best, float64 [fragments of the region that say something, haplotypes]."""
+    values, informs, fragment = weighed.values, selected.informs, weighed.fragment
     low, high = weighed.regions.read_offsets[g], weighed.regions.read_offsets[g + 1]
     number, n = weighed.haplotypes.haplotype_offsets[g + 1] - weighed.haplotypes.haplotype_offsets[g], 0
     for r in range(low, high):
-        n += informs[r]
+        n += informs[r] and fragment[r] == r
     linear, n = np.empty((n, number)), 0
     for r in range(low, high):
-        if informs[r]:
+        if informs[r] and fragment[r] == r:
             pair = weighed.pair_offsets[g] + (r - low) * number
             for h in range(number):
                 linear[n, h] = 10.0 ** values[pair + h]

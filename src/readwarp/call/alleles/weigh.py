@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads, Haplotypes, Likelihoods, Phase, Regions, Sites, Window
-from readwarp.call.alleles import CLEAR, INFORMED
+from readwarp.batches import AlignedReads, Haplotypes, Likelihoods, Phase, Sites, Window
+from readwarp.call.alleles import INFORMED
 from readwarp.call.alleles.carriers import (
     alleles_by_place,
     find_carriers,
@@ -15,9 +15,10 @@ from readwarp.call.alleles.carriers import (
     take_carriers,
 )
 from readwarp.call.alleles.compare import Weighed
-from readwarp.call.alleles.select import Selection, bound_reads, select_haplotypes
+from readwarp.call.alleles.select import Selection, bound_fragments, select_haplotypes
 from readwarp.call.alleles.sites import keep_forced, number_variants, regional_sites, variants_of
-from readwarp.call.evidence import NOTHING, SEVERAL
+from readwarp.call.evidence import NOTHING
+from readwarp.call.evidence.strands import count_ends_once, strand_at
 from readwarp.call.evidence.substitutions import new_likelihoods
 from readwarp.call.sites.find import Variant
 from readwarp.device.jit import kernel
@@ -42,7 +43,7 @@ def weigh_haplotypes(
     regions, variants = weighed.regions, variants_of(weighed.haplotypes)
     raw = weighed.values.copy() if len(regions.places) <= len(regions) else weighed.values
     selected = Selection(
-        informs=bound_reads(weighed, reads),
+        informs=bound_fragments(weighed, reads),
         stays=np.zeros(len(weighed.haplotypes), bool),
         best=np.zeros((len(regions), int(ploidy.max(initial=1))), np.int32),
     )
@@ -55,23 +56,36 @@ def weigh_haplotypes(
         more = compare_more(take_carriers(weighed.haplotypes, carriers))
         weighed, number = join_tables(replace(weighed, values=raw), more)
         selected = join_selections(selected, number, len(weighed.haplotypes))
-        selected = replace(selected, informs=bound_reads(weighed, reads))
+        selected = replace(selected, informs=bound_fragments(weighed, reads))
     phase = Phase(place, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
-    number, rows = find_rows(sites, place, regions, reads)
+    number, rows = find_rows(sites, place, weighed, reads)
     out = new_likelihoods(reads, sites, number, regions.read[rows])
     weigh_rows(sites, weighed, selected, reads, rows, phase, out)
+    count_ends_once(reads, out)
     return sites, out, phase
 
 
-def find_rows(sites: Sites, place: ndarray, regions: Regions, reads: AlignedReads) -> tuple[ndarray, ndarray]:
-    """How many reads of its place reach each site, and these rows of the regions, site by site, sample by sample."""
+def find_rows(sites: Sites, place: ndarray, weighed: Weighed, reads: AlignedReads) -> tuple[ndarray, ndarray]:
+    """How many fragments of its place reach each site, and a row of each, site by site, sample by sample."""
+    regions = weighed.regions
     first, stop = reads.position[regions.read], reads.reference_stop[regions.read]
     widen_by_clips(regions.read, reads, first, stop)
     offsets = regions.read_offsets[regions.places]
     rows, number = ranges(offsets, place), np.diff(offsets)[place]
     site = np.repeat(np.arange(len(sites)), number)
     reaches = (first[rows] < sites.stop[site]) & (stop[rows] > sites.position[site])
-    return np.bincount(site[reaches], minlength=len(sites)), rows[reaches]
+    site, rows = site[reaches], rows[reaches]
+    is_first = find_first(site, weighed.fragment[rows], np.full(len(regions.read), -1))
+    return np.bincount(site[is_first], minlength=len(sites)), rows[is_first]
+
+
+@kernel
+def find_first(site, fragment, last):
+    """bool, whether a row is its fragment's first one at a site. last: -1 for each fragment."""
+    out = np.empty(site.size, np.bool_)
+    for i in range(site.size):
+        out[i], last[fragment[i]] = last[fragment[i]] != site[i], site[i]
+    return out
 
 
 @kernel
@@ -161,13 +175,14 @@ def weigh_rows(sites, weighed, selected, reads, rows, phase, out):
             out.allele[pair] = find_best(table, lowest, informs[r])
             read = regions.read[r]
             place = place_of(reads, read, begin)
-            out.quality[pair] = reads.qualities[place]
-            out.end_distance[pair] = min(place - reads.read_offsets[read], reads.read_offsets[read + 1] - 1 - place)
+            out.quality[pair], out.strand[pair] = reads.qualities[place], strand_at(reads, read, place)
+            before, after = place - reads.read_offsets[read], reads.read_offsets[read + 1] - 1 - place
+            out.end_distance[pair] = min(before + reads.hidden[read, 0], after + reads.hidden[read, 1])
 
 
 @kernel
 def find_best(table, lowest, informs):
-    """Bound the values of alleles that no haplotype has; returns the allele that fits best, SEVERAL or NOTHING."""
+    """Bound the values of alleles that no haplotype has; returns the allele that fits best, or NOTHING."""
     best, second = 0, -np.inf
     for a in range(table.size):
         table[a] = max(table[a], lowest) if informs else 0.0
@@ -176,5 +191,7 @@ def find_best(table, lowest, informs):
     for a in range(table.size):
         if a != best:
             second = max(second, table[a])
-    margin = table[best] - second
-    return NOTHING if margin <= INFORMED else best if margin > CLEAR else SEVERAL
+    if table[best] - second > INFORMED:
+        return best
+    table[:] = 0.0
+    return NOTHING

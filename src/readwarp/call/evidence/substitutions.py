@@ -6,7 +6,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods, Sites
-from readwarp.call.evidence import NOTHING, SEVERAL
+from readwarp.call.evidence import NOTHING, OTHER
+from readwarp.call.evidence.strands import count_ends_once, strand_at
 from readwarp.call.regions.reads import reads_across
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel, scalar
@@ -33,6 +34,7 @@ def weigh_substitutions(reads: AlignedReads, sites: Sites, parameters: CallParam
     offsets, read = reads_across(reads, sites.begin, sites.begin + 1)
     out = new_likelihoods(reads, sites, np.diff(offsets), read)
     compare_bases(reads, sites, parameters.min_base_quality, out)
+    count_ends_once(reads, out)
     return out
 
 
@@ -45,7 +47,7 @@ def new_likelihoods(reads: AlignedReads, sites: Sites, number: ndarray, read: nd
         read=read,
         quality=np.zeros(read.size, np.uint8),
         mapping_quality=reads.mapping_quality[read],
-        strand=reads.strand[read],
+        strand=np.zeros(read.size, np.uint8),
         sample=reads.sample[read],
         end_distance=np.zeros(read.size, np.int32),
         value_offsets=offsets_of(number * np.diff(sites.allele_offsets)),
@@ -72,8 +74,10 @@ def compare_bases(reads, sites, min_base_quality, out):
                 allele[pair] = NOTHING
                 continue
             base = 4 if is_deleted else bases[place]
-            allele[pair], out.quality[pair] = SEVERAL, qualities[place]
-            out.end_distance[pair] = min(begin - position[read], reads.reference_stop[read] - 1 - begin)
+            allele[pair], out.quality[pair] = OTHER, qualities[place]
+            out.strand[pair] = strand_at(reads, read, place)
+            before, after = begin - position[read], reads.reference_stop[read] - 1 - begin
+            out.end_distance[pair] = min(before + reads.hidden[read, 0], after + reads.hidden[read, 1])
             for a in range(number):
                 fits = inserted[first + a] == base
                 values[row + a] = log_match(q) if fits else log_mismatch(q)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.evidence import NOTHING
+from readwarp.call.evidence import NEITHER, NOTHING
 from readwarp.call.genotypes import cohort
 from readwarp.call.genotypes.cohort import by_alt_reads, by_reads, by_ref_reads, by_strands
 from readwarp.device.jit import kernel, scalar
@@ -163,8 +163,9 @@ def summarise(sites, likelihoods, is_kept, out, columns):
                 number += is_kept[a]
             allele_depth[depth_offsets[row * samples + sample[pair]] + number] += 1
             side = 1 if number else 0
-            strands[sample[pair], 2 * side + strand[pair]] += 1
-            table[2 * side + strand[pair]] += 1
+            if strand[pair] != NEITHER:
+                strands[sample[pair], 2 * side + strand[pair]] += 1
+                table[2 * side + strand[pair]] += 1
             counts[0, side, mapping_quality[pair]] += 1
             counts[1, side, max(0, min(MAX_VALUE, end_distance[pair]))] += 1
             counts[2, side, quality[pair]] += 1

@@ -15,8 +15,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Likelihoods, Phase, Sites
-from readwarp.call.alleles import CLEAR
-from readwarp.call.evidence import NOTHING, SEVERAL
+from readwarp.call.alleles import INFORMED
+from readwarp.call.evidence import NOTHING, OTHER
 from readwarp.call.genotypes.order import most_alleles
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
@@ -92,7 +92,7 @@ def take_values(allele_offsets, new, likelihoods, out):
         n = allele_offsets[site + 1] - first
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
             row = likelihoods.value_offsets[site] + (pair - pair_offsets[site]) * n
-            best, second, shown = -np.inf, -np.inf, np.int8(SEVERAL)
+            best, second, shown = -np.inf, -np.inf, np.int8(OTHER)
             for a in range(n):
                 if new[first + a] < 0:
                     continue
@@ -105,4 +105,4 @@ def take_values(allele_offsets, new, likelihoods, out):
                     second = max(second, value)
             if allele[pair] >= 0:
                 kept = new[first + allele[pair]]
-                allele[pair] = kept if kept >= 0 else shown if best - second > CLEAR else np.int8(SEVERAL)
+                allele[pair] = kept if kept >= 0 else shown if best - second > INFORMED else np.int8(OTHER)

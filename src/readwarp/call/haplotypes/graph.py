@@ -41,8 +41,7 @@ def new_graph(nodes: int) -> Graph:
 
 @scalar
 def is_usable(base, quality):
-    """A base of quality 0 gave way to its mate's, but continues a k-mer: a fragment counts once in any case."""
-    return base < 4 and (quality >= MIN_QUALITY or quality == 0)
+    return base < 4 and quality >= MIN_QUALITY
 
 
 @scalar

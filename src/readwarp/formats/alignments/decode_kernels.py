@@ -12,9 +12,12 @@ from readwarp.formats.alignments.layout import (
     FLAG,
     LENGTH,
     MAPPING_QUALITY,
+    MATE_CONTIG,
+    MATE_POSITION,
     NAME,
     OPERATIONS,
     POSITION,
+    TEMPLATE_LENGTH,
     bases_of,
     cigar_of,
     int32_at,
@@ -22,6 +25,7 @@ from readwarp.formats.alignments.layout import (
     qualities_of,
     read_group_of,
     stop_of,
+    tag_of,
     uint16_at,
     uint32_at,
 )
@@ -29,6 +33,8 @@ from readwarp.formats.common.index import LINEAR_WINDOW
 from readwarp.rules.cigar import UNEQUAL, run_of
 from readwarp.rules.hashes import hash_of
 
+MATE_CIGAR = ord("M"), ord("C")
+CLIPS, NOT_ON_REFERENCE = (ord("S"), ord("H")), (ord("I"), ord("P"))  # operations of MC
 MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
 UNKNOWN, UNWANTED = -1, -2  # instead of a sample: the header does not have the read group; it is not called
 
@@ -166,12 +172,43 @@ def add_to_index(data, at, last, blocks, out):
     return at, contig, position, MORE
 
 
+@scalar
+def fragment_end_of(data, at):
+    """Where the mate's 5' end bounds the fragment: its position on a reverse read, after it on a forward one; or -1.
+
+    Only of mates on one contig and both strands that begin near enough to be read through. Clipped ends of the mate
+    continue along the diagonal if MC tells them. Without MC the position and TLEN stand for it.
+    """
+    flag, start = uint16_at(data, at + FLAG), int32_at(data, at + POSITION)
+    mate, length = int32_at(data, at + MATE_POSITION), int32_at(data, at + LENGTH)
+    is_forward = flag & 0x10 == 0
+    is_pair = flag & 0x9 == 0x1 and is_forward == (flag & 0x20 != 0)  # the mate is mapped, to the other strand
+    if not is_pair or int32_at(data, at + MATE_CONTIG) != int32_at(data, at + CONTIG) or abs(mate - start) > length:
+        return np.int64(-1)
+    field, stop = tag_of(data, at, stop_of(data, at), MATE_CIGAR[0], MATE_CIGAR[1])
+    if field == stop:
+        return start + abs(int32_at(data, at + TEMPLATE_LENGTH)) if is_forward else mate
+    number = span = leading = trailing = np.int64(0)
+    for i in range(field, stop):
+        digit = np.int64(data[i]) - 48
+        if 0 <= digit <= 9:
+            number = 10 * number + digit
+            continue
+        if data[i] in CLIPS:
+            leading, trailing = (leading, trailing + number) if span else (leading + number, trailing)
+        elif data[i] not in NOT_ON_REFERENCE:
+            span += number
+        number = np.int64(0)
+    return mate + span + trailing if is_forward else max(np.int64(0), mate - leading)
+
+
 @kernel
 def decode(data, places, out):
     """The records at these places -> out (AlignedReads), whose offsets and samples are known."""
     position, reference_stop, flag, mapping_quality = out.position, out.reference_stop, out.flag, out.mapping_quality
     cigar, cigar_offsets, name_hash = out.cigar, out.cigar_offsets, out.name_hash
     bases, qualities, read_offsets = out.bases, out.qualities, out.read_offsets
+    fragment_end, shared, hidden = out.fragment_end, out.shared, out.hidden
     for i in range(places.size):
         at = places[i]
         position[i], reference_stop[i] = int32_at(data, at + POSITION), span_of(data, at)[0]
@@ -182,6 +219,8 @@ def decode(data, places, out):
             cigar[cigar_offsets[i] + j] = uint32_at(data, source + 4 * j)
         source, length = bases_of(data, at)
         first = read_offsets[i]
+        fragment_end[i] = fragment_end_of(data, at)
+        shared[i, :], hidden[i, :] = 0 if flag[i] & 0x10 else length, 0
         for j in range(length // 2):  # unsigned indices: no test for negative ones
             byte = data[np.uint64(source + j)]
             bases[np.uint64(first + 2 * j)] = BASES[byte >> 4]

@@ -102,12 +102,18 @@ def field_stop(tags, at, stop):
 
 
 @scalar
-def read_group_of(data, at, stop):
-    """Where the value of the RG field of the record [at, stop) starts and stops; 0, 0 without one."""
+def tag_of(data, at, stop, first, second):
+    """Where the value of a text field (its two letters) of the record [at, stop) starts and stops; 0, 0 without one."""
     field = qualities_of(data, at)[1]
-    while field < stop:
+    while field + 4 <= stop:
         end = field_stop(data, field, stop)
-        if data[field] == R and data[field + 1] == G and end <= stop:
+        if data[field] == first and data[field + 1] == second and end <= stop:
             return field + 3, end - 1
         field = end
     return np.int64(0), np.int64(0)
+
+
+@scalar
+def read_group_of(data, at, stop):
+    """`tag_of` RG."""
+    return tag_of(data, at, stop, R, G)

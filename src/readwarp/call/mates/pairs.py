@@ -1,0 +1,102 @@
+"""Which reads are mates that overlap, and which base of one is which of the other (host only)."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import AlignedReads
+from readwarp.call.mates import MAX_RECORDS
+from readwarp.device.jit import kernel
+from readwarp.ragged import empty
+from readwarp.rules.cigar import HARD_CLIP, is_match, run_of
+
+NONE = -1
+PAIRED, REVERSE, SEGMENTS = 0x1, 0x10, 0xC0  # of SAM flags
+
+
+class Pairs(NamedTuple):
+    """The mate of each read that it overlaps. Bases are numbered as in AlignedReads."""
+
+    mate: Annotated[ndarray, "int64 [reads]"]  # NONE without one
+    shift: Annotated[ndarray, "int64 [reads]"]  # base j of the mate is base j + shift of the read
+    begin: Annotated[ndarray, "int64 [reads]"]  # the stretch that both align to the same places: bases of the read
+    end: Annotated[ndarray, "int64 [reads]"]
+
+
+def find_pairs(reads: AlignedReads) -> Pairs:
+    """Each forward read with the reverse mate, of those not taken, with which it shares the longest stretch."""
+    out = empty(Pairs, {}, mate=np.full(len(reads), NONE, np.int64))
+    order = np.argsort(reads.name_hash, kind="stable")
+    pair_reads(reads, order, out)
+    return out
+
+
+@kernel
+def pair_reads(reads, order, out):
+    """order: reads by name, then in file order."""
+    name_hash, sample, flag, mates = reads.name_hash, reads.sample, reads.flag, out.mate
+    position, reference_stop = reads.position, reads.reference_stop
+    first = 0
+    while first < order.size:
+        stop = first + 1
+        while stop < order.size and name_hash[order[stop]] == name_hash[order[first]]:
+            stop += 1
+        if 1 < stop - first <= MAX_RECORDS:
+            for a in range(first, stop):
+                one = order[a]
+                if flag[one] & REVERSE or not flag[one] & PAIRED:
+                    continue
+                size = np.int64(0)
+                for b in range(first, stop):
+                    other = order[b]
+                    is_mate = flag[other] & REVERSE and (flag[one] ^ flag[other]) & SEGMENTS == SEGMENTS
+                    is_free = mates[other] == NONE and sample[one] == sample[other]
+                    overlaps = position[one] < reference_stop[other] and position[other] < reference_stop[one]
+                    if is_mate and is_free and overlaps:
+                        base, mate_base, found = find_shared(reads, one, other)
+                        if found > size:
+                            size, mates[one] = found, other
+                            out.shift[one], out.begin[one], out.end[one] = base - mate_base, base, base + found
+                if size:
+                    other = mates[one]
+                    mates[other], out.shift[other] = one, -out.shift[one]
+                    out.begin[other], out.end[other] = out.begin[one] - out.shift[one], out.end[one] - out.shift[one]
+        first = stop
+
+
+@kernel
+def find_shared(reads, one, other):
+    """The longest stretch that two reads align to the same places without a gap: its first base in each, its size."""
+    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
+    i, p, q = cigar_offsets[one], reads.position[one], reads.read_offsets[one]
+    j, u, v = cigar_offsets[other], reads.position[other], reads.read_offsets[other]
+    base = mate_base = size = np.int64(0)
+    first = mate_first = begin = after = np.int64(NONE)  # of the stretch so far: its first bases, [begin, after)
+    while i < cigar_offsets[one + 1] and j < cigar_offsets[other + 1]:
+        operation, _, on_reference, on_read = run_of(cigar[i])
+        mate_operation, _, mate_on_reference, mate_on_read = run_of(cigar[j])
+        start, stop = max(p, u), min(p + on_reference, u + mate_on_reference)
+        if is_match(operation) and is_match(mate_operation) and start < stop:
+            own, others = q + start - p, v + start - u
+            if start != after or own - first != others - mate_first or own - first != start - begin:
+                first, mate_first, begin = own, others, start
+            after = stop
+            if after - begin > size:
+                base, mate_base, size = first, mate_first, after - begin
+        if p + on_reference <= u + mate_on_reference:
+            i, p, q = i + 1, p + on_reference, q + on_read
+        else:
+            j, u, v = j + 1, u + mate_on_reference, v + mate_on_read
+    return base, mate_base, size
+
+
+@kernel
+def hard_clips(cigar, start, stop):
+    """Bases that are not in the record before and after those that are."""
+    leading = trailing = np.int64(0)
+    if stop > start and cigar[start] & 15 == HARD_CLIP:
+        leading = np.int64(cigar[start] >> 4)
+    if stop > start + 1 and cigar[stop - 1] & 15 == HARD_CLIP:
+        trailing = np.int64(cigar[stop - 1] >> 4)
+    return leading, trailing

@@ -1,0 +1,68 @@
+"""Primers of amplicon panels, as schemes of ARTIC and iVar list them in BED files."""
+
+import re
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.call.targets import Contigs, read_target_lines
+from readwarp.errors import InputError
+from readwarp.index.reference import Reference
+
+SIDES = {"+": False, "-": True, "LEFT": False, "RIGHT": True, "F": False, "R": True}  # whether it is a reverse primer
+NAME = re.compile(r"(?P<amplicon>.+?)[_-](?P<side>LEFT|RIGHT|F|R)(?:[_-].*)?", re.IGNORECASE)
+NONE = -1
+
+
+class Primers(NamedTuple):
+    """The primers of one contig, in order of `start`."""
+
+    start: Annotated[ndarray, "int64 [primers]"]  # 0-based
+    stop: Annotated[ndarray, "int64 [primers]"]
+    reach: Annotated[ndarray, "int64 [primers]"]  # the greatest stop up to here
+    is_reverse: Annotated[ndarray, "bool [primers]"]
+    partner: Annotated[ndarray, "int64 [primers]"]  # the innermost one of its amplicon's other side; NONE if unknown
+
+
+Row = tuple[int, int, bool, str]  # start, stop, is_reverse, amplicon ("" if unknown)
+
+
+def read_primers(path: Path | None, reference: Reference) -> dict[int, Primers]:
+    """BED of contig, start, end, name, score or pool, and strand, plain or gzip -> the primers of each contig.
+
+    Without a strand, the name tells it: what follows `_LEFT` or `_RIGHT` (`_F`, `_R`) does not matter, what stands
+    before is the amplicon. Raises InputError for an unknown contig, a broken line and a primer without a strand.
+    """
+    rows: dict[int, list[Row]] = {}
+    contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
+    for line, (contig, start, stop), rest in read_target_lines(path, contigs) if path else ():
+        name = NAME.fullmatch(rest[0].strip()) if rest else None
+        given = [text.strip() for text in rest[1:] if text.strip() in ("+", "-")]
+        side = given[0] if given else name["side"].upper() if name else ""
+        if side not in SIDES:
+            raise InputError(path, "not contig, start, end, name, pool and strand (+ or -) of a primer", line)
+        if start < stop:
+            rows.setdefault(contig, []).append((start, stop, SIDES[side], name["amplicon"] if name else ""))
+    return {contig: primers_of(own) for contig, own in rows.items()}
+
+
+def primers_of(rows: list[Row]) -> Primers:
+    rows = sorted(rows)
+    start, stop = (np.array([row[i] for row in rows], np.int64) for i in range(2))
+    inner: dict[tuple[str, bool], int] = {}  # the innermost primer of each side
+    for number, (first, last, is_reverse, amplicon) in enumerate(rows):
+        best = inner.setdefault((amplicon, is_reverse), number)
+        if first < rows[best][0] if is_reverse else last > rows[best][1]:
+            inner[amplicon, is_reverse] = number
+    return Primers(
+        start=start,
+        stop=stop,
+        reach=np.maximum.accumulate(stop),
+        is_reverse=np.array([row[2] for row in rows], bool),
+        partner=np.array([inner.get((row[3], not row[2]), NONE) if row[3] else NONE for row in rows], np.int64),
+    )
+
+
+NO_PRIMERS = primers_of([])
