@@ -113,7 +113,6 @@ class Steps:
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
-        given = reads
         around = self._around(contig, low, high, reads)
         with self.metrics.time("mates"):
             primers = self.primers.get(contig, NO_PRIMERS)
@@ -124,7 +123,7 @@ class Steps:
             pileup = pileup_step.count_window(reads, around, self.parameters)
         self.metrics.count("bases_counted", pileup.counts[start - low : stop - low][is_inside].sum())
         here = replace(around.trim(), start=start, stop=stop)
-        check_qualities(given, pileup, here, is_inside, self.metrics)
+        check_qualities(reads, pileup, here, is_inside, self.metrics)
         limited = [Limited("depth", limit.blocks * BLOCK, (limit.blocks + 1) * BLOCK)]
         calls = self._genotype(reads, pileup, around, window, limited)
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
