@@ -138,6 +138,9 @@ def information_texts(calls: Calls) -> list[str]:
         if column.dtype.kind == "O":
             columns.append([f";{name}={reals_text(own)}" for own in column.tolist()])
             continue
+        if column.dtype.kind == "U":
+            columns.append([f";{name}={text}" if text else "" for text in column.tolist()])
+            continue
         digits = "g" if column.dtype.kind == "f" else ""
         columns.append([f";{name}={x:{digits}}" if x == x else "" for x in column.tolist()])  # NaN differs from itself
     return ["".join(texts) for texts in zip(*columns, strict=True)] if columns else [""] * len(calls)
