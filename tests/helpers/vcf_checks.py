@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -100,7 +101,7 @@ def check_record(line: str, declared: Declared) -> None:
         for name, text in sample.items():
             check_field(line, ("FORMAT", name), text, len(alleles), len(genotype), declared)
         if "END" not in information:  # a block's numbers are those of several positions
-            check_sample(line, sample, genotype, len(alleles))
+            check_sample(line, sample, genotype, len(alleles), len(samples) == 1)
     if "AC" in information:
         check_counts(line, information, genotypes, len(alleles))
 
@@ -118,18 +119,30 @@ def check_field(line: str, key: tuple[str, str], text: str, alleles: int, ploidy
         assert value == "." or math.isfinite(TYPES[kind](value) if kind in ("Integer", "Float") else 0), line
 
 
-def check_sample(line: str, sample: dict[str, str], genotype: list[int | None], alleles: int) -> None:
+def genotype_quality(phred: Sequence[int], order: Sequence[tuple[int, ...]]) -> int:
+    """GQ by the PLs of genotypes in this order: of k ALT copies, one in k is taken to have that genotype."""
+    weights = [10 ** (-x / 10) / max(1, sum(a > 0 for a in g)) for x, g in zip(phred, order, strict=True)]
+    best = weights.pop(list(phred).index(0))
+    return min(99, round(-10 * math.log10(max(1e-300, sum(weights)) / (best + sum(weights)))))
+
+
+def check_sample(line: str, sample: dict[str, str], genotype: list[int | None], alleles: int, is_alone: bool) -> None:
+    """Of several samples, the others have a say in GT and GQ."""
     depth = int(sample["DP"])
     assert all(a is None or 0 <= a < alleles for a in genotype), line
     allele_depth = list(map(int, sample["AD"].split(",")))
     assert min(allele_depth) >= 0 and sum(allele_depth) <= depth, line
     phred = list(map(int, sample["PL"].split(",")))
-    assert min(phred) == 0 and int(sample["GQ"]) == min(99, sorted(phred)[1]), line
+    assert min(phred) == 0, line
     if None in genotype:
-        assert set(genotype) == {None} and depth == 0 and set(phred) == {0}, line
+        assert set(genotype) == {None} and depth == 0 and set(phred) == {0} and int(sample["GQ"]) == 0, line
     else:
         order = sorted(combinations_with_replacement(range(alleles), len(genotype)), key=lambda g: g[::-1])
-        assert depth > 0 and order[phred.index(0)] == tuple(sorted(genotype)), line
+        assert depth > 0 and tuple(sorted(genotype)) in order and 0 <= int(sample["GQ"]) <= 99, line
+        by_gvcf = min(99, sorted(phred)[1])  # of one sample genotyped from its gVCF: flat weights
+        if is_alone:
+            assert order[phred.index(0)] == tuple(sorted(genotype)), line
+            assert int(sample["GQ"]) in (genotype_quality(phred, order), by_gvcf), line
     is_phased = sample.get("PS", ".") != "."
     assert is_phased == ("|" in sample["GT"]) or len(genotype) == 1, line
     assert is_phased or None in genotype or genotype == sorted(genotype), line
