@@ -9,7 +9,7 @@ qualities say so. All tools trim adapters only. fastp runs as usual, and cutadap
     left      bases beyond fragments that were left, of a million
     cpu_us    processor time per read; of readwarp, that of the step alone, of the others with reading and writing
 
-`--align INDEX_REF` also aligns each set with and without `--trim`, and shows what that costs in processor time.
+`--align` also aligns each set with `--trim`, and shows the step's part in the time of all steps, per cent.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import numpy as np
 import pysam
 
 import measure
-from readwarp.align.trim import trim
+from readwarp.align.trim import learn, trim, with_learned
 from readwarp.align.trim.known import ADAPTERS
 from readwarp.batches import ReadBatch
 from readwarp.config import TrimParameters
@@ -144,14 +144,14 @@ def score(library: Library, kept: dict[str, list[int]], pairs: list[Path]) -> di
 def by_readwarp(paths: list[Path]) -> tuple[dict[str, list[int]], float]:
     given = ReadInput(tuple(map(str, paths)), interleaved=False, comments=False, groups=())
     kept: dict[str, list[int]] = {}
-    seconds, is_warm = 0.0, False
-    for raw in open_reads([given], 1 << 22):
-        reads = parse(raw)
-        if not is_warm:
-            trim(reads, TrimParameters(min_length=0))
-            is_warm = True
+    seconds, parameters = 0.0, TrimParameters(min_length=0)
+    batches = [parse(raw) for raw in open_reads([given], 1 << 22)]
+    if learned := learn(batches[:1], parameters):
+        parameters = with_learned(parameters, learned)
+    trim(batches[0], parameters)  # compiles
+    for reads in batches:
         started = time.process_time()
-        trimmed = trim(reads, TrimParameters(min_length=0))
+        trimmed = trim(reads, parameters)
         seconds += time.process_time() - started
         note(trimmed.aligned, kept)
     return kept, seconds
@@ -192,14 +192,15 @@ def version(tool: str) -> str:
     return subprocess.run([tool, "--version"], capture_output=True, text=True).stderr.split()[-1]
 
 
-def align_share(reference: Path, paths: list[Path], folder: Path) -> float:
-    """Processor time of `readwarp align --trim`'s step, per cent of that of all its steps."""
+def others_us(reference: Path, paths: list[Path], folder: Path) -> float:
+    """Microseconds per read of the other steps of `readwarp align --trim`, without those of its first pairs alone."""
     metrics = folder / "metrics.json"
     words = ["readwarp", "align", reference, *paths, "-o", folder / "out.bam", "--trim", "--force", "-q", "-t", "1"]
     for _ in range(2):  # the first compiles
         subprocess.run([*map(str, words), "--device", "cpu", "--metrics", metrics], check=True)
-    seconds = json.loads(metrics.read_text())["stage_seconds"]
-    return round(100 * seconds["trim"] / sum(seconds.values()), 1)
+    found = json.loads(metrics.read_text())
+    others = sum(seconds for stage, seconds in found["stage_seconds"].items() if stage not in ("trim", "train"))
+    return 1e6 * others / found["counts"]["reads"]
 
 
 def main() -> None:
@@ -222,12 +223,14 @@ def main() -> None:
             paths = write(library, contigs, options.pairs, options.seed, folder)
             found = {"readwarp": by_readwarp(paths)}
             found |= {tool: by_tool(*given) for tool, given in commands(library, paths, folder).items()}
-            share = align_share(options.reference, paths, folder) if options.align else None
+            others = others_us(options.reference, paths, folder) if options.align else None
             for tool, (kept, seconds) in found.items():
                 figures = score(library, kept, paths)
                 figures |= {"cpu_us": round(1e6 * seconds / int(str(figures["reads"])), 2)}
-                own = {"align_cpu_share": share} if tool == "readwarp" else {}
-                rows.append({**when, "set": name, "tool": tool, "version": version(tool), **figures, **own})
+                if others and tool == "readwarp":
+                    own = 1e6 * seconds / int(str(figures["reads"]))
+                    figures["align_cpu_share"] = round(100 * own / (own + others), 1)
+                rows.append({**when, "set": name, "tool": tool, "version": version(tool), **figures})
                 measure.show(rows[-1])
     if options.save:
         measure.append(rows, RESULTS, COLUMNS)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from readwarp.errors import UsageError
 
+MAX_MNP_DISTANCE = 10  # bases
 MAX_PLOIDY = 100
 MAX_READ_LENGTH = 4096  # longer reads come out unmapped, counted as too_long
 
@@ -125,6 +126,7 @@ class CallParameters:
     min_mapping_quality: int = 10
     ignore_soft_clips: bool = False
     max_depth: int = 8000
+    max_mnp_distance: int = 0  # phased substitutions that are as near are one record; 0: never
     max_region_reads: int = 1000  # reads compared with haplotypes in one region; more are thinned
     min_alternate_count: int = 2  # reads that make an allele a candidate ...
     min_alternate_fraction: float = 0.1  # ... and their share of the reads counted at the site
@@ -145,6 +147,8 @@ class CallParameters:
     def __post_init__(self) -> None:
         if not 1 <= self.ploidy <= MAX_PLOIDY:
             raise UsageError(f"--ploidy must be 1 to {MAX_PLOIDY}")
+        if not 0 <= self.max_mnp_distance <= MAX_MNP_DISTANCE:
+            raise UsageError(f"--max-mnp-distance must be 0 to {MAX_MNP_DISTANCE}")
         if min(self.min_base_quality, self.min_mapping_quality) < 0 or self.max_depth < 1:
             raise UsageError("qualities must be at least 0, --max-depth at least 1")
         if self.min_alternate_count < 1 or self.min_alternate_quality < 0:

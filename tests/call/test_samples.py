@@ -11,6 +11,7 @@ from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.regions.samples import split_samples
 from readwarp.call.sites.find import sites_of
+from readwarp.config import CallParameters
 from readwarp.ragged import replace, take
 
 SEQUENCE = random_sequence(2400, seed=21)
@@ -111,6 +112,23 @@ def test_a_sample_without_reads(together, tmp_path):
         variant: {name: genotype for name, genotype in genotypes.items() if name != SILENT}
         for variant, genotypes in together.items()
     }
+
+
+def test_limits_are_said(ten, tmp_path, caplog):
+    """In the records, and once on the terminal; nothing is said where nothing is left out."""
+    fasta, bam = ten
+    call_variants(fasta, bam, tmp_path / "a.vcf")
+    with pysam.VariantFile(str(tmp_path / "a.vcf")) as file:
+        assert "LIM" in file.header.info and not any("LIM" in record.info for record in file)
+    assert caplog.text == ""
+    for parameters, name, said in (
+        (CallParameters(max_depth=20), "depth", "reads are left out where their sample is deeper than --max-depth"),
+        (CallParameters(max_region_reads=20), "reads", "1 regions have more reads of a sample than are compared"),
+    ):
+        call_variants(fasta, bam, tmp_path / "b.vcf", parameters)
+        with pysam.VariantFile(str(tmp_path / "b.vcf")) as file:
+            found = {record.start: record.info.get("LIM") for record in file}
+        assert set(found.values()) == ({(name,)} if name == "depth" else {(name,), None}) and said in caplog.text
 
 
 def test_low_depth_of_many_samples(tmp_path):

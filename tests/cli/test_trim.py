@@ -244,3 +244,28 @@ def test_in_python(reads, reference, tmp_path):
 
     result = readwarp.align(reference, *reads, output=tmp_path / "p.bam", trim=True, adapter=[FIRST], adapter2=[LAST])
     assert result.metrics.counts["bases_trimmed"] > 0
+
+
+def test_adapters_that_are_learned(reference, tmp_path, capfd):
+    """From the first pairs of each input, whatever the batches."""
+    adapters, made = (letters(40, 91), letters(40, 92)), []
+    for i in range(80):
+        fragment = CONTIGS["one"][50 * i : 50 * i + 25 + i % 60]
+        sides = fragment, reverse_complement(fragment)
+        made.append([(side + adapter + "A" * LENGTH)[:LENGTH] for side, adapter in zip(sides, adapters, strict=True)])
+    for mate in range(2):
+        text = "".join(record(f"r{i}", pair[mate]) for i, pair in enumerate(made))
+        (tmp_path / f"u_{mate}.fq").write_text(text)
+    words = ["align", reference, tmp_path / "u_0.fq", tmp_path / "u_1.fq", "--trim", "--no-pg", "--no-progress"]
+    written = []
+    for number, given in enumerate((["-t", "1"], ["-t", "2", "--batch-bases", "1000", "-I", "50,20"])):
+        out = ["-o", tmp_path / f"{number}.bam", "--metrics", tmp_path / f"{number}.json"]
+        assert run_main([*words, *out, *given]) == 0
+        said = capfd.readouterr().err
+        assert f"adapters {adapters[0][:32]} and {adapters[1][:32]}, learned from 80 pairs" in said
+        facts = json.loads((tmp_path / f"{number}.json").read_text())
+        assert facts["adapters"] == [{"first": adapters[0][:32], "last": adapters[1][:32], "pairs": 80}]
+        with pysam.AlignmentFile(str(tmp_path / f"{number}.bam")) as file:
+            written.append([(found.query_name, found.flag, found.cigarstring) for found in file])
+        assert facts["counts"]["bases_trimmed"] == sum(2 * (LENGTH - 25 - i % 60) for i in range(80))
+    assert written[0] == written[1]

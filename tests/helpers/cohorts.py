@@ -10,9 +10,10 @@ import pysam
 from readwarp.call.joint.cells import gather
 from readwarp.call.joint.genotype import genotype_sites
 from readwarp.call.joint.sites import alleles_of, find_sites, records_of
-from readwarp.formats.variants.genomic import GenomicFile
+from readwarp.formats.variants.genomic import Contigs, GenomicFile
 
 NON_REF = "<NON_REF>"
+EVERYWHERE = np.array([-1 << 20]), np.array([1 << 20])
 COLUMNS = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT"
 Line = tuple[int, str, str, str, str]  # 0-based position, REF, ALT, INFO, FORMAT and column with a blank between
 
@@ -63,11 +64,11 @@ def indexed(path: Path, content: str) -> Path:
 
 def found_in(paths: Sequence[Path], contigs: dict[str, int], max_alts: int = 8, ploidy: int = 2):
     """Sites, evidence and genotypes of the first contig."""
-    files = [GenomicFile(path, list(contigs), list(contigs.values()), False) for path in paths]
+    files = [GenomicFile(path, Contigs(list(contigs), list(contigs.values())), None) for path in paths]
     try:
         lines = [file.lines(0, 0, 1 << 20) for file in files]
-        records = [record for i, own in enumerate(lines) for record in records_of(i, own, -1 << 20)]
-        sites = find_sites(records, -1 << 20, 1 << 20, max_alts, ploidy)
+        records = [record for i, own in enumerate(lines) for record in records_of(i, own, EVERYWHERE)]
+        sites = find_sites(records, EVERYWHERE, max_alts, ploidy)
         evidence = gather(sites, files, lines)
     finally:
         for file in files:

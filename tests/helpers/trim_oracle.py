@@ -33,7 +33,7 @@ def begins(bases: str, adapter: str) -> bool:
 
 def goes_on(first: str, last: str, adapters, last_adapters) -> bool:
     """Whether what lies beyond a fragment may be adapter."""
-    n = min(len(first), len(last), 8)
+    n = min(len(first), len(last), 12)
     if not first and not last:
         return True
     if n and mismatches(first[:n], last[:n]) <= n // 4:
@@ -69,7 +69,9 @@ def fragment_of(first: str, last: str, adapters, last_adapters) -> int:
     for fragment in range(longer, len(first) + len(last) - PREFIX + 1):
         a, b = overlap(first, last, fragment)
         differ = mismatches(a, b)
-        if len(a) >= PREFIX and differ <= m * len(a) // n:
+        begins_or_ends = min(mismatches(a[:PREFIX], b[:PREFIX]), mismatches(a[-PREFIX:], b[-PREFIX:])) <= 2
+        is_as_good = differ * n <= m * len(a) or len(a) - 10 * differ > n - 10 * m
+        if len(a) >= PREFIX and is_as_good and begins_or_ends:
             return fragment
     return found
 

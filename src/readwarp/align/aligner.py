@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from readwarp.align import steps
+from readwarp.align import steps, trim
 from readwarp.batches import Alignments, InsertSizes, ReadBatch
 from readwarp.config import AlignParameters
 from readwarp.device import backend as backends
 from readwarp.errors import UsageError
 from readwarp.index import Index, open_or_build
 from readwarp.metrics import Metrics
+from readwarp.ragged import replace
 from readwarp.rules.cigar import LETTERS
 
 Read = str | tuple[str, str] | tuple[str, str, str | None]
@@ -76,13 +77,17 @@ class Aligner:
         """Records of all reads: the primary (or unmapped) one of each, then supplementary ones; mates are neighbours.
 
         A read is a sequence, or (name, sequence), or (name, sequence, qualities in Phred + 33). Without `insert_sizes`
-        the model is estimated from the pairs given here. Raises UsageError for what is not a read or pair.
+        the model is estimated from the pairs given here. Adapters that are not known, if reads are trimmed, are learned
+        from them. Raises UsageError for what is not a read or pair.
         """
         if isinstance(reads, str) or isinstance(mates, str):
             raise UsageError("give reads as a list, even a single one")
         named = _interleave(list(reads), None if mates is None else list(mates))
         batch = steps.make_batch(named, paired=mates is not None)
         placed, parameters = self._placed, self.parameters
+        learned = trim.learn([batch], parameters.trim) if parameters.trim else None
+        if parameters.trim and learned:
+            parameters = replace(parameters, trim=trim.with_learned(parameters.trim, learned))
         with placed.backend.on():
             sizes = self.insert_sizes or steps.train([batch], placed, parameters, self.metrics)
             batch, rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -187,6 +188,7 @@ class Stream:
         self.job, self.cards, self.writer, self.metrics, self.meter = job, cards, writer, metrics, meter
         names, groups = cards.on_host.host.reference.names, job.inputs.read_group_ids
         self.models: list[dict[str, object]] = []  # of each input
+        self.adapters: list[dict[str, object]] = []  # likewise, where they were learned
         self.encoder = Encoder(names, groups, text=writer.text)
         earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
         self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of earlier runs
@@ -195,12 +197,28 @@ class Stream:
         for name, number in earlier.items():
             self.aligned.count(name, number)
 
-    def train(self, first: list[ReadBatch]) -> InsertSizes:
+    def train(self, first: list[ReadBatch]) -> "Model":
         if first:
             check_encoding(first, self.job.inputs.inputs[first[0].source])
-        if self.job.insert_sizes:
-            return self.job.insert_sizes
-        sizes = self._estimate(first)
+        parameters = self._learn(first)
+        return Model(self.job.insert_sizes or self._size(first, parameters), parameters)
+
+    def _learn(self, first: list[ReadBatch]) -> AlignParameters:
+        """The job's parameters, with the adapters of the input if they are not known."""
+        parameters = self.job.parameters
+        if parameters.trim is None:
+            return parameters
+        with self.metrics.time("trim"):
+            learned = trimming.learn(first, parameters.trim)
+        if learned is None:
+            return parameters
+        self.adapters.append(learned._asdict())
+        self.metrics.note(adapters=self.adapters)
+        logger.info("adapters %s and %s, learned from %d pairs", *learned)
+        return replace(parameters, trim=trimming.with_learned(parameters.trim, learned))
+
+    def _size(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
+        sizes = self._estimate(first, parameters)
         self.models.append(sizes._asdict())
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
@@ -210,9 +228,9 @@ class Stream:
             logger.info(text, sizes.mean, sizes.deviation)
         return sizes
 
-    def _estimate(self, first: list[ReadBatch]) -> InsertSizes:
+    def _estimate(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
         """The model; estimated on the CPU, with the same result, if the reads do not fit on the card."""
-        cards, parameters = self.cards, self.job.parameters
+        cards = self.cards
         try:
             with cards.borrow() as index:
                 return steps.train(first, index, parameters, self.metrics)
@@ -221,16 +239,16 @@ class Stream:
                 raise
         return steps.train(first, cards.on_host, parameters, self.metrics)
 
-    def align(self, item: tuple[RawBatch, InsertSizes]) -> "Done":
+    def align(self, item: "tuple[RawBatch, Model]") -> "Done":
         """The records of those reads of a batch that are in the job's part and not aligned yet."""
-        (raw, sizes), metrics = item, Metrics()
+        (raw, (sizes, parameters)), metrics = item, Metrics()
         stop, encoded, number = raw.first_template + raw.templates, [], 0
         if any(self.job.part.spans(max(raw.first_template, self.done), stop)):
             with metrics.time("parse"):
                 reads = parse(raw)
 
             def work(part: ReadBatch, index: steps.PlacedIndex) -> tuple[ReadBatch, Alignments]:
-                return steps.align_batch(part, index, sizes, self.job.parameters, metrics)
+                return steps.align_batch(part, index, sizes, parameters, metrics)
 
             for some in select_reads(reads, raw.first_template, self.job.part, self.done):
                 number += len(some)
@@ -249,6 +267,13 @@ class Stream:
         if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
             self.writer.checkpoint(done.stop, dict(self.aligned.counts))
         self.meter.advance(done.reads, self.job.inputs.share_read(done.source))
+
+
+class Model(NamedTuple):
+    """What the first pairs of an input show."""
+
+    sizes: InsertSizes
+    parameters: AlignParameters  # the job's, with the adapters of this input
 
 
 @dataclass(frozen=True, slots=True)

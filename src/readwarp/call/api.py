@@ -59,12 +59,14 @@ class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     min_alternate_fraction: float  # a sample's share of reads that makes a substitution worth testing
     min_indel_fraction: float  # likewise, an insertion or deletion
     min_alternate_quality: int  # sum of base qualities that makes a substitution worth testing
+    max_mnp_distance: int  # bases; phased substitutions that are as near are one record
 
 
 PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
 LIMITS = {name: name for name in FilterOptions.__annotations__}
 SAME: tuple[str, ...] = ("ploidy", "min_base_quality", "min_mapping_quality", "max_depth", "min_alternate_count")
 SAME += ("ignore_soft_clips", "min_alternate_fraction", "min_indel_fraction", "min_alternate_quality")
+SAME += ("max_mnp_distance",)
 PARAMETERS = LIMITS | PRIORS | {name: name for name in SAME}
 
 

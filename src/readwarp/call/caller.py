@@ -36,7 +36,7 @@ class Variant(NamedTuple):
     alleles: tuple[str, ...]  # the reference's first
     quality: float
     filters: tuple[str, ...]  # names of those that it fails
-    annotations: dict[str, float | int | tuple[float, ...]]
+    annotations: dict[str, float | int | str | tuple[float, ...]]
     genotypes: dict[str, Genotype]  # by sample
 
     @property
@@ -149,6 +149,8 @@ def list_variants(calls: Calls, contigs: tuple[str, ...], samples: tuple[str, ..
             alleles=alleles,
             quality=float(calls.quality[i]),
             filters=calls.filters[i],
-            annotations={name: column[i] for name, column in annotations.items() if column[i] == column[i]},
+            annotations={
+                name: column[i] for name, column in annotations.items() if column[i] == column[i] and column[i] != ""
+            },
             genotypes={name: Genotype(*values) for name, values in zip(samples, fields, strict=True)},
         )

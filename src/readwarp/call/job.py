@@ -73,6 +73,8 @@ class CallJob(VariantJob):
     def __post_init__(self) -> None:
         if not self.alignments:
             raise UsageError("no alignments are given")
+        if self.gvcf and self.parameters.max_mnp_distance:
+            raise UsageError("--gvcf and --max-mnp-distance do not go together: give it to `readwarp genotype`")
         if self.gvcf and self.alleles:
             raise UsageError(
                 "--gvcf and --alleles do not go together: a block of reference says nothing of given alleles"

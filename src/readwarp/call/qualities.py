@@ -40,7 +40,7 @@ def count_missing(reads: AlignedReads) -> ndarray:
 
 
 def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_inside: ndarray, metrics: Metrics) -> None:
-    """Count bases and errors of the window. reads: with the qualities they came with. is_inside: bool [bases]."""
+    """Count bases and errors of the window. reads: what is evidence of them. is_inside: bool [bases]."""
     rows = np.flatnonzero(reads.name_hash % np.uint64(SHARE) == 0)
     out = Checked(np.zeros(256, np.int64), np.zeros(256, np.int64))
     if rows.size:

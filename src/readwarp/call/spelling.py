@@ -20,7 +20,7 @@ from readwarp.index.reference import Reference
 from readwarp.pairwise.cpu import score_pairs, trace_pairs
 from readwarp.pairwise.pairs import Pairs, Scheme
 from readwarp.pairwise.scalar import GLOBAL
-from readwarp.rules.bases import CODES, unpack
+from readwarp.rules.bases import CODES, LETTERS, unpack
 from readwarp.rules.cigar import DELETION, INSERTION, MATCH
 
 STRIDE = 64  # reference bases that are read at a time as an allele moves left
@@ -39,6 +39,9 @@ class Bases:
         out = np.empty(stop - start, np.uint8)
         unpack(self._packed, self._offset + start, self._offset + stop, out)
         return out
+
+    def letters(self, start: int, stop: int) -> str:
+        return str(LETTERS[self.array(start, stop)].tobytes(), "ascii")
 
     def between(self, start: int, stop: int) -> bytes:
         return self.array(start, stop).tobytes()

@@ -31,16 +31,19 @@ from readwarp.call.alleles.sites import forced_variants
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.confidence.bands import reference_bands
 from readwarp.call.confidence.other import add_non_ref
+from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
 from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
+from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.genotypes.places import join_places
 from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.genotypes.surroundings import Depths, Expected, first_place, note_depth
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
+from readwarp.call.limits import Limited, mark_limits
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
 from readwarp.call.pileup import MAX_INDEL
@@ -110,7 +113,6 @@ class Steps:
         self.metrics.count("bases_counted", 0)
         if len(reads) == 0 and not self.with_bands and not self.forced:
             return Found(no_calls(self.samples), None)
-        given = reads
         around = self._around(contig, low, high, reads)
         with self.metrics.time("mates"):
             primers = self.primers.get(contig, NO_PRIMERS)
@@ -121,15 +123,18 @@ class Steps:
             pileup = pileup_step.count_window(reads, around, self.parameters)
         self.metrics.count("bases_counted", pileup.counts[start - low : stop - low][is_inside].sum())
         here = replace(around.trim(), start=start, stop=stop)
-        check_qualities(given, pileup, here, is_inside, self.metrics)
-        calls = self._genotype(reads, pileup, around, window)
+        check_qualities(reads, pileup, here, is_inside, self.metrics)
+        limited = [Limited("depth", limit.blocks * BLOCK, (limit.blocks + 1) * BLOCK)]
+        calls = self._genotype(reads, pileup, around, window, limited)
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
         if not self.with_bands:
-            return Found(kept, None)
-        return Found(join_places(kept), self._bands(reads, pileup, here, calls, ~is_inside))
+            return Found(mark_limits(kept, limited), None)
+        return Found(mark_limits(join_places(kept), limited), self._bands(reads, pileup, here, calls, ~is_inside))
 
-    def _genotype(self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch) -> Calls:
-        """Calls in the window, and around it as far as they may overlap one in it."""
+    def _genotype(
+        self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch, limited: list[Limited]
+    ) -> Calls:
+        """Calls in the window, and around it as far as they may overlap one in it. What was left out is `limited`."""
         p = self.parameters
         low, high = window.start - CALL_MARGIN, window.stop + CALL_MARGIN
         copies = self.ploidies.at(around.contig, np.arange(around.start, around.stop))
@@ -148,10 +153,12 @@ class Steps:
             with self.metrics.time("genotypes"):
                 parts.append(self._genotype_sites(single, evidence, around, depths))
         if len(regions):
-            regional, likelihoods, phase = self._weigh(reads, regions, sites, around, window)
+            regional, likelihoods, phase, own_limits = self._weigh(reads, regions, sites, around, window)
+            limited += own_limits
             with self.metrics.time("genotypes"):
                 parts.append(self._genotype_sites(regional, likelihoods, around, depths, phase))
-        return mark_overlaps(join_calls(parts, low, high, self.samples))
+        calls = mark_overlaps(join_calls(parts, low, high, self.samples))
+        return join_substitutions(calls, p.max_mnp_distance, Bases(self.reference, around.contig).letters)
 
     def _pileups(
         self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]
@@ -179,7 +186,7 @@ class Steps:
 
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Stretch
-    ) -> tuple[Sites, Likelihoods, Phase]:
+    ) -> tuple[Sites, Likelihoods, Phase, list[Limited]]:
         """Sites in the regions, by whole haplotypes. Bases of low quality say nothing."""
         metrics, qualities = self.metrics, reads.qualities
         usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
@@ -200,7 +207,8 @@ class Steps:
             return more
 
         with metrics.time("alleles"):
-            return weigh_haplotypes(weighed, compare_more, reads, around, copies, forced_variants(sites))
+            found = weigh_haplotypes(weighed, compare_more, reads, around, copies, forced_variants(sites))
+        return *found, _limits_of(weighed)
 
     def _count_removed(self, removed: Removed, window: Stretch) -> None:
         """Count what reads that begin in the window have that is no evidence."""
@@ -251,6 +259,19 @@ def find_long_indels(reads: AlignedReads) -> np.ndarray:
     """Positions of the reads with insertions and deletions beyond MAX_INDEL, once for each of these (int64)."""
     is_long = np.isin(reads.cigar & 15, (INSERTION, DELETION)) & (reads.cigar >> 4 > MAX_INDEL)
     return reads.position[np.searchsorted(reads.cigar_offsets, np.flatnonzero(is_long), side="right") - 1]
+
+
+def _limits_of(weighed: Weighed) -> list[Limited]:
+    """What was left out of regions."""
+    regions = weighed.regions
+    return [
+        Limited(name, regions.start[chosen], regions.stop[chosen])
+        for name, chosen in (
+            ("reads", regions.status == Status.CAPACITY),
+            ("haplotypes", weighed.haplotypes.status != Status.OK),
+            ("length", regions.status == Status.TOO_LONG),
+        )
+    ]
 
 
 def _begin_within(regions: Regions, window: Stretch) -> np.ndarray:

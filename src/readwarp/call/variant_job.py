@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from readwarp.batches import Calls
+from readwarp.call import limits
 from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE
 from readwarp.call.genotypes.filters import FILTERS
@@ -36,8 +37,10 @@ class Fields(NamedTuple):
     extra: Sequence[str] = ()  # other lines
 
 
-FIELDS = Fields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE), GENOTYPE_FIELDS)
-GENOMIC_FIELDS = Fields((*ANNOTATIONS, *GENOMIC_INFORMATION), GENOMIC_GENOTYPE_FIELDS, header_lines(GQ_BANDS))
+FIELDS = Fields((*COUNT_FIELDS, *ANNOTATIONS, *BY_ALLELE, limits.FIELD), GENOTYPE_FIELDS)
+GENOMIC_FIELDS = Fields(
+    (*ANNOTATIONS, limits.FIELD, *GENOMIC_INFORMATION), GENOMIC_GENOTYPE_FIELDS, header_lines(GQ_BANDS)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

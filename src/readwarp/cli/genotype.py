@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "maximum number of ALT alleles at a site; the rarest are left out [8]"
     group.add_argument("--max-alleles", type=int, default=8, metavar="N", help=text)
     shared.add_priors(group)
+    shared.add_fields(group, (shared.MNPS,))
     shared.add_filters(parser)
     shared.add_host_resources(parser)
     shared.add_reporting(parser)

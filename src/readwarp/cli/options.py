@@ -17,6 +17,7 @@ SCORES = (  # options, field of `Scoring`, what it is
     ("-E", "--gap-extend", "gap_extend", "penalty for each base in a gap"),
 )
 READ_SCORES = (*SCORES, ("-L", "--clip", "end_bonus", "penalty for clipping a read end"))
+MNPS = ("max_mnp_distance", "phased substitutions at most N bases apart are one record; 0: none")
 CALLING = (  # fields of `CallParameters`
     ("ploidy", "copies of each contig"),
     ("min_base_quality", "ignore bases of lower quality"),
@@ -26,6 +27,7 @@ CALLING = (  # fields of `CallParameters`
     ("min_alternate_fraction", "a sample's share of reads that makes a substitution worth testing"),
     ("min_indel_fraction", "likewise, an insertion or deletion"),
     ("min_alternate_quality", "sum of base qualities that makes a substitution worth testing"),
+    MNPS,
 )
 PRIORS = (  # likewise
     ("snv_prior", "chance that a base differs from the reference in a copy of the genome"),
@@ -207,7 +209,7 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--alleles", type=Path, metavar="VCF", help="always genotype the alleles in this file")
     text = "write the reads of called regions, aligned to the called haplotypes, to a BAM file (with .bai)"
     group.add_argument("--bam-output", type=Path, metavar="BAM", help=text)
-    _add_fields(group, CALLING)
+    add_fields(group, CALLING)
     text = "ignore bases in primers of amplicons, on reads made with them; contig, start, end, name, pool, strand"
     group.add_argument("--primers", type=Path, metavar="BED", help=text)
     text = "ignore all soft-clipped bases; without it, only clips that match the reference where they are"
@@ -220,16 +222,16 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
 
 def add_priors(group: "argparse._ArgumentGroup") -> None:
     """--heterozygosity --indel-heterozygosity."""
-    _add_fields(group, PRIORS)
+    add_fields(group, PRIORS)
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Limits of filters."""
     group = parser.add_argument_group("filters (a call that fails a filter is written with the filter's name)")
-    _add_fields(group, FILTER_LIMITS)
+    add_fields(group, FILTER_LIMITS)
 
 
-def _add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]) -> None:
+def add_fields(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str]]) -> None:
     """An option for each field of `CallParameters`."""
     for field, text in rows:
         value = getattr(CallParameters(), field)

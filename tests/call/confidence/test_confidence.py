@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, codes, offsets, random_sequence, reads_of, window_of
 from helpers.making_sites import call_sites
+from helpers.vcf_checks import genotype_quality
 from readwarp.batches import Likelihoods, Sites
 from readwarp.call.confidence import GQ_BANDS, MAX_UNIT, REACH
 from readwarp.call.confidence.bands import count_gaps, reference_bands
@@ -285,8 +286,8 @@ def test_records_are_those_of_a_vcf_with_one_more_allele(bases, ploidy, is_force
         assert len(calls.likelihoods[i][0]) == len(every) and min(calls.likelihoods[i][0]) == 0
         assert calls.allele_depth[i][0] == (*plain.allele_depth[i][0], 0)
         if bases:
-            others = [x for j, x in enumerate(calls.likelihoods[i][0]) if every[j] != calls.genotype[i][0]]
-            assert calls.genotype_quality[i, 0] == min(99, *others)
+            assert every[calls.likelihoods[i][0].index(0)] == calls.genotype[i][0]
+            assert calls.genotype_quality[i, 0] == genotype_quality(calls.likelihoods[i][0], every)
 
 
 def test_alleles_left_out_of_a_record_count_as_not_listed():

@@ -70,6 +70,15 @@ def test_samples_show_an_allele_together():
         assert ((2, True, [(0, ""), (0, "TT")]) in found) == (others <= 60)
 
 
+def test_one_sample_alone_needs_its_share():
+    """Two of thirty reads are too few in one sample, and so they are beside another one without the allele."""
+    reads = [Read(0, "3M", "ACG", (37,) * 3)] * 28 + [Read(0, "3M", "ATG", (37,) * 3)] * 2
+    aligned, window, p = aligned_reads(reads), window_of("ACG"), CallParameters()
+    own = count_window(aligned, window, p)
+    for parts in ([own], [own, count_window(take(aligned, "reads", slice(0, 9)), window, p)]):
+        assert len(find_sites(own, window, p, None, iter(parts))) == 0
+
+
 def test_no_alleles_where_the_reference_is_unknown():
     reads = [Read(0, "2M1D1M", "CCC", (30,) * 3) for _ in range(9)] + [Read(0, "3M1I1M", "CCCCC", (30,) * 5)] * 9
     _, _, sites = prepared(reads, "NNNN", CallParameters())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.cohorts import block, found_in, genotypes, variant, written
+from helpers.cohorts import EVERYWHERE, block, found_in, genotypes, variant, written
 from readwarp.call.genotypes.cohort import mean, only, root_mean_square, stouffer
 from readwarp.call.genotypes.order import genotype_tables, genotypes_of
 from readwarp.call.joint.genotype import Genotyped, copies_prior, find_genotypes, ploidy_of
@@ -221,7 +221,7 @@ def indels(draw):
 @given(st.lists(indels(), min_size=1, max_size=5))
 def test_alleles_put_together_mean_what_they_meant(lines):
     records = [Record(i, 0, 2, ref, alts, "") for i, (ref, alts) in enumerate(lines)]
-    sites = find_sites(records, 0, 100, 50, 2)
+    sites = find_sites(records, EVERYWHERE, 50, 2)
     assert [site.position for site in sites] == [2] * len(sites)
     for site in sites:
         assert REFERENCE[2:].startswith(site.alleles[0]) and len(set(site.alleles)) == len(site.alleles)
@@ -234,15 +234,15 @@ def test_alleles_put_together_mean_what_they_meant(lines):
 
 def test_substitutions_stand_apart_unless_a_line_mixes_them():
     snv, deletion = Record(0, 0, 5, "A", ("C",), ""), Record(1, 0, 5, "AC", ("A",), "")
-    assert [site.alleles for site in find_sites([deletion, snv], 0, 100, 8, 2)] == [("A", "C"), ("AC", "A")]
+    assert [site.alleles for site in find_sites([deletion, snv], EVERYWHERE, 8, 2)] == [("A", "C"), ("AC", "A")]
     mixed = Record(2, 0, 5, "AC", ("A", "CC"), "")
-    (site,) = find_sites([deletion, snv, mixed], 0, 100, 8, 2)
+    (site,) = find_sites([deletion, snv, mixed], EVERYWHERE, 8, 2)
     assert site.alleles == ("AC", "CC", "A")
 
 
 def test_the_rarest_alleles_are_left_out():
     records = [Record(i, 0, 5, "A", (alt,), "") for i, alt in enumerate("CGTGTG")]
-    (site,) = find_sites(records, 0, 100, 2, 2)
+    (site,) = find_sites(records, EVERYWHERE, 2, 2)
     assert site.alleles == ("A", "G", "T") and site.is_cut
 
 

@@ -6,6 +6,12 @@ A host step before seeds are looked up, on any device. 5' ends stay as they are.
 are aligned, `Trimmed.written` those that records show: whole, so that what was cut off becomes a soft clip, or with
 `drop` without it. A read that is cut and becomes shorter than `min_length` is aligned as one without bases.
 
+    learn(batches: [ReadBatch], parameters) -> Learned | None
+
+The adapters of an input that are not known, from its first pairs: those of which the same 12 bases follow fragments of
+at least 10 different lengths in both mates, in at least 25 pairs and half of the pairs that overlap as mates of a short
+fragment do without going on like adapters.
+
 A cut is decided by a pair alone, in this order, so that neither batches nor threads matter.
 
 **Mates.** Let the fragment have F bases, and be shorter than a read. Then the first F bases of the two mates are each
@@ -14,14 +20,18 @@ mismatches (N matches nothing) fit F if n >= 16, at most 2 of the 16 bases at on
 
     score(F) = n - 10 m >= 0                                        at most one mismatch in ten
 
-The F with the highest score wins; ties: the longest. Nothing is cut if a fragment at least as long as the reads fits
-with the same share of mismatches or fewer: this is so in tandem repeats. Two random reads fit an F below their length
-with probability sum_n P(Binomial(n, 3/4) <= n / 10) = 2e-8, and 2e-6 if their bases are 80 % A and T.
+and, beyond F, the mates go on alike in their next 12 bases, or one of them goes on like a known, given or learned
+adapter in its next 16, each with at most one mismatch in four: repeats at both ends of a longer fragment do not.
 
-**Adapters.** Where mates tell nothing, known or given sequences are looked for. An adapter fits at a place if, of the n
-bases that lie in the read, at most one in ten differs, of the first 16 at most 2, and n >= 8 or the whole adapter. The
-first place wins. If an adapter was found in one mate only, by 16 bases or more, the other is cut to the same length. By
-chance, four adapters cut 8 bases or so off one of 4,000 random reads.
+The F with the highest score wins; ties: the longest. Nothing is cut if a fragment at least as long as the reads fits
+with a higher score, or with the same share of mismatches or fewer, as in tandem repeats. Two random reads fit an
+F below their length with probability sum_n P(Binomial(n, 3/4) <= n / 10) = 2e-8, and 2e-6 if their bases are 80 % A
+and T; what lies beyond is not counted in that.
+
+**Adapters.** Where mates tell nothing, known, given or learned sequences are looked for. An adapter fits at a place if,
+of the n bases that lie in the read, at most one in ten differs, of the first 16 at most 2, and n >= 8 (16 in pairs:
+mates would overlap otherwise) or n is the whole adapter. The first place wins. If an adapter is found in one mate only,
+the other is cut to the same length. By chance, four adapters cut 8 bases or so off one of 4,000 random single reads.
 
 **Poly-G.** Only without an adapter: the suffix with the highest score (G 1, another base -2, as cutadapt scores poly-A)
 if that is at least 10; the search ends where the score is 10 below the highest.
@@ -35,5 +45,6 @@ if that is at least 10; the search ends where the score is 10 below the highest.
 
 from readwarp.align.trim.batch import Trimmed, trim, untrimmed
 from readwarp.align.trim.counts import count, describe
+from readwarp.align.trim.learn import Learned, learn, with_learned
 
-__all__ = ["Trimmed", "count", "describe", "trim", "untrimmed"]
+__all__ = ["Learned", "Trimmed", "count", "describe", "learn", "trim", "untrimmed", "with_learned"]

@@ -58,8 +58,8 @@ def shorten(reads: ReadBatch, lengths: ndarray) -> ReadBatch:
 
 @lru_cache(maxsize=4)
 def rules_of(parameters: TrimParameters) -> Rules:
-    known = tuple(kit.first for kit in ADAPTERS.values()), tuple(kit.last for kit in ADAPTERS.values())
-    firsts, lasts = (parameters.adapters, parameters.last_adapters) if parameters.adapters else known
+    given = parameters.adapters, parameters.last_adapters
+    firsts, lasts = given if parameters.adapters else known_adapters()
     return Rules(
         firsts=patterns_of(firsts),
         lasts=patterns_of(lasts or firsts),
@@ -67,7 +67,13 @@ def rules_of(parameters: TrimParameters) -> Rules:
         instruments=pack_names(tuple(INSTRUMENTS) if parameters.poly_g == "auto" else ()),
         min_quality=parameters.min_quality,
         all_fragments=parameters.correct,
+        anything_beyond=False,
     )
+
+
+def known_adapters() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Of first and single reads, and of last reads."""
+    return tuple(kit.first for kit in ADAPTERS.values()), tuple(kit.last for kit in ADAPTERS.values())
 
 
 def patterns_of(adapters: tuple[str, ...]) -> Patterns:

@@ -60,6 +60,7 @@ class Rules(NamedTuple):
     instruments: Names  # whose reads may have a poly-G tail
     min_quality: int
     all_fragments: bool  # also find those as long as the reads or longer
+    anything_beyond: bool  # what lies beyond a fragment need not look like adapter
 
 
 class Cuts(NamedTuple):
@@ -83,29 +84,39 @@ def is_adapter_beyond(bases, spans, fragment, rules):
 
 
 @scalar
-def find_short(bases, planes, spans, rules, scratch):
-    """The fragment not longer than the longer read that fits best, and its mismatches; (0, 0): none fits."""
+def find_fitting(bases, planes, spans, is_long, limit, rules, scratch):
+    """The fragment that fits best, and its mismatches; (0, 0): none fits.
+
+    is_long: of those at least as long as both reads, instead of those not longer than the longer read. limit:
+    mismatches and overlap of another; the share of mismatches must not be higher, or the score must be. An overlap of
+    0: there is no limit.
+    """
     best, best_score, best_mismatches, (start, length, mate_start, mate_length) = 0, -1, 0, spans
-    hits, pattern = scratch
+    (hits, pattern), (most, of) = scratch, limit
     for slot in range(2):
         own = length if slot == 0 else mate_length
         other_start, other = (mate_start, mate_length) if slot == 0 else (start, length)
         places = own - PREFIX + 1
         if places <= 0 or other < PREFIX:
             continue
+        end = other_start + (other if is_long else PREFIX)
         for i in range(PREFIX):  # the mate's first bases lie at the end of the fragment, seen from this read
-            base = bases[other_start + PREFIX - 1 - i]
+            base = bases[end - 1 - i]
             pattern[i] = 0 if base > 3 else 8 >> base
         if not find_prefix(planes[slot], places, pattern, 0, PREFIX, hits):
             continue
-        place = next_hit(hits, 0, places)
+        place = next_hit(hits, max(0, own - other) if is_long else 0, places)
         while place < places:
-            fragment = place + PREFIX
+            fragment = place + (other if is_long else PREFIX)
             shared = overlap_of(fragment, length, mate_length)
-            mismatches = count_mismatches(bases, spans, fragment, shared // ONE_IN)
+            room = shared // ONE_IN
+            if of:
+                room = max(most * shared // of, (shared - (of - ONE_IN * most) - 1) // ONE_IN)
+            mismatches = count_mismatches(bases, spans, fragment, room) if fragment != best else -1  # known already
             score = shared - ONE_IN * mismatches
             is_better = score > best_score or (score == best_score and fragment > best)
-            if mismatches >= 0 and is_better and is_adapter_beyond(bases, spans, fragment, rules):
+            is_anything = is_long or rules.anything_beyond
+            if mismatches >= 0 and is_better and (is_anything or is_adapter_beyond(bases, spans, fragment, rules)):
                 best, best_score, best_mismatches = fragment, score, mismatches
             place = next_hit(hits, place + 1, places)
     return best, best_mismatches
@@ -118,21 +129,12 @@ def find_fragment(bases, planes, spans, rules, scratch):
     Fragments not shorter than both reads are looked for if a shorter one fits, or if all are asked for.
     """
     _, length, _, mate_length = spans
-    short, mismatches = find_short(bases, planes, spans, rules, scratch)
-    longer = max(length, mate_length)
-    if short == longer or not (short or rules.all_fragments):
+    short, mismatches = find_fitting(bases, planes, spans, False, (0, 0), rules, scratch)
+    if short == max(length, mate_length) or not (short or rules.all_fragments):
         return short
-    overlap, best, best_score = overlap_of(short, length, mate_length), 0, -1
-    for fragment in range(longer, length + mate_length - PREFIX + 1):
-        shared = overlap_of(fragment, length, mate_length)
-        if shared < PREFIX:
-            continue
-        most = mismatches * shared // overlap if short else shared // ONE_IN
-        differ = count_mismatches(bases, spans, fragment, most)
-        score = shared - ONE_IN * differ
-        if differ >= 0 and score > best_score:
-            best, best_score = fragment, score
-    return best if best else short
+    limit = mismatches, overlap_of(short, length, mate_length) if short else 0
+    longer, _ = find_fitting(bases, planes, spans, True, limit, rules, scratch)
+    return longer if longer else short
 
 
 @scalar

@@ -7,7 +7,7 @@ from readwarp.device.jit import scalar
 PREFIX = 16  # bases that are looked for at all places at once, ...
 ONE_IN = 10  # ... and how many bases may hold one mismatch
 MIN_ADAPTER = 8  # bases of an adapter at the end of a single read
-ALIKE, ONE_IN_TAIL = 8, 4  # bases beyond a fragment that mates share, and how many of them may hold one mismatch
+ALIKE, ONE_IN_TAIL = 12, 4  # bases beyond a fragment that mates share, and how many of them may hold one mismatch
 MIN_POLY_G = 10  # score of a poly-G tail: G 1, others -OTHER
 OTHER = 2
 GOOD, BAD = 30, 14  # Phred: a base that is corrected is at most BAD, the mate's at least GOOD
@@ -22,15 +22,14 @@ def lay_planes(bases, start, stop, planes):
     """
     one = np.uint64(1)
     for w in range(((stop - start) >> 6) + 2):
-        first = start + (w << 6)
+        block = bases[min(stop, start + (w << 6)) : min(stop, start + (w << 6) + 64)]
         low = high = other = np.uint64(0)
-        for i in range(min(64, max(0, stop - first))):
-            base, bit = np.uint64(bases[first + i]), np.uint64(i)
+        for i in range(block.size):
+            base, bit = np.uint64(block[i]), np.uint64(i)
             low |= (base & one) << bit
             high |= ((base >> one) & one) << bit
             other |= (base >> np.uint64(2)) << bit
-        size = min(64, max(0, stop - first))
-        beyond = ~np.uint64(0) if size == 0 else ((~np.uint64(0) << np.uint64(size - 1)) << one)
+        beyond = ~np.uint64(0) if block.size == 0 else ((~np.uint64(0) << np.uint64(block.size - 1)) << one)
         a, c = ~(low | high | other) | beyond, (low & ~high) | beyond
         g, t = (high & ~low & ~other) | beyond, (low & high) | beyond
         planes[0, w], planes[1, w], planes[2, w], planes[3, w] = beyond, a, c, a | c
@@ -47,11 +46,11 @@ def find_prefix(planes, places, pattern, start, stop, hits):
 
     pattern: masks, at most PREFIX. Carry-save counting at 64 places at once.
     """
-    found, one = False, np.uint64(1)
+    found, one, wanted = False, np.uint64(1), pattern[start:stop]
     for w in range((places + 63) >> 6):
         once = twice = thrice = np.uint64(0)
-        for j in range(stop - start):
-            mask, shift = pattern[start + j], np.uint64(j)
+        for j in range(wanted.size):
+            mask, shift = wanted[j], np.uint64(j)
             here = planes[mask, w] >> shift | (planes[mask, w + 1] << one) << (np.uint64(63) - shift)
             thrice |= twice & ~here
             twice |= once & ~here
@@ -106,8 +105,10 @@ def count_mismatches(bases, spans, fragment, most):
     spans: start and length of the first read, and of the last.
     """
     mismatches, (start, length, mate_start, mate_length) = 0, spans
-    for i in range(max(0, fragment - mate_length), min(fragment, length)):
-        if bases[start + i] + bases[mate_start + fragment - 1 - i] != 3:  # 4 + anything is not 3
+    first, last = max(0, fragment - mate_length), min(fragment, length)
+    here, there = bases[start + first : start + last], bases[mate_start : mate_start + fragment - first]
+    for i in range(last - first):
+        if here[i] + there[np.uint64(there.size - 1 - i)] != 3:  # 4 + anything is not 3
             mismatches += 1
             if mismatches > most:
                 return -1

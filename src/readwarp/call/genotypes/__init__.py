@@ -9,7 +9,8 @@ For a sample's reads r and a genotype G of `ploidy` alleles:
     P(G) = theta^d / k  for k >= 1 copies of ALT alleles, of d kinds; theta = snv_prior or indel_prior;
            1 - theta sum_{k=1}^{ploidy} 1/k  for none
     PL = -10 log10 P(D | G) less its minimum, rounded;  GT = the genotype with PL 0, the first in VCF order on a tie;
-    GQ = the second smallest PL, at most 99
+    GQ = -10 log10 P(another genotype | D), at most 99, given that the site is a variant: with weights of 1 / k for k
+         copies of ALT alleles as in P(G), and of 1 for none
     QUAL = -10 log10 P(no ALT allele | D)
 
 Several samples share their evidence (`together`). With L_s(j) = P(D | G) summed over the genotypes of sample s with j

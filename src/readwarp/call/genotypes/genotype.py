@@ -44,7 +44,7 @@ def genotype_sites(
     else:
         choose_alleles(sites, scores, tables, parameters.snv_prior, parameters.indel_prior, choice)
     out = _emit(sites, scores, choice, tables)
-    fill_genotypes(sites, scores, choice, tables, out)
+    fill_genotypes(sites, scores, choice, tables, False, out)
     if samples > 1:
         out = fill_together(sites, posterior, choice, tables, out)
     columns = Columns._make(np.full((len(ANNOTATIONS), len(out)), np.nan))

@@ -205,8 +205,11 @@ def variant_phred(scores, genotypes, copies, numbers, theta):
 
 
 @kernel
-def fill_genotypes(sites, scores, choice, tables, out):
-    """GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0."""
+def fill_genotypes(sites, scores, choice, tables, has_prior, out):
+    """GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0.
+
+    has_prior: the scores are posteriors.
+    """
     is_kept, samples = choice.is_kept, out.depth.shape[1]
     numbers, genotype = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
     for row in range(out.site.size):
@@ -231,11 +234,31 @@ def fill_genotypes(sites, scores, choice, tables, out):
             best = reduce_scores(own, genotypes, copies, numbers, genotype, listed, phred)
             for copy in range(copies):
                 out.genotype[row, s, copy] = tables.alleles[tables.first[copies, kept] + best, copy]
-            second = MAX_GENOTYPE_QUALITY
-            for g in range(phred.size):
-                if g != best:
-                    second = min(second, phred[g])
-            out.genotype_quality[row, s] = second
+            genotypes = table_of(tables, copies, kept)
+            out.genotype_quality[row, s] = genotype_phred(phred, genotypes, copies, best, has_prior)
+
+
+@kernel
+def genotype_phred(phred, genotypes, copies, best, has_prior):
+    """GQ: Phred of the probability that another genotype is the true one, if the site is a variant.
+
+    Genotypes with k copies of ALT alleles then have a weight of 1 / k, as in the prior, unless PLs have one; that of
+    none is 1.
+    """
+    own = others = 0.0
+    for g in range(phred.size):
+        alternates = 0
+        for copy in range(copies):
+            alternates += genotypes[g, copy] > 0 and not has_prior
+        weight = 10.0 ** (-0.1 * phred[g]) / max(1, alternates) if phred[g] != UNREACHED else 0.0
+        if g == best:
+            own = weight
+        else:
+            others += weight
+    if others * 1e10 < own:
+        return np.int64(MAX_GENOTYPE_QUALITY)
+    quality = -10.0 * math.log10(others / (own + others))
+    return min(np.int64(MAX_GENOTYPE_QUALITY), np.int64(max(0.0, quality) + 0.5))
 
 
 @scalar

@@ -44,7 +44,7 @@ def weigh_together(
 def fill_together(sites: Sites, posterior: Scores, choice: Choice, tables: GenotypeTables, out: Emitted) -> Emitted:
     """The records, which have PLs, with the genotypes and GQ of the posterior."""
     likely = replace(out, phred=out.phred.copy(), genotype=out.genotype.copy(), genotype_quality=out.depth.copy())
-    fill_genotypes(sites, posterior, choice, tables, likely)
+    fill_genotypes(sites, posterior, choice, tables, True, likely)
     return replace(out, genotype=likely.genotype, genotype_quality=likely.genotype_quality)
 
 

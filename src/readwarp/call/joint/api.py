@@ -19,6 +19,7 @@ class GenotypeOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     list: AnyPath | None  # file with the names of more gVCFs, one per line
     ploidy: int  # the highest of the samples
     max_alleles: int  # ALT alleles of a site; the rarest beyond them are left out
+    max_mnp_distance: int  # bases; phased substitutions that are as near are one record
     force: bool  # replace an existing output
     threads: int | None  # None: all that this process may use
     memory: int | None  # bytes; None: what is free, less a margin
@@ -60,7 +61,7 @@ def make_job(
         inputs=tuple(path for name in names for path in named_files(name, "a gVCF")),
         output=path_or_none(output),
         parameters=JointParameters(**pick(options, {"max_alleles": "max_alts", "ploidy": "max_ploidy"})),
-        calling=CallParameters(**pick(options, LIMITS | PRIORS)),
+        calling=CallParameters(**pick(options, LIMITS | PRIORS | {"max_mnp_distance": "max_mnp_distance"})),
         resources=resources_of({"threads": options.get("threads"), "memory": options.get("memory"), "device": "cpu"}),
         places=places_of(options),
         command=command,

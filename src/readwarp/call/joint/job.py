@@ -1,7 +1,7 @@
 """The genotyping job: the gVCFs of a cohort to one VCF, by windows of the reference in threads, written in order."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ import numpy as np
 
 from readwarp.call.joint.records import COHORT_FIELDS
 from readwarp.call.joint.steps import Cohort, span
-from readwarp.call.targets import Target, bases_of, split_targets
+from readwarp.call.targets import Stretch, Target, bases_of, join_targets
 from readwarp.call.variant_job import FIELDS, VariantJob, count_calls
 from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import allow_files
-from readwarp.formats.variants.genomic import GenomicFile
+from readwarp.formats.variants.genomic import CHUNK, Contigs, GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.formats.variants.vcf import VariantWriter, lines_of
 from readwarp.index.reference import Reference
@@ -25,6 +25,8 @@ from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import map_ordered
 
 WINDOW, MIN_WINDOW = 1 << 17, 1 << 10  # reference bases at a time
+GAP = 1 << 15  # bases between targets that are read through: a jump costs as much
+CHUNKS, MIN_CHUNK = 1 << 29, 1 << 14  # bytes of text that are read at a time, of all files and at least of each
 BYTES_PER_BASE = 16  # of memory, for each sample and base of a window
 logger = logging.getLogger("readwarp")
 
@@ -59,7 +61,8 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
     metrics = reporter.metrics
     with metrics.time("genotype"), reporter.progress("genotyping", "bases") as meter, ExitStack() as stack:
         targets = job.find_targets(reference)
-        files = open_files(job.inputs, reference, job.places.is_partial, stack)
+        wanted = {target.contig for target in targets} if job.places.is_partial else None
+        files = open_files(job.inputs, reference, wanted, stack)
         samples = [name for file in files for name in file.samples]
         owner = np.repeat(np.arange(len(files)), [len(file.samples) for file in files])
         cohort = Cohort(reference, files, owner, job.calling, job.parameters, metrics)
@@ -69,18 +72,20 @@ def genotype_cohort(job: GenotypeJob, reference: Reference, reporter: Reporter) 
 
 
 def open_files(
-    inputs: Sequence[Path], reference: Reference, with_index: bool, stack: ExitStack
+    inputs: Sequence[Path], reference: Reference, wanted: Collection[int] | None, stack: ExitStack
 ) -> tuple[GenomicFile, ...]:
-    """The files, which the stack closes.
+    """The files, which the stack closes; `wanted` as of GenomicFile.
 
-    Raises InputError, also for a sample in two files, and if the system does not allow that many open files.
+    If the system does not allow that many open files, each is opened when it is read. Raises InputError, also for a
+    sample in two files.
     """
-    allow_files(len(inputs), "join some with `bcftools merge --gvcf`")
-    lengths = np.diff(reference.contig_offsets).tolist()
+    is_held = may_open(len(inputs))
+    contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
+    chunk = max(MIN_CHUNK, min(CHUNK, CHUNKS // len(inputs)))
     files: list[GenomicFile] = []
     owner: dict[str, Path] = {}
     for path in inputs:
-        files.append(stack.enter_context(closing(GenomicFile(path, reference.names, lengths, with_index))))
+        files.append(stack.enter_context(closing(GenomicFile(path, contigs, wanted, chunk, is_held))))
         for name in files[-1].samples:
             if name in owner:
                 raise InputError(path, f"its sample {name!r} is in {owner[name]} too")
@@ -88,16 +93,26 @@ def open_files(
     return tuple(files)
 
 
+def may_open(number: int) -> bool:
+    """Whether so many files may be open at once; the limit is raised as far as needed."""
+    try:
+        allow_files(number, "")
+    except InputError:
+        logger.info("this system does not allow %s open files: each is opened when it is read", f"{number:,}")
+        return False
+    return True
+
+
 def write_windows(
     job: GenotypeJob, cohort: Cohort, targets: Sequence[Target], writer: VariantWriter, meter: Meter
 ) -> None:
     contigs, resources = cohort.reference.names, job.resources
 
-    def work(item: tuple[Target, list[Lines]]) -> tuple[bytes, int]:
+    def work(item: tuple[Stretch, list[Lines]]) -> tuple[bytes, int]:
         window, lines = item
         calls = cohort.call(window, lines)
         count_calls(calls, cohort.metrics)
-        return lines_of(calls, contigs), window.stop - window.start
+        return lines_of(calls, contigs), bases_of(window.targets)
 
     in_flight = resources.threads + 2
     size = window_size(cohort.owner.size, resources.memory or free_memory() // 2, in_flight)
@@ -115,15 +130,26 @@ def window_size(samples: int, memory: int, in_flight: int) -> int:
 
 def read_windows(
     cohort: Cohort, targets: Sequence[Target], is_part: bool, size: int, threads: int
-) -> Iterator[tuple[Target, list[Lines]]]:
-    """Each window, with the lines of each file that matter to it; several threads read the files."""
+) -> Iterator[tuple[Stretch, list[Lines]]]:
+    """Windows, with the lines of each file that matter to them; several threads read the files."""
+    parts = [part for part in (cohort.files[i::threads] for i in range(threads)) if part]
     with ThreadPoolExecutor(threads, "readwarp reader") as pool:
-        for target in targets:
-            if is_part:
-                low = max(0, span(target)[0])
-                list(pool.map(lambda file, t=target, p=low: file.go_to(t.contig, p), cohort.files))
-            for window in split_targets([target], size):
-                low, high = span(window)
-                with cohort.metrics.time("read"):
-                    lines = list(pool.map(lambda f, c=window.contig, a=low, b=high: f.lines(c, a, b), cohort.files))
-                yield window, lines
+
+        def read(window: Stretch) -> list[Lines]:
+            low, high = span(window)
+
+            def lines_of_part(files: Sequence[GenomicFile]) -> list[Lines]:
+                out = []
+                for file in files:
+                    if is_part:
+                        file.go_to(window.contig, max(0, low))
+                    out.append(file.lines(window.contig, low, high))
+                return out
+
+            found = list(pool.map(lines_of_part, parts))
+            return [found[i % len(parts)][i // len(parts)] for i in range(len(cohort.files))]
+
+        for window in join_targets(targets, size, GAP):
+            with cohort.metrics.time("read"):
+                lines = read(window)
+            yield window, lines

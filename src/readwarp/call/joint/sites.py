@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import compress
 from math import comb
 from typing import Annotated, NamedTuple
 
@@ -27,6 +28,7 @@ OTHER = 127  # code of <NON_REF>: any allele that the line does not list
 LEFT_OUT = 126  # code of an allele that the line lists, but not the site
 OPEN = (NON_REF, "<*>")  # the last ALT of a line, which stands for any that it does not list
 MAX_GENOTYPES = 1000  # of a site
+Spans = tuple[ndarray, ndarray]  # starts and stops, ascending, which do not touch
 Codes = tuple[int, ...]  # for each allele of a line, its number at the site, OTHER or LEFT_OUT
 
 
@@ -80,10 +82,17 @@ def alleles_of(sites: Sequence[JointSite]) -> SiteAlleles:
     )
 
 
-def records_of(file: int, lines: Lines, low: int) -> list[Record]:
-    """The lines with variants that begin at or after `low`."""
-    out = []
-    for row in np.flatnonzero((lines.kind == VARIANT) & (lines.begin >= low)).tolist():
+def lie_in(positions: ndarray, spans: Spans) -> ndarray:
+    """bool: whether each position is in one of the spans."""
+    start, stop = spans
+    place = np.searchsorted(start, positions, side="right") - 1
+    return np.asarray((place >= 0) & (positions < stop[place]))
+
+
+def records_of(file: int, lines: Lines, spans: Spans) -> list[Record]:
+    """The lines with variants that begin in the spans."""
+    out, rows = [], np.flatnonzero(lines.kind == VARIANT)
+    for row in rows[lie_in(lines.begin[rows], spans)].tolist():
         _, _, _, reference, alternates, _, _, information, *_ = lines.fields(row)
         spelled = alternates.decode().upper().split(",")
         is_open = spelled[-1] in OPEN
@@ -92,8 +101,8 @@ def records_of(file: int, lines: Lines, low: int) -> list[Record]:
     return out
 
 
-def find_sites(records: Iterable[Record], start: int, stop: int, max_alts: int, ploidy: int) -> list[JointSite]:
-    """The sites with positions in [start, stop), in order; at one position substitutions come first.
+def find_sites(records: Iterable[Record], spans: Spans, max_alts: int, ploidy: int) -> list[JointSite]:
+    """The sites with positions in the spans, in order; at one position substitutions come first.
 
     `ploidy`: the highest one, which limits the number of alleles.
     """
@@ -109,7 +118,9 @@ def find_sites(records: Iterable[Record], start: int, stop: int, max_alts: int, 
     for position in mixed:
         groups[position, True] += groups.pop((position, False), [])
     limit = limit_alleles(max_alts, ploidy)
-    keys = sorted(key for key in groups if start <= key[0] < stop)
+    keys = sorted(groups)
+    is_near = lie_in(np.array([position for position, _ in keys], np.int64), spans)
+    keys = list(compress(keys, is_near))
     sites = [_make_site(*key, sorted(groups[key], key=lambda r: r.file), limit) for key in keys]
     _add_lines_across(sites, groups, long)
     for site in sites:

@@ -6,14 +6,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.calls import join_calls, no_calls
+from readwarp.call.genotypes.calls import join_calls, keep_calls, no_calls
+from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.joint import REACH
 from readwarp.call.joint.cells import gather
 from readwarp.call.joint.genotype import BAD_DEPTHS, genotype_sites
 from readwarp.call.joint.records import build_calls, keep_alleles
-from readwarp.call.joint.sites import JointSite, alleles_of, find_misfit, find_priors, find_sites, records_of
+from readwarp.call.joint.sites import (
+    JointSite,
+    Spans,
+    alleles_of,
+    find_misfit,
+    find_priors,
+    find_sites,
+    lie_in,
+    records_of,
+)
 from readwarp.call.spelling import Bases
-from readwarp.call.targets import Target
+from readwarp.call.targets import Stretch
 from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
 from readwarp.errors import InputError
 from readwarp.formats.variants.genomic import GenomicFile
@@ -33,27 +43,29 @@ class Cohort:
     joint: JointParameters
     metrics: Metrics
 
-    def call(self, window: Target, lines: Sequence[Lines]) -> Calls:
+    def call(self, window: Stretch, lines: Sequence[Lines]) -> Calls:
         """`lines`: those of each file that `span` covers."""
         samples = self.owner.size
-        records = [record for i, own in enumerate(lines) for record in records_of(i, own, window.start - 2 * REACH)]
+        near = grow(window, 2 * REACH)
+        records = [record for i, own in enumerate(lines) for record in records_of(i, own, near)]
         bases = Bases(self.reference, window.contig)
         if wrong := find_misfit(records, bases):
             record, reason = wrong
             file = self.files[record.file]
             raise InputError(file.path, reason, file.place(lines[record.file], record.row))
         alts, ploidy = self.joint.max_alts, self.joint.max_ploidy
-        sites = find_sites(records, window.start - REACH, window.stop + REACH, alts, ploidy)
+        sites = find_sites(records, grow(window, REACH), alts, ploidy)
         if not sites:
             return no_calls(samples)
         calls = self._genotype(window, lines, sites, bases)
-        return join_calls((calls,), window.start, window.stop, samples)
+        calls = join_substitutions(calls, self.calling.max_mnp_distance, bases.letters)
+        return keep_calls(join_calls((calls,), window.start, window.stop, samples), window.start, window.mask())
 
-    def _genotype(self, window: Target, lines: Sequence[Lines], sites: Sequence[JointSite], bases: Bases) -> Calls:
+    def _genotype(self, window: Stretch, lines: Sequence[Lines], sites: Sequence[JointSite], bases: Bases) -> Calls:
         with self.metrics.time("gather"):
             evidence = gather(sites, self.files, lines)
         alleles = alleles_of(sites)
-        own = np.array([window.start <= site.position < window.stop for site in sites])
+        own = lie_in(np.array([site.position for site in sites]), grow(window, 0))
         self.metrics.count("sites", own.sum())
         self.metrics.count("sites_with_alleles_left_out", (own & alleles.is_cut).sum())
         with self.metrics.time("genotypes"):
@@ -64,7 +76,7 @@ class Cohort:
         with self.metrics.time("records"):
             return build_calls(window.contig, sites, evidence, kept, self.calling)
 
-    def _error(self, site: JointSite, file: int, window: Target, status: int) -> InputError:
+    def _error(self, site: JointSite, file: int, window: Stretch, status: int) -> InputError:
         """At the line that speaks about the site, or at the site itself if that is a block."""
         what = (
             "AD has not a value for each allele" if status == BAD_DEPTHS else f"PL fits no ploidy of 1 to {MAX_PLOIDY}"
@@ -74,6 +86,14 @@ class Cohort:
         return InputError(self.files[file].path, what, f"{self.reference.names[window.contig]}:{position + 1}")
 
 
-def span(window: Target) -> tuple[int, int]:
+def grow(window: Stretch, by: int) -> Spans:
+    """The targets of the window and so many bases on either side, joined where they touch."""
+    start, stop = (np.array(column, np.int64) for column in zip(*(t[1:] for t in window.targets), strict=True))
+    start, stop = start - by, stop + by
+    is_first = np.append(True, start[1:] > stop[:-1])
+    return start[is_first], stop[np.append(is_first[1:], True)]
+
+
+def span(window: Stretch) -> tuple[int, int]:
     """The bases whose lines matter to the calls of a window."""
     return window.start - 2 * REACH, window.stop + REACH

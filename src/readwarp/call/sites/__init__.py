@@ -12,9 +12,9 @@ pileup. A deletion across a base is an allele only beside another base. Where th
 are no alleles.
 
 Where several samples are called together, these limits hold for the reads of one sample: among the reads of all, those
-of a single carrier would be few. An allele that no sample shows enough is one too if the samples show it together: at
-least `min_alternate_count` reads of all, which are SHARED (log10) more likely if the allele has its share of all reads
-than if they are errors (of the bases' qualities; of an insertion or deletion INDEL_ERROR). `of_samples` are the
+of a single carrier would be few. An allele that no sample shows enough is one too if samples in which it has that share
+show it together: at least `min_alternate_count` reads, which are SHARED (log10) more likely if they are a share of all
+reads than if they are errors (of the bases' qualities; of an insertion or deletion INDEL_ERROR). `of_samples` are the
 samples' own pileups, in any order. `pileup`, that of all reads, says which alleles most reads show.
 
 Alleles that the user asks for (`readwarp.call.forced`) are always alleles, even where there are no reads. They are

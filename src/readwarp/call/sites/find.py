@@ -1,7 +1,7 @@
 """Candidate sites from a pileup (host only)."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -36,19 +36,24 @@ def find_sites(
     """See the step's contract. Without `ploidy`, it is that of the parameters everywhere."""
     window = window.trim()
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
-    shown, indels = np.zeros(window.bases.size, np.uint8), set[Variant]()
+    shown, indels, samples = np.zeros(window.bases.size, np.uint8), set[Variant](), 0
     share = scale_shares(np.full(window.bases.size, parameters.ploidy) if ploidy is None else ploidy)
     count, fraction, quality = (
         parameters.min_alternate_count,
         parameters.min_alternate_fraction,
         parameters.min_alternate_quality,
     )
+    bases, events = np.zeros((window.bases.size, 4, 2)), Counter[Variant]()  # where they have the share in a sample
     for own in of_samples or (pileup,):
-        find_bases(own, window.bases, count, np.maximum(fraction, LEAST) * share, quality, shown)
+        samples += 1
+        shares = np.maximum(fraction, LEAST) * share
+        find_bases(own, window.bases, count, shares, quality, shown)
         indels.update(_find_indels(own, parameters, share))
-    if of_samples:
-        find_shared_bases(pileup, window.bases, parameters.min_alternate_count, shown)
-        indels.update(_find_shared_indels(pileup, parameters))
+        add_bases(own, shares, bases)
+        events.update(_count_indels(own, parameters, share))
+    if samples > 1:
+        find_shared_bases(pileup, window.bases, bases, count, shown)
+        indels.update(_find_shared_indels(pileup, events, count))
     sites = _sites_of_bases(pileup, window.bases, shown, asked)
     sites += _sites_of_indels(pileup, window.bases, indels, asked)
     return sites_of(sites, window, asked)
@@ -136,29 +141,57 @@ def log_ratio(number, depth, error):
 
 
 @kernel
-def find_shared_bases(pileup, reference, min_count, shown):
-    """Set bits of `shown` as `find_bases`, where the reads of all samples together show base b."""
+def add_bases(pileup, min_shares, sums):
+    """Add the reads, and their qualities, of the bases that have the least share in one sample's pileup.
+
+    min_shares: float64 [positions]. sums: float64 [positions, base, number and quality].
+    """
     counts, quality_sums = pileup.counts, pileup.quality_sums
-    for w in range(reference.size):
+    for w in range(min_shares.size):
         depth = 0
         for base in range(5):
             depth += counts[w, base, 0] + counts[w, base, 1]
         for base in range(4):
             number = counts[w, base, 0] + counts[w, base, 1]
+            if number and number >= min_shares[w] * depth:
+                sums[w, base, 0] += number
+                sums[w, base, 1] += quality_sums[w, base, 0] + quality_sums[w, base, 1]
+
+
+@kernel
+def find_shared_bases(pileup, reference, sums, min_count, shown):
+    """Set bits of `shown` as `find_bases`, where samples together show base b. sums: of `add_bases`."""
+    counts = pileup.counts
+    for w in range(reference.size):
+        depth = 0
+        for base in range(5):
+            depth += counts[w, base, 0] + counts[w, base, 1]
+        for base in range(4):
+            number = sums[w, base, 0]
             if reference[w] > 3 or base == reference[w] or number < min_count:
                 continue
-            error = -0.1 * (quality_sums[w, base, 0] + quality_sums[w, base, 1]) - number * LOG10_3
-            if log_ratio(number, depth, error) >= SHARED:
+            if log_ratio(number, depth, -0.1 * sums[w, base, 1] - number * LOG10_3) >= SHARED:
                 shown[w] |= np.uint8(1 << base)
 
 
-def _find_shared_indels(pileup: Pileup, parameters: CallParameters) -> list[Variant]:
-    """Insertions and deletions that the reads of all samples together show."""
-    number, depth = pileup.allele_counts.sum(axis=1), pileup.counts[pileup.allele_position - pileup.start].sum((1, 2))
-    rows = zip(number.tolist(), np.maximum(depth, number).tolist(), strict=True)
-    ratios = [log_ratio(n, d, -0.1 * INDEL_ERROR * n) if n else -math.inf for n, d in rows]
-    is_shown = (number >= parameters.min_alternate_count) & (np.array(ratios) >= SHARED)
-    return _list_indels(take(pileup, "alleles", is_shown))
+def _count_indels(own: Pileup, parameters: CallParameters, share: ndarray) -> dict[Variant, int]:
+    """Reads of the insertions and deletions that have the least share in one sample's pileup."""
+    place, number = own.allele_position - own.start, own.allele_counts.sum(axis=1)
+    min_share = np.maximum(parameters.min_indel_fraction, LEAST) * share[place]
+    has_share = number >= min_share * own.counts[place].sum(axis=(1, 2))
+    listed = _list_indels(take(own, "alleles", has_share))
+    return dict(zip(listed, number[has_share].tolist(), strict=True))
+
+
+def _find_shared_indels(pileup: Pileup, events: dict[Variant, int], min_count: int) -> list[Variant]:
+    """Insertions and deletions that samples together show. events: the sum of `_count_indels`."""
+    depth = pileup.counts[pileup.allele_position - pileup.start].sum(axis=(1, 2)).tolist()
+    rows = ((variant, events.get(variant, 0), own) for variant, own in zip(_list_indels(pileup), depth, strict=True))
+    return [
+        variant
+        for variant, number, own in rows
+        if number >= max(1, min_count) and log_ratio(number, max(own, number), -0.1 * INDEL_ERROR * number) >= SHARED
+    ]
 
 
 def _find_indels(own: Pileup, parameters: CallParameters, share: ndarray) -> list[Variant]:

@@ -3,8 +3,8 @@
 import gzip
 import struct
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -36,6 +36,13 @@ class BgzfIndex:
         starts = self.starts[contig] if 0 <= contig < len(self.starts) else ()
         window = position >> self.shift
         return int(starts[window]) if window < len(starts) and starts[window] else None
+
+    def only(self, names: Container[str]) -> "BgzfIndex":
+        """Without the contigs of other names: the index of a genome takes memory."""
+        if len(self.names) != len(self.starts):
+            return self
+        starts = [own if name in names else own[:0] for name, own in zip(self.names, self.starts, strict=True)]
+        return replace(self, starts=[own.copy() for own in starts])
 
     def has_records(self, contig: int) -> bool:
         return contig < len(self.starts) and self.starts[contig].size > 0

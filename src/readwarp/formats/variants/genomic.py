@@ -1,31 +1,30 @@
 """Genomic VCF in: the lines of a file that span a region, in bulk. VCF, VCF.gz and BCF; `gvcf` writes them.
 
 A file is read forwards, piece by piece, and lines before the region asked for are forgotten. With an index, it jumps to
-a region far ahead. Text is decompressed by isal and split into lines in compiled code; BCF comes from htslib as text.
+a region far ahead. Text (`genomic_text`) is split into lines in compiled code; BCF comes from htslib as text.
 """
 
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pysam
-from isal import igzip
 
 from readwarp.errors import InputError
-from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.index import BgzfIndex, load_vcf_index
-from readwarp.formats.common.source import GZIP_MAGIC, reading
 from readwarp.formats.variants import genomic_kernels as kernels
 from readwarp.formats.variants.genomic_cells import Cells, read_cells
 from readwarp.formats.variants.genomic_kernels import Lines, Scan
+from readwarp.formats.variants.genomic_text import LineText
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.ragged import concatenate, empty, replace, take
 
-CHUNK = 1 << 17  # bytes of text read at a time
+CHUNK = 1 << 17  # bytes of text read at a time, at most; of many files less
 BCF_LINES = 1 << 10  # records read at a time
 LETTERS_OF_NON_REF = np.frombuffer(NON_REF.encode(), np.uint8)
 BAD = {
@@ -39,46 +38,46 @@ BLOCKS_OF_BCFTOOLS = "##INFO=<ID=MinDP,"  # `bcftools call --gvcf`: lines with v
 PRIORS = ("##DeepVariant_version=", "##source=DeepVariant", "##source=DeepTrio", "##source=Clair3")
 
 
+class Contigs:
+    """The reference's contigs; one object for all files."""
+
+    def __init__(self, names: Sequence[str], lengths: Sequence[int]):
+        self.names, self.lengths = names, lengths
+        self.numbers = {name: number for number, name in enumerate(names)}
+
+
 class GenomicFile:
     """A genomic VCF that is read once, from its beginning to its end, or region by region in order."""
 
-    def __init__(self, path: Path, contigs: Sequence[str], lengths: Sequence[int], with_index: bool):
-        """`contigs`, `lengths`: the reference's. `with_index`: regions will be asked for, so there must be an index.
+    def __init__(
+        self, path: Path, contigs: Contigs, wanted: Collection[int] | None, chunk: int = CHUNK, is_held: bool = True
+    ):
+        """`wanted`: contigs of which regions will be asked for, by an index; None: the file is read as a whole.
+
+        chunk: bytes of text read at a time. is_held: the file stays open, as far as its kind has a choice.
 
         `has_priors`: likelihoods of its variants are posteriors of its caller, a neural network. Raises InputError for
         a file that is not VCF, whose contigs have other lengths or another order, or that names no sample.
         """
-        self.path, self._contigs = path, contigs
-        self._numbers = {name: i for i, name in enumerate(contigs)}
+        self.path, self._contigs, self._chunk = path, contigs, chunk
         self._index: BgzfIndex | None = None
         self._pieces: deque[tuple[int, Lines]] = deque()
         self._is_over = False
         self._last = (0, 0)  # contig and position of the last line
         self._bcf: Any = None
-        with reading(path):
-            self._raw = path.open("rb")
+        self._text_of = LineText(path, is_held)
         try:
-            self._open(with_index)
-            self.samples = self._read_header(lengths)
+            if self._text_of.begin(5) == b"BCF\x02\x02":
+                self._open_bcf(wanted is not None)
+            elif wanted is not None:
+                self._index = load_vcf_index(path).only({contigs.names[number] for number in wanted})
+            self.samples = self._read_header()
         except BaseException:
             self.close()
             raise
 
-    def _open(self, with_index: bool) -> None:
-        with reading(self.path):
-            head = self._raw.read(18)
-            is_gzip, is_bgzip = head[:2] == GZIP_MAGIC, head[12:14] == b"BC"
-            if is_gzip and is_bgzip and tail_of(self._raw) != EOF_BLOCK:
-                raise InputError(self.path, "truncated: the compressed data end before their end marker")
-            self._raw.seek(0)
-            self._stream: Any = igzip.IGzipFile(fileobj=self._raw, mode="rb") if is_gzip else self._raw
-            is_bcf = self._stream.peek(5)[:5] == b"BCF\x02\x02"
-        if is_bcf:
-            self._open_bcf(with_index)
-        elif with_index:
-            self._index = load_vcf_index(self.path)
-
     def _open_bcf(self, with_index: bool) -> None:
+        self._text_of.close()
         verbosity = pysam.set_verbosity(0)
         try:
             self._bcf = pysam.VariantFile(str(self.path), index_filename=None)
@@ -93,68 +92,42 @@ class GenomicFile:
     def close(self) -> None:
         if self._bcf is not None:
             self._bcf.close()
-        self._raw.close()
+        self._text_of.close()
 
-    def _read_header(self, lengths: Sequence[int]) -> tuple[str, ...]:
-        header = [] if self._bcf is None else str(self._bcf.header).splitlines()
-        with reading(self.path):
-            while self._bcf is None and self._stream.peek(1)[:1] == b"#":
-                header.append(self._stream.readline().decode(errors="replace").rstrip("\r\n"))
+    def _read_header(self) -> tuple[str, ...]:
+        header = self._text_of.header() if self._bcf is None else str(self._bcf.header).splitlines()
         if not header or not header[0].startswith("##fileformat=VCF"):
             raise InputError(self.path, "is not VCF")
         columns = header[-1].split("\t")
         if columns[0] != "#CHROM" or len(columns) <= kernels.FIXED:
             raise InputError(self.path, "its header names no sample")
         self._columns = len(columns)
-        self._check_contigs(header, lengths)
+        if fault := find_fault(tuple(line for line in header if line.startswith("##contig")), self._contigs):
+            raise InputError(self.path, fault)
         self._needs_other = not any(line.startswith(BLOCKS_OF_BCFTOOLS) for line in header)
         self.has_priors = any(line.startswith(PRIORS) for line in header)
         return tuple(columns[kernels.FIXED :])
 
-    def _check_contigs(self, header: Sequence[str], lengths: Sequence[int]) -> None:
-        """Contigs that the reference lacks may be there, as long as no line is on one of them."""
-        last, found = -1, 0
-        for line in header:
-            match = re.match(r"##contig=<(?:.*,)?ID=([^,>]+)", line)
-            if not match:
-                continue
-            name, length = match[1], re.search(r"[<,]length=([0-9]+)", line)
-            number = self._numbers.get(name, -1)
-            if number < 0:
-                continue
-            if length and int(length[1]) != lengths[number]:
-                raise InputError(
-                    self.path, f"its contig {name!r} has {length[1]} bases, in the reference {lengths[number]}"
-                )
-            if number < last:
-                raise InputError(
-                    self.path, f"its contig {name!r} comes before {self._contigs[last]!r} in the reference"
-                )
-            last, found = number, found + 1
-        if not found:
-            raise InputError(self.path, "its header names no contig of the reference")
-
     def go_to(self, contig: int, position: int) -> None:
         """Regions from here on will be asked for: jump there if that skips lines. Needs an index."""
         if self._bcf is not None:
+            if self._last[0] == contig and self._pieces and position <= self._last[1]:
+                return
             self._pieces.clear()
-            self._records, self._is_over = self._bcf.fetch(self._contigs[contig], position), False
+            self._records, self._is_over = self._bcf.fetch(self._contigs.names[contig], position), False
             self._last = (0, 0)
             return
         assert self._index is not None
-        name = self._contigs[contig]
+        name = self._contigs.names[contig]
         number = self._index.names.index(name) if name in self._index.names else -1
         start = self._index.start_of(number, position)
         if start is None:  # no line reaches it or begins after it on this contig
             self._pieces.clear()
             self._is_over = True
-        elif self._is_over or start >> 16 > self._raw.tell():
+        elif self._is_over or self._text_of.is_before(start):
             self._pieces.clear()
-            self._raw.seek(start >> 16)
-            self._stream = igzip.IGzipFile(fileobj=self._raw, mode="rb")
+            self._text_of.seek(start)
             self._is_over, self._last = False, (0, 0)
-            with reading(self.path):
-                self._stream.read(start & 0xFFFF)
 
     def lines(self, contig: int, low: int, high: int) -> Lines:
         """The lines that span a base of [low, high) of a contig, and no line that begins after it.
@@ -185,8 +158,7 @@ class GenomicFile:
                 return "".join(map(str, islice(self._records, BCF_LINES))).encode()
             except (OSError, ValueError) as error:
                 raise InputError(self.path, "damaged, or truncated") from error
-        with reading(self.path):
-            text: bytes = self._stream.read(CHUNK) + self._stream.readline()
+        text = self._text_of.lines(self._chunk)
         if text.endswith(b"\n"):
             return text
         text = text.rstrip(b" \t\r")  # at the end of the file
@@ -208,9 +180,9 @@ class GenomicFile:
 
     def _add(self, lines: Lines, name: str) -> None:
         """Append lines of one contig, which must come after all others."""
-        if name not in self._numbers:
+        if name not in self._contigs.numbers:
             raise InputError(self.path, f"contig {name!r} is not in the reference", self.place(lines, 0))
-        number = self._numbers[name]
+        number = self._contigs.numbers[name]
         if (number, int(lines.begin[0])) < self._last:
             raise self._error(lines, 0, kernels.UNSORTED)
         self._last = number, int(lines.begin[-1])
@@ -239,6 +211,27 @@ class GenomicFile:
             depths=cells.depths[: cells.depth_offsets[-1]],
             likelihoods=cells.likelihoods[: cells.likelihood_offsets[-1]],
         )
+
+
+@lru_cache(maxsize=16)
+def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
+    """What is wrong with the contigs of a header, if anything.
+
+    Contigs that the reference lacks may be there, as long as no line is on one of them.
+    """
+    last, found = -1, 0
+    for line in lines:
+        match = re.match(r"##contig=<(?:.*,)?ID=([^,>]+)", line)
+        number = contigs.numbers.get(match[1], -1) if match else -1
+        if not match or number < 0:
+            continue
+        name, length = match[1], re.search(r"[<,]length=([0-9]+)", line)
+        if length and int(length[1]) != contigs.lengths[number]:
+            return f"its contig {name!r} has {length[1]} bases, in the reference {contigs.lengths[number]}"
+        if number < last:
+            return f"its contig {name!r} comes before {contigs.names[last]!r} in the reference"
+        last, found = number, found + 1
+    return None if found else "its header names no contig of the reference"
 
 
 def depth_in(information: bytes) -> int:

@@ -50,7 +50,12 @@ class Field(NamedTuple):
 
 GENOTYPE_FIELDS = (
     Field("GT", "1", "String", "Genotype"),
-    Field("GQ", "1", "Integer", "Genotype quality: second smallest PL, at most 99"),
+    Field(
+        "GQ",
+        "1",
+        "Integer",
+        "Phred of the probability that GT is wrong, given that the site is a variant; at most 99",
+    ),
     Field("DP", "1", "Integer", "Reads that say something about the alleles"),
     Field("AD", "R", "Integer", "Reads that show each allele"),
     Field("PL", "G", "Integer", "Phred-scaled genotype likelihoods less their minimum"),
@@ -132,6 +137,9 @@ def information_texts(calls: Calls) -> list[str]:
     for name, column in calls.annotations.items():
         if column.dtype.kind == "O":
             columns.append([f";{name}={reals_text(own)}" for own in column.tolist()])
+            continue
+        if column.dtype.kind == "U":
+            columns.append([f";{name}={text}" if text else "" for text in column.tolist()])
             continue
         digits = "g" if column.dtype.kind == "f" else ""
         columns.append([f";{name}={x:{digits}}" if x == x else "" for x in column.tolist()])  # NaN differs from itself

@@ -1,0 +1,38 @@
+"""What a limit left out at a place, for the records there: INFO LIM."""
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Calls
+from readwarp.formats.variants.vcf import Field
+from readwarp.ragged import replace
+
+FIELD = Field(
+    "LIM",
+    ".",
+    "String",
+    "What a limit left out here: depth (reads beyond --max-depth), reads (of an active region), haplotypes (of one), "
+    "or length (the region is too long, and was cut)",
+)
+
+
+class Limited(NamedTuple):
+    """Where something was left out, in any order."""
+
+    name: str  # as LIM has it
+    start: Annotated[ndarray, "int64 [places]"]  # 0-based in the contig
+    stop: Annotated[ndarray, "int64 [places]"]
+
+
+def mark_limits(calls: Calls, limited: list[Limited]) -> Calls:
+    """The calls with LIM, a text that is empty where nothing was left out."""
+    if len(calls) == 0:
+        return calls
+    names = [
+        [limit.name for limit in limited if ((limit.start <= position) & (position < limit.stop)).any()]
+        for position in calls.position.tolist()
+    ]
+    texts = np.array([",".join(own) for own in names])
+    return replace(calls, annotations={**calls.annotations, FIELD.name: texts})

@@ -1,0 +1,119 @@
+"""The text of a VCF in whole lines: plain, gzip or BGZF.
+
+Of a BGZF file only the place of the next block is kept, so it can be closed between two reads, and jumps cost nothing.
+"""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from isal import igzip, isal_zlib
+
+from readwarp.errors import InputError
+from readwarp.formats.common.bgzf import EOF_BLOCK, blocks_of, tail_of
+from readwarp.formats.common.source import GZIP_MAGIC, reading
+
+COMPRESSED = 1 << 15  # bytes of a BGZF file that are read at a time
+
+
+class LineText:
+    """Reads a file forwards. `stays_open`: otherwise a BGZF file is opened for each read."""
+
+    def __init__(self, path: Path, stays_open: bool):
+        """Raises InputError for a file that cannot be read, or that was cut off."""
+        self._path, self._place, self._rest = path, 0, b""
+        with reading(path):
+            self._raw: BinaryIO | None = path.open("rb")
+            try:
+                head = self._raw.read(18)
+                is_gzip, self.is_bgzf = head[:2] == GZIP_MAGIC, head[12:14] == b"BC"
+                if self.is_bgzf and tail_of(self._raw) != EOF_BLOCK:
+                    raise InputError(path, "truncated: the compressed data end before their end marker")
+                self._raw.seek(0)
+            except BaseException:
+                self.close()
+                raise
+        self._stream: Any = igzip.IGzipFile(fileobj=self._raw, mode="rb") if is_gzip and not self.is_bgzf else self._raw
+        if self.is_bgzf and not stays_open:
+            self.close()
+
+    def close(self) -> None:
+        if self._raw is not None:
+            self._raw.close()
+            self._raw = None
+
+    def begin(self, size: int) -> bytes:
+        """The first bytes, which stay to be read."""
+        while len(self._rest) < size and (more := self._more(size)):
+            self._rest += more
+        return self._rest[:size]
+
+    def header(self) -> list[str]:
+        """The lines that begin with #."""
+        out = []
+        while self.begin(1) == b"#":
+            while b"\n" not in self._rest and (more := self._more(COMPRESSED)):
+                self._rest += more
+            lines = self._rest.split(b"\n")
+            number = next((i for i, line in enumerate(lines[:-1]) if line[:1] != b"#"), len(lines) - 1)
+            if number == 0:  # the file's last line, without an end
+                number = 1
+            out += [line.decode(errors="replace").rstrip("\r") for line in lines[:number]]
+            self._rest = b"\n".join(lines[number:])
+        return out
+
+    def lines(self, size: int) -> bytes:
+        """Whole lines of about so many bytes; nothing at the end of the file."""
+        parts, length = [self._rest], len(self._rest)
+        while length < size or b"\n" not in parts[-1]:
+            more = self._more(size)
+            if not more:
+                self._rest = b""
+                return b"".join(parts)
+            parts.append(more)
+            length += len(more)
+        text = b"".join(parts)
+        stop = text.rindex(b"\n") + 1
+        self._rest = text[stop:]
+        return text[:stop]
+
+    def is_before(self, offset: int) -> bool:
+        """Whether the block of a virtual offset of a BGZF file has not been read yet."""
+        return self._place < offset >> 16
+
+    def seek(self, offset: int) -> None:
+        """Go on at a virtual offset of a BGZF file."""
+        self._place, self._rest = offset >> 16, b""
+        self._rest = self._more(1)[offset & 0xFFFF :]
+
+    def _more(self, size: int) -> bytes:
+        """The next bytes, of BGZF whole blocks with so many at least; nothing at the end of the file."""
+        with reading(self._path):
+            if not self.is_bgzf:
+                data: bytes = self._stream.read(size)
+                return data
+            if self._raw is not None:
+                return self._blocks(self._raw, size)
+            with self._path.open("rb") as raw:
+                return self._blocks(raw, size)
+
+    def _blocks(self, raw: BinaryIO, size: int) -> bytes:
+        parts, length = list[bytes](), 0
+        raw.seek(self._place)
+        waiting = b""
+        while length < size:
+            data = raw.read(COMPRESSED)
+            waiting += data
+            places, _ = blocks_of(waiting)
+            taken = 0
+            for first, stop in pairwise(places):
+                if length >= size:
+                    break
+                parts.append(isal_zlib.decompress(waiting[first:stop], wbits=31))
+                length, taken = length + len(parts[-1]), stop
+            self._place, waiting = self._place + taken, waiting[taken:]
+            if not data:
+                if waiting and length < size:
+                    raise EOFError
+                break
+        return b"".join(parts)
