@@ -102,11 +102,11 @@ def write_reads(reads, pairs, bounds, switch, out):
         is_joined = switch[read] >= 0
         if switch[read] != DROPPED:
             end = switch[read] if is_joined else stop[read]
-            operations = copy_operations(cigar, low, high, read_offsets[read], first[read], end, target, begin, begin)
+            operations = copy_operations(cigar[low:high], read_offsets[read], first[read], end, target, begin, begin)
         if is_joined:
             i, j, cut = cigar_offsets[mate], cigar_offsets[mate + 1], switch[read] - pairs.shift[read]
             base = read_offsets[mate]
-            operations = copy_operations(cigar, i, j, base, cut, stop[mate], target, begin, operations)
+            operations = copy_operations(cigar[i:j], base, cut, stop[mate], target, begin, operations)
         operations = close_operations(target, begin, operations)
         out.flag[read], out.name_hash[read], out.sample[read] = flag[read], reads.name_hash[read], reads.sample[read]
         out.mapping_quality[read], out.fragment_end[read] = mapping_quality[read], reads.fragment_end[read]
@@ -135,13 +135,13 @@ def copy_bases(values, first, size, out, place):
 
 
 @kernel
-def copy_operations(cigar, low, high, q, first, stop, target, begin, used):
+def copy_operations(cigar, q, first, stop, target, begin, used):
     """Append what a read's bases [first, stop) are aligned to; returns the operations used so far.
 
-    Its operations are cigar[low:high], its bases begin at q. What stands before the first aligned base, from operation
+    cigar: its operations; its bases begin at q. What stands before the first aligned base, from operation
     `begin` of the target on, is clipped.
     """
-    for i in range(low, high):
+    for i in range(cigar.size):
         operation, length, on_reference, on_read = run_of(cigar[i])
         size = min(q + on_read, stop) - max(q, first)
         q += on_read
