@@ -101,7 +101,7 @@ def check_record(line: str, declared: Declared) -> None:
         for name, text in sample.items():
             check_field(line, ("FORMAT", name), text, len(alleles), len(genotype), declared)
         if "END" not in information:  # a block's numbers are those of several positions
-            check_sample(line, sample, genotype, len(alleles))
+            check_sample(line, sample, genotype, len(alleles), len(samples) == 1)
     if "AC" in information:
         check_counts(line, information, genotypes, len(alleles))
 
@@ -126,7 +126,8 @@ def genotype_quality(phred: Sequence[int], order: Sequence[tuple[int, ...]]) -> 
     return min(99, round(-10 * math.log10(max(1e-300, sum(weights)) / (best + sum(weights)))))
 
 
-def check_sample(line: str, sample: dict[str, str], genotype: list[int | None], alleles: int) -> None:
+def check_sample(line: str, sample: dict[str, str], genotype: list[int | None], alleles: int, is_alone: bool) -> None:
+    """Of several samples, the others have a say in GT and GQ."""
     depth = int(sample["DP"])
     assert all(a is None or 0 <= a < alleles for a in genotype), line
     allele_depth = list(map(int, sample["AD"].split(",")))
@@ -137,9 +138,11 @@ def check_sample(line: str, sample: dict[str, str], genotype: list[int | None], 
         assert set(genotype) == {None} and depth == 0 and set(phred) == {0} and int(sample["GQ"]) == 0, line
     else:
         order = sorted(combinations_with_replacement(range(alleles), len(genotype)), key=lambda g: g[::-1])
-        assert depth > 0 and order[phred.index(0)] == tuple(sorted(genotype)), line
-        by_others = min(99, sorted(phred)[1])  # of one sample genotyped from its gVCF: flat weights
-        assert int(sample["GQ"]) in (genotype_quality(phred, order), by_others), line
+        assert depth > 0 and tuple(sorted(genotype)) in order and 0 <= int(sample["GQ"]) <= 99, line
+        by_gvcf = min(99, sorted(phred)[1])  # of one sample genotyped from its gVCF: flat weights
+        if is_alone:
+            assert order[phred.index(0)] == tuple(sorted(genotype)), line
+            assert int(sample["GQ"]) in (genotype_quality(phred, order), by_gvcf), line
     is_phased = sample.get("PS", ".") != "."
     assert is_phased == ("|" in sample["GT"]) or len(genotype) == 1, line
     assert is_phased or None in genotype or genotype == sorted(genotype), line
