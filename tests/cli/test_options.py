@@ -25,7 +25,8 @@ from readwarp.config import (
     Scoring,
 )
 from readwarp.errors import UsageError
-from readwarp.run import api as run_api
+from readwarp.run.api import RunOptions
+from readwarp.run.api import make_job as make_run_job
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_run_on_amplicons_marks_no_duplicates(tmp_path):
     reads = [tmp_path / "reads.fq"]
     reads[0].write_text("@r\nACGT\n+\nIIII\n")
     marks = []
-    for given in ({}, {"primers": tmp_path / "scheme.bed"}, {"no_mark_duplicates": True}):
-        job = run_api.make_job(reference, reads, tmp_path / "out", given, "x")
+    for given in (RunOptions(), RunOptions(primers=tmp_path / "scheme.bed"), RunOptions(no_mark_duplicates=True)):
+        job = make_run_job(reference, reads, tmp_path / "out", given, "x")
         marks.append(job.alignment.mark_duplicates)
     assert marks == [True, False, False]

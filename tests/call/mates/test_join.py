@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, other, random_sequence, tiled, window_of, write_bam
 from readwarp.batches import AlignedReads
-from readwarp.call.mates import MAX_RECORDS
+from readwarp.call.mates import DEFAULT_QUALITY, MAX_RECORDS
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_of
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
@@ -271,3 +271,8 @@ def test_batches_are_whole_and_in_order(seed):
         assert all(letter not in "IDNHP" for letter in (*letters[:1], *letters[-1:]))
         assert 0 <= found.shared[i, 0] <= found.shared[i, 1] <= len(bases)
     assert found.bases.size <= sum(len(read.bases) for read in reads) and 255 not in found.qualities
+
+
+def test_missing_qualities_take_the_default():
+    found, _ = join([Read(0, "2M", "AC", (255, 255))])
+    assert found.qualities.tolist() == [DEFAULT_QUALITY] * 2

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, reads_of
-from readwarp.call.mates import DEFAULT_QUALITY
-from readwarp.call.mates.merge import merge_mates
+from readwarp.call.mates import merge
 from readwarp.ragged import replace
 
 LENGTH = 40
@@ -40,35 +39,40 @@ def oracle(reads: list[Read]) -> list[int]:
 @given(st.data())
 def test_equals_plain_python(data):
     reads = data.draw(reads_of(LENGTH, most=14, few_bases="AC"))
-    assert merge_mates(aligned_reads(reads)).qualities.tolist() == oracle(reads)
+    assert merged(aligned_reads(reads)).tolist() == oracle(reads)
 
 
-def merge(first, second):
-    return merge_mates(aligned_reads([first, second])).qualities.tolist()
+def merged(reads):
+    merge.merge_mates(reads)
+    return reads.qualities
+
+
+def pair(first, second):
+    return merged(aligned_reads([first, second])).tolist()
 
 
 def test_agreeing_bases_count_once():
-    assert merge(Read(0, "3M", "ACG", (30, 20, 25)), Read(1, "3M", "CGT", (20, 30, 10))) == [30, 20, 0, 0, 30, 10]
+    assert pair(Read(0, "3M", "ACG", (30, 20, 25)), Read(1, "3M", "CGT", (20, 30, 10))) == [30, 20, 0, 0, 30, 10]
 
 
 def test_differing_bases_leave_the_difference():
-    assert merge(Read(0, "2M", "AC", (30, 20)), Read(0, "2M", "GT", (20, 20))) == [10, 0, 0, 0]
+    assert pair(Read(0, "2M", "AC", (30, 20)), Read(0, "2M", "GT", (20, 20))) == [10, 0, 0, 0]
 
 
 def test_other_names_are_left_alone():
-    assert merge(Read(0, "2M", "AC", (30, 20)), Read(0, "2M", "AC", (20, 20), name="s")) == [30, 20, 20, 20]
+    assert pair(Read(0, "2M", "AC", (30, 20)), Read(0, "2M", "AC", (20, 20), name="s")) == [30, 20, 20, 20]
 
 
 def test_other_samples_are_left_alone():
     reads = aligned_reads([Read(0, "2M", "AC", (30, 20))] * 3)
     reads = replace(reads, sample=np.array([0, 1, 0], np.uint16))
-    assert merge_mates(reads).qualities.tolist() == [30, 20, 30, 20, 0, 0]
+    assert merged(reads).tolist() == [30, 20, 30, 20, 0, 0]
 
 
 def test_many_reads_of_one_name_take_no_time():
     reads = aligned_reads([Read(i % 50, "100M", "A" * 100, (30,) * 100) for i in range(10_000)])
     began = time.process_time()
-    qualities = merge_mates(reads).qualities
+    qualities = merged(reads)
     assert time.process_time() - began < 5
     assert (qualities > 0).sum() == 149
 
@@ -77,10 +81,6 @@ def test_a_position_depends_on_its_own_reads_alone():
     """Long overlaps are merged block by block."""
     size = 10_000
     reads = [Read(0, f"{size}M", "A" * size, (30,) * size), Read(5, f"{size}M", "A" * size, (31,) * size)]
-    qualities = merge_mates(aligned_reads(reads)).qualities
+    qualities = merged(aligned_reads(reads))
     assert np.array_equal(qualities[:size], [30] * 5 + [0] * (size - 5))
     assert np.array_equal(qualities[size:], [31] * size)
-
-
-def test_missing_qualities_take_the_default():
-    assert merge_mates(aligned_reads([Read(0, "2M", "AC", (255, 255))])).qualities.tolist() == [DEFAULT_QUALITY] * 2

@@ -267,7 +267,8 @@ def shaken(reference: str, seed: int, number: int = 1500) -> list[Read]:
 def regions_between(reads: list[Read], reference: str, low: int, high: int, max_reads: int):
     """The regions of a window, with reads named by their index in `reads`."""
     chosen = [i for i, read in enumerate(reads) if read.position < high and read.stop > low]
-    batch = merge_mates(aligned_reads([reads[i] for i in chosen]))
+    batch = aligned_reads([reads[i] for i in chosen])
+    merge_mates(batch)
     window, p = window_of(reference, low, high), CallParameters()
     places, sites = find_clip_places(batch, window), find_sites(count_window(batch, window, p), window, p)
     sites = add_clipped(batch, places, sites, window)

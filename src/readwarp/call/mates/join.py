@@ -38,7 +38,9 @@ def join_mates(
     switch = np.full(len(reads), NONE, np.int64)
     choose_switches(reads, pairs, bounds, switch)
     removed = Removed(reads.position, bounds.beyond, bounds.hidden.sum(axis=1, dtype=np.int32), switch != NONE)
-    return merge_mates(build(reads, pairs, bounds, switch)), removed
+    fragments = build(reads, pairs, bounds, switch)
+    merge_mates(fragments)
+    return fragments, removed
 
 
 def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) -> AlignedReads:
@@ -89,52 +91,57 @@ def is_anchor(bases, begin, end):
 @kernel
 def write_reads(reads, pairs, bounds, switch, out):
     """Fill `out`; a read that is DROPPED, or has no aligned base in its bounds, has neither bases nor operations."""
-    position, reference_stop, flag, mapping_quality = (
-        reads.position,
-        reads.reference_stop,
-        reads.flag,
-        reads.mapping_quality,
-    )
+    position, flag, mapping_quality = reads.position, reads.flag, reads.mapping_quality
+    cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     first, stop, hidden, mates = bounds.first, bounds.stop, bounds.hidden, pairs.mate
+    target, to_bases, to_qualities = out.cigar, out.bases, out.qualities
     used, operations = np.int64(0), np.int64(0)
     out.read_offsets[0] = out.cigar_offsets[0] = 0
     for read in range(switch.size):
-        out.position[read], out.reference_stop[read] = position[read], reference_stop[read]
-        out.flag[read], out.mapping_quality[read] = flag[read], mapping_quality[read]
-        out.name_hash[read], out.sample[read] = reads.name_hash[read], reads.sample[read]
-        out.fragment_end[read] = reads.fragment_end[read]
+        mate, begin, low, high = mates[read], operations, cigar_offsets[read], cigar_offsets[read + 1]
+        is_joined = switch[read] >= 0
+        if switch[read] != DROPPED:
+            end = switch[read] if is_joined else stop[read]
+            operations = copy_operations(cigar[low:high], read_offsets[read], first[read], end, target, begin, begin)
+        if is_joined:
+            i, j, cut = cigar_offsets[mate], cigar_offsets[mate + 1], switch[read] - pairs.shift[read]
+            base = read_offsets[mate]
+            operations = copy_operations(cigar[i:j], base, cut, stop[mate], target, begin, operations)
+        operations = close_operations(target, begin, operations)
+        out.flag[read], out.name_hash[read], out.sample[read] = flag[read], reads.name_hash[read], reads.sample[read]
+        out.mapping_quality[read], out.fragment_end[read] = mapping_quality[read], reads.fragment_end[read]
         out.hidden[read, 0], out.hidden[read, 1] = hidden[read, 0], hidden[read, 1]
-        begin, mate = operations, mates[read]
-        if switch[read] == NONE:
-            operations = copy_operations(reads, read, first[read], stop[read], out, begin, operations)
-        elif switch[read] != DROPPED:
-            shift = pairs.shift[read]
-            operations = copy_operations(reads, read, first[read], switch[read], out, begin, operations)
-            cut = switch[read] - shift
-            operations = copy_operations(reads, mate, cut, stop[mate], out, begin, operations)
-        operations = close_operations(out.cigar, begin, operations)
-        if operations > begin and switch[read] == NONE:
-            for base in range(first[read], stop[read]):
-                out.bases[used], out.qualities[used] = reads.bases[base], reads.qualities[base]
-                used += 1
-            out.shared[read, :] = 0 if flag[read] & REVERSE else stop[read] - first[read]
-        elif operations > begin:
+        out.position[read] = out.reference_stop[read] = position[read]
+        if operations > begin:
+            place = first_aligned(cigar, low, high, position[read], read_offsets[read], first[read])
+            out.position[read], out.reference_stop[read] = place, place + span_of(target, begin, operations)
+        if operations > begin and is_joined:
             used = join_bases(reads, read, mate, pairs.shift[read], bounds, out, used)
             out.hidden[read, 1] = hidden[mate, 1]
             out.mapping_quality[read] = max(mapping_quality[read], mapping_quality[mate])
+        elif operations > begin:
+            size = stop[read] - first[read]
+            copy_bases(reads.bases, first[read], size, to_bases, used)
+            copy_bases(reads.qualities, first[read], size, to_qualities, used)
+            used += size
+            out.shared[read, 0] = out.shared[read, 1] = 0 if flag[read] & REVERSE else size
         out.read_offsets[read + 1], out.cigar_offsets[read + 1] = used, operations
-        if operations > begin:
-            place_read(reads, read, mate if switch[read] != NONE else read, bounds, out)
 
 
 @kernel
-def copy_operations(reads, read, first, stop, out, begin, used):
+def copy_bases(values, first, size, out, place):
+    for k in range(size):
+        out[np.uint64(place + k)] = values[np.uint64(first + k)]
+
+
+@kernel
+def copy_operations(cigar, q, first, stop, target, begin, used):
     """Append what a read's bases [first, stop) are aligned to; returns the operations used so far.
 
-    What stands before the first aligned base, from operation `begin` on, is clipped.
+    cigar: its operations; its bases begin at q. What stands before the first aligned base, from operation
+    `begin` of the target on, is clipped.
     """
-    cigar, target, q = reads.cigar, out.cigar, reads.read_offsets[read]
-    for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
+    for i in range(cigar.size):
         operation, length, on_reference, on_read = run_of(cigar[i])
         size = min(q + on_read, stop) - max(q, first)
         q += on_read
@@ -195,21 +202,22 @@ def join_bases(reads, read, mate, shift, bounds, out, used):
 
 
 @kernel
-def place_read(reads, read, mate, bounds, out):
-    """Set where the first and the last aligned base of what was made of a read and its mate (or the read) lie."""
-    first, last = first_aligned(reads, read, bounds.first[read]), np.int64(0)
-    for i in range(out.cigar_offsets[read], out.cigar_offsets[read + 1]):
-        _, _, on_reference, _ = run_of(out.cigar[i])
-        last += on_reference
-    out.position[read], out.reference_stop[read] = first, first + last
+def span_of(cigar, low, high):
+    """The reference bases that operations cigar[low:high] take."""
+    total = np.int64(0)
+    for i in range(low, high):
+        total += run_of(cigar[i])[2]
+    return total
 
 
 @kernel
-def first_aligned(reads, read, first):
-    """The reference position of the first aligned base at or after base `first`."""
-    p, q = reads.position[read], reads.read_offsets[read]
-    for i in range(reads.cigar_offsets[read], reads.cigar_offsets[read + 1]):
-        operation, _, on_reference, on_read = run_of(reads.cigar[i])
+def first_aligned(cigar, low, high, p, q, first):
+    """The reference position of the first aligned base at or after base `first`.
+
+    The read's operations are cigar[low:high]; it begins with base q, and is aligned from position p on.
+    """
+    for i in range(low, high):
+        operation, _, on_reference, on_read = run_of(cigar[i])
         if is_match(operation) and q + on_read > first:
             return p + max(0, first - q)
         p, q = p + on_reference, q + on_read

@@ -3,19 +3,16 @@
 import numpy as np
 
 from readwarp.batches import AlignedReads
-from readwarp.call.mates import DEFAULT_QUALITY
 from readwarp.device.jit import kernel
-from readwarp.ragged import replace
 from readwarp.rules.cigar import is_match, run_of
 
 BLOCK = 1 << 12  # reference positions merged at a time
 
 
-def merge_mates(reads: AlignedReads) -> AlignedReads:
-    """The reads with the qualities of bases read twice merged. See the step's contract."""
-    out = replace(reads, qualities=np.where(reads.qualities == 255, np.uint8(DEFAULT_QUALITY), reads.qualities))
-    merge_groups(out, np.argsort(reads.name_hash, kind="stable"), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
-    return out
+def merge_mates(reads: AlignedReads) -> None:
+    """Merge the qualities of bases read twice, in place. See the step's contract."""
+    order = np.argsort(reads.name_hash, kind="stable")
+    merge_groups(reads, order, np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
 
 
 @kernel
