@@ -44,17 +44,22 @@ def test_bases_and_errors_are_those_counted_one_by_one(data):
     metrics = Metrics()
     with patch.multiple(qualities, SHARE=share, MIN_DEPTH=2):
         check_qualities(arrays, pileup, window_of(reference, start, stop), inside, metrics)
-    expected = sum(10 ** (-0.1 * quality) for quality, _ in seen)
+    expected = sum(round(10 ** (6 - 0.1 * quality)) for quality, _ in seen)
     assert metrics.counts == {
         CHECKED: len(seen),
         ERRORS: sum(is_error for _, is_error in seen),
-        EXPECTED: round(1000 * expected),
+        EXPECTED: expected,
     }
 
 
 @pytest.mark.parametrize(
     ("errors", "expected", "says"),
-    [(99, 0, None), (100, 20_001, None), (100, 20_000, "Q37 on average"), (1000, 1000, "1 such base in 100 ")],
+    [
+        (99, 0, None),
+        (100, 20_000_001, None),
+        (100, 20_000_000, "Q37 on average"),
+        (1000, 1_000_000, "1 such base in 100 "),
+    ],
 )
 def test_what_is_said_of_them(errors, expected, says):
     text = explain_qualities({CHECKED: 100_000, ERRORS: errors, EXPECTED: expected})
@@ -85,7 +90,7 @@ def test_qualities_that_hold_are_not(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(qualities, "SHARE", 1)
     metrics = call_variants(*made(tmp_path, 20, 0.01), tmp_path / "a.vcf")
     assert "promise" not in caplog.text
-    assert 0.7 < 1000 * metrics.counts[ERRORS] / metrics.counts[EXPECTED] < 1.3
+    assert 0.7 < 1e6 * metrics.counts[ERRORS] / metrics.counts[EXPECTED] < 1.3
 
 
 def test_missing_qualities_are_20_and_said_once(tmp_path, caplog):

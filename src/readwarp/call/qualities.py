@@ -23,7 +23,8 @@ MIN_DEPTH, RARE = 8, 0.1
 SURE = 20  # Phred
 FAR = 5.0  # times as many errors as the qualities say: 7 Phred
 ENOUGH = 100  # errors
-CHECKED, ERRORS, EXPECTED = "bases_checked", "bases_checked_that_differ", "bases_checked_expected_to_differ_x1000"
+CHANCES = np.rint(10.0 ** (6 - 0.1 * np.arange(256))).astype(np.int64)  # of an error in a million bases, by quality
+CHECKED, ERRORS, EXPECTED = "bases_checked", "bases_checked_that_differ", "bases_checked_expected_to_differ_x1e6"
 
 
 class Checked(NamedTuple):
@@ -47,10 +48,9 @@ def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_insi
         bases = window.bases[window.start - window.first :][: is_inside.size]
         own = pileup.counts[window.start - pileup.start :][: is_inside.size]
         compare_bases(reads, rows, window.start, bases, find_plain(own, bases) & is_inside, out)
-    chance = np.minimum(1.0, 10.0 ** (-0.1 * np.arange(256)))
     metrics.count(CHECKED, out.bases[SURE:MISSING].sum())
     metrics.count(ERRORS, out.errors[SURE:MISSING].sum())
-    metrics.count(EXPECTED, round(1000 * float((chance * out.bases)[SURE:MISSING].sum())))
+    metrics.count(EXPECTED, (CHANCES * out.bases)[SURE:MISSING].sum())
 
 
 def find_plain(counts: ndarray, bases: ndarray) -> ndarray:
@@ -84,9 +84,9 @@ def compare_bases(reads, rows, start, reference, is_plain, out):
 def explain_qualities(counts: dict[str, int]) -> str | None:
     """What to say of qualities that promise too much, from the counts of a whole job; None if they do not."""
     bases, errors, expected = (counts.get(name, 0) for name in (CHECKED, ERRORS, EXPECTED))
-    if errors < ENOUGH or 1000 * errors < FAR * expected:
+    if errors < ENOUGH or 1e6 * errors < FAR * expected:
         return None
-    said, seen = (round(-10 * math.log10(max(1e-9, share / bases))) for share in (expected / 1000, errors))
+    said, seen = (round(-10 * math.log10(max(1e-9, share / bases))) for share in (expected / 1e6, errors))
     return (
         f"base qualities promise too much: those of Q{SURE} and more say Q{said} on average, but at sites without a"
         f" variant 1 such base in {bases // errors:,} differs from the reference (Q{seen}; {errors:,} of {bases:,})."
