@@ -186,8 +186,9 @@ def test_errors(given, bam, tmp_path):
 def options_of(command: str) -> set[str]:
     """The long options of a command, except those for messages and for the output."""
     subparsers = next(a for a in build_parser([command])._actions if isinstance(a, argparse._SubParsersAction))
-    names = {name for action in subparsers.choices[command]._actions for name in action.option_strings}
-    return {name[2:].replace("-", "_") for name in names if name.startswith("--")} - MESSAGES - {"output"}
+    spellings = [action.option_strings for action in subparsers.choices[command]._actions]
+    names = {next((name for name in every if name.startswith("--")), "") for every in spellings}
+    return {name[2:].replace("-", "_") for name in names if name} - MESSAGES - {"output"}
 
 
 @pytest.mark.parametrize("command", KEYWORDS)

@@ -1,5 +1,7 @@
 """Samples that are called together: a variant of one is not lost among the reads of the others."""
 
+import logging
+
 import numpy as np
 import pysam
 import pytest
@@ -120,7 +122,7 @@ def test_limits_are_said(ten, tmp_path, caplog):
     call_variants(fasta, bam, tmp_path / "a.vcf")
     with pysam.VariantFile(str(tmp_path / "a.vcf")) as file:
         assert "LIM" in file.header.info and not any("LIM" in record.info for record in file)
-    assert caplog.text == ""
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
     for parameters, name, said in (
         (CallParameters(max_depth=20), "depth", "reads are left out where their sample is deeper than --max-depth"),
         (CallParameters(max_region_reads=20), "reads", "1 regions have more reads of a sample than are compared"),
