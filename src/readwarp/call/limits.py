@@ -30,6 +30,7 @@ def mark_limits(calls: Calls, limited: list[Limited]) -> Calls:
     """The calls with LIM, a text that is empty where nothing was left out."""
     if len(calls) == 0:
         return calls
+    limited = [limit for limit in limited if limit.start.size]
     names = [
         [limit.name for limit in limited if ((limit.start <= position) & (position < limit.stop)).any()]
         for position in calls.position.tolist()

@@ -47,18 +47,24 @@ def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_insi
     if rows.size:
         bases = window.bases[window.start - window.first :][: is_inside.size]
         own = pileup.counts[window.start - pileup.start :][: is_inside.size]
-        compare_bases(reads, rows, window.start, bases, find_plain(own, bases) & is_inside, out)
+        is_plain = find_plain(own, bases, is_inside, MIN_DEPTH)
+        compare_bases(reads, rows, window.start, bases, is_plain, out)
     metrics.count(CHECKED, out.bases[SURE:MISSING].sum())
     metrics.count(ERRORS, out.errors[SURE:MISSING].sum())
     metrics.count(EXPECTED, (CHANCES * out.bases)[SURE:MISSING].sum())
 
 
-def find_plain(counts: ndarray, bases: ndarray) -> ndarray:
-    """bool [positions]: no variant is likely. counts: of a pileup (symbols and strands)."""
-    number = counts.sum(axis=2)
-    depth = number.sum(axis=1)
-    others = depth - number[np.arange(bases.size), np.minimum(bases, 3)]
-    plain: ndarray = (bases < 4) & (depth >= MIN_DEPTH) & ((others < 2) | (others < RARE * depth))
+@kernel
+def find_plain(counts, bases, is_inside, min_depth):
+    """bool [positions]: it is inside, and no variant is likely. counts: of a pileup (symbols and strands)."""
+    plain = np.zeros(bases.size, np.bool_)
+    for w in range(bases.size):
+        if is_inside[w] and bases[w] < 4:
+            depth = 0
+            for symbol in range(counts.shape[1]):
+                depth += counts[w, symbol, 0] + counts[w, symbol, 1]
+            others = depth - counts[w, bases[w], 0] - counts[w, bases[w], 1]
+            plain[w] = depth >= min_depth and (others < 2 or others < RARE * depth)
     return plain
 
 

@@ -121,7 +121,8 @@ class Steps:
         pileup_step = self.backend.step("readwarp.call.pileup")
         with self.metrics.time("pileup"):
             pileup = pileup_step.count_window(reads, around, self.parameters)
-        self.metrics.count("bases_counted", pileup.counts[start - low : stop - low][is_inside].sum())
+        counts = pileup.counts[start - low : stop - low]
+        self.metrics.count("bases_counted", (counts if is_inside.all() else counts[is_inside]).sum())
         here = replace(around.trim(), start=start, stop=stop)
         check_qualities(reads, pileup, here, is_inside, self.metrics)
         limited = [Limited("depth", limit.blocks * BLOCK, (limit.blocks + 1) * BLOCK)]

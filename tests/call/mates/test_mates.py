@@ -3,11 +3,13 @@
 import time
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, reads_of
 from readwarp.call.mates import merge
+from readwarp.call.mates.pairs import order_by_name
 from readwarp.ragged import replace
 
 LENGTH = 40
@@ -84,3 +86,12 @@ def test_a_position_depends_on_its_own_reads_alone():
     qualities = merged(aligned_reads(reads))
     assert np.array_equal(qualities[:size], [30] * 5 + [0] * (size - 5))
     assert np.array_equal(qualities[size:], [31] * size)
+
+
+@pytest.mark.parametrize("names", [1, 3, 100, 10**6])
+def test_order_by_name(names):
+    """Also of many reads of one name."""
+    random = np.random.default_rng(names)
+    reads = aligned_reads([Read(i, "1M", "A", (30,)) for i in range(1000)])
+    reads = replace(reads, name_hash=random.integers(0, names, 1000).astype(np.uint64))
+    assert order_by_name(reads).tolist() == np.argsort(reads.name_hash, kind="stable").tolist()

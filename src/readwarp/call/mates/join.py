@@ -12,6 +12,7 @@ from readwarp.call.mates.pairs import NONE, REVERSE, Pairs, find_pairs
 from readwarp.call.mates.primers import Primers
 from readwarp.call.mates.trim import Bounds, find_bounds
 from readwarp.device.jit import kernel
+from readwarp.formats.common.qualities import MISSING
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, run_of
 
@@ -32,8 +33,10 @@ def join_mates(
     reads: AlignedReads, window: Window, primers: Primers, ignore_soft_clips: bool
 ) -> tuple[AlignedReads, Removed]:
     """See the step's contract."""
-    qualities = np.where(reads.qualities == 255, np.uint8(DEFAULT_QUALITY), reads.qualities)
-    reads, pairs = replace(reads, qualities=qualities), find_pairs(reads)
+    if (reads.qualities == MISSING).any():
+        qualities = np.where(reads.qualities == MISSING, np.uint8(DEFAULT_QUALITY), reads.qualities)
+        reads = replace(reads, qualities=qualities)
+    pairs = find_pairs(reads)
     bounds = find_bounds(reads, pairs, window, primers, ignore_soft_clips)
     switch = np.full(len(reads), NONE, np.int64)
     choose_switches(reads, pairs, bounds, switch)
@@ -45,11 +48,12 @@ def join_mates(
 
 def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) -> AlignedReads:
     """The reads within their bounds, and fragments in place of their forward mates, in order of position."""
-    rows = {"reads": len(reads), "bases": reads.bases.size, "operations": reads.cigar.size + 2 * len(reads)}
+    chosen = np.flatnonzero(switch != DROPPED)
+    rows = {"reads": chosen.size, "bases": reads.bases.size, "operations": reads.cigar.size + 2 * chosen.size}
     out = empty(
         AlignedReads, rows, contig=reads.contig, start=reads.start, stop=reads.stop, unassigned=reads.unassigned
     )
-    write_reads(reads, pairs, bounds, switch, out)
+    write_reads(reads, pairs, bounds, switch, chosen, out)
     out = replace(out, bases=out.bases[: out.read_offsets[-1]], qualities=out.qualities[: out.read_offsets[-1]])
     out = replace(out, cigar=out.cigar[: out.cigar_offsets[-1]])
     is_kept = np.diff(out.cigar_offsets) > 0
@@ -89,43 +93,44 @@ def is_anchor(bases, begin, end):
 
 
 @kernel
-def write_reads(reads, pairs, bounds, switch, out):
-    """Fill `out`; a read that is DROPPED, or has no aligned base in its bounds, has neither bases nor operations."""
+def write_reads(reads, pairs, bounds, switch, chosen, out):
+    """Fill `out` with the chosen reads; one without aligned bases in its bounds has neither bases nor operations."""
     position, flag, mapping_quality = reads.position, reads.flag, reads.mapping_quality
     cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     first, stop, hidden, mates = bounds.first, bounds.stop, bounds.hidden, pairs.mate
     target, to_bases, to_qualities = out.cigar, out.bases, out.qualities
     used, operations = np.int64(0), np.int64(0)
     out.read_offsets[0] = out.cigar_offsets[0] = 0
-    for read in range(switch.size):
+    for row in range(chosen.size):
+        read = chosen[row]
         mate, begin, low, high = mates[read], operations, cigar_offsets[read], cigar_offsets[read + 1]
         is_joined = switch[read] >= 0
-        if switch[read] != DROPPED:
-            end = switch[read] if is_joined else stop[read]
-            operations = copy_operations(cigar[low:high], read_offsets[read], first[read], end, target, begin, begin)
+        end = switch[read] if is_joined else stop[read]
+        operations = copy_operations(cigar[low:high], read_offsets[read], first[read], end, target, begin, begin)
         if is_joined:
             i, j, cut = cigar_offsets[mate], cigar_offsets[mate + 1], switch[read] - pairs.shift[read]
             base = read_offsets[mate]
             operations = copy_operations(cigar[i:j], base, cut, stop[mate], target, begin, operations)
         operations = close_operations(target, begin, operations)
-        out.flag[read], out.name_hash[read], out.sample[read] = flag[read], reads.name_hash[read], reads.sample[read]
-        out.mapping_quality[read], out.fragment_end[read] = mapping_quality[read], reads.fragment_end[read]
-        out.hidden[read, 0], out.hidden[read, 1] = hidden[read, 0], hidden[read, 1]
-        out.position[read] = out.reference_stop[read] = position[read]
+        out.flag[row], out.name_hash[row], out.sample[row] = flag[read], reads.name_hash[read], reads.sample[read]
+        out.mapping_quality[row], out.fragment_end[row] = mapping_quality[read], reads.fragment_end[read]
+        out.hidden[row, 0], out.hidden[row, 1] = hidden[read, 0], hidden[read, 1]
+        out.position[row] = out.reference_stop[row] = position[read]
         if operations > begin:
             place = first_aligned(cigar, low, high, position[read], read_offsets[read], first[read])
-            out.position[read], out.reference_stop[read] = place, place + span_of(target, begin, operations)
+            out.position[row], out.reference_stop[row] = place, place + span_of(target, begin, operations)
         if operations > begin and is_joined:
+            out.hidden[row, 1] = hidden[mate, 1]
+            out.mapping_quality[row] = max(mapping_quality[read], mapping_quality[mate])
+            out.shared[row, 0], out.shared[row, 1] = find_shared_bases(read, mate, pairs, bounds)
             used = join_bases(reads, read, mate, pairs.shift[read], bounds, out, used)
-            out.hidden[read, 1] = hidden[mate, 1]
-            out.mapping_quality[read] = max(mapping_quality[read], mapping_quality[mate])
         elif operations > begin:
             size = stop[read] - first[read]
             copy_bases(reads.bases, first[read], size, to_bases, used)
             copy_bases(reads.qualities, first[read], size, to_qualities, used)
             used += size
-            out.shared[read, 0] = out.shared[read, 1] = 0 if flag[read] & REVERSE else size
-        out.read_offsets[read + 1], out.cigar_offsets[read + 1] = used, operations
+            out.shared[row, 0] = out.shared[row, 1] = 0 if flag[read] & REVERSE else size
+        out.read_offsets[row + 1], out.cigar_offsets[row + 1] = used, operations
 
 
 @kernel
@@ -196,9 +201,15 @@ def join_bases(reads, read, mate, shift, bounds, out, used):
                 quality -= other_quality
         out.bases[used], out.qualities[used] = base, quality
         used += 1
-    out.shared[read, 0] = max(mate_first, first) - first
-    out.shared[read, 1] = min(own_stop, stop) - first
     return used
+
+
+@kernel
+def find_shared_bases(read, mate, pairs, bounds):
+    """Which bases [from, to) of a fragment both mates show."""
+    first, shift = bounds.first[read], pairs.shift[read]
+    stop, mate_first = bounds.stop[mate] + shift, bounds.first[mate] + shift
+    return max(mate_first, first) - first, min(bounds.stop[read], stop) - first
 
 
 @kernel

@@ -3,6 +3,7 @@
 import numpy as np
 
 from readwarp.batches import AlignedReads
+from readwarp.call.mates.pairs import order_by_name
 from readwarp.device.jit import kernel
 from readwarp.rules.cigar import is_match, run_of
 
@@ -11,8 +12,7 @@ BLOCK = 1 << 12  # reference positions merged at a time
 
 def merge_mates(reads: AlignedReads) -> None:
     """Merge the qualities of bases read twice, in place. See the step's contract."""
-    order = np.argsort(reads.name_hash, kind="stable")
-    merge_groups(reads, order, np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
+    merge_groups(reads, order_by_name(reads), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
 
 
 @kernel

@@ -49,8 +49,9 @@ def find_sites(
         shares = np.maximum(fraction, LEAST) * share
         find_bases(own, window.bases, count, shares, quality, shown)
         indels.update(_find_indels(own, parameters, share))
-        add_bases(own, shares, bases)
-        events.update(_count_indels(own, parameters, share))
+        if own is not pileup:  # of one sample among several
+            add_bases(own, shares, bases)
+            events.update(_count_indels(own, parameters, share))
     if samples > 1:
         find_shared_bases(pileup, window.bases, bases, count, shown)
         indels.update(_find_shared_indels(pileup, events, count))
