@@ -105,7 +105,8 @@ def taken(tool: str, calls: dict[Cell, Called], truth: dict[Cell, Called]) -> di
     best, cut = -1.0, 0.0
     found, size = 0, 0
     ordered = sorted(calls.items(), key=lambda item: -item[1].quality)
-    for (cell, called), following in zip(ordered, [*(c.quality for _, c in ordered[1:]), -1.0], strict=True):
+    for i, (cell, called) in enumerate(ordered):
+        following = ordered[i + 1][1].quality if i + 1 < len(ordered) else -1.0
         found, size = found + (cell in truth), size + 1
         if following < called.quality and f1(found, size, len(truth)) > best:
             best, cut = f1(found, size, len(truth)), called.quality
