@@ -1,4 +1,4 @@
-"""The depth around calls against plain Python, and what LowMapping makes of it."""
+"""The depth around calls against plain Python, and what LowMapping and LowFraction make of it."""
 
 from statistics import median
 
@@ -76,10 +76,28 @@ def test_windows_do_not_matter():
     ],
 )
 def test_other_reads_against_the_depth_around(bases, around, fails):
+    assert filters_of(bases, around, 25) == [("LowMapping",) if fails else ()]
+
+
+@pytest.mark.parametrize(
+    ("bases", "around", "fails"),
+    [
+        ("A" * 17 + "G" * 3, 20, False),  # 0.15 is the limit
+        ("A" * 18 + "G" * 3, 21, False),  # a lower share, but few reads
+        ("A" * 18 + "G" * 3, 42, False),
+        ("A" * 18 + "G" * 3, 43, True),  # few where there should be many
+        ("A" * 17 + "G" * 3, 80, False),
+        ("A" * 28 + "G" * 4, 16, True),  # few in any case
+    ],
+)
+def test_low_shares_of_few_reads(bases, around, fails):
+    assert filters_of(bases, around, 60) == [("LowFraction",) if fails else ()]
+
+
+def filters_of(bases: str, around: int, mapping_quality: int) -> list[tuple[str, ...]]:
+    """Of a site whose reads show these bases."""
     said, n = from_bases([bases], ["AG"]), len(bases)
-    likelihoods = made_likelihoods(
-        said.values.reshape(1, n, 2).tolist(), [["AG".find(b) for b in bases]], mapping_quality=[25] * n
-    )
+    table, shown = said.values.reshape(1, n, 2).tolist(), [["AG".find(b) for b in bases]]
+    likelihoods = made_likelihoods(table, shown, mapping_quality=[mapping_quality] * n)
     depths = Depths(0, np.full((1, PLACES), around, np.int32))
-    calls = call_sites(substitutions((3, "AG")), likelihoods, depths=depths)
-    assert calls.filters == [("LowMapping",) if fails else ()]
+    return call_sites(substitutions((3, "AG")), likelihoods, depths=depths).filters

@@ -7,6 +7,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.genotypes.emitted import Emitted
+from readwarp.call.genotypes.surroundings import LEAST_SHARE
 from readwarp.config import CallParameters
 
 
@@ -42,10 +43,33 @@ def _is_near_ends(facts: Facts, limits: CallParameters) -> ndarray:
 
 
 def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
-    share = limits.min_allele_fraction / np.maximum(1, facts.ploidy)
-    limit = np.where(facts.ploidy > 1, share, limits.min_haploid_fraction)
-    is_low: ndarray = np.all(facts.fraction < limit, axis=1)
+    """Where much fewer reads than around say anything, their number is no excuse for the share: reads fail there."""
+    is_low = _is_below_limit(facts.fraction, facts.ploidy, limits)
+    rows = np.flatnonzero(is_low)
+    depth, around, expected = facts.depth[rows], facts.depth_around[rows], facts.expected[rows]
+    has_few = depth.sum(axis=1, where=expected > 0) < LEAST_SHARE * around.sum(axis=1, where=expected > 0)
+    is_low[rows] = has_few | (fraction_misfit(depth, facts.fraction[rows], expected) > limits.max_fraction_misfit)
     return is_low
+
+
+def _is_below_limit(fraction: ndarray, ploidy: ndarray, limits: CallParameters) -> ndarray:
+    share = limits.min_allele_fraction / np.maximum(1, ploidy)
+    is_below: ndarray = np.all(fraction < np.where(ploidy > 1, share, limits.min_haploid_fraction), axis=1)
+    return is_below
+
+
+def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> ndarray:
+    """Phred of how much likelier the reads are with the fraction seen than with the genotype's: float64 [records].
+
+    Binomial, over all samples [records, samples] that have ALT alleles. Of few reads, any fraction is likely enough.
+    """
+    reads = np.where(expected > 0, depth, 0)
+    total = np.maximum(1, reads.sum(axis=1))
+    seen, own = ((reads * share).sum(axis=1) / total for share in (fraction, expected))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gains = [np.where(a > 0, a * np.log10(a / b), 0.0) for a, b in ((seen, own), (1.0 - seen, 1.0 - own))]
+    misfit: ndarray = 10.0 * total * (gains[0] + gains[1])
+    return misfit
 
 
 def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
@@ -73,7 +97,8 @@ FILTERS = (
     ),
     Filter(
         "LowFraction",
-        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them)",
+        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them), "
+        "and so few are unlikely with these genotypes",
         _has_low_fraction,
     ),
     Filter(
@@ -84,6 +109,13 @@ FILTERS = (
     Filter(OVERLAP, "the deletion of a better call takes the copies that this one needs", None),
 )
 NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele: it has forced alleles alone
+
+
+def asks_for_surroundings(out: Emitted, columns: Any, parameters: CallParameters) -> ndarray:
+    """bool [records]: whose filters look at the depth around. `columns`: annotations.Columns."""
+    is_below = _is_below_limit(alt_fractions(out)[0], out.ploidy, parameters)
+    asks: ndarray = is_below | np.less(columns.AMQ, parameters.min_alt_mapping_quality)
+    return asks
 
 
 def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:
