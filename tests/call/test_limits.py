@@ -78,6 +78,8 @@ def test_which_alleles_stay(rows):
     sites = sites_of(list(written), window, asked)
     fewer, left_out = limit_alleles(sites, window)
     check(fewer)
-    again = sites_of([(begin, kind, own) for (begin, kind, _), own in zip(written, expected, strict=True)], window, asked)
+    again = sites_of(
+        [(begin, kind, own) for (begin, kind, _), own in zip(written, expected, strict=True)], window, asked
+    )
     assert list_alleles(fewer) == list_alleles(again) and left_out == lost
     assert fewer.stop.tolist() == again.stop.tolist() and fewer.unit.tolist() == again.unit.tolist()

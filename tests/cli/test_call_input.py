@@ -337,7 +337,7 @@ def test_alleles_that_do_not_fit(name, line, says, plain, refused, write):
     assert refused(plain[1], "--alleles", path).startswith(f"{path}: {says}")
 
 
-@pytest.mark.parametrize("line", ["one\t1\t5", "one\t1\t5\t101", "one\t1\t5\tX", "three\t1\t5\t1"])
+@pytest.mark.parametrize("line", ["one\t1\t5", "one\t1\t5\t101", "one\t1\t5\tX", "three\t1\t5\t1", "one\t1\t5\t1\tx"])
 def test_broken_ploidies(line, plain, refused, write):
     path = write("x.bed", f"one\t10\t20\t1\n{line}\n")
     assert refused(plain[1], "--ploidy-bed", path).startswith(f"{path}: record 2: ")

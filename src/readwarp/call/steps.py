@@ -47,7 +47,7 @@ from readwarp.call.limits import ALLELES, Limited, limit_of, mark_limits
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
 from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.ploidy import Ploidies
+from readwarp.call.ploidy import Ploidies, silence_absent
 from readwarp.call.qualities import check_qualities, count_missing
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
@@ -186,7 +186,8 @@ class Steps:
         limited: list[Limited],
         phase: Phase | None = None,
     ) -> Calls:
-        copies = np.repeat(self.ploidies.at(sites.contig, sites.position)[:, None], self.samples, axis=1)
+        copies = self.ploidies.at(sites.contig, sites.position)
+        likelihoods = silence_absent(likelihoods, copies)
         sites, likelihoods, phase, left_out = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
         limited.append(limit_of(left_out))
         if self.with_bands:
@@ -200,8 +201,8 @@ class Steps:
         metrics, qualities = self.metrics, reads.qualities
         usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
         regions, (sites, not_tried) = split_samples(regions, reads), limit_alleles(sites, around)
-        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
-        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
+        copies = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
+        ploidy = copies[np.arange(len(regions)), regions.sample]
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):
@@ -252,11 +253,11 @@ class Steps:
         count("pairhmm_pairs_in_logarithms", weighed.pairs_with(Status.OVERFLOW)[own].sum())
 
     def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls, covered: np.ndarray) -> Bands:
-        """Of what is not covered, bool [bases], by calls either."""
+        """Of what is not covered, bool [bases], by calls either; of one sample."""
         start, stop = window.start, window.stop
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
-        ploidy = self.ploidies.at(window.contig, np.arange(start, stop))
+        ploidy = self.ploidies.at(window.contig, np.arange(start, stop))[:, 0]
         return reference_bands(pileup, reads, window, covered, ploidy)
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:

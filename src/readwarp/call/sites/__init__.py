@@ -1,7 +1,7 @@
 """Sites: places where the pileup shows something else than the reference, and the alleles that compete there.
 
     find_sites(pileup: Pileup, window: Window, parameters: CallParameters, forced: Forced | None,
-               of_samples: Iterable[Pileup], ploidy: int8 [positions]) -> Sites
+               of_samples: Iterable[Pileup], ploidy: int8 [positions, samples]) -> Sites
     limit_alleles(sites: Sites, window: Window) -> Sites, list of Variant
 
 The window is the pileup's. A base, a deletion across a base, or an insertion or deletion after an anchor base is an
@@ -17,7 +17,7 @@ Where several samples are called together, these limits hold for the reads of on
 of a single carrier would be few. An allele that no sample shows enough is one too if samples in which it has that share
 show it together: at least `min_alternate_count` reads, which are SHARED (log10) more likely if they are a share of all
 reads than if they are errors (of the bases' qualities; of an insertion or deletion INDEL_ERROR). `of_samples` are the
-samples' own pileups, in any order. `pileup`, that of all reads, says which alleles most reads show.
+samples' own pileups, in order. `pileup`, that of all reads, says which alleles most reads show.
 
 Alleles that the user asks for (`readwarp.call.forced`) are always alleles, even where there are no reads. They are
 marked, and the limit never removes one of them: others give way.

@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import compress, pairwise
+from itertools import compress, pairwise, repeat
 
 import numpy as np
 from numpy import ndarray
@@ -38,15 +38,16 @@ def find_sites(
     window = window.trim()
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
     shown, indels, samples = np.zeros(window.bases.size, np.uint8), set[Variant](), 0
-    share = scale_shares(np.full(window.bases.size, parameters.ploidy) if ploidy is None else ploidy)
+    copies = repeat(np.full(window.bases.size, parameters.ploidy, np.int8)) if ploidy is None else ploidy.T
     count, fraction, quality = (
         parameters.min_alternate_count,
         parameters.min_alternate_fraction,
         parameters.min_alternate_quality,
     )
     bases, events = np.zeros((window.bases.size, 4, 2)), Counter[Variant]()  # where they have the share in a sample
-    for own in of_samples or (pileup,):
+    for own, own_copies in zip(of_samples or (pileup,), copies, strict=ploidy is not None):
         samples += 1
+        share = scale_shares(own_copies)
         shares = np.maximum(fraction, LEAST) * share
         find_bases(own, window.bases, count, shares, quality, shown)
         indels.update(_find_indels(own, parameters, share))
