@@ -36,6 +36,7 @@ def made(*rows) -> Calls:
         filters=[()] * n,
         annotations={"DP": np.array([sum(own) for own in depths]), "QD": np.full(n, 5.0)},
         strands=np.array([[[own[0], 0, sum(own[1:]), 0]] for own in depths], np.int32),
+        independent=np.array([[[own[0] // 2, 0, sum(own[1:]) // 2, 0]] for own in depths], np.int32),
         squares=np.array([3600 * sum(own) for own in depths]),
         phase_name=[("",) if s < 0 else (f"{s + 1}_A_C",) for s in sets],
     )
@@ -54,7 +55,8 @@ def test_on_different_haplotypes():
     phred = dict(zip(genotypes_of(4, 2), calls.likelihoods[0][0], strict=True))
     assert phred[1, 2] == 0 and phred[0, 1] == phred[0, 2] == 30 and phred[0, 0] == 60
     assert calls.genotype_quality.tolist() == [[30]] and calls.annotations["DP"].tolist() == [20]
-    assert calls.strands.tolist() == [[[1, 0, 19, 0]]] and calls.squares.tolist() == [72000]
+    assert calls.strands.tolist() == [[[1, 0, 19, 0]]] and calls.independent.tolist() == [[[0, 0, 9, 0]]]
+    assert calls.squares.tolist() == [72000]
     assert calls.quality.tolist() == [101.0]
 
 
