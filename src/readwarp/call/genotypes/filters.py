@@ -19,7 +19,7 @@ class Facts(NamedTuple):
     info: dict[str, ndarray]  # annotations, not rounded; NaN where there is none
     ploidy: ndarray
     depth: ndarray  # DP of the sample
-    depth_around: ndarray  # what is typical of the sample around the record; its DP where that is unknown
+    depth_around: ndarray  # what is typical of the sample around the record; NaN unknown
     fraction: ndarray  # of the sample's reads that show ALT alleles; 0 if its genotype has none
     expected: ndarray  # fraction of the genotype's copies that are ALT alleles
 
@@ -43,12 +43,15 @@ def _is_near_ends(facts: Facts, limits: CallParameters) -> ndarray:
 
 
 def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
-    """Where much fewer reads than around say anything, their number is no excuse for the share: reads fail there."""
+    """Where much fewer reads than around say anything, their number is no excuse for the share: reads fail there.
+
+    Nor is it where the depth around is unknown.
+    """
     is_low = _is_below_limit(facts.fraction, facts.ploidy, limits)
     rows = np.flatnonzero(is_low)
     depth, around, expected = facts.depth[rows], facts.depth_around[rows], facts.expected[rows]
-    has_few = depth.sum(axis=1, where=expected > 0) < LEAST_SHARE * around.sum(axis=1, where=expected > 0)
-    is_low[rows] = has_few | (fraction_misfit(depth, facts.fraction[rows], expected) > limits.max_fraction_misfit)
+    is_usual = depth.sum(axis=1, where=expected > 0) >= LEAST_SHARE * around.sum(axis=1, where=expected > 0)
+    is_low[rows] = ~is_usual | (fraction_misfit(depth, facts.fraction[rows], expected) > limits.max_fraction_misfit)
     return is_low
 
 
@@ -74,7 +77,8 @@ def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> nda
 
 def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
     """The other reads are about as many as all copies give, so those that show ALT alleles came in addition."""
-    left = facts.depth_around * (1.0 - limits.min_expected_fraction * facts.expected)
+    around = np.where(np.isnan(facts.depth_around), facts.depth, facts.depth_around)
+    left = around * (1.0 - limits.min_expected_fraction * facts.expected)
     is_full = (1.0 - facts.fraction) * facts.depth > left
     fails: ndarray = is_full.all(axis=1, where=facts.expected > 0)
     return fails & (facts.info["AMQ"] < limits.min_alt_mapping_quality)
@@ -121,8 +125,9 @@ def asks_for_surroundings(out: Emitted, columns: Any, parameters: CallParameters
 def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:
     """FILTER of each record: the filters that it fails. `columns`: annotations.Columns."""
     fraction, expected = alt_fractions(out)
-    around = np.where(np.isnan(out.depth_around), out.depth, out.depth_around)
-    facts = Facts(out.quality, out.is_indel, columns._asdict(), out.ploidy, out.depth, around, fraction, expected)
+    facts = Facts(
+        out.quality, out.is_indel, columns._asdict(), out.ploidy, out.depth, out.depth_around, fraction, expected
+    )
     has_alt = np.any(expected > 0, axis=1)
     failed: list[tuple[str, ...]] = [() if has else NOT_APPLIED for has in has_alt.tolist()]
     for filter_ in FILTERS:
