@@ -51,6 +51,7 @@ from readwarp.call.ploidy import Ploidies
 from readwarp.call.qualities import check_qualities, count_missing
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
+from readwarp.call.regions.reads import thin_reads
 from readwarp.call.regions.samples import split_samples
 from readwarp.call.sites.find import find_sites
 from readwarp.call.spelling import Bases
@@ -145,7 +146,7 @@ class Steps:
         with self.metrics.time("regions"):
             places = find_clip_places(reads, around, copies)
             sites = add_clipped(reads, places, sites, around)
-            regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
+            regions, in_region = find_regions(reads, places, sites, around)
             regions = take(regions, "regions", _may_reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
         depths, parts = Depths(first_place(around.start), np.stack(noted)), list[Calls]()
@@ -193,6 +194,7 @@ class Steps:
         usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
         regions = split_samples(regions, reads)
         ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
+        regions = thin_reads(regions, reads, self.parameters.max_region_reads, ploidy)
         copies = np.repeat(ploidy[:, None], self.samples, axis=1)
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
