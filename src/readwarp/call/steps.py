@@ -62,6 +62,7 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
 from readwarp.rules.cigar import DELETION, INSERTION
+from readwarp.rules.shares import COPIES
 
 MARGIN = 1024  # bases of pileup around a window
 CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it
@@ -204,7 +205,8 @@ class Steps:
         regions, (sites, not_tried) = split_samples(regions, reads), limit_alleles(sites, around)
         copies = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         ploidy = copies[np.arange(len(regions)), regions.sample]
-        regions = thin_reads(regions, reads, self.parameters.max_region_reads, ploidy)
+        most = self.parameters.max_region_reads * np.maximum(ploidy.astype(np.int64), COPIES) // COPIES
+        regions = thin_reads(regions, reads, most)
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):

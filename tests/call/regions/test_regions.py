@@ -155,13 +155,8 @@ def found(reads: list[Read], places: list[Place], start=0, stop=LENGTH, low=0, h
     batch = aligned_reads(reads)
     window = window_of("A" * (stop - start), low, high, start)
     regions, within = find_regions(batch, find_clip_places(batch, window), sites_of(places), window)
-    regions = thinned(regions, batch, max_reads)
+    regions = thin_reads(regions, batch, np.full(len(regions), max_reads))
     return listed(regions, batch), within.tolist(), regions
-
-
-def thinned(regions: Regions, reads: AlignedReads, max_reads: int, ploidy: int = 2) -> Regions:
-    regions = split_samples(regions, reads)
-    return thin_reads(regions, reads, max_reads, np.full(len(regions), ploidy, np.int8))
 
 
 def expected(reads: list[Read], places: list[Place], start: int, stop: int, low: int, high: int):
@@ -281,7 +276,7 @@ def regions_between(reads: list[Read], reference: str, low: int, high: int, max_
     places, sites = find_clip_places(batch, window), find_sites(count_window(batch, window, p), window, p)
     sites = add_clipped(batch, places, sites, window)
     regions, within = find_regions(batch, places, sites, window)
-    regions = thinned(regions, batch, max_reads)
+    regions = thin_reads(regions, batch, np.full(len(regions), max_reads))
     rows = [(*row[:5], [(chosen[r], a, b) for r, a, b in row[5]]) for row in listed(regions, batch)]
     return rows, list(zip(sites.begin.tolist(), sites.is_indel.tolist(), within.tolist(), strict=True))
 
@@ -348,21 +343,16 @@ def test_samples_are_thinned_apart():
     reads = aligned_reads([Read(100, "80M", "A" * 80, (30,) * 80, name=f"r{i}") for i in range(60)])
     reads = replace(reads, sample=np.array([i % 6 == 0 for i in range(60)], np.uint16))
     sites, window = sites_of([(140, 142, True, (1,))]), window_of("A" * LENGTH)
-    for most, expected_numbers, status in ((50, [50, 10], Status.OK), (20, [20, 10], Status.CAPACITY)):
-        regions = thinned(find_regions(reads, find_clip_places(reads, window), sites, window)[0], reads, most)
-        assert np.bincount(reads.sample[regions.read]).tolist() == expected_numbers
-        assert regions.status.tolist() == [status, Status.OK]
-
-
-def test_the_limit_of_reads_follows_the_ploidy():
-    """As many reads for each copy, so that one copy in many has enough of them."""
-    reads = aligned_reads([Read(100, "80M", "A" * 80, (30,) * 80, name=f"r{i}") for i in range(60)])
-    sites, window = sites_of([(140, 142, True, (1,))]), window_of("A" * LENGTH)
-    regions, _ = find_regions(reads, find_clip_places(reads, window), sites, window)
-    for ploidy, number in ((0, 10), (1, 10), (2, 10), (6, 30), (12, 60), (100, 60)):
-        found = thinned(regions, reads, 10, ploidy)
-        assert found.read.size == number
-        assert found.status.tolist() == [Status.OK if number == 60 else Status.CAPACITY]
+    every, _ = find_regions(reads, find_clip_places(reads, window), sites, window)
+    every = split_samples(every, reads)
+    for most, numbers, status in (
+        ([50, 50], [50, 10], [Status.OK, Status.OK]),
+        ([20, 50], [20, 10], [Status.CAPACITY, Status.OK]),
+        ([50, 5], [50, 5], [Status.OK, Status.CAPACITY]),
+    ):
+        regions = thin_reads(every, reads, np.array(most))
+        assert np.bincount(reads.sample[regions.read]).tolist() == np.diff(regions.read_offsets).tolist() == numbers
+        assert regions.status.tolist() == status
 
 
 def test_one_name_only_is_thinned_in_file_order():

@@ -10,7 +10,6 @@ from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
 from readwarp.rules.hashes import spread
-from readwarp.rules.shares import scale_shares
 
 
 def reads_across(reads: AlignedReads, start: ndarray, stop: ndarray) -> tuple[ndarray, ndarray]:
@@ -30,14 +29,17 @@ def drop_short(regions: Regions) -> Regions:
     return _take_rows(regions, regions.base_stop - regions.base_start >= MIN_BASES)
 
 
-def thin_reads(regions: Regions, reads: AlignedReads, max_reads: int, ploidy: ndarray) -> Regions:
-    """Regions of one sample each, with at most so many reads. ploidy: int8 [regions]; see the step's contract."""
-    most = (max_reads / scale_shares(np.maximum(1, ploidy))).astype(np.int64)
+def thin_reads(regions: Regions, reads: AlignedReads, max_reads: ndarray) -> Regions:
+    """The regions, each of one sample, with at most `max_reads` (int64 [regions])."""
     offsets, status = regions.read_offsets, regions.status.copy()
-    rank, stays = spread(reads.name_hash[regions.read]), np.ones(offsets[-1], bool)
-    for region in np.flatnonzero(np.diff(offsets) > most).tolist():
+    crowded = np.flatnonzero(np.diff(offsets) > max_reads)
+    if crowded.size == 0:
+        return regions
+    stays = np.ones(offsets[-1], bool)
+    for region in crowded.tolist():
         own = slice(offsets[region], offsets[region + 1])
-        stays[own], status[region] = _thin(rank[own], int(most[region])), Status.CAPACITY
+        stays[own] = _thin(spread(reads.name_hash[regions.read[own]]), int(max_reads[region]))
+    status[crowded] = Status.CAPACITY
     return replace(_take_rows(regions, stays), status=status)
 
 
@@ -46,7 +48,7 @@ def _take_rows(regions: Regions, stays: ndarray) -> Regions:
 
 
 def _thin(rank: ndarray, max_reads: int) -> ndarray:
-    """bool, which of too many reads stay: those of the names with the smallest ranks.
+    """bool, which of more than `max_reads` reads stay: those of the names with the smallest ranks.
 
     Where one name alone has too many reads, the first of them in file order stay.
     """
