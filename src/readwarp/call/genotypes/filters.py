@@ -101,8 +101,8 @@ FILTERS = (
     ),
     Filter(
         "LowFraction",
-        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them), "
-        "and so few are unlikely with these genotypes",
+        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them, and not by "
+        "chance); pools and mixtures need a higher --ploidy",
         _has_low_fraction,
     ),
     Filter(
