@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.call.strips import Strip
 from readwarp.call.targets import Contigs, read_target_lines
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
@@ -22,6 +23,12 @@ class Ploidies(NamedTuple):
     start: Annotated[ndarray, "int64 [intervals]"]  # 0-based in the contig
     stop: Annotated[ndarray, "int64 [intervals]"]
     copies: Annotated[ndarray, "int8 [intervals]"]
+
+    def along(self, strip: Strip) -> "Ploidies":
+        """Of the strip's axis as contig 0."""
+        rows, origins = strip.find_rows(self.contig_offsets)
+        start, stop = self.start[rows] + origins, self.stop[rows] + origins
+        return Ploidies(self.default, np.array([0, rows.size]), start, stop, self.copies[rows])
 
     def at(self, contig: int, position: ndarray) -> ndarray:
         """int8 [n]: copies at each position, 0-based in the contig."""

@@ -59,8 +59,9 @@ def pair_reads(reads, order, out):
     position, reference_stop = reads.position, reads.reference_stop
     first = 0
     while first < order.size:
-        stop = first + 1
-        while stop < order.size and name_hash[order[stop]] == name_hash[order[first]]:
+        stop, reach = first + 1, reference_stop[order[first]]
+        while stop < order.size and name_hash[order[stop]] == name_hash[order[first]] and position[order[stop]] < reach:
+            reach = max(reach, reference_stop[order[stop]])
             stop += 1
         if 1 < stop - first <= MAX_RECORDS:
             for a in range(first, stop):

@@ -19,6 +19,7 @@ from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY,
 from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
+from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.cigar import soft_clips
 from readwarp.rules.shares import scale_shares
 
@@ -36,7 +37,7 @@ class ClipPlaces(NamedTuple):
 
 def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None = None) -> ClipPlaces:
     """Those of the window that the reads of at least one sample show. `ploidy`: int8 [positions]; None: 2."""
-    start, stop = window.start, window.stop
+    start, stop, is_on = window.start, window.stop, window.trim().bases != OUTSIDE
     is_place = np.zeros((2, max(0, stop - start - 1)), bool)
     fraction = MIN_CLIP_FRACTION * (1.0 if ploidy is None else scale_shares(ploidy[1:]))
     for sample in range(int(reads.sample.max(initial=0)) + 1):
@@ -47,7 +48,7 @@ def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None
         number = clips[:, 1:-1]
         beside = np.stack((depth[: number.shape[1]], depth[1 : 1 + number.shape[1]]))
         is_place |= (number >= MIN_CLIPS) & (number >= fraction * beside)
-    ending, beginning = (np.flatnonzero(side) + start + 1 for side in is_place)
+    ending, beginning = (np.flatnonzero(side & is_on[:-1] & is_on[1:]) + start + 1 for side in is_place)
     return ClipPlaces(ending, beginning)
 
 
@@ -122,7 +123,10 @@ def clipped_variants(reads: AlignedReads, places: ClipPlaces, window: Window) ->
             else:
                 found.add(_spell(window.bases, other - ahead, place, inner[::-1]))
     variants = [(begin + window.first, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
-    return sorted(v for v in variants if window.start < v[0] and v[0] + v[1] < window.stop)
+    inner = (v for v in variants if window.start < v[0] and v[0] + v[1] < window.stop)
+    return sorted(
+        v for v in inner if OUTSIDE not in window.bases[[v[0] - 1 - window.first, v[0] + v[1] - window.first]]
+    )
 
 
 def _spell(reference: ndarray, left: int, right: int, new: bytes) -> Variant:
@@ -135,7 +139,7 @@ def _spell(reference: ndarray, left: int, right: int, new: bytes) -> Variant:
         left, old, new = left + 1, old[1:], new[1:]
     gap = b"" if old and new else old or new
     for _ in range(MAX_SHIFT):
-        if not gap or left < 2 or gap[-1] != reference[left - 1]:
+        if not gap or left < 2 or reference[left - 2] == OUTSIDE or gap[-1] != reference[left - 1]:
             break
         left, gap = left - 1, gap[-1:] + gap[:-1]
     return (left, len(old), new) if old and new else (left, len(old), gap if new else b"")
@@ -184,7 +188,7 @@ def continues(consensus, new, boundary, side, reference):
     allowed = (consensus.size - new) // REJOINED_PER_ERROR
     for k in range(consensus.size - new):
         at = boundary + k if side == ENDING else boundary - 1 - k
-        if at < 0 or at >= reference.size:
+        if at < 0 or at >= reference.size or reference[at] == OUTSIDE:
             return False
         if reference[at] != consensus[new + k]:
             allowed -= 1
