@@ -2,7 +2,6 @@
 
 import random
 import re
-import shutil
 from itertools import groupby
 from pathlib import Path
 
@@ -13,15 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.jobs import call_variants
-from helpers.making import Read, write_bam, write_fasta
+from helpers.making import Read, codes, other, random_sequence, write_bam, write_fasta
+from readwarp.batches import Window
 from readwarp.call import job
 from readwarp.call.depth import BLOCK
+from readwarp.call.genotypes.emitted import allocate
+from readwarp.call.genotypes.order import genotype_tables
+from readwarp.call.genotypes.spell import spell_alleles
 from readwarp.call.genotypes.surroundings import STEP
 from readwarp.call.regions import MAX_REGION
-from readwarp.call.strips import Strip, join_contigs
+from readwarp.call.sites.find import sites_of
+from readwarp.call.strips import Strip, join_contigs, next_origin
 from readwarp.call.targets import MARGIN, Target, join_targets, stretch_of
 from readwarp.config import CallParameters, Resources
 from readwarp.errors import InputError
+from readwarp.metrics import Metrics
+from readwarp.rules.bases import OUTSIDE
 
 Cell = tuple[str, str]  # operations on a base of the reference, M, D or M2I, and what a haplotype has there
 LONG_GAP, START = re.compile("I{20,}|D{20,}"), re.compile("([SI]*)(D*)")
@@ -174,11 +180,11 @@ def check_strips(folder: Path, seed: int) -> int:
     return sum(line[0] != "#" for line in together.splitlines())
 
 
-def call_apart(*arguments, **options) -> None:
+def call_apart(*arguments, **options) -> Metrics:
     """Each contig by itself."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(job, "join_contigs", lambda windows, *_: windows)
-        call_variants(*arguments, **options)
+        return call_variants(*arguments, **options)
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -188,6 +194,53 @@ def test_contigs_are_called_as_each_by_itself(tmp_path, seed):
 
 def test_random_contigs_have_calls(tmp_path):
     assert sum(check_strips(tmp_path, seed) for seed in range(30, 38)) > 100
+
+
+FIRST, LAST = random_sequence(300, 1), random_sequence(300, 2)  # contigs before and after the one looked at
+RUN = "A" * 30 + "C" + random_sequence(150, 3)
+PLAIN = random_sequence(200, 4)
+FAR = next_origin(len(PLAIN)) - len(PLAIN)  # bases to the next contig
+
+
+def copies(position: int, cigar: str, bases: str, number: int = 8) -> list[Read]:
+    return [Read(position, cigar, bases, (37,) * len(bases), 16 * (i % 2), name=f"r{i}") for i in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("contig", "reads"),
+    [
+        (PLAIN, copies(150, "50M4I", PLAIN[150:185] + other(PLAIN[185]) + PLAIN[186:] + "GATC")),  # after the last base
+        (PLAIN, copies(100, "30M51S", PLAIN[100:130] + PLAIN[150:] + "A")),  # what is clipped goes on beyond the end
+        (RUN, copies(0, "20M31S", RUN[:20] + RUN[30:61])),  # a deletion that moves to the first base
+        (PLAIN, copies(150, f"50M{FAR + 40}S", PLAIN[150:] + "N" * FAR + LAST[:40])),  # clips as far as the next contig
+        (PLAIN, copies(0, f"{FAR}S60M", "T" * FAR + PLAIN[:60])),
+    ],
+)
+def test_ends_of_contigs(tmp_path, contig, reads):
+    contigs = {"first": FIRST, "c": contig, "last": LAST}
+    single = [(name, read) for name in ("first", "last") for read in copies(0, "60M", contigs[name][:60], 3)]
+    fasta, lengths = write_fasta(tmp_path / "ref.fa", contigs), {name: len(text) for name, text in contigs.items()}
+    header = {"RG": [{"ID": "a", "SM": "a"}]}
+    bam = write_bam(tmp_path / "a.bam", lengths, [*single, *(("c", read) for read in reads)], header)
+    for gvcf in (False, True):
+        counts = [
+            run(fasta, bam, tmp_path / f"{number}.vcf", gvcf=gvcf).counts
+            for number, run in enumerate((call_variants, call_apart))
+        ]
+        assert (tmp_path / "0.vcf").read_text() == (tmp_path / "1.vcf").read_text()
+        assert counts[0] == counts[1]
+
+
+def test_an_indel_at_the_first_base_has_the_anchor_after_it():
+    """On an axis too."""
+    bases, tables = codes("ACGTTGCA"), genotype_tables(((2, 2),))
+    out = allocate(np.array([0]), np.array([2]), np.array([0, 1]), np.array([[2]]), tables)
+    out.is_indel[:] = True
+    for origin in (0, 40):
+        axis = np.concatenate((np.full(origin, OUTSIDE, np.uint8), bases))
+        window = Window(0, 0, axis.size, axis, 0)
+        spelled = spell_alleles(sites_of([(origin, True, [(0, b""), (2, b"")])], window), out, window)
+        assert (spelled.position.tolist(), spelled.alleles) == ([origin], [("ACG", "G")])
 
 
 @given(
@@ -240,14 +293,8 @@ def test_a_cram_file_is_read_alike(tmp_path):
 
 
 def test_damage_is_reported_at_its_contig(tmp_path):
-    """Reads of the third contig are not in order."""
     contigs = {f"c{i}": make_contig(random.Random(i), 300) for i in range(4)}
-    reads = [(name, Read(at, "50M", contigs[name][at : at + 50], (30,) * 50)) for name in contigs for at in (20, 90)]
-    bam, edited = write_bam(tmp_path / "a.bam", dict.fromkeys(contigs, 300), reads), tmp_path / "b.bam"
-    with pysam.AlignmentFile(str(bam)) as file, pysam.AlignmentFile(str(edited), "wb", template=file) as out:
-        records = list(file)
-        for record in (*records[:4], records[5], records[4], *records[6:]):
-            out.write(record)
-    shutil.copy(tmp_path / "a.bam.bai", tmp_path / "b.bam.bai")
-    with pytest.raises(InputError, match=r"b\.bam: near c2:91: reads are not sorted by position"):
-        call_variants(write_fasta(tmp_path / "ref.fa", contigs), edited, tmp_path / "a.vcf")
+    reads = [(name, Read(90 + 200 * (name == "c2"), "50M", "A" * 50, (30,) * 50)) for name in contigs]
+    bam = write_bam(tmp_path / "a.bam", dict.fromkeys(contigs, 300), reads)
+    with pytest.raises(InputError, match=r"a\.bam: record near c2:291: a read is aligned beyond its contig's"):
+        call_variants(write_fasta(tmp_path / "ref.fa", contigs), bam, tmp_path / "a.vcf")

@@ -123,10 +123,7 @@ def clipped_variants(reads: AlignedReads, places: ClipPlaces, window: Window) ->
             else:
                 found.add(_spell(window.bases, other - ahead, place, inner[::-1]))
     variants = [(begin + window.first, deleted, bases) for begin, deleted, bases in found if _is_fit(deleted, bases)]
-    inner = (v for v in variants if window.start < v[0] and v[0] + v[1] < window.stop)
-    return sorted(
-        v for v in inner if OUTSIDE not in window.bases[[v[0] - 1 - window.first, v[0] + v[1] - window.first]]
-    )
+    return sorted(v for v in variants if window.start < v[0] and v[0] + v[1] < window.stop)
 
 
 def _spell(reference: ndarray, left: int, right: int, new: bytes) -> Variant:
