@@ -268,7 +268,7 @@ def regions_between(reads: list[Read], reference: str, low: int, high: int, max_
     """The regions of a window, with reads named by their index in `reads`."""
     chosen = [i for i, read in enumerate(reads) if read.position < high and read.stop > low]
     batch = aligned_reads([reads[i] for i in chosen])
-    merge_mates(batch)
+    merge_mates(batch, np.arange(len(batch)))
     window, p = window_of(reference, low, high), CallParameters()
     places, sites = find_clip_places(batch, window), find_sites(count_window(batch, window, p), window, p)
     sites = add_clipped(batch, places, sites, window)
