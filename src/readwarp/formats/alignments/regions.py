@@ -247,7 +247,7 @@ class AlignedReader:
             if state in DAMAGE:
                 raise InputError(self.path, DAMAGE[state], self._near(wanted, last))
             found = take(found, "reads", slice(0, count))
-            reads, contigs = _decode(data, found), _contigs_of(data, found)
+            reads, contigs = _decode(data, found), _contigs_of(data, found, wanted)
             yield self._from_phred64(reads, contigs) if self._form.phred == PHRED64 else reads, contigs
             carry = data[rest:].tobytes()
             if state == records.DONE:
@@ -370,8 +370,10 @@ class Contigs(NamedTuple):
     unassigned: Annotated[np.ndarray, "int32 [unassigned]"]
 
 
-def _contigs_of(data: np.ndarray, found: Found) -> Contigs:
+def _contigs_of(data: np.ndarray, found: Found, wanted: Wanted) -> Contigs:
     known = found.samples >= 0
+    if wanted.lengths.size == 1:
+        return Contigs(*(np.full(np.count_nonzero(rows), wanted.contig, np.int32) for rows in (known, ~known)))
     return Contigs(*(values_at(data, found.places[rows] + CONTIG, "<i4") for rows in (known, ~known)))
 
 
