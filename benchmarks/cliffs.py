@@ -3,7 +3,7 @@
     cliffs.py REF.fa ALIGNMENTS.bam CONTIG:FROM-TO [--contigs 100000] [--targets 200000]
 
 contigs   a reference of so many contigs of 400 bases cut from REF, each with 10 reads and a heterozygous substitution:
-          index, align and call
+          index, align, call, call --gvcf and genotype
 targets   as many targets as asked for, evenly spread over the stretch but at least 10 bases apart, of 100 bases or
           less, given to call -L; next to it, call -r of the stretch: -L may take twice its processor time at most
 
@@ -86,7 +86,10 @@ def main() -> None:
             base = f"{folder}/contigs"
             measure("contigs", options.contigs, "index", f"index {base}.fa")
             measure("contigs", options.contigs, "align", f"align {base}.fa {base}.fq -o {base}.out.bam")
-            measure("contigs", options.contigs, "call", f"call {base}.fa {base}.bam --device cpu -o {base}.vcf")
+            call = f"call {base}.fa {base}.bam --device cpu"
+            measure("contigs", options.contigs, "call", f"{call} -o {base}.vcf")
+            measure("contigs", options.contigs, "call --gvcf", f"{call} --gvcf -o {base}.g.vcf.gz")
+            measure("contigs", options.contigs, "genotype", f"genotype {base}.fa {base}.g.vcf.gz -o {base}.vcf.gz")
         if options.targets:
             contig, _, span = options.stretch.replace(",", "").rpartition(":")
             start, stop = map(int, span.split("-"))

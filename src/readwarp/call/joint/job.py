@@ -114,13 +114,13 @@ def write_windows(
         count_calls(calls, cohort.metrics)
         return lines_of(calls, contigs), bases_of(window.targets)
 
-    in_flight = resources.threads + 2
+    in_flight, total = resources.threads + 2, bases_of(targets)
     size = window_size(cohort.owner.size, resources.memory or free_memory() // 2, in_flight)
     items = read_windows(cohort, targets, job.places.is_partial, size, resources.threads)
     with closing(map_ordered(items, work, resources.threads, in_flight)) as results:
         for text, bases in results:
             writer.write(text)
-            meter.reach(meter.done + bases, bases_of(targets))
+            meter.reach(meter.done + bases, total)
 
 
 def window_size(samples: int, memory: int, in_flight: int) -> int:

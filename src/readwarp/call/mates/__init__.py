@@ -8,9 +8,9 @@ The window's bases are those to which clipped ends are compared; the primers are
 What is no evidence is removed, so that no later step sees it:
 
 Beyond the mate. A fragment that is shorter than its reads ends where its mate begins. What a read has beyond its mate's
-5' end is adapter, aligned or not. Where both reads are here, the longest stretch that both align to the same places
-without a gap says which base of one is which of the other. Where the mate is not (it was not usable), the read's record
-says where it begins: by MC, or without that by its position and TLEN.
+5' end is adapter, aligned or not. Where both reads are here, the longest stretch that both align alike, gaps included,
+says which base of one is which of the other. Where the mate is not (it was not usable), the read's record says where it
+begins: by MC, or without that by its position and TLEN.
 
 Primers, if they are given (`primers.Primers`). A read whose 5' end lies in a primer of its strand was made with that
 primer. So was its fragment, whose other end is that of the mate; if the read has no mate, it is the partner of the

@@ -33,21 +33,24 @@ def join_mates(
     reads: AlignedReads, window: Window, primers: Primers, ignore_soft_clips: bool
 ) -> tuple[AlignedReads, Removed]:
     """See the step's contract."""
-    if (reads.qualities == MISSING).any():
+    if (reads.qualities[reads.read_offsets[:-1]] == MISSING).any():
         qualities = np.where(reads.qualities == MISSING, np.uint8(DEFAULT_QUALITY), reads.qualities)
         reads = replace(reads, qualities=qualities)
     pairs = find_pairs(reads)
     bounds = find_bounds(reads, pairs, window, primers, ignore_soft_clips)
     switch = np.full(len(reads), NONE, np.int64)
     choose_switches(reads, pairs, bounds, switch)
-    removed = Removed(reads.position, bounds.beyond, bounds.hidden.sum(axis=1, dtype=np.int32), switch != NONE)
-    fragments = build(reads, pairs, bounds, switch)
-    merge_mates(fragments)
+    removed = Removed(reads.position, bounds.beyond, bounds.hidden[:, 0] + bounds.hidden[:, 1], switch != NONE)
+    fragments, chosen = build(reads, pairs, bounds, switch)
+    merge_mates(fragments, np.flatnonzero(pairs.meets[chosen]))
     return fragments, removed
 
 
-def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) -> AlignedReads:
-    """The reads within their bounds, and fragments in place of their forward mates, in order of position."""
+def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) -> tuple[AlignedReads, ndarray]:
+    """The reads within their bounds, and fragments in place of their forward mates, in order of position.
+
+    Returns them, and which of the reads each was (int64).
+    """
     chosen = np.flatnonzero(switch != DROPPED)
     rows = {"reads": chosen.size, "bases": reads.bases.size, "operations": reads.cigar.size + 2 * chosen.size}
     out = empty(
@@ -57,10 +60,11 @@ def build(reads: AlignedReads, pairs: Pairs, bounds: Bounds, switch: ndarray) ->
     out = replace(out, bases=out.bases[: out.read_offsets[-1]], qualities=out.qualities[: out.read_offsets[-1]])
     out = replace(out, cigar=out.cigar[: out.cigar_offsets[-1]])
     is_kept = np.diff(out.cigar_offsets) > 0
-    if (np.diff(out.position[is_kept]) < 0).any():
-        order = np.argsort(out.position, kind="stable")
-        return take(out, "reads", order[is_kept[order]])
-    return out if is_kept.all() else take(out, "reads", is_kept)
+    if is_kept.all() and (np.diff(out.position) >= 0).all():
+        return out, chosen
+    order = np.argsort(out.position, kind="stable")
+    order = order[is_kept[order]]
+    return take(out, "reads", order), chosen[order]
 
 
 @kernel
@@ -97,7 +101,8 @@ def write_reads(reads, pairs, bounds, switch, chosen, out):
     """Fill `out` with the chosen reads; one without aligned bases in its bounds has neither bases nor operations."""
     position, flag, mapping_quality = reads.position, reads.flag, reads.mapping_quality
     cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
-    first, stop, hidden, mates = bounds.first, bounds.stop, bounds.hidden, pairs.mate
+    first, stop, hidden, mates, shift = bounds.first, bounds.stop, bounds.hidden, pairs.mate, pairs.shift
+    reference_stop = reads.reference_stop
     target, to_bases, to_qualities = out.cigar, out.bases, out.qualities
     used, operations = np.int64(0), np.int64(0)
     out.read_offsets[0] = out.cigar_offsets[0] = 0
@@ -105,20 +110,25 @@ def write_reads(reads, pairs, bounds, switch, chosen, out):
         read = chosen[row]
         mate, begin, low, high = mates[read], operations, cigar_offsets[read], cigar_offsets[read + 1]
         is_joined = switch[read] >= 0
-        end = switch[read] if is_joined else stop[read]
-        operations = copy_operations(cigar[low:high], read_offsets[read], first[read], end, target, begin, begin)
-        if is_joined:
-            i, j, cut = cigar_offsets[mate], cigar_offsets[mate + 1], switch[read] - pairs.shift[read]
-            base = read_offsets[mate]
-            operations = copy_operations(cigar[i:j], base, cut, stop[mate], target, begin, operations)
-        operations = close_operations(target, begin, operations)
+        is_whole = not is_joined and stop[read] - first[read] == read_offsets[read + 1] - read_offsets[read]
+        out.position[row], out.reference_stop[row] = position[read], reference_stop[read]
+        if is_whole and high - low == 1 and is_match(cigar[low] & 15):  # most reads
+            target[operations] = cigar[low]
+            operations += 1
+        else:
+            end, base = switch[read] if is_joined else stop[read], read_offsets[read]
+            operations = copy_operations(cigar, (low, high), base, first[read], end, target, begin, begin)
+            if is_joined:
+                own, base = (cigar_offsets[mate], cigar_offsets[mate + 1]), read_offsets[mate]
+                cut = switch[read] - shift[read]
+                operations = copy_operations(cigar, own, base, cut, stop[mate], target, begin, operations)
+            operations = close_operations(target, begin, operations)
+            if operations > begin:
+                place = first_aligned(cigar, low, high, position[read], read_offsets[read], first[read])
+                out.position[row], out.reference_stop[row] = place, place + span_of(target, begin, operations)
         out.flag[row], out.name_hash[row], out.sample[row] = flag[read], reads.name_hash[read], reads.sample[read]
         out.mapping_quality[row], out.fragment_end[row] = mapping_quality[read], reads.fragment_end[read]
         out.hidden[row, 0], out.hidden[row, 1] = hidden[read, 0], hidden[read, 1]
-        out.position[row] = out.reference_stop[row] = position[read]
-        if operations > begin:
-            place = first_aligned(cigar, low, high, position[read], read_offsets[read], first[read])
-            out.position[row], out.reference_stop[row] = place, place + span_of(target, begin, operations)
         if operations > begin and is_joined:
             out.hidden[row, 1] = hidden[mate, 1]
             out.mapping_quality[row] = max(mapping_quality[read], mapping_quality[mate])
@@ -140,13 +150,13 @@ def copy_bases(values, first, size, out, place):
 
 
 @kernel
-def copy_operations(cigar, q, first, stop, target, begin, used):
+def copy_operations(cigar, own, q, first, stop, target, begin, used):
     """Append what a read's bases [first, stop) are aligned to; returns the operations used so far.
 
-    cigar: its operations; its bases begin at q. What stands before the first aligned base, from operation
-    `begin` of the target on, is clipped.
+    own: first and stop of its operations; its bases begin at q. What stands before the first aligned base, from
+    operation `begin` of the target on, is clipped.
     """
-    for i in range(cigar.size):
+    for i in range(own[0], own[1]):
         operation, length, on_reference, on_read = run_of(cigar[i])
         size = min(q + on_read, stop) - max(q, first)
         q += on_read

@@ -1,6 +1,7 @@
 """Overlaps of mates (host only)."""
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.batches import AlignedReads
 from readwarp.call.mates.pairs import order_by_name
@@ -10,9 +11,10 @@ from readwarp.rules.cigar import is_match, run_of
 BLOCK = 1 << 12  # reference positions merged at a time
 
 
-def merge_mates(reads: AlignedReads) -> None:
-    """Merge the qualities of bases read twice, in place. See the step's contract."""
-    merge_groups(reads, order_by_name(reads), np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
+def merge_mates(reads: AlignedReads, rows: ndarray) -> None:
+    """Merge the qualities of bases that these reads (rows, int64, ascending) show twice. See the step's contract."""
+    order = rows[order_by_name(reads.name_hash[rows])]
+    merge_groups(reads, order, np.empty(BLOCK, np.int64), np.empty(BLOCK, np.int64))
 
 
 @kernel

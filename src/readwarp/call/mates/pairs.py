@@ -21,21 +21,22 @@ class Pairs(NamedTuple):
 
     mate: Annotated[ndarray, "int64 [reads]"]  # NONE without one
     shift: Annotated[ndarray, "int64 [reads]"]  # base j of the mate is base j + shift of the read
-    begin: Annotated[ndarray, "int64 [reads]"]  # the stretch that both align to the same places: bases of the read
+    begin: Annotated[ndarray, "int64 [reads]"]  # the stretch that both align alike: bases of the read
     end: Annotated[ndarray, "int64 [reads]"]
+    meets: Annotated[ndarray, "bool [reads]"]  # some reads of its name overlap
 
 
 def find_pairs(reads: AlignedReads) -> Pairs:
     """Each forward read with the reverse mate, of those not taken, with which it shares the longest stretch."""
     out = empty(Pairs, {}, mate=np.full(len(reads), NONE, np.int64))
-    pair_reads(reads, order_by_name(reads), out)
+    pair_reads(reads, order_by_name(reads.name_hash), out)
     return out
 
 
-def order_by_name(reads: AlignedReads) -> ndarray:
+def order_by_name(name_hash: ndarray) -> ndarray:
     """The reads (int64) by the hashes of their names, and those of one hash in file order."""
-    order: ndarray = np.argsort(reads.name_hash)  # a stable sort takes six times as long
-    return order if sort_equals(reads.name_hash, order) else np.argsort(reads.name_hash, kind="stable")
+    order: ndarray = np.argsort(name_hash)  # a stable sort takes six times as long
+    return order if sort_equals(name_hash, order) else np.argsort(name_hash, kind="stable")
 
 
 @kernel
@@ -56,13 +57,19 @@ def sort_equals(values, order):
 def pair_reads(reads, order, out):
     """order: reads by name, then in file order."""
     name_hash, sample, flag, mates = reads.name_hash, reads.sample, reads.flag, out.mate
-    position, reference_stop = reads.position, reads.reference_stop
+    position, reference_stop, meets = reads.position, reads.reference_stop, out.meets
     first = 0
     while first < order.size:
         stop = first + 1
         while stop < order.size and name_hash[order[stop]] == name_hash[order[first]]:
             stop += 1
-        if 1 < stop - first <= MAX_RECORDS:
+        furthest, is_met = np.int64(-1), False
+        for k in range(first, stop):
+            is_met |= position[order[k]] < furthest
+            furthest = max(furthest, reference_stop[order[k]])
+        for k in range(first, stop):
+            meets[order[k]] = is_met
+        if is_met and stop - first <= MAX_RECORDS:
             for a in range(first, stop):
                 one = order[a]
                 if flag[one] & REVERSE or not flag[one] & PAIRED:
@@ -87,23 +94,22 @@ def pair_reads(reads, order, out):
 
 @kernel
 def find_shared(reads, one, other):
-    """The longest stretch that two reads align to the same places without a gap: its first base in each, its size."""
+    """The longest stretch of bases that two reads align alike, gaps included: its first base in each, its size."""
     cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
     i, p, q = cigar_offsets[one], reads.position[one], reads.read_offsets[one]
     j, u, v = cigar_offsets[other], reads.position[other], reads.read_offsets[other]
     base = mate_base = size = np.int64(0)
-    first = mate_first = begin = after = np.int64(NONE)  # of the stretch so far: its first bases, [begin, after)
+    first = mate_first = np.int64(NONE)  # bases of the stretch so far
     while i < cigar_offsets[one + 1] and j < cigar_offsets[other + 1]:
         operation, _, on_reference, on_read = run_of(cigar[i])
         mate_operation, _, mate_on_reference, mate_on_read = run_of(cigar[j])
         start, stop = max(p, u), min(p + on_reference, u + mate_on_reference)
         if is_match(operation) and is_match(mate_operation) and start < stop:
             own, others = q + start - p, v + start - u
-            if start != after or own - first != others - mate_first or own - first != start - begin:
-                first, mate_first, begin = own, others, start
-            after = stop
-            if after - begin > size:
-                base, mate_base, size = first, mate_first, after - begin
+            if first == NONE or own - first != others - mate_first:
+                first, mate_first = own, others
+            if own + stop - start - first > size:
+                base, mate_base, size = first, mate_first, own + stop - start - first
         if p + on_reference <= u + mate_on_reference:
             i, p, q = i + 1, p + on_reference, q + on_read
         else:
