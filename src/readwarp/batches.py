@@ -310,7 +310,7 @@ class Likelihoods(NamedTuple):
     allele: Annotated[ndarray, "int8 [pairs]"]  # the allele that fits best; -1: another one; -2: the read says nothing
     quality: Annotated[ndarray, "uint8 [pairs]"]  # base quality at the site
     mapping_quality: Annotated[ndarray, "uint8 [pairs]"]
-    strand: Annotated[ndarray, "uint8 [pairs]"]  # 2: says nothing of strand bias
+    strand: Annotated[ndarray, "uint8 [pairs]"]  # 1 reverse; 2 or 3 if it does not count for strand bias
     sample: Annotated[ndarray, "uint16 [pairs]"]
     end_distance: Annotated[ndarray, "int32 [pairs]"]  # bases to the nearer end of the read
     value_offsets: Annotated[ndarray, "int64 [sites + 1] of values"]  # a site's values are a table, pairs x alleles
@@ -345,6 +345,7 @@ class Calls:
     filters: list[tuple[str, ...]]  # empty: PASS; a single ".": no filters were applied
     annotations: dict[str, ndarray]  # INFO: a column [v] per field, NaN where a call has no value; tuples by ALT
     strands: ndarray  # int32 [v, m, 4], reads of REF forward and reverse, of other alleles; -1 unknown
+    independent: ndarray  # int32 [v, m, 4], those of them that count for strand bias
     squares: ndarray  # int64 [v], sum of squared MAPQ of the reads
     phase_name: list[tuple[str, ...]]  # PID: position, REF and ALT of the phase set's first call; "" not phased
 

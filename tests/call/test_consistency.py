@@ -7,7 +7,7 @@ import pysam
 import pytest
 
 from helpers.jobs import call_variants
-from helpers.making import Read, random_sequence, segment, tiled, write_fasta
+from helpers.making import Read, random_sequence, tiled, write_fasta, write_samples
 from helpers.vcf_checks import bcftools, check_vcf, check_with_bcftools
 from readwarp.call.genotypes.filters import FILTERS
 from readwarp.call.variant_job import FIELDS
@@ -52,19 +52,6 @@ def reads_of(rng: random.Random, text: str, copies: int) -> list[Read]:
     return sorted(made, key=lambda read: read.position)
 
 
-def write_samples(path, own: list[list[Read]]) -> None:
-    """A BAM file with a read group for each sample."""
-    groups = [{"ID": f"g{i}", "SM": f"s{i}"} for i in range(len(own))]
-    head = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": LENGTH}], "RG": groups}
-    reads = sorted(((read, i) for i, reads in enumerate(own) for read in reads), key=lambda x: x[0].position)
-    with pysam.AlignmentFile(str(path), "wb", header=head) as out:
-        for read, i in reads:
-            record = segment(out.header, read, "c")
-            record.set_tag("RG", f"g{i}")
-            out.write(record)
-    pysam.index(str(path))
-
-
 def write_alleles(path, text: str) -> None:
     """Substitutions, insertions and deletions at every 90th base, to be genotyped in any case."""
     lines = [
@@ -81,7 +68,8 @@ def write_alleles(path, text: str) -> None:
 
 def called(folder, text: str, own: list[list[Read]], ploidy: int, name: str = "a.vcf", **options) -> Path:
     """The reference is folder/c.fa."""
-    write_samples(folder / "c.bam", own)
+    reads = {f"s{i}": [("c", read) for read in mine] for i, mine in enumerate(own)}
+    write_samples(folder / "c.bam", {"c": LENGTH}, reads)
     fasta, out = write_fasta(folder / "c.fa", {"c": text}), folder / name
     call_variants(fasta, folder / "c.bam", out, CallParameters(ploidy=ploidy), **options)
     return out

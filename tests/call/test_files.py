@@ -3,13 +3,12 @@
 import json
 from pathlib import Path
 
-import pysam
 import pytest
 
 import readwarp
 from helpers.command_samples import run_main
 from helpers.jobs import call_variants
-from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
+from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta, write_samples
 from readwarp.config import Resources
 from readwarp.errors import InputError, MemoryBudgetError, UsageError
 from readwarp.ragged import replace
@@ -31,16 +30,7 @@ SAMPLES = {
 
 
 def write(path: Path, samples: dict[str, list[tuple[str, Read]]], contigs: dict[str, int] = LENGTHS) -> Path:
-    """One BAM file; the read group of a read is named after its sample."""
-    owner = {read.name: name for name, reads in samples.items() for _, read in reads}
-    every = [row for reads in samples.values() for row in reads]
-    plain = write_bam(path.with_suffix(".plain.bam"), contigs, every, {"RG": [{"ID": n, "SM": n} for n in samples]})
-    with pysam.AlignmentFile(str(plain)) as file, pysam.AlignmentFile(str(path), "wb", header=file.header) as out:
-        for read in file:
-            read.set_tag("RG", owner[read.query_name])
-            out.write(read)
-    pysam.index(str(path))
-    return path
+    return write_samples(path, contigs, samples)
 
 
 def body(path: Path) -> list[str]:

@@ -26,7 +26,7 @@ from readwarp.batches import Sites
 from readwarp.call.forced import Forced, read_alleles
 from readwarp.call.pileup.cpu import count_window
 from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.sites.find import find_sites
+from readwarp.call.sites.find import find_sites, limit_alleles
 from readwarp.call.spelling import is_indel, spell_alleles
 from readwarp.config import CallParameters
 from readwarp.errors import InputError
@@ -323,6 +323,7 @@ def test_the_limit_costs_no_forced_allele():
         text = "G" * 20 + "A" * n + "C" * 40
         reads += reads_with(f"20M{n}I40M", text, 12 - n)
     wanted = forced_of((40, 0, "AAAAAA"), (40, 0, "TA"), (40, 0, "AT"))
-    found = sites(reads, sequence, wanted)
+    found, left_out = limit_alleles(sites(reads, sequence, wanted), window_of(sequence))
+    assert [letters(bases) for *_, bases in left_out] == ["AAA", "AAAA", "AAAAA"]
     expected = [("", False), ("A", False), ("AA", False), ("A" * 6, True), ("TA", True), ("AT", True)]
     assert written(found) == [(40, True, [(0, bases, is_forced) for bases, is_forced in expected])]

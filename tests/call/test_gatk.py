@@ -86,7 +86,7 @@ def test_the_plain_vcf_keeps_them_apart(made, tmp_path):
         ("END=300\t", "END=300;DP=9\t"),
         (",<NON_REF>\t", "\t"),
         (";RAW_MQandDP=", ";RAW_MQ="),
-        ("GT:AD:DP:GQ:PL:SB", "GT:DP:AD:GQ:PL:SB"),
+        ("GT:AD:DP:GQ:PL:SB:SBI", "GT:DP:AD:GQ:PL:SB:SBI"),
         ("|", "/"),
         ("one\t301\t", "one\t300\t"),
         (":0,", ":1,"),

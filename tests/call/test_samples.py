@@ -7,7 +7,7 @@ import pysam
 import pytest
 
 from helpers.jobs import call_variants
-from helpers.making import Read, aligned_reads, random_sequence, segment, tiled, window_of, write_fasta
+from helpers.making import Read, aligned_reads, random_sequence, tiled, window_of, write_fasta, write_samples
 from readwarp.call.haplotypes.ways import group_reads
 from readwarp.call.regions.clips import find_clip_places
 from readwarp.call.regions.find import find_regions
@@ -43,26 +43,18 @@ def of_group(reads: list[Read], sample: str, *, own_names: bool) -> list[Read]:
 
 def written(folder, *, own_names: bool = True, silent: bool = True):
     """A BAM file of ten samples. One carries the private variants on one haplotype, another one has no reads."""
-    groups = [{"ID": f"g{sample}", "SM": sample} for sample in SAMPLES if silent or sample != SILENT]
-    fasta = write_fasta(folder / "ref.fa", {"c": SEQUENCE})
-    path, records = folder / "ten.bam", []
+    own = {sample: list[Read]() for sample in SAMPLES if silent or sample != SILENT}
     for sample in SAMPLES:
         if sample != SILENT:
             haplotypes = [sorted([*PRIVATE, SHARED]) if sample == CARRIER else [SHARED], []]
-            mine = of_group(tiled(haplotypes, SEQUENCE, step=5, length=75), sample, own_names=own_names)
-            records += [(sample, read) for read in mine]
-    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": len(SEQUENCE)}], "RG": groups}
-    with pysam.AlignmentFile(str(path), "wb", header=header) as out:
-        for sample, read in sorted(records, key=lambda x: x[1].position):
-            out.write(segment_of(out.header, read, sample))
-    pysam.index(str(path))
-    return fasta, path
+            own[sample] = of_group(tiled(haplotypes, SEQUENCE, step=5, length=75), sample, own_names=own_names)
+    return write(folder, own)
 
 
-def segment_of(header: pysam.AlignmentHeader, read: Read, sample: str) -> pysam.AlignedSegment:
-    out = segment(header, read, "c")
-    out.set_tag("RG", f"g{sample}")
-    return out
+def write(folder, own: dict[str, list[Read]]):
+    """A reference, and a BAM file of these samples' reads."""
+    fasta, reads = write_fasta(folder / "ref.fa", {"c": SEQUENCE}), {n: [("c", r) for r in own[n]] for n in own}
+    return fasta, write_samples(folder / "reads.bam", {"c": len(SEQUENCE)}, reads)
 
 
 def called(fasta, bam, output, samples=()) -> dict[tuple, dict[str, tuple]]:
@@ -136,18 +128,11 @@ def test_limits_are_said(ten, tmp_path, caplog):
 def test_low_depth_of_many_samples(tmp_path):
     """A read of each of ten samples, half of which show a substitution and a deletion: nobody has two reads of any."""
     variants = [snv(600), deletion(1200, 6)]
-    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": len(SEQUENCE)}]}
-    header |= {"RG": [{"ID": f"g{name}", "SM": name} for name in SAMPLES]}
-    fasta, bam = write_fasta(tmp_path / "ref.fa", {"c": SEQUENCE}), tmp_path / "low.bam"
-    records = []
+    reads = {}
     for i, sample in enumerate(SAMPLES):
         made = tiled([variants if i % 2 else []], SEQUENCE, step=90, length=90)
-        records += [(sample, read) for read in of_group(made, sample, own_names=True)]
-    with pysam.AlignmentFile(str(bam), "wb", header=header) as out:
-        for name, read in sorted(records, key=lambda x: x[1].position):
-            out.write(segment_of(out.header, read, name))
-    pysam.index(str(bam))
-    found = called(fasta, bam, tmp_path / "a.vcf")
+        reads[sample] = of_group(made, sample, own_names=True)
+    found = called(*write(tmp_path, reads), tmp_path / "a.vcf")
     assert list(found) == variants
     for genotypes in found.values():
         assert {name for name, genotype in genotypes.items() if any(genotype)} == set(SAMPLES[1::2])
@@ -157,15 +142,8 @@ def test_many_samples_with_variants_of_their_own(tmp_path):
     """Each of forty samples has a substitution and a deletion of its own, all within 200 bases; each finds its own."""
     samples = [f"s{number}" for number in range(40)]
     own = {name: sorted([snv(800 + 5 * i), deletion(1000 + 5 * i, 2)]) for i, name in enumerate(samples)}
-    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "c", "LN": len(SEQUENCE)}]}
-    header |= {"RG": [{"ID": f"g{name}", "SM": name} for name in samples]}
-    fasta, bam = write_fasta(tmp_path / "ref.fa", {"c": SEQUENCE}), tmp_path / "forty.bam"
-    records = [(n, r) for n in samples for r in of_group(tiled([own[n], []], SEQUENCE, 10, 100), n, own_names=True)]
-    with pysam.AlignmentFile(str(bam), "wb", header=header) as out:
-        for name, read in sorted(records, key=lambda x: x[1].position):
-            out.write(segment_of(out.header, read, name))
-    pysam.index(str(bam))
-    found = called(fasta, bam, tmp_path / "a.vcf")
+    reads = {n: of_group(tiled([own[n], []], SEQUENCE, 10, 100), n, own_names=True) for n in samples}
+    found = called(*write(tmp_path, reads), tmp_path / "a.vcf")
     carriers = {variant: {n for n, g in genotypes.items() if any(g)} for variant, genotypes in found.items()}
     expected = dict[tuple, set[str]]()
     for name, variants in own.items():

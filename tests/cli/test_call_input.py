@@ -150,7 +150,7 @@ def test_bam_without_an_index_is_read_through_if_no_region_is_asked_for(plain, t
     for file, name in ((plain[1], "with.vcf"), (path, "without.vcf")):
         assert run_main(["call", plain[0], file, "-o", tmp_path / name, "--device", "cpu"]) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if "index" in line]
-    assert said == [f"readwarp: {path} has no index: the file is read through once before"]
+    assert said == [f"readwarp: {path} has no index, so it is read through once before calling begins"]
     ours, others = ((tmp_path / name).read_text().splitlines() for name in ("with.vcf", "without.vcf"))
     calls = [line for line in ours if line[0] != "#"]
     assert calls and calls == [line for line in others if line[0] != "#"]
@@ -337,7 +337,7 @@ def test_alleles_that_do_not_fit(name, line, says, plain, refused, write):
     assert refused(plain[1], "--alleles", path).startswith(f"{path}: {says}")
 
 
-@pytest.mark.parametrize("line", ["one\t1\t5", "one\t1\t5\t101", "one\t1\t5\tX", "three\t1\t5\t1"])
+@pytest.mark.parametrize("line", ["one\t1\t5", "one\t1\t5\t101", "one\t1\t5\tX", "three\t1\t5\t1", "one\t1\t5\t1\tx"])
 def test_broken_ploidies(line, plain, refused, write):
     path = write("x.bed", f"one\t10\t20\t1\n{line}\n")
     assert refused(plain[1], "--ploidy-bed", path).startswith(f"{path}: record 2: ")
@@ -428,6 +428,12 @@ def test_zero_coverage(called, tmp_path):
 def test_empty_targets(plain, called, write):
     path = write("x.bed", "# nothing\n")
     assert called(plain[1], "-L", path) == (["made"], [], f"readwarp: {path} holds no interval: nothing is called\n")
+
+
+def test_all_is_excluded(plain, called, write):
+    path = write("x.bed", "one\t10\t20\n")
+    said = "readwarp: all that was asked for is in --exclude-regions: nothing is called\n"
+    assert called(plain[1], "-L", path, "--exclude-regions", "one") == (["made"], [], said)
 
 
 def test_targets_and_regions_together(plain, called, write):

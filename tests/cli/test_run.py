@@ -144,6 +144,7 @@ def test_targets_and_ploidy(reference, sample, tmp_path):
     ("option", "text", "reason"),
     [
         ("--ploidy-bed", "one\t0\t100\tmany\n", "record 1"),
+        ("--ploidy-bed", "one\t0\t100\t1\tx\none\t0\t100\t1\ty\n", "record 2: no sample 'y' in the alignments"),
         ("--targets", "three\t0\t100\n", "three"),
         ("--alleles", ALLELES, "three"),
     ],

@@ -11,7 +11,7 @@ from math import comb
 from pathlib import Path
 
 BLOCK_FIELDS = "GT:DP:GQ:MIN_DP:PL"
-ORDER = ("GT", "AD", "DP", "GQ", "PGT", "PID", "PL", "PS", "SB")
+ORDER = ("GT", "AD", "DP", "GQ", "PGT", "PID", "PL", "PS", "SB", "SBI")
 TYPES = {  # Number and Type that the tools declare themselves
     ("FORMAT", "GT"): ("1", "String"),
     ("FORMAT", "AD"): ("R", "Integer"),

@@ -147,6 +147,20 @@ def write_bam(
     return path
 
 
+def write_samples(path: Path, contigs: dict[str, int], own: dict[str, list[tuple[str, Read]]]) -> Path:
+    """Write a sorted and indexed BAM file of several samples' reads; a read group has the name of its sample."""
+    names, groups = list(contigs), [{"ID": name, "SM": name} for name in own]
+    head = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": n, "LN": length} for n, length in contigs.items()]}
+    rows = [(names.index(contig), read, name) for name, reads in own.items() for contig, read in reads]
+    with pysam.AlignmentFile(str(path), "wb", header={**head, "RG": groups}) as out:
+        for contig, read, name in sorted(rows, key=lambda row: (row[0], row[1].position)):
+            record = segment(out.header, read, names[contig])
+            record.set_tag("RG", name)
+            out.write(record)
+    pysam.index(str(path))
+    return path
+
+
 def segment(header: pysam.AlignmentHeader, read: Read, contig: str) -> pysam.AlignedSegment:
     out = pysam.AlignedSegment(header)
     out.query_name, out.flag, out.mapping_quality = read.name, read.flag, read.mapping_quality

@@ -132,6 +132,9 @@ def check_sample(line: str, sample: dict[str, str], genotype: list[int | None], 
     assert all(a is None or 0 <= a < alleles for a in genotype), line
     allele_depth = list(map(int, sample["AD"].split(",")))
     assert min(allele_depth) >= 0 and sum(allele_depth) <= depth, line
+    if sample["PL"] == ".":  # the sample lacks the contig
+        assert sample["GT"] == "." and depth == sum(allele_depth) == int(sample["GQ"]) == 0, line
+        return
     phred = list(map(int, sample["PL"].split(",")))
     assert min(phred) == 0, line
     if None in genotype:

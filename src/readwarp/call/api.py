@@ -49,7 +49,7 @@ class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     gvcf: bool  # also say how sure the reference is, in blocks (one sample)
     alleles: AnyPath | None  # VCF file whose alleles are always genotyped
     ploidy: int  # copies of each contig
-    ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column
+    ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column; of a sample: the fifth
     primers: AnyPath | None  # BED file of the primers of an amplicon panel
     ignore_soft_clips: bool
     min_base_quality: int

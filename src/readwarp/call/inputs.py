@@ -116,12 +116,17 @@ def samples_of(reader: AlignedReader) -> dict[str, tuple[str, ...]]:
     return reader.samples() or {reader.path.name.split(".")[0]: ()}
 
 
+def names_of(readers: Sequence[AlignedReader]) -> list[str]:
+    """Names of all samples, in order of files and headers; samples of one name are one."""
+    return list(dict.fromkeys(name for reader in readers for name in samples_of(reader)))
+
+
 def choose_samples(readers: Sequence[AlignedReader], wanted: Sequence[str] = ()) -> tuple[str, ...]:
     """Names of the samples to call: those `wanted`, or all, in order of files and headers. Raises InputError.
 
-    Samples of one name are one. An entry of `wanted` is a name, or several separated by commas.
+    An entry of `wanted` is a name, or several separated by commas.
     """
-    known = dict.fromkeys(name for reader in readers for name in samples_of(reader))
+    known = dict.fromkeys(names_of(readers))
     names = _split(wanted, known) or list(known)
     place = readers[0].path if len(readers) == 1 else f"all {len(readers)} files"
     for name in names:

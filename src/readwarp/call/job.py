@@ -1,7 +1,7 @@
 """The calling job: sorted alignments to a VCF file, by windows of the reference in threads, written in order."""
 
 import logging
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
-from readwarp.call.inputs import Alignments, match_files, open_readers
+from readwarp.call.inputs import Alignments, match_files, names_of, open_readers
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.qualities import explain_qualities
@@ -64,7 +64,7 @@ class CallJob(VariantJob):
     samples: tuple[str, ...] = ()  # to call together; none: all in the header
     gvcf: bool = False  # blocks of reference between the variants, for one sample
     alleles: Path | None = None  # VCF file whose alleles are genotyped in any case
-    ploidies: Path | None = None  # BED file of parts with a ploidy of their own, in its fourth column
+    ploidies: Path | None = None  # BED file of parts with a ploidy of their own, of all samples or of one
     primers: Path | None = None  # BED file of the primers of an amplicon panel
     bam_output: Path | None = None  # reads realigned to the called haplotypes
     phred: int | None = None  # 33 or 64, of the base qualities; None: 33, unless they look like 64
@@ -180,7 +180,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
             parameters=parameters,
             backend=backend,
             metrics=metrics,
-            ploidies=read_ploidies(job.ploidies, reference, parameters.ploidy),
+            ploidies=read_ploidies(job.ploidies, reference, parameters.ploidy, names, names_of(readers)),
             forced=read_forced(job.alleles, reference, metrics) if job.alleles else None,
             primers=read_primers(job.primers, reference),
             with_bands=job.gvcf,
@@ -240,10 +240,13 @@ def write_windows(calling: Calling, writer: VariantWriter, meter: Meter, shown: 
     writer.write(joiner.finish())
 
 
-def check_files(job: CallJob, reference: Reference) -> None:
-    """Read the files beside the alignments, so that a bad one is known before hours of aligning. Raises InputError."""
+def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> None:
+    """Read the files beside the alignments, so that a bad one is known before hours of aligning. Raises InputError.
+
+    samples: those that the alignments will have.
+    """
     job.places.find(reference)
-    read_ploidies(job.ploidies, reference, job.parameters.ploidy)
+    read_ploidies(job.ploidies, reference, job.parameters.ploidy, samples)
     read_primers(job.primers, reference)
     if job.alleles:
         read_alleles(job.alleles, reference)

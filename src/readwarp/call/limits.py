@@ -1,20 +1,23 @@
 """What a limit left out at a place, for the records there: INFO LIM."""
 
+from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
+from readwarp.call.sites.find import Variant
 from readwarp.formats.variants.vcf import Field
 from readwarp.ragged import replace
 
+ALLELES = "alleles"
 FIELD = Field(
     "LIM",
     ".",
     "String",
     "What a limit left out here: depth (reads beyond --max-depth), reads (of an active region), haplotypes (of one), "
-    "or length (the region is too long, and was cut)",
+    f"{ALLELES} (of a site), or length (the region is too long, and was cut)",
 )
 
 
@@ -24,6 +27,15 @@ class Limited(NamedTuple):
     name: str  # as LIM has it
     start: Annotated[ndarray, "int64 [places]"]  # 0-based in the contig
     stop: Annotated[ndarray, "int64 [places]"]
+
+
+def limit_of(alleles: Sequence[Variant]) -> Limited:
+    """Alleles that were left out, each at the bases that it replaces; of an insertion or deletion, with the anchor."""
+    begin, deleted, inserted = (
+        np.array(column, np.int64)
+        for column in ([v[0] for v in alleles], [v[1] for v in alleles], [len(v[2]) for v in alleles])
+    )
+    return Limited(ALLELES, begin - (deleted != inserted), begin + np.maximum(1, deleted))
 
 
 def mark_limits(calls: Calls, limited: list[Limited]) -> Calls:

@@ -1,69 +1,124 @@
-"""Ploidies that differ within the reference, such as on sex chromosomes: the fourth column of a BED file."""
+"""Ploidies that differ within the reference and among samples, such as on sex chromosomes: a BED file."""
 
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import Likelihoods
+from readwarp.call.evidence import NOTHING
 from readwarp.call.targets import Contigs, read_target_lines
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
+from readwarp.ragged import replace
 
+EVERYONE = ""  # instead of a sample's name
+UNKNOWN = -1  # copies where a sample has no row of its own
+COLUMNS = "contig, start, end and ploidy, and for a single sample its name"
 Row = tuple[int, int, int, int, int]  # contig, start, stop, copies, line of the file
+Rows = dict[str, list[Row]]  # of each sample, and of EVERYONE
+
+
+class Course(NamedTuple):
+    """Copies along a contig: from each start to the next one, and from the last one on."""
+
+    start: Annotated[ndarray, "int64 [steps]"]  # 0-based, ascending; the first is 0
+    copies: Annotated[ndarray, "int8 [steps]"]
+
+    def at(self, position: ndarray) -> ndarray:
+        """int8 [n]: copies at each position."""
+        return np.asarray(self.copies[np.searchsorted(self.start, position, side="right") - 1])
+
+    def max_within(self, start: ndarray, stop: ndarray) -> ndarray:
+        """int8 [n]: the most copies in each [start, stop), none of which is empty."""
+        first, last = np.searchsorted(self.start, start, side="right") - 1, np.searchsorted(self.start, stop)
+        bounds = np.stack((first, last), axis=1).ravel()
+        return np.asarray(np.maximum.reduceat(np.append(self.copies, 0), bounds)[::2].astype(np.int8))
 
 
 class Ploidies(NamedTuple):
-    """Copies of each position; the intervals are in order and do not overlap."""
+    """Copies of each position in each sample. Samples with the same ploidies share a table."""
 
-    default: int  # outside the intervals
-    contig_offsets: Annotated[ndarray, "int64 [contigs + 1] of intervals"]
-    start: Annotated[ndarray, "int64 [intervals]"]  # 0-based in the contig
-    stop: Annotated[ndarray, "int64 [intervals]"]
-    copies: Annotated[ndarray, "int8 [intervals]"]
+    default: int  # on contigs that a table does not have
+    tables: tuple[dict[int, Course], ...]  # each by contig
+    table: Annotated[ndarray, "int64 [samples]"]
 
     def at(self, contig: int, position: ndarray) -> ndarray:
-        """int8 [n]: copies at each position, 0-based in the contig."""
-        low, high = self.contig_offsets[contig : contig + 2]
-        out = np.full(position.size, self.default, np.int8)
-        if low == high:
-            return out
-        row = low + np.searchsorted(self.start[low:high], position, side="right") - 1
-        is_inside = (row >= low) & (position < self.stop[np.maximum(row, low)])
-        out[is_inside] = self.copies[row[is_inside]]
-        return out
+        """int8 [n, samples]: copies at each position, 0-based in the contig."""
+        return self._of_samples(contig, position.size, lambda course: course.at(position))
 
     def max_within(self, contig: int, start: ndarray, stop: ndarray) -> ndarray:
-        """int8 [n]: an upper bound of the copies in each [start, stop), which may cross borders."""
-        out: ndarray = np.maximum(self.at(contig, start), self.at(contig, stop - 1))
-        for row in range(self.contig_offsets[contig], self.contig_offsets[contig + 1]):
-            is_touched = (start < self.stop[row]) & (stop > self.start[row])
-            is_inside = (start >= self.start[row]) & (stop <= self.stop[row])
-            highest = np.where(is_inside, self.copies[row], max(self.default, int(self.copies[row])))
-            out = np.where(is_touched, np.maximum(out, highest), out)
-        return out.astype(np.int8)
+        """int8 [n, samples]: the most copies in each [start, stop), which may cross borders."""
+        return self._of_samples(contig, start.size, lambda course: course.max_within(start, stop))
+
+    def _of_samples(self, contig: int, number: int, find: Callable[[Course], ndarray]) -> ndarray:
+        out = np.full((number, len(self.tables)), self.default, np.int8)
+        for column, table in enumerate(self.tables):
+            if contig in table:
+                out[:, column] = find(table[contig])
+        return np.take(out, self.table, axis=1)
 
 
-def read_ploidies(path: Path | None, reference: Reference, default: int) -> Ploidies:
-    """BED, plain or gzip, of contig, start, end and ploidy, 0 to MAX_PLOIDY; None: the default everywhere.
+def read_ploidies(
+    path: Path | None, reference: Reference, default: int, samples: Sequence[str], others: Collection[str] = ()
+) -> Ploidies:
+    """The ploidies of these samples, by a BED file, plain or gzip; without one, the default everywhere.
 
-    Raises InputError for an unknown contig, a broken line, and intervals that overlap and differ in ploidy.
+    See `read_rows` for the columns. A row of a sample goes before one of all samples. Rows of `others`, which the
+    alignments have too, are not needed. Raises InputError for an unknown contig or sample, a broken line, and intervals
+    of one sample, or of all, that overlap and differ in ploidy.
     """
-    rows: list[Row] = []
+    rows = {name: _join_overlapping(path, sorted(own)) for name, own in read_rows(path, reference).items()}
+    known = {EVERYONE, *samples, *others}
+    for name, own in rows.items():
+        if name not in known:
+            raise InputError(path, f"no sample {name!r} in the alignments", min(line for *_, line in own))
+    common = _courses_of(rows.get(EVERYONE, []), default)
+    numbers, tables = dict[tuple[tuple[int, ...], ...], int](), list[dict[int, Course]]()
+    table = np.empty(len(samples), np.int64)
+    for sample, name in enumerate(samples):
+        own = rows.get(name, [])
+        table[sample] = number = numbers.setdefault(tuple(row[:-1] for row in own), len(numbers))
+        if number == len(tables):
+            whole = Course(np.zeros(1, np.int64), np.full(1, default, np.int8))
+            over = {c: _above(course, common.get(c, whole)) for c, course in _courses_of(own, UNKNOWN).items()}
+            tables.append(common | over)
+    return Ploidies(default, tuple(tables), table)
+
+
+def silence_absent(likelihoods: Likelihoods, copies: ndarray) -> Likelihoods:
+    """Reads of a sample that lacks the contig say nothing: they belong elsewhere. copies: int8 [sites, samples]."""
+    if copies.all():
+        return likelihoods
+    site = np.repeat(np.arange(len(copies)), np.diff(likelihoods.pair_offsets))
+    allele = likelihoods.allele.copy()
+    allele[copies[site, likelihoods.sample] == 0] = NOTHING
+    return replace(likelihoods, allele=allele)
+
+
+def read_rows(path: Path | None, reference: Reference) -> Rows:
+    """Contig, start, end, ploidy from 0 to MAX_PLOIDY, and the sample, if it is of one.
+
+    Raises InputError for an unknown contig and a broken line. The last two columns may be the other way round, as
+    freebayes has them.
+    """
+    rows = defaultdict[str, list[Row]](list)
     contigs = Contigs(reference.names, np.diff(reference.contig_offsets).tolist())
     for line, (contig, start, stop), rest in read_target_lines(path, contigs) if path else ():
-        text = rest[0].strip() if rest else ""
+        text, name = (*(column.strip() for column in rest[:2]), "", "")[:2]
+        if name.isdecimal() and not text.isdecimal():
+            text, name = name, text
         if not (text.isascii() and text.isdecimal()):
-            raise InputError(path, "not contig, start, end and ploidy", line)
+            raise InputError(path, f"not {COLUMNS}", line)
         if not 0 <= int(text) <= MAX_PLOIDY:
             raise InputError(path, f"ploidy {text} is not 0 to {MAX_PLOIDY}", line)
         if start < stop:
-            rows.append((contig, start, stop, int(text), line))
-    rows = _join_overlapping(path, sorted(rows))
-    contig_of, start_of, stop_of, copies_of, _ = np.array(rows, np.int64).reshape(-1, 5).T
-    offsets = np.searchsorted(contig_of, np.arange(len(reference.names) + 1))
-    return Ploidies(default, offsets, start_of, stop_of, copies_of.astype(np.int8))
+            rows[EVERYONE if name == "." else name].append((contig, start, stop, int(text), line))
+    return rows
 
 
 def _join_overlapping(path: Path | None, rows: list[Row]) -> list[Row]:
@@ -78,3 +133,22 @@ def _join_overlapping(path: Path | None, rows: list[Row]) -> list[Row]:
         else:
             out.append((contig, start, stop, copies, line))
     return out
+
+
+def _courses_of(rows: list[Row], elsewhere: int) -> dict[int, Course]:
+    """Of each contig with a row; rows are in order and do not overlap."""
+    steps = defaultdict[int, list[tuple[int, int]]](lambda: [(0, elsewhere)])
+    for contig, start, stop, copies, _ in rows:
+        own = steps[contig]
+        if own[-1][0] == start:
+            own.pop()
+        own += [(start, copies), (stop, elsewhere)]
+    columns = {contig: np.array(own, np.int64).T for contig, own in steps.items()}
+    return {contig: Course(start, copies.astype(np.int8)) for contig, (start, copies) in columns.items()}
+
+
+def _above(own: Course, common: Course) -> Course:
+    """A sample's own copies, and the common ones where they are UNKNOWN."""
+    start = np.union1d(own.start, common.start)
+    copies = own.at(start)
+    return Course(start, np.where(copies == UNKNOWN, common.at(start), copies))

@@ -27,7 +27,7 @@ from readwarp.batches import (
     Window,
 )
 from readwarp.call.alleles.compare import Weighed, compare
-from readwarp.call.alleles.sites import forced_variants
+from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
 from readwarp.call.confidence.bands import reference_bands
 from readwarp.call.confidence.other import add_non_ref
@@ -43,16 +43,16 @@ from readwarp.call.genotypes.rarest import drop_rarest
 from readwarp.call.genotypes.surroundings import Depths, Expected, first_place, note_depth
 from readwarp.call.haplotypes.build import build_haplotypes
 from readwarp.call.inputs import Alignments
-from readwarp.call.limits import Limited, mark_limits
+from readwarp.call.limits import ALLELES, Limited, limit_of, mark_limits
 from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers
 from readwarp.call.pileup import MAX_INDEL
-from readwarp.call.ploidy import Ploidies
+from readwarp.call.ploidy import Ploidies, silence_absent
 from readwarp.call.qualities import check_qualities, count_missing
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
 from readwarp.call.regions.samples import split_samples
-from readwarp.call.sites.find import find_sites
+from readwarp.call.sites.find import find_sites, limit_alleles
 from readwarp.call.spelling import Bases
 from readwarp.call.targets import Stretch
 from readwarp.config import CallParameters
@@ -127,6 +127,8 @@ class Steps:
         check_qualities(reads, pileup, here, is_inside, self.metrics)
         limited = [Limited("depth", limit.blocks * BLOCK, (limit.blocks + 1) * BLOCK)]
         calls = self._genotype(reads, pileup, around, window, limited)
+        for places in (limit.start - start for limit in limited if limit.name == ALLELES):
+            self.metrics.count("alleles_left_out", is_inside[places[(places >= 0) & (places < stop - start)]].sum())
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
         if not self.with_bands:
             return Found(mark_limits(kept, limited), None)
@@ -152,12 +154,12 @@ class Steps:
         if len(single):
             evidence = weigh_substitutions(reads, single, p)
             with self.metrics.time("genotypes"):
-                parts.append(self._genotype_sites(single, evidence, around, depths))
+                parts.append(self._genotype_sites(single, evidence, around, depths, limited))
         if len(regions):
             regional, likelihoods, phase, own_limits = self._weigh(reads, regions, sites, around, window)
             limited += own_limits
             with self.metrics.time("genotypes"):
-                parts.append(self._genotype_sites(regional, likelihoods, around, depths, phase))
+                parts.append(self._genotype_sites(regional, likelihoods, around, depths, limited, phase))
         calls = mark_overlaps(join_calls(parts, low, high, self.samples))
         return join_substitutions(calls, p.max_mnp_distance, Bases(self.reference, around.contig).letters)
 
@@ -176,11 +178,18 @@ class Steps:
             yield own
 
     def _genotype_sites(
-        self, sites: Sites, likelihoods: Likelihoods, around: Window, depths: Depths, phase: Phase | None = None
+        self,
+        sites: Sites,
+        likelihoods: Likelihoods,
+        around: Window,
+        depths: Depths,
+        limited: list[Limited],
+        phase: Phase | None = None,
     ) -> Calls:
-        copies = np.repeat(self.ploidies.at(sites.contig, sites.position)[:, None], self.samples, axis=1)
-        sites, likelihoods, phase, lost = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
-        self.metrics.count("alleles_left_out", lost)
+        copies = self.ploidies.at(sites.contig, sites.position)
+        likelihoods = silence_absent(likelihoods, copies)
+        sites, likelihoods, phase, left_out = drop_rarest(sites, likelihoods, phase, copies, int(self.with_bands))
+        limited.append(limit_of(left_out))
         if self.with_bands:
             sites, likelihoods = add_non_ref(sites, likelihoods)
         return genotype_sites(sites, likelihoods, around, Expected(copies, depths), self.parameters, phase)
@@ -188,12 +197,12 @@ class Steps:
     def _weigh(
         self, reads: AlignedReads, regions: Regions, sites: Sites, around: Window, window: Stretch
     ) -> tuple[Sites, Likelihoods, Phase, list[Limited]]:
-        """Sites in the regions, by whole haplotypes. Bases of low quality say nothing."""
+        """Sites in the regions, by whole haplotypes; what was left out. Bases of low quality say nothing."""
         metrics, qualities = self.metrics, reads.qualities
         usable = replace(reads, qualities=qualities * (qualities >= self.parameters.min_base_quality))
-        regions = split_samples(regions, reads)
-        ploidy = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
-        copies = np.repeat(ploidy[:, None], self.samples, axis=1)
+        regions, (sites, not_tried) = split_samples(regions, reads), limit_alleles(sites, around)
+        copies = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
+        ploidy = copies[np.arange(len(regions)), regions.sample]
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):
@@ -209,7 +218,10 @@ class Steps:
 
         with metrics.time("alleles"):
             found = weigh_haplotypes(weighed, compare_more, reads, around, copies, forced_variants(sites))
-        return *found, _limits_of(weighed)
+        *_, left_out = found
+        if not_tried:
+            left_out += set(not_tried).difference(*variants_of(haplotypes))
+        return *found[:3], [*_limits_of(weighed), limit_of(left_out)]
 
     def _count_removed(self, removed: Removed, window: Stretch) -> None:
         """Count what reads that begin in the window have that is no evidence."""
@@ -241,11 +253,11 @@ class Steps:
         count("pairhmm_pairs_in_logarithms", weighed.pairs_with(Status.OVERFLOW)[own].sum())
 
     def _bands(self, reads: AlignedReads, pileup: Pileup, window: Window, calls: Calls, covered: np.ndarray) -> Bands:
-        """Of what is not covered, bool [bases], by calls either."""
+        """Of what is not covered, bool [bases], by calls either; of one sample."""
         start, stop = window.start, window.stop
         for position, alleles in zip(calls.position.tolist(), calls.alleles, strict=True):
             covered[max(0, position - start) : max(0, position + len(alleles[0]) - start)] = True
-        ploidy = self.ploidies.at(window.contig, np.arange(start, stop))
+        ploidy = self.ploidies.at(window.contig, np.arange(start, stop))[:, 0]
         return reference_bands(pileup, reads, window, covered, ploidy)
 
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:

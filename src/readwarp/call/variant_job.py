@@ -58,8 +58,10 @@ class VariantJob:
         """The parts of the reference to call. Raises InputError."""
         found = self.places.find(reference)
         if not found:
-            named = ", ".join(self.places.targets) or "what is not excluded"
-            logger.warning("%s holds no interval: nothing is called", named)
+            if self.places.excluded:
+                logger.warning("all that was asked for is in --exclude-regions: nothing is called")
+            else:
+                logger.warning("%s holds no interval: nothing is called", ", ".join(self.places.targets))
         return found
 
     def run(self, inputs: Sequence[Path], work: Callable[[Reference], Result], reporter: Reporter) -> Result:

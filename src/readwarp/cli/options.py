@@ -215,7 +215,7 @@ def add_calling(parser: argparse.ArgumentParser) -> None:
     text = "ignore all soft-clipped bases; without it, only clips that match the reference where they are"
     group.add_argument("--ignore-soft-clips", action="store_true", help=text)
     add_priors(group)
-    text = "ploidy of intervals, in the fourth column of a BED file"
+    text = "ploidies of intervals: contig, start, end, ploidy and, if only one has it, the sample"
     group.add_argument("--ploidy-bed", type=Path, metavar="BED", help=text)
     add_filters(parser)
 

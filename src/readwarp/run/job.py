@@ -84,7 +84,8 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
     has_report = wants_report(job)
     alignment, backend = job.alignment, choose_side(job.alignment)
     index = open_index(alignment, reporter)
-    calling.check_files(job.calling, index.reference)
+    named = {name for line in alignment.inputs.read_groups if (name := field(line, "SM"))}
+    calling.check_files(job.calling, index.reference, sorted(named) or [bam.name.split(".")[0]])
     if not is_aligned(bam, alignment, index, metrics):
         align_reads(alignment, index, backend, reporter, compile_too=("calling",))
         if alignment.resume:

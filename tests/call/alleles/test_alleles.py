@@ -77,7 +77,7 @@ def weigh(table: list[list[float]], variants, ploidy=2, forced=frozenset(), read
     batch = aligned_reads(reads)
     weighed = weighed_of(region_of(len(reads), **span), haplotypes_of(variants), np.array(table, np.float64))
     window = Window(0, 0, REFERENCE.size, REFERENCE, 0)
-    sites, out, phase = weigh_haplotypes(
+    sites, out, phase, _ = weigh_haplotypes(
         weighed, never, batch, window, np.array([[ploidy]], np.int8), frozenset(forced)
     )
     check(out)
@@ -235,7 +235,7 @@ def test_mates_that_are_apart_are_one_observation():
     weighed = weighed_of(regions, haplotypes_of([[], [SNV_A]]), np.array([[0.0, -4.0]] * 3), [0, 0, 2])
     window = Window(0, 0, REFERENCE.size, REFERENCE, 0)
     forced = frozenset([SNV_A])
-    _, out, _ = weigh_haplotypes(weighed, never, batch, window, np.array([[2]], np.int8), forced)
+    _, out, _, _ = weigh_haplotypes(weighed, never, batch, window, np.array([[2]], np.int8), forced)
     assert out.read.tolist() == [0, 2] and np.allclose(out.values.reshape(2, 2)[:, 1], [-4.5, -4.0])
 
 

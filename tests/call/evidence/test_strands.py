@@ -1,12 +1,13 @@
 """Which strands count for strand bias."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, window_of
 from helpers.making_sites import made_likelihoods
-from readwarp.call.evidence import NEITHER, NOTHING
+from readwarp.call.evidence import DEPENDENT, NOTHING
 from readwarp.call.evidence.strands import count_ends_once, ends_of, strand_at
 from readwarp.call.mates.join import join_mates
 from readwarp.call.mates.primers import NO_PRIMERS
@@ -15,10 +16,14 @@ from readwarp.ragged import replace
 REFERENCE = "".join("ACGT"[i * i * 7 % 11 % 4] + "GATC"[i % 3] for i in range(100))
 
 
-def test_a_base_that_both_mates_show_is_on_neither_strand():
-    reads = [Read(low, "60M", REFERENCE[low : low + 60], (30,) * 60, flag) for low, flag in ((20, 99), (50, 147))]
+@pytest.mark.parametrize(("flags", "first"), [((99, 147), 0), ((163, 83), 1)])
+def test_a_base_that_both_mates_show_is_on_the_strand_of_the_first(flags, first):
+    reads = [
+        Read(low, "60M", REFERENCE[low : low + 60], (30,) * 60, flag) for low, flag in zip((20, 50), flags, strict=True)
+    ]
     joined, _ = join_mates(aligned_reads(reads), window_of(REFERENCE), NO_PRIMERS, False)
-    assert [strand_at(joined, 0, place) for place in (0, 29, 30, 59, 60, 89)] == [0, 0, NEITHER, NEITHER, 1, 1]
+    both = DEPENDENT | first
+    assert [strand_at(joined, 0, place) for place in (0, 29, 30, 59, 60, 89)] == [0, 0, both, both, 1, 1]
     apart = aligned_reads(reads)
     assert [strand_at(apart, read, apart.read_offsets[read] + k) for read in (0, 1) for k in (0, 59)] == [0, 0, 1, 1]
 
@@ -31,7 +36,7 @@ def test_ends_are_where_the_fragment_begins():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 1), st.integers(0, 2)), max_size=40), st.integers(1, 2))
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 1), st.integers(0, 3)), max_size=40), st.integers(1, 2))
 def test_the_first_of_each_end_allele_and_strand_counts(rows, sites):
     reads = aligned_reads([Read(i, "10M", "A" * 10, (30,) * 10) for i in range(4)])
     table, shown = [[[0.0, 0.0]] * len(rows)] * sites, [[row[1] for row in rows]] * sites
@@ -40,7 +45,7 @@ def test_the_first_of_each_end_allele_and_strand_counts(rows, sites):
     count_ends_once(reads, given_)
     expected, seen = [], set()
     for row in rows:
-        counts = row[1] >= 0 and row[2] != NEITHER
-        expected.append(NEITHER if counts and row in seen else row[2])
+        counts = row[1] >= 0 and row[2] < DEPENDENT
+        expected.append(row[2] | DEPENDENT if counts and row in seen else row[2])
         seen.add(row)
     assert given_.strand.tolist() == expected * sites and NOTHING < 0

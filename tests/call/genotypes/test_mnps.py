@@ -30,6 +30,7 @@ def made(*found) -> Calls:
         filters=[()] * n,
         annotations={},
         strands=np.zeros((n, 1, 4), np.int32),
+        independent=np.zeros((n, 1, 4), np.int32),
         squares=np.zeros(n, np.int64),
         phase_name=[("",)] * n,
     )

@@ -1,5 +1,7 @@
 """One record per position: a substitution and an indel there become one, checked by hand and by their sequences."""
 
+from math import log10
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,6 +38,7 @@ def made(*rows) -> Calls:
         filters=[()] * n,
         annotations={"DP": np.array([sum(own) for own in depths]), "QD": np.full(n, 5.0)},
         strands=np.array([[[own[0], 0, sum(own[1:]), 0]] for own in depths], np.int32),
+        independent=np.array([[[own[0] // 2, 0, sum(own[1:]) // 2, 0]] for own in depths], np.int32),
         squares=np.array([3600 * sum(own) for own in depths]),
         phase_name=[("",) if s < 0 else (f"{s + 1}_A_C",) for s in sets],
     )
@@ -53,8 +56,11 @@ def test_on_different_haplotypes():
     assert calls.phase_set.tolist() == [[3]] and calls.phase_name == [("4_A_C",)]
     phred = dict(zip(genotypes_of(4, 2), calls.likelihoods[0][0], strict=True))
     assert phred[1, 2] == 0 and phred[0, 1] == phred[0, 2] == 30 and phred[0, 0] == 60
-    assert calls.genotype_quality.tolist() == [[30]] and calls.annotations["DP"].tolist() == [20]
-    assert calls.strands.tolist() == [[[1, 0, 19, 0]]] and calls.squares.tolist() == [72000]
+    weights = [10 ** (-x / 10) / max(1, sum(a > 0 for a in g)) for g, x in phred.items()]
+    assert calls.genotype_quality.tolist() == [[round(-10 * log10(1 - 0.5 / sum(weights)))]]  # GT has PL 0 and 2 copies
+    assert calls.annotations["DP"].tolist() == [20]
+    assert calls.strands.tolist() == [[[1, 0, 19, 0]]] and calls.independent.tolist() == [[[0, 0, 9, 0]]]
+    assert calls.squares.tolist() == [72000]
     assert calls.quality.tolist() == [101.0]
 
 

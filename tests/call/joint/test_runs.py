@@ -99,10 +99,7 @@ def test_a_sample_alone_has_the_calls_of_its_vcf(trio, tmp_path, name):
         mine, own = mine.split("\t"), own.split("\t")
         if "*" in mine[4]:
             continue
-        assert mine[8] == own[8]  # FORMAT, and all that is in it but GQ, which follows the prior
-        values = [columns[9].split(":") for columns in (mine, own)]
-        place = mine[8].split(":").index("GQ")
-        assert abs(int(values[0].pop(place)) - int(values[1].pop(place))) <= 4 and values[0] == values[1]
+        assert mine[8:] == own[8:]
         assert float(mine[5]) == pytest.approx(float(own[5]), abs=1)  # PLs are rounded
         facts = [[x for x in columns[7].split(";") if "QD=" not in x] for columns in (mine, own)]
         assert facts[0] == facts[1]

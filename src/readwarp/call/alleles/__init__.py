@@ -2,7 +2,7 @@
 
     compare(regions: Regions, haplotypes: Haplotypes, reads: AlignedReads, sites: Sites, backend) -> Weighed
     weigh_haplotypes(weighed: Weighed, compare_more, reads, window: Window, ploidy: int8 [regions, samples], forced)
-        -> Sites, Likelihoods, Phase
+        -> Sites, Likelihoods, Phase, alleles that were left out (list of Variant)
 
 A region is of one sample. Those of one place have the same sites.
 

@@ -7,10 +7,7 @@ from numpy import ndarray
 
 from readwarp.batches import Haplotypes, Sites, Window
 from readwarp.call.alleles.compare import Weighed
-from readwarp.call.sites import MAX_ALLELES
-from readwarp.call.sites.find import Site, Variant, list_alleles, list_variants, sites_of
-
-MISSING = (1, b"\x04")  # deleted, inserted: the base is missing on a haplotype with a deletion across it
+from readwarp.call.sites.find import MISSING, Site, Variant, list_alleles, list_variants, sites_of
 
 
 def forced_variants(sites: Sites) -> frozenset[Variant]:
@@ -63,8 +60,7 @@ def regional_sites(
             is_deleted = any(at <= anchor and begin < at + gone for at, gone, bases in own if not bases)  # by another
             missing = [MISSING] if is_deleted else []
             unchanged = (0, b"") if is_indel else (1, bytes([window.bases[begin - window.first]]))
-            room = max(MAX_ALLELES - 1 - len(missing), sum((begin, *allele) in forced for allele in alleles))
-            rows.append((begin, is_indel, [unchanged, *alleles[:room], *missing]))
+            rows.append((begin, is_indel, [unchanged, *alleles, *missing]))
     sites = sites_of(rows, window, forced)
     return sites, np.searchsorted(regions.start[starts], sites.begin, side="right") - 1
 

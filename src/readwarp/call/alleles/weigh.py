@@ -20,7 +20,7 @@ from readwarp.call.alleles.sites import keep_forced, number_variants, regional_s
 from readwarp.call.evidence import NOTHING
 from readwarp.call.evidence.strands import count_ends_once, strand_at
 from readwarp.call.evidence.substitutions import new_likelihoods
-from readwarp.call.sites.find import Variant
+from readwarp.call.sites.find import Variant, limit_alleles
 from readwarp.device.jit import kernel
 from readwarp.ragged import ranges, replace
 from readwarp.rules.cigar import find_base, soft_clips
@@ -35,7 +35,7 @@ def weigh_haplotypes(
     window: Window,
     ploidy: ndarray,
     forced: frozenset[Variant],
-) -> tuple[Sites, Likelihoods, Phase]:
+) -> tuple[Sites, Likelihoods, Phase, list[Variant]]:
     """See the step's contract. ploidy: int8 [regions, samples]. forced: variants that are alleles in any case.
 
     compare_more: as `weighed` was made, for other haplotypes. `weighed.values` are bounded in place.
@@ -51,6 +51,7 @@ def weigh_haplotypes(
     select_haplotypes(weighed, copies, number_variants(weighed.haplotypes, variants), selected)
     keep_forced(variants, selected.stays, forced)
     sites, place = regional_sites(weighed, variants, selected.stays, forced, window)
+    sites, left_out = limit_alleles(sites, window)
     carriers = find_carriers(weighed, variants, selected.stays, alleles_by_place(sites, place, len(regions.places) - 1))
     if any(carriers):
         more = compare_more(take_carriers(weighed.haplotypes, carriers))
@@ -62,7 +63,7 @@ def weigh_haplotypes(
     out = new_likelihoods(reads, sites, number, regions.read[rows])
     weigh_rows(sites, weighed, selected, reads, rows, phase, out)
     count_ends_once(reads, out)
-    return sites, out, phase
+    return sites, out, phase, left_out
 
 
 def find_rows(sites: Sites, place: ndarray, weighed: Weighed, reads: AlignedReads) -> tuple[ndarray, ndarray]:

@@ -10,11 +10,12 @@ quality of the base before it. NOTHING marks reads that say nothing, such as tho
 
 A read is a fragment if its mates were joined (`readwarp.call.mates`): one observation.
 
-`Likelihoods.strand` is what strand bias is measured by. It is that of the mate that read the base. Where both did, it
-is NEITHER: an error of one strand's reads would have been contradicted by the other. Reads that begin at the same base
-of the same strand and show the same allele are no independent signs of a bias, since in amplicons and in deep data one
-end stands for many: the first has its strand, the others NEITHER.
+`Likelihoods.strand` is that of the mate that read the base, and where both did, that of the first read. FORMAT SB
+counts it. DEPENDENT is added where a read says nothing of strand bias, that is, for FS and SOR. This is so where both
+mates read the base: an error of one strand would have been contradicted by the other. It is also so where a read before
+begins at the same base of the same strand and shows the same allele, since in amplicons and in deep data one end stands
+for many.
 """
 
 NOTHING, OTHER = -2, -1  # in Likelihoods.allele
-NEITHER = 2  # in Likelihoods.strand: no strand
+DEPENDENT = 2  # bit of Likelihoods.strand: the read does not count for strand bias

@@ -4,20 +4,24 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods
-from readwarp.call.evidence import NEITHER
+from readwarp.call.evidence import DEPENDENT
 from readwarp.device.jit import kernel, scalar
 from readwarp.rules.cigar import SOFT_CLIP
+
+FIRST = 0x40  # in FLAG
 
 
 @scalar
 def strand_at(reads, read, place):
-    """The strand on which base `place` was read, NEITHER if the read is a fragment whose mates both show it."""
+    """The strand on which base `place` was read; that of the first read, and DEPENDENT, if both mates show it."""
     shared, k = reads.shared, place - reads.read_offsets[read]
-    return 0 if k < shared[read, 0] else 1 if k >= shared[read, 1] else NEITHER
+    if shared[read, 0] <= k < shared[read, 1]:  # of a fragment, which has the flag of its forward mate
+        return DEPENDENT if reads.flag[read] & FIRST else DEPENDENT | 1
+    return 1 if k >= shared[read, 1] else 0
 
 
 def count_ends_once(reads: AlignedReads, likelihoods: Likelihoods) -> None:
-    """Set a pair's strand to NEITHER if one before it shows the same allele from the same 5' end of that strand."""
+    """Add DEPENDENT to a pair's strand if one before it shows the same allele from the same 5' end of that strand."""
     number = int(np.diff(likelihoods.pair_offsets).max(initial=1))
     mark_repeated(likelihoods, ends_of(reads), np.empty(1 << (2 * number - 1).bit_length(), np.int64))
 
@@ -48,7 +52,7 @@ def mark_repeated(likelihoods, ends, table):
         table[:slots] = -1
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
             side, own = np.int64(strand[pair]), np.int64(allele[pair])
-            if own < 0 or side == NEITHER:
+            if own < 0 or side & DEPENDENT:
                 continue
             end = ends[side, read[pair]]
             slot, is_new = (end * 31 + own * 2 + side) & (slots - 1), True
@@ -59,4 +63,4 @@ def mark_repeated(likelihoods, ends, table):
             if is_new:
                 table[slot] = pair
             else:
-                strand[pair] = NEITHER
+                strand[pair] |= DEPENDENT

@@ -6,7 +6,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.evidence import NEITHER, NOTHING
+from readwarp.call.evidence import DEPENDENT, NOTHING
 from readwarp.call.genotypes import cohort
 from readwarp.call.genotypes.cohort import by_alt_reads, by_reads, by_ref_reads, by_strands
 from readwarp.device.jit import kernel, scalar
@@ -146,8 +146,8 @@ def summarise(sites, likelihoods, is_kept, out, columns):
     # How often each mapping quality, end distance and base quality occurs on reads of REF and on those of ALT alleles.
     counts = np.empty((3, 2, MAX_VALUE + 1), np.int64)
     for row in range(out.site.size):
-        strands = out.strands[row]
-        counts[:], strands[:], table[:] = 0, 0, 0
+        strands, independent = out.strands[row], out.independent[row]
+        counts[:], strands[:], independent[:], table[:] = 0, 0, 0, 0
         squares = alt_squares = distances = ref_distances = np.int64(0)
         reads = alt_reads = ref_reads = depth = alt_depth = 0
         first = sites.allele_offsets[out.site[row]]
@@ -163,9 +163,11 @@ def summarise(sites, likelihoods, is_kept, out, columns):
                 number += is_kept[a]
             allele_depth[depth_offsets[row * samples + sample[pair]] + number] += 1
             side = 1 if number else 0
-            if strand[pair] != NEITHER:
-                strands[sample[pair], 2 * side + strand[pair]] += 1
-                table[2 * side + strand[pair]] += 1
+            cell = 2 * side + (strand[pair] & 1)
+            strands[sample[pair], cell] += 1
+            if not strand[pair] & DEPENDENT:
+                independent[sample[pair], cell] += 1
+                table[cell] += 1
             counts[0, side, mapping_quality[pair]] += 1
             counts[1, side, max(0, min(MAX_VALUE, end_distance[pair]))] += 1
             counts[2, side, quality[pair]] += 1

@@ -45,6 +45,7 @@ def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallPa
         annotations=round_columns(columns)
         | {"AS_QD": allele_qualities_by_depth(out, quality_by_depth, parameters.snv_prior)},
         strands=out.strands,
+        independent=out.independent,
         squares=out.squares,
         phase_name=name_sets(spelled, out.phase_set),
     )
@@ -121,6 +122,7 @@ def no_calls(samples: int) -> Calls:
         filters=[],
         annotations={},
         strands=np.empty((0, samples, 4), np.int32),
+        independent=np.empty((0, samples, 4), np.int32),
         squares=np.empty(0, np.int64),
         phase_name=[],
     )

@@ -20,7 +20,7 @@ class Reports(NamedTuple):
     lines: Sequence[dict[str, str]]  # INFO
     reads: Sequence[int]  # of each line
     alt_reads: Sequence[int]  # of each line, those that show ALT alleles
-    strands: Sequence[int] | None  # sums of SB; None where a line has none
+    strands: Sequence[int] | None  # sums of SBI, else SB; None where a line has none
     quality: float  # QUAL of the record
     depth: int  # DP of all samples
     alt_depth: int  # DP of the samples that have ALT alleles

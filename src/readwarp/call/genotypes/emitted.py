@@ -35,6 +35,7 @@ class Emitted(NamedTuple):
     depth_offsets: Annotated[ndarray, "int64 [columns + 1] of depths"]
     allele_depth: Annotated[ndarray, "int32 [depths]"]  # AD
     strands: Annotated[ndarray, "int32 [records, samples, 4]"]  # reads of REF forward and reverse, of ALT; -1 unknown
+    independent: Annotated[ndarray, "int32 [records, samples, 4]"]  # those of them that count for strand bias
     squares: Annotated[ndarray, "int64 [records]"]  # sum of squared MAPQ of the reads; 0 in joint calling
 
     def __len__(self) -> int:
@@ -63,5 +64,6 @@ def allocate(site: ndarray, kept: ndarray, allele: ndarray, ploidy: ndarray, tab
         depth_offsets=depth_offsets,
         allele_depth=np.zeros(depth_offsets[-1], np.int32),
         strands=np.full((*shape, 4), -1, np.int32),
+        independent=np.full((*shape, 4), -1, np.int32),
         squares=np.zeros(records, np.int64),
     )

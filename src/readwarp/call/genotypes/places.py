@@ -19,7 +19,7 @@ import numpy as np
 from readwarp.batches import Calls
 from readwarp.call.genotypes.calls import take_calls
 from readwarp.call.genotypes.order import genotypes_of
-from readwarp.call.genotypes.score import MAX_GENOTYPE_QUALITY
+from readwarp.call.genotypes.score import genotype_phred
 from readwarp.formats.variants.gvcf import NON_REF
 
 Pair = tuple[int, int]
@@ -36,6 +36,7 @@ class Record(NamedTuple):
     depths: tuple[int, ...]
     phred: tuple[int, ...]
     strands: tuple[int, ...]
+    independent: tuple[int, ...]
     squares: int
 
 
@@ -66,6 +67,7 @@ def record_of(calls: Calls, row: int) -> Record:
         depths=calls.allele_depth[row][0],
         phred=calls.likelihoods[row][0],
         strands=tuple(calls.strands[row, 0].tolist()),
+        independent=tuple(calls.independent[row, 0].tolist()),
         squares=int(calls.squares[row]),
     )
 
@@ -75,9 +77,11 @@ def _put(calls: Calls, row: int, joint: Record, leader: Record) -> None:
     calls.alleles[row], calls.genotype[row] = joint.alleles, (joint.genotype,)
     calls.allele_depth[row], calls.likelihoods[row] = (joint.depths,), (joint.phred,)
     calls.phase_set[row, 0], calls.phase_name[row] = joint.phase_set, (joint.phase_name,)
-    calls.depth[row, 0], calls.strands[row, 0], calls.squares[row] = joint.depth, joint.strands, joint.squares
-    ordered = sorted(joint.phred)
-    calls.genotype_quality[row, 0] = min(MAX_GENOTYPE_QUALITY, ordered[1] if len(ordered) > 1 else 0)
+    calls.depth[row, 0], calls.squares[row] = joint.depth, joint.squares
+    calls.strands[row, 0], calls.independent[row, 0] = joint.strands, joint.independent
+    copies, phred = len(joint.genotype), np.array(joint.phred, np.int32)
+    genotypes = np.array(genotypes_of(len(joint.alleles), copies), np.int8)
+    calls.genotype_quality[row, 0] = genotype_phred(phred, genotypes, copies, int(phred.argmin()), False)
     calls.annotations["DP"][row] = joint.depth
     if joint.depth and leader.depth:
         calls.annotations["QD"][row] = round(calls.annotations["QD"][row] * leader.depth / joint.depth, 2)
@@ -92,7 +96,7 @@ def join_records(one: Record, other: Record) -> Record:
     names = list(dict.fromkeys(spelled.values()))  # two pairs may be one allele
     pairs = [next(pair for pair in carried if spelled[pair] == name) for name in names]
     genotype = tuple(names.index(spelled[pair]) if pair in spelled else -1 for pair in haplotypes)
-    strands = join_strands(base, length, any(a and b for a, b in carried))
+    are_together = any(a and b for a, b in carried)
     depths = join_depths(base, length, pairs)
     most = max(base, length, key=lambda record: record.depth)
     depth = max(most.depth, sum(depths))
@@ -104,7 +108,8 @@ def join_records(one: Record, other: Record) -> Record:
         depth=depth,
         depths=(*depths, 0),
         phred=join_likelihoods(base, length, pairs),
-        strands=strands,
+        strands=join_strands(base.strands, length.strands, are_together),
+        independent=join_strands(base.independent, length.independent, are_together),
         squares=round(most.squares * depth / most.depth) if most.depth else 0,
     )
 
@@ -153,11 +158,11 @@ def join_depths(base: Record, length: Record, pairs: Sequence[Pair]) -> list[int
     return [max(0, base.depths[0] - beside), *out]
 
 
-def join_strands(base: Record, length: Record, are_together: bool) -> tuple[int, ...]:
+def join_strands(base: Sequence[int], length: Sequence[int], are_together: bool) -> tuple[int, ...]:
     """SB. Reads of other alleles are the same ones if these are on one haplotype."""
     combine = max if are_together else sum
-    total = [max(base.strands[k] + base.strands[2 + k], length.strands[k] + length.strands[2 + k]) for k in range(2)]
-    others = [min(total[k], combine((base.strands[2 + k], length.strands[2 + k]))) for k in range(2)]
+    total = [max(base[k] + base[2 + k], length[k] + length[2 + k]) for k in range(2)]
+    others = [min(total[k], combine((base[2 + k], length[2 + k]))) for k in range(2)]
     return (*(total[k] - others[k] for k in range(2)), *others)
 
 

@@ -1,6 +1,6 @@
 """Sites without their rarest alleles, where all of them would make more genotypes than can be told apart (host only).
 
-    drop_rarest(sites, likelihoods, phase, ploidy, spare) -> Sites, Likelihoods, Phase | None, int
+    drop_rarest(sites, likelihoods, phase, ploidy, spare) -> Sites, Likelihoods, Phase | None, list of Variant
 
 At high ploidies few alleles already have more than MAX_GENOTYPES genotypes: see `order.most_alleles`. REF stays, then
 alleles that the user asked for, then those with the greatest share of the reads of all samples. The shares f are those
@@ -11,6 +11,8 @@ of the greatest likelihood, whatever the ploidy, found by expectation and maximi
 A read that showed an allele that is gone shows the one that it fits best among those that stay, or none of them.
 """
 
+from itertools import compress
+
 import numpy as np
 from numpy import ndarray
 
@@ -18,6 +20,7 @@ from readwarp.batches import Likelihoods, Phase, Sites
 from readwarp.call.alleles import INFORMED
 from readwarp.call.evidence import NOTHING, OTHER
 from readwarp.call.genotypes.order import most_alleles
+from readwarp.call.sites.find import Variant, list_alleles
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
 
@@ -26,14 +29,14 @@ ROUNDS = 30
 
 def drop_rarest(
     sites: Sites, likelihoods: Likelihoods, phase: Phase | None, ploidy: ndarray, spare: int
-) -> tuple[Sites, Likelihoods, Phase | None, int]:
-    """ploidy: int8 [sites, samples]. spare: alleles that each site gets later. The number: alleles that are gone."""
+) -> tuple[Sites, Likelihoods, Phase | None, list[Variant]]:
+    """ploidy: int8 [sites, samples]. spare: alleles that each site gets later. The list: alleles that are gone."""
     highest = ploidy.max(axis=1, initial=1).tolist()
     limit = np.array([max(2, most_alleles(copies) - spare) for copies in highest], np.int64)
     number = np.diff(sites.allele_offsets)
     crowded = np.flatnonzero(number > limit)
     if crowded.size == 0:
-        return sites, likelihoods, phase, 0
+        return sites, likelihoods, phase, []
     stays = np.ones(sites.deleted.size, np.bool_)
     share = np.zeros(stays.size)
     find_shares(crowded, sites, likelihoods, share)
@@ -53,7 +56,7 @@ def drop_rarest(
     if phase is not None:
         old = sites.allele_offsets[:-1, None, None] + np.maximum(phase.allele, 0)
         phase = phase._replace(allele=np.where(phase.allele >= 0, new[old], np.int8(-1)))
-    return fewer, out, phase, int(stays.size - stays.sum())
+    return fewer, out, phase, list(compress(list_alleles(sites), ~stays))
 
 
 @kernel

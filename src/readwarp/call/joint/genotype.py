@@ -6,6 +6,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.genotypes.order import GenotypeTables, insert_allele, number_of, table_of, tables_for
+from readwarp.call.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
 from readwarp.call.joint.cells import Evidence
 from readwarp.call.joint.quality import NATURAL, find_qualities
 from readwarp.call.joint.sites import LEFT_OUT, OTHER, SiteAlleles
@@ -17,7 +18,6 @@ BAD_LIKELIHOODS, BAD_DEPTHS = 1, 2  # the number of PLs fits no ploidy; that of 
 UNREACHED = 1 << 29  # PL of a genotype that none of the line becomes
 MAX_ROUNDS = 50
 TOLERANCE = 1e-3  # change of the expected copies of an allele at which rounds end
-MAX_GENOTYPE_QUALITY = 99
 
 
 class Genotyped(NamedTuple):
@@ -271,6 +271,7 @@ def find_genotypes(alleles, tables, out):
                 total[a] = fresh[a]
             if change < TOLERANCE:
                 break
+        number = is_informed[s].sum()
         for i in range(samples):
             if not is_informed[s, i]:
                 continue
@@ -280,12 +281,20 @@ def find_genotypes(alleles, tables, out):
             place = weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
             for copy in range(p):
                 out.best[s, i, copy] = genotypes[place, copy]
-            second = 0.0
-            for g in range(genotypes.shape[0]):
-                if g != place:
-                    second = max(second, weights[g])
-            phred_of = np.log(weights[place] / max(second, 1e-300)) / NATURAL
-            out.genotype_quality[s, i] = min(MAX_GENOTYPE_QUALITY, np.int64(max(0.0, phred_of) + 0.5))
+            if number == 1:  # the GQ of `readwarp call`
+                own_phred = phred[phred_offsets[column] : phred_offsets[column + 1]]
+                out.genotype_quality[s, i] = genotype_phred(own_phred, genotypes, p, place, has_prior[s, i])
+            else:
+                out.genotype_quality[s, i] = phred_of_others(weights[: genotypes.shape[0]], place)
+
+
+@kernel
+def phred_of_others(weights, place):
+    """Phred of the sum of all weights but one, of 1 in all."""
+    total = 0.0
+    for g in range(weights.size):
+        total += weights[g] if g != place else 0.0
+    return np.int64(min(MAX_GENOTYPE_QUALITY, -np.log(max(total, 1e-300)) / NATURAL + 0.5))
 
 
 @kernel

@@ -87,7 +87,7 @@ def fill_records(alleles, evidence, found, tables, out):
                 continue
             out.depth[v, i] = max(0, cells.depth[k])
             if evidence.is_own[s, i]:
-                out.strands[v, i] = cells.strands[k]
+                out.strands[v, i], out.independent[v, i] = cells.strands[k], cells.independent[k]
             mine = codes[code_offsets[code] : code_offsets[code + 1]]
             allele_depth = out.allele_depth[out.depth_offsets[column] : out.depth_offsets[column + 1]]
             depths = cells.depths[cells.depth_offsets[k] : cells.depth_offsets[k + 1]]
@@ -172,14 +172,14 @@ def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitte
 
 def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, ndarray]:
     """Reads at the sites of records, int64: of each file, all and those that show ALT alleles [records, files]; of all
-    files, by strand [records, 4], -1 if a line has no strands.
+    files, those that count for strand bias [records, 4], -1 if a line has none.
     """
     cells, cell, is_own = evidence.cells, evidence.cell[site], evidence.is_own[site]
     before = offsets_of(cells.depths)  # the sum of all AD before each
     first, last = cells.depth_offsets[:-1], cells.depth_offsets[1:]
     alt_depth = before[last] - before[np.minimum(first + 1, last)]
     starts = np.searchsorted(evidence.owner, np.arange(evidence.owner[-1] + 1))
-    strands = np.where(is_own[:, :, None], cells.strands[cell], 0)
+    strands = np.where(is_own[:, :, None], cells.independent[cell], 0)
     return (
         np.add.reduceat(np.where(is_own, np.maximum(0, cells.depth[cell]), 0), starts, axis=1, dtype=np.int64),
         np.add.reduceat(np.where(is_own, alt_depth[cell], 0), starts, axis=1),

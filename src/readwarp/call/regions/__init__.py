@@ -1,6 +1,6 @@
 """Regions: where reads are compared with whole haplotypes instead of site by site (host only).
 
-    find_clip_places(reads: AlignedReads, window: Window, ploidy: int8 [positions]) -> ClipPlaces
+    find_clip_places(reads: AlignedReads, window: Window, ploidy: int8 [positions, samples]) -> ClipPlaces
     add_clipped(reads, places: ClipPlaces, sites: Sites, window) -> Sites: those given, and what only clips spell
     find_regions(reads, places, sites, window, max_reads: int) -> Regions, in_region: bool [sites]
     split_samples(regions: Regions, reads) -> Regions of one sample each

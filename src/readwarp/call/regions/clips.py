@@ -35,18 +35,17 @@ class ClipPlaces(NamedTuple):
 
 
 def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None = None) -> ClipPlaces:
-    """Those of the window that the reads of at least one sample show. `ploidy`: int8 [positions]; None: 2."""
+    """Those of the window that the reads of at least one sample show. `ploidy`: int8 [positions, samples]; None: 2."""
     start, stop = window.start, window.stop
     is_place = np.zeros((2, max(0, stop - start - 1)), bool)
-    fraction = MIN_CLIP_FRACTION * (1.0 if ploidy is None else scale_shares(ploidy[1:]))
     for sample in range(int(reads.sample.max(initial=0)) + 1):
         clips = np.zeros((2, stop - start + 1), np.int32)
         across = np.zeros(stop - start + 2, np.int32)
         count_clips(reads, sample, start, stop, clips, across)
         depth = np.cumsum(across)  # at base start + i
-        number = clips[:, 1:-1]
+        number, scale = clips[:, 1:-1], 1.0 if ploidy is None else scale_shares(ploidy[1:, sample])
         beside = np.stack((depth[: number.shape[1]], depth[1 : 1 + number.shape[1]]))
-        is_place |= (number >= MIN_CLIPS) & (number >= fraction * beside)
+        is_place |= (number >= MIN_CLIPS) & (number >= MIN_CLIP_FRACTION * scale * beside)
     ending, beginning = (np.flatnonzero(side) + start + 1 for side in is_place)
     return ClipPlaces(ending, beginning)
 

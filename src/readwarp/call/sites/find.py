@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import compress, pairwise, repeat
 
 import numpy as np
 from numpy import ndarray
@@ -14,7 +14,7 @@ from readwarp.call.pileup.scalar import DELETED
 from readwarp.call.sites import INDEL_ERROR, MAX_ALLELES, MAX_TRACT, SHARED
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel, scalar
-from readwarp.ragged import offsets_of, take
+from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.shares import scale_shares
 
 LEAST = 1e-9  # share of reads of an allele, whatever the parameters say
@@ -23,6 +23,7 @@ OTHER_BASE = 0b1111  # bits of `find_bases` for A, C, G and T
 Allele = tuple[int, bytes]  # deleted bases, inserted bases
 Variant = tuple[int, int, bytes]  # begin, deleted bases, inserted bases
 Site = tuple[int, bool, list[Allele]]  # begin, is_indel, alleles
+MISSING: Allele = (1, b"\x04")  # the base is missing on a haplotype with a deletion across it
 
 
 def find_sites(
@@ -37,15 +38,16 @@ def find_sites(
     window = window.trim()
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
     shown, indels, samples = np.zeros(window.bases.size, np.uint8), set[Variant](), 0
-    share = scale_shares(np.full(window.bases.size, parameters.ploidy) if ploidy is None else ploidy)
+    copies = repeat(np.full(window.bases.size, parameters.ploidy, np.int8)) if ploidy is None else ploidy.T
     count, fraction, quality = (
         parameters.min_alternate_count,
         parameters.min_alternate_fraction,
         parameters.min_alternate_quality,
     )
     bases, events = np.zeros((window.bases.size, 4, 2)), Counter[Variant]()  # where they have the share in a sample
-    for own in of_samples or (pileup,):
+    for own, own_copies in zip(of_samples or (pileup,), copies, strict=ploidy is not None):
         samples += 1
+        share = scale_shares(own_copies)
         shares = np.maximum(fraction, LEAST) * share
         find_bases(own, window.bases, count, shares, quality, shown)
         indels.update(_find_indels(own, parameters, share))
@@ -212,7 +214,7 @@ def _list_indels(pileup: Pileup) -> list[Variant]:
 
 
 def _sites_of_indels(pileup: Pileup, reference: ndarray, indels: set[Variant], asked: Sequence[Variant]) -> list[Site]:
-    """Sites of those `indels` that the pileup has. Beyond the limit the last ones give way, but none asked for."""
+    """Sites of those `indels` that the pileup has, and of those asked for."""
     number = dict(zip(_list_indels(pileup), pileup.allele_counts.sum(axis=1).tolist(), strict=True))
     found, forced = defaultdict[int, list[Allele]](list), defaultdict[int, list[Allele]](list)
     shown = [variant for variant in number if variant in indels]
@@ -225,12 +227,24 @@ def _sites_of_indels(pileup: Pileup, reference: ndarray, indels: set[Variant], a
             forced[begin].append((deleted, bases))
     sites: list[Site] = []
     for begin in found.keys() | forced.keys():
-        others = [allele for allele in found[begin] if allele not in forced[begin]]
-        others = others[: MAX_ALLELES - 1 - len(forced[begin])]
-        alleles = [allele for allele in found[begin] if allele in forced[begin] or allele in others]
-        alleles += [allele for allele in forced[begin] if allele not in alleles]
-        sites.append((begin, True, [(0, b""), *alleles]))
+        sites.append((begin, True, [(0, b""), *dict.fromkeys(found[begin] + forced[begin])]))
     return sites
+
+
+def limit_alleles(sites: Sites, window: Window) -> tuple[Sites, list[Variant]]:
+    """At most MAX_ALLELES at each site, and what is left out: the last ones, but no missing base and none asked for."""
+    crowded = np.flatnonzero(np.diff(sites.allele_offsets) > MAX_ALLELES).tolist()
+    if not crowded:
+        return sites, []
+    stays, every = np.ones(sites.deleted.size, bool), list_alleles(sites)
+    for site in crowded:
+        first, stop = sites.allele_offsets[site : site + 2].tolist()
+        is_sure = [sites.is_forced[a] or every[a][1:] == MISSING for a in range(first + 1, stop)]
+        others = np.flatnonzero(~np.array(is_sure)) + first + 1
+        stays[others[max(0, MAX_ALLELES - 1 - sum(is_sure)) :]] = False
+    fewer = replace(take(sites, "alleles", stays), allele_offsets=offsets_of(stays)[sites.allele_offsets])
+    extend_tracts(fewer, window)
+    return fewer, list(compress(every, ~stays))
 
 
 @kernel

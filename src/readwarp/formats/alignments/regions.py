@@ -97,7 +97,7 @@ class AlignedReader:
         elif self._index is None:
             self._file = path.open("rb")
             if self._form.scan and not has_bam_index(path):
-                logger.info("%s has no index: the file is read through once before", self.path)
+                logger.info("%s has no index, so it is read through once before calling begins", self.path)
                 self._index = scan_file(self._file, str(self.path))
             else:
                 self._index = load_bam_index(path)

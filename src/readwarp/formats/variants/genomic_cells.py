@@ -34,8 +34,8 @@ from readwarp.formats.variants.genomic_numbers import (
 
 COLON = 58
 ERROR = 0.01  # of a read in a block that has no likelihoods: Phred 20
-NAMES = ("GT", "GQ", "DP", "MIN_DP", "PS", "SB", "AD", "PL", "GL", "PGT", "PID")  # in FORMAT
-GT, GQ, DP, MIN_DP, PS, SB, AD, PL, GL, PGT, PID = range(len(NAMES))
+NAMES = ("GT", "GQ", "DP", "MIN_DP", "PS", "SB", "SBI", "AD", "PL", "GL", "PGT", "PID")  # in FORMAT
+GT, GQ, DP, MIN_DP, PS, SB, SBI, AD, PL, GL, PGT, PID = range(len(NAMES))
 WIDEST = 6
 LETTERS = np.array([[*name.encode(), *[0] * (WIDEST - len(name))] for name in NAMES], np.uint8)
 ABSENT = -1  # start of a value that FORMAT does not name
@@ -51,6 +51,7 @@ class Cells(NamedTuple):
     quality: Annotated[ndarray, "int32 [cells]"]  # GQ
     phase_set: Annotated[ndarray, "int64 [cells]"]  # 1-based as in the file
     strands: Annotated[ndarray, "int32 [cells, 4]"]  # SB
+    independent: Annotated[ndarray, "int32 [cells, 4]"]  # SBI, else SB
     depth_offsets: Annotated[ndarray, "int64 [cells + 1] of depths"]
     depths: Annotated[ndarray, "int32 [depths]"]  # AD
     likelihood_offsets: Annotated[ndarray, "int64 [cells + 1] of likelihoods"]
@@ -62,7 +63,8 @@ class Cells(NamedTuple):
 def read_cells(lines, rows, column, out):
     """Fill Cells with the numbers of one sample's column of the lines `rows`."""
     text, kind, depths, likelihoods = lines.text, lines.kind, out.depths, out.likelihoods
-    depth_offsets, likelihood_offsets, strands = out.depth_offsets, out.likelihood_offsets, out.strands
+    depth_offsets, likelihood_offsets = out.depth_offsets, out.likelihood_offsets
+    strands, independent = out.strands, out.independent
     places, haplotypes = np.empty((LETTERS.shape[0], 2), np.int64), np.empty(MAX_PLOIDY, np.int8)
     genotype, copy_offsets = np.empty(MAX_PLOIDY, np.int8), out.copy_offsets
     copy_offsets[0] = depth_offsets[0] = likelihood_offsets[0] = 0
@@ -72,6 +74,8 @@ def read_cells(lines, rows, column, out):
         genotype[:], strands[k], status = -1, -1, OK
         copies = read_genotype(text, places[GT, 0], places[GT, 1], genotype)
         read_numbers(text, places[SB, 0], places[SB, 1], strands[k], 0)
+        independent[k] = strands[k]
+        read_numbers(text, places[SBI, 0], places[SBI, 1], independent[k], 0)
         quality = number_in(text, places[GQ, 0], places[GQ, 1])
         set_ = number_in(text, places[PS, 0], places[PS, 1])
         is_phased, copies = copies < 0, abs(copies)

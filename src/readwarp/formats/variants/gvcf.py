@@ -29,7 +29,8 @@ GENOMIC_INFORMATION = (
     Field("RAW_MQandDP", "2", "Integer", "Sum of squared mapping qualities, and number of reads"),
 )
 MIN_DP = Field("MIN_DP", "1", "Integer", "Least depth of the positions of the block")
-GENOMIC_GENOTYPE_FIELDS = (*(field for field in GENOTYPE_FIELDS if field.name != "AF"), MIN_DP)
+SBI = Field("SBI", "4", "Integer", "SB of the reads that count for FS and SOR: of one strand, once for each end")
+GENOMIC_GENOTYPE_FIELDS = (*(field for field in GENOTYPE_FIELDS if field.name != "AF"), MIN_DP, SBI)
 
 
 class Piece(NamedTuple):

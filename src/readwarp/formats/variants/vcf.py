@@ -62,7 +62,7 @@ GENOTYPE_FIELDS = (
     Field("PGT", "1", "String", "The genotype in the order of haplotypes"),
     Field("PID", "1", "String", "Phase set: position, REF and ALT of its first record"),
     Field("PS", "1", "Integer", "Phase set: position of its first record"),
-    Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the others"),
+    Field("SB", "4", "Integer", "Forward and reverse reads of REF, then of the other alleles"),
     Field("AF", "A", "Float", "Share of each other allele in the reads that show an allele"),
 )
 COUNT_FIELDS = (
@@ -165,16 +165,17 @@ def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
         calls.phase_set.tolist(),
         calls.phase_name,
         calls.strands.tolist(),
+        calls.independent.tolist(),
         np.any(calls.phase_set >= 0, axis=1).tolist(),
         strict=True,
     )
     texts = []
     for *fields, has_phase in columns:
         if is_genomic:
-            text = f"GT:AD:DP:GQ:{'PGT:PID:' * has_phase}PL:{'PS:' * has_phase}SB"
+            text = f"GT:AD:DP:GQ:{'PGT:PID:' * has_phase}PL:{'PS:' * has_phase}SB:SBI"
         else:
             text = f"GT:GQ:DP:AD:AF:PL:{'PGT:PID:PS:' * has_phase}SB"
-        for genotype, quality, depth, reads, phred, set_, name, strands in zip(*fields, strict=True):
+        for genotype, quality, depth, reads, phred, set_, name, strands, independent in zip(*fields, strict=True):
             shown = genotype_text(genotype, set_ >= 0)
             likelihoods = ",".join(map(str, phred)) if genotype else "."
             numbers, names, place = depths_text(reads), "", ""
@@ -184,7 +185,7 @@ def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
                 text += f"\t{shown}:{numbers}:{depth}:{quality}:{names}{likelihoods}:{place}"
             else:
                 text += f"\t{shown}:{quality}:{depth}:{numbers}:{shares_text(reads)}:{likelihoods}:{names}{place}"
-            text += depths_text(strands)
+            text += f"{depths_text(strands)}:{depths_text(independent)}" if is_genomic else depths_text(strands)
         texts.append(text)
     return texts
 

@@ -1,0 +1,85 @@
+"""What a limit left out is said: in the records, on the terminal and in the metrics."""
+
+import pysam
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.jobs import call_variants
+from helpers.making import random_sequence, tiled, window_of, write_bam, write_fasta
+from readwarp.call.limits import limit_of
+from readwarp.call.sites import MAX_ALLELES
+from readwarp.call.sites.find import MISSING, limit_alleles, list_alleles, sites_of
+from readwarp.config import CallParameters
+from readwarp.ragged import check
+
+LEFT, RIGHT = random_sequence(400, seed=5) + "T", "A" + random_sequence(700, seed=6)
+SEQUENCE, PLACE = LEFT + RIGHT, 400
+INSERTED = ["G", "CC", "GCG", "CGGC", "GGCCG", "CCCGCC", "GCCGCCG", "CGCGGCGC"]
+BASE = 800
+
+
+def called(folder, haplotypes, ploidy, **options):
+    """INFO LIM of each record, by position, and what was counted."""
+    fasta = write_fasta(folder / "c.fa", {"c": SEQUENCE})
+    reads = tiled(haplotypes, SEQUENCE, step=4, length=100)
+    bam = write_bam(folder / "c.bam", {"c": len(SEQUENCE)}, [("c", read) for read in reads])
+    metrics = call_variants(fasta, bam, folder / "c.vcf", CallParameters(ploidy=ploidy), **options)
+    with pysam.VariantFile(str(folder / "c.vcf")) as file:
+        return [(r.start, len(r.alleles), r.info.get("LIM")) for r in file], metrics.counts
+
+
+@pytest.mark.parametrize("number", [MAX_ALLELES - 1, len(INSERTED)])
+def test_alleles_beyond_those_of_a_site(tmp_path, caplog, number):
+    """Nothing is said of as many as a site has room for, nor of a site elsewhere; regions=... asks for half of it."""
+    snv = (BASE, SEQUENCE[BASE], "CGTA"["ACGT".index(SEQUENCE[BASE])])
+    haplotypes = [[(PLACE, "T", "T" + bases), snv] for bases in INSERTED[:number]]
+    records, counts = called(tmp_path, haplotypes, number)
+    beyond = number - (MAX_ALLELES - 1)
+    limit = ("alleles",) if beyond else None
+    assert records == [(PLACE, MAX_ALLELES, limit), (BASE, 2, None)]
+    assert counts["alleles_left_out"] == beyond
+    assert (f"{beyond} alleles are left out of sites that have too many" in caplog.text) == (beyond > 0)
+    for region, own in ((("c", 0, PLACE + 1), beyond), (("c", PLACE + 1, len(SEQUENCE)), 0)):
+        _, counts = called(tmp_path, haplotypes, number, regions=(region,))
+        assert counts["alleles_left_out"] == own
+
+
+def test_alleles_with_too_many_genotypes(tmp_path, caplog):
+    own = SEQUENCE[BASE]
+    others = [base for base in "ACGT" if base != own]
+    haplotypes = [[(BASE, own, others[k % 3])] if k < 60 else [] for k in range(100)]
+    records, counts = called(tmp_path, haplotypes, 100)
+    assert records == [(BASE, 3, ("alleles",))] and counts["alleles_left_out"] == 1
+    assert "1 alleles are left out" in caplog.text
+
+
+def test_where_an_allele_is_left_out():
+    limit = limit_of([(10, 1, b"\1"), (20, 3, b""), (30, 0, b"\1\2"), (40, 2, b"\1\2\3")])
+    assert list(zip(limit.start.tolist(), limit.stop.tolist(), strict=True)) == [(10, 11), (19, 23), (29, 31), (39, 42)]
+    assert limit_of([]).start.size == 0
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.lists(st.booleans(), min_size=1, max_size=9)), max_size=4))
+def test_which_alleles_stay(rows):
+    """Of each site: forced ones and the missing base, then the first ones up to the limit."""
+    window, written, asked, expected, lost = window_of(SEQUENCE), [], [], [], []
+    for n, (is_indel, has_missing, forced) in enumerate(rows):
+        begin = 100 * n + 50
+        named = [(0 if is_indel else 1, bytes([1] * (k + 2))) for k in range(len(forced))]
+        alleles = [(0, b"") if is_indel else (1, b"\0"), *named, *[MISSING] * has_missing]
+        written.append((begin, is_indel, alleles))
+        asked += [(begin, *allele) for allele, is_forced in zip(named, forced, strict=True) if is_forced]
+        room = MAX_ALLELES - 1 - sum(forced) - has_missing
+        stays = [allele for k, allele in enumerate(named) if forced[k] or k - sum(forced[:k]) < room]
+        expected.append([alleles[0], *stays, *[MISSING] * has_missing])
+        lost += [(begin, *allele) for allele in named if allele not in stays]
+    sites = sites_of(list(written), window, asked)
+    fewer, left_out = limit_alleles(sites, window)
+    check(fewer)
+    again = sites_of(
+        [(begin, kind, own) for (begin, kind, _), own in zip(written, expected, strict=True)], window, asked
+    )
+    assert list_alleles(fewer) == list_alleles(again) and left_out == lost
+    assert fewer.stop.tolist() == again.stop.tolist() and fewer.unit.tolist() == again.unit.tolist()
