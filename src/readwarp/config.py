@@ -127,7 +127,7 @@ class CallParameters:
     ignore_soft_clips: bool = False
     max_depth: int = 8000
     max_mnp_distance: int = 0  # phased substitutions that are as near are one record; 0: never
-    max_region_reads: int = 1000  # reads compared with haplotypes in one region; more are thinned
+    max_region_reads: int = 1000  # of a sample of 1 or 2 copies, compared in one region; in proportion of more copies
     min_alternate_count: int = 2  # reads that make an allele a candidate ...
     min_alternate_fraction: float = 0.1  # ... and their share of the reads counted at the site
     min_alternate_quality: int = 30  # sum of their base qualities, below which no call could pass min_quality
@@ -140,7 +140,8 @@ class CallParameters:
     max_indel_strand_bias: float = 200.0  # ... and of insertions and deletions
     min_end_distance: float = 5.0  # ED
     min_allele_fraction: float = 0.3  # share of the ALT alleles' reads, times the ploidy ...
-    min_haploid_fraction: float = 0.6  # ... and where that is 1
+    min_haploid_fraction: float = 0.6  # ... and where that is 1, ...
+    max_fraction_misfit: float = 35.0  # ... if this is exceeded: Phred of the share seen against the genotype's
     min_alt_mapping_quality: float = 40.0  # AMQ, if the reads without ALT alleles are more than ...
     min_expected_fraction: float = 0.5  # ... 1 - this x the genotype's share of ALT alleles, of the depth around
 
