@@ -17,6 +17,7 @@ from readwarp.call.genotypes.population import (
     excess_heterozygosity,
     inbreeding_coefficient,
 )
+from readwarp.call.genotypes.score import substitution_prior
 from readwarp.call.genotypes.spell import Spelled
 from readwarp.config import CallParameters
 from readwarp.ragged import columns_of, offsets_of, replace
@@ -43,7 +44,7 @@ def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallPa
         phase_set=out.phase_set,
         filters=find_failed_filters(out, columns, parameters),
         annotations=round_columns(columns)
-        | {"AS_QD": allele_qualities_by_depth(out, quality_by_depth, parameters.snv_prior)},
+        | {"AS_QD": allele_qualities_by_depth(out, quality_by_depth, substitution_prior(parameters.snv_prior))},
         strands=out.strands,
         independent=out.independent,
         squares=out.squares,
