@@ -19,6 +19,7 @@ from readwarp.call.genotypes.population import (
 )
 from readwarp.call.genotypes.score import substitution_prior
 from readwarp.call.genotypes.spell import Spelled
+from readwarp.call.strips import Strip
 from readwarp.config import CallParameters
 from readwarp.ragged import columns_of, offsets_of, replace
 
@@ -71,6 +72,30 @@ def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
     flat = values.tolist()
     columns = (tuple(flat[first:last]) for first, last in pairwise(offsets.tolist()))
     return list(zip(*[columns] * samples, strict=True))
+
+
+def move_back(calls: Calls, strip: Strip) -> Calls:
+    """Calls on the axis of a strip -> calls on its contigs."""
+    if len(calls) == 0:
+        return calls
+    row = strip.rows_of(calls.position)
+    origin, contigs = strip.origins[row], np.array(strip.contigs, np.int32)
+    return replace(
+        calls,
+        contig=contigs[row],
+        position=calls.position - origin,
+        phase_set=np.where(calls.phase_set >= 0, calls.phase_set - origin[:, None], calls.phase_set),
+        phase_name=[
+            tuple(_move_name(name, by) for name in own)
+            for own, by in zip(calls.phase_name, origin.tolist(), strict=True)
+        ],
+    )
+
+
+def _move_name(name: str, by: int) -> str:
+    """`name`: as `name_sets` makes it."""
+    position, *rest = name.split("_")
+    return "_".join((str(int(position) - by), *rest)) if name else name
 
 
 def join_calls(parts: Sequence[Calls], start: int, stop: int, samples: int) -> Calls:

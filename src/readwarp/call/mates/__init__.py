@@ -32,16 +32,16 @@ the reverse mate's: each is aligned best towards its 5' end. The fragment's flag
 mapping quality the better one.
 
 Other reads of one name and sample that overlap (such mates, those of one strand, supplementary alignments, more than
-MAX_RECORDS of one name) stay apart, and `merge.merge_mates` lets a base that several of them align to a position count
-once, in file order: of two that agree the better one (the first on a tie) keeps its quality, of two that differ the
-better one keeps the difference, and the other's becomes 0.
+MAX_RECORDS of one name in a row) stay apart, and `merge.merge_mates` lets a base that several of them align to a
+position count once, in file order: of two that agree the better one (the first on a tie) keeps its quality, of two that
+differ the better one keeps the difference, and the other's becomes 0.
 
 Every read depends on its own bases and its mates' alone. Missing qualities (255) count as DEFAULT_QUALITY. Reads are in
 order of position again; those of which nothing is left are dropped.
 """
 
 DEFAULT_QUALITY = 20
-MAX_RECORDS = 8  # of one name, among which mates are looked for
+MAX_RECORDS = 8  # of one name, each of which overlaps one before it, among which mates are looked for
 MAX_UNIT, MIN_REPEAT = 64, 10  # bases of a tandem repeat's unit, and of it that are there twice
 MIN_ANCHOR, MIN_DIFFERENCES = 16, 3  # bases in common, and how many must differ where they are moved
 MISMATCH = 4  # magnitude of the score, where a match is 1
