@@ -34,7 +34,8 @@ def precompile_stages(stages: Sequence[str], threads: int) -> Iterator[None]:
         return
     children: list[subprocess.Popen[bytes]] = []
     quiet = subprocess.DEVNULL
-    with tempfile.TemporaryDirectory(prefix="readwarp-") as folder:
+    # What a killed child has started may write there a moment longer; that is no error of the command's.
+    with tempfile.TemporaryDirectory(prefix="readwarp-", ignore_cleanup_errors=True) as folder:
         try:
             for stage in missing[: threads - 1]:
                 command = [sys.executable, "-m", "readwarp.device.precompile", folder, stage]
