@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pysam
 
-from call_sets import SETS, CallSet
+from call_sets import CallSet, add_ways, chosen
 from measure import CIRCUMSTANCES, Row, append, circumstances, show
 
 HERE = Path(__file__).resolve().parent
@@ -148,32 +148,18 @@ def draw(rows: list[dict[str, str]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ways = parser.add_subparsers(dest="way", required=True)
-    sets, file = ways.add_parser("sets"), ways.add_parser("file")
-    ways.add_parser("draw")
-    sets.add_argument("folder", type=Path)
-    sets.add_argument("names", nargs="*", default=["chr20", "na12878_chr21"], choices=SETS, metavar="SET")
-    file.add_argument("name")
-    for name in ("reference", "alignments", "truth"):
-        file.add_argument(name, type=Path)
-    file.add_argument("--bed", type=Path, required=True)
-    file.add_argument("--ploidy", type=int, default=2)
-    for way in (sets, file):
+    ways = add_ways(parser, ("chr20", "na12878_chr21"))
+    for way in ways.choices.values():
         way.add_argument("--shares", default=SHARES, help=f"of the reads [{SHARES}]")
+    ways.add_parser("draw")
     options = parser.parse_args()
     if options.way == "draw":
         with RESULTS.open() as table:
             rows = list(csv.DictReader(table))
         draw([row for row in rows if row["date"] == rows[-1]["date"]])
         return
-    shares = options.shares.split(",")
-    if options.way == "file":
-        given = (options.name, options.reference, options.alignments, options.truth, options.bed, options.ploidy)
-        append(rows_of(CallSet(*given), shares), RESULTS, COLUMNS)
-        return
-    options.folder.mkdir(parents=True, exist_ok=True)
-    for name in options.names:
-        append(rows_of(SETS[name](options.folder), shares), RESULTS, COLUMNS)
+    for given in chosen(options):
+        append(rows_of(given, options.shares.split(",")), RESULTS, COLUMNS)
 
 
 if __name__ == "__main__":

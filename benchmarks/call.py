@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from call_sets import SETS, CallSet
+from call_sets import CallSet, add_ways, chosen
 from measure import CIRCUMSTANCES, Row, append, circumstances, measured, show, version
 
 HERE = Path(__file__).resolve().parent
@@ -89,25 +89,10 @@ def compared(given: CallSet, tools: list[str]) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", default=",".join(TOOLS), help="[%(default)s]")
-    ways = parser.add_subparsers(dest="way", required=True)
-    sets = ways.add_parser("sets")
-    sets.add_argument("folder", type=Path)
-    sets.add_argument("names", nargs="*", metavar="SET", default=list(SETS), help=" ".join(SETS))
-    file = ways.add_parser("file")
-    file.add_argument("name", help="name of the set, for the table")
-    for path in ("reference", "alignments", "truth"):
-        file.add_argument(path, type=Path)
-    file.add_argument("--bed", type=Path, required=True)
-    file.add_argument("--ploidy", type=int, default=2)
+    add_ways(parser)
     options = parser.parse_args()
-    tools = options.tools.split(",")
-    if options.way == "file":
-        given = (options.name, options.reference, options.alignments, options.truth, options.bed, options.ploidy)
-        append(compared(CallSet(*given), tools), RESULTS, COLUMNS)
-        return
-    options.folder.mkdir(parents=True, exist_ok=True)
-    for name in options.names:
-        append(compared(SETS[name](options.folder), tools), RESULTS, COLUMNS)
+    for given in chosen(options):
+        append(compared(given, options.tools.split(",")), RESULTS, COLUMNS)
 
 
 if __name__ == "__main__":

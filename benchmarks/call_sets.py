@@ -3,10 +3,11 @@
 Each function makes one in a folder, or takes it if it exists. readwarp aligns, sorts and marks the reads.
 """
 
+import argparse
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -114,6 +115,32 @@ SETS: dict[str, Callable[[Path], CallSet]] = {
     "chr20": partial(simulated, name="chr20"),
     "chr20x60": partial(simulated, name="chr20x60"),
 }
+
+
+def add_ways(parser: argparse.ArgumentParser, usual: Iterable[str] = tuple(SETS)) -> "argparse._SubParsersAction":
+    """Ways to name sets, which `chosen` then makes: `sets FOLDER [SET ...]`, by default the usual ones, and `file`."""
+    ways = parser.add_subparsers(dest="way", required=True)
+    sets = ways.add_parser("sets")
+    sets.add_argument("folder", type=Path)
+    sets.add_argument("names", nargs="*", metavar="SET", default=list(usual), help=" ".join(SETS))
+    file = ways.add_parser("file")
+    file.add_argument("name", help="name of the set, for the table")
+    for path in ("reference", "alignments", "truth"):
+        file.add_argument(path, type=Path)
+    file.add_argument("--bed", type=Path, required=True)
+    file.add_argument("--ploidy", type=int, default=2)
+    return ways
+
+
+def chosen(options: argparse.Namespace) -> Iterator[CallSet]:
+    """The sets that `add_ways` has read, one after the other."""
+    if options.way == "file":
+        paths = options.reference, options.alignments, options.truth, options.bed
+        yield CallSet(options.name, *paths, options.ploidy)
+        return
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.names:
+        yield SETS[name](options.folder)
 
 
 def mates(folder: Path) -> list[Path]:

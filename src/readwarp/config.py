@@ -127,7 +127,7 @@ class CallParameters:
     ignore_soft_clips: bool = False
     max_depth: int = 8000
     max_mnp_distance: int = 0  # phased substitutions that are as near are one record; 0: never
-    max_region_reads: int = 1000  # reads compared with haplotypes in one region; more are thinned
+    max_region_reads: int = 1000  # of a sample of 1 or 2 copies, compared in one region; in proportion of more copies
     min_alternate_count: int = 2  # reads that make an allele a candidate ...
     min_alternate_fraction: float = 0.1  # ... and their share of the reads counted at the site
     min_alternate_quality: int = 30  # sum of their base qualities, below which no call could pass min_quality

@@ -136,10 +136,15 @@ def test_threads_and_windows_do_not_matter(made, tmp_path, options):
     assert len(lines) > len([x for x in lines if x[:1] == b"#"])
 
 
-def test_deep_windows_are_cut(made, tmp_path):
-    """The memory holds 6,000 bases of reads, less than a window has, so windows are cut down to the smallest size."""
-    run(*made, tmp_path / "a.vcf")
-    run(*made, tmp_path / "b.vcf", memory=12 * 6000)
+def test_deep_windows_are_cut(made, tmp_path, caplog):
+    """The memory holds 6,000 bases of reads, less than a window has, so windows are cut down to the smallest size.
+
+    These have more reads too, which is said.
+    """
+    assert "windows_beyond_memory" not in run(*made, tmp_path / "a.vcf").counts
+    counts = run(*made, tmp_path / "b.vcf", memory=12 * 6000).counts
+    assert counts["windows_beyond_memory"] == 4
+    assert "4 windows have more reads than --memory allows for" in caplog.text
     assert body(tmp_path / "a.vcf") == body(tmp_path / "b.vcf")
     reader = AlignedReader(made[1])
     alignments = Alignments((Source(reader, {0: 0}, ReadFilter(), np.zeros(1, np.uint16)),), ("s",))

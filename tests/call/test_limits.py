@@ -19,12 +19,14 @@ INSERTED = ["G", "CC", "GCG", "CGGC", "GGCCG", "CCCGCC", "GCCGCCG", "CGCGGCGC"]
 BASE = 800
 
 
-def called(folder, haplotypes, ploidy, **options):
-    """INFO LIM of each record, by position, and what was counted."""
+def called(folder, haplotypes, ploidy, most=1000, **options):
+    """INFO LIM of each record, by position, and what was counted. most: reads of a region."""
     fasta = write_fasta(folder / "c.fa", {"c": SEQUENCE})
     reads = tiled(haplotypes, SEQUENCE, step=4, length=100)
     bam = write_bam(folder / "c.bam", {"c": len(SEQUENCE)}, [("c", read) for read in reads])
-    metrics = call_variants(fasta, bam, folder / "c.vcf", CallParameters(ploidy=ploidy), **options)
+    metrics = call_variants(
+        fasta, bam, folder / "c.vcf", CallParameters(ploidy=ploidy, max_region_reads=most), **options
+    )
     with pysam.VariantFile(str(folder / "c.vcf")) as file:
         return [(r.start, len(r.alleles), r.info.get("LIM")) for r in file], metrics.counts
 
@@ -52,6 +54,14 @@ def test_alleles_with_too_many_genotypes(tmp_path, caplog):
     records, counts = called(tmp_path, haplotypes, 100)
     assert records == [(BASE, 3, ("alleles",))] and counts["alleles_left_out"] == 1
     assert "1 alleles are left out" in caplog.text
+
+
+def test_reads_of_a_region_follow_the_ploidy(tmp_path):
+    """Some 250 reads of eight copies: more than 100 for two copies, fewer than 400 for eight."""
+    haplotypes = [[(PLACE, "T", "TGCG")] if k == 0 else [] for k in range(8)]
+    for ploidy, limit, thinned in ((8, None, 0), (4, ("reads",), 1)):
+        records, counts = called(tmp_path, haplotypes, ploidy, 100)
+        assert records == [(PLACE, 2, limit)] and counts["regions_thinned"] == thinned
 
 
 def test_where_an_allele_is_left_out():

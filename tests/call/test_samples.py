@@ -188,7 +188,7 @@ def test_names_are_numbered_by_sample():
     reads = [Read(100, "60M", "A" * 60, (35,) * 60, 0, 60, name) for name in "aabba"]
     batch = numbered(reads, [0, 1, 1, 0, 0])
     sites = sites_of([(130, True, [(0, b""), (2, b"")])], window)
-    regions, _ = find_regions(batch, find_clip_places(batch, window), sites, window, 100)
+    regions, _ = find_regions(batch, find_clip_places(batch, window), sites, window)
     regions = split_samples(regions, batch)
     assert regions.place.tolist() == [0, 0] and regions.sample.tolist() == [0, 1]
     groups = group_reads(regions, batch)

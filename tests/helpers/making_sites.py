@@ -89,6 +89,28 @@ def from_bases(
     return made_likelihoods(tables, shown, sample=sample)
 
 
+def made_calls(positions: Sequence[int], alleles: Sequence[tuple[str, ...]], genotypes: Sequence, **columns) -> Calls:
+    """Calls of one sample on the first contig, by position, alleles and genotype; blank but for the given columns."""
+    n = len(positions)
+    blank = {
+        "contig": np.zeros(n, np.int32),
+        "quality": np.zeros(n),
+        "genotype_quality": np.zeros((n, 1), np.int32),
+        "depth": np.zeros((n, 1), np.int32),
+        "allele_depth": [((),)] * n,
+        "likelihoods": [((),)] * n,
+        "phase_set": np.full((n, 1), -1, np.int64),
+        "filters": [()] * n,
+        "annotations": {},
+        "strands": np.zeros((n, 1, 4), np.int32),
+        "independent": np.zeros((n, 1, 4), np.int32),
+        "squares": np.zeros(n, np.int64),
+        "phase_name": [("",)] * n,
+    }
+    own = {"position": np.array(positions, np.int64), "alleles": list(alleles), "genotype": [(g,) for g in genotypes]}
+    return Calls(**blank | own | columns)
+
+
 def call_sites(
     sites: Sites,
     likelihoods: Likelihoods,

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
-from readwarp.call.inputs import Alignments, match_files, names_of, open_readers
+from readwarp.call.inputs import Alignments, RegionTooDeepError, match_files, names_of, open_readers
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.qualities import explain_qualities
@@ -43,6 +43,7 @@ USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep wi
 WARNINGS = {  # by counter
     "windows_halved": "windows were too deep for the GPU's memory and were cut",
     "windows_on_host": "windows were too deep for the GPU's memory and were called on the CPU",
+    "windows_beyond_memory": "windows have more reads than --memory allows for, and are too short to be cut",
     "reads_beyond_max_depth": "reads are left out where their sample is deeper than --max-depth",
     "regions_thinned": "regions have more reads of a sample than are compared with haplotypes: some are left out",
     "regions_short_of_haplotypes": "regions have more haplotypes in a sample than are compared: some are left out",
@@ -139,7 +140,14 @@ class Calling:
     def _try(self, window: Stretch, backend: Backend) -> Found:
         """A window that does not fit counts nothing."""
         own = replace(self.steps, backend=backend, metrics=Metrics())
-        found = own.call(window, self.max_bases if halve(window) else None)
+        try:
+            found = own.call(window, self.max_bases)
+        except RegionTooDeepError:
+            if halve(window):
+                raise
+            own = replace(own, metrics=Metrics())
+            own.metrics.count("windows_beyond_memory", 1)
+            found = own.call(window, None)
         self.steps.metrics.include(own.metrics)
         return found
 

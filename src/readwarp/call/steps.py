@@ -51,6 +51,7 @@ from readwarp.call.ploidy import Ploidies, silence_absent
 from readwarp.call.qualities import check_qualities, count_missing
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
+from readwarp.call.regions.reads import thin_reads
 from readwarp.call.regions.samples import split_samples
 from readwarp.call.sites.find import find_sites, limit_alleles
 from readwarp.call.spelling import Bases
@@ -61,6 +62,7 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace, take
 from readwarp.rules.cigar import DELETION, INSERTION
+from readwarp.rules.shares import COPIES
 
 MARGIN = 1024  # bases of pileup around a window
 CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it
@@ -147,7 +149,7 @@ class Steps:
         with self.metrics.time("regions"):
             places = find_clip_places(reads, around, copies)
             sites = add_clipped(reads, places, sites, around)
-            regions, in_region = find_regions(reads, places, sites, around, p.max_region_reads)
+            regions, in_region = find_regions(reads, places, sites, around)
             regions = take(regions, "regions", _may_reach(regions, window))
         single = take(sites, "sites", (sites.position >= low) & (sites.position < high) & ~in_region)
         depths, parts = Depths(first_place(around.start), np.stack(noted)), list[Calls]()
@@ -203,6 +205,8 @@ class Steps:
         regions, (sites, not_tried) = split_samples(regions, reads), limit_alleles(sites, around)
         copies = self.ploidies.max_within(regions.contig, regions.start, regions.stop)
         ploidy = copies[np.arange(len(regions)), regions.sample]
+        most = self.parameters.max_region_reads * np.maximum(ploidy.astype(np.int64), COPIES) // COPIES
+        regions = thin_reads(regions, reads, most)
         with metrics.time("haplotypes"):
             haplotypes = build_haplotypes(regions, usable, sites, around, ploidy)
         with metrics.time("pairhmm"):

@@ -52,6 +52,20 @@ def test_alleles_need_reads_and_a_share():
     assert spelled(sites) == [(0, False, [(1, "A"), (1, "C")])]  # G: one read; T: 2 of 27
 
 
+def test_errors_have_the_shares_of_one_copy_in_many():
+    """At a ploidy of 100 five bases of Q37 in 1,000 are a candidate. Of Q12 it takes seventy."""
+    for number, quality, ploidy, is_site in (
+        (5, 37, 100, True),
+        (5, 12, 100, False),
+        (70, 12, 100, True),
+        (5, 37, 2, False),
+        (120, 12, 2, True),
+    ):
+        reads = [Read(0, "1M", "A", (37,))] * (1000 - number) + [Read(0, "1M", "C", (quality,))] * number
+        _, _, sites = prepared(reads, "A", CallParameters(ploidy=ploidy))
+        assert (len(sites) == 1) == is_site, (number, quality, ploidy)
+
+
 def test_samples_show_an_allele_together():
     """Two bases of Q37 among those of sixty samples are enough, two among 600 or of Q10 are not; nor is one."""
     for number, others, quality, is_site in (

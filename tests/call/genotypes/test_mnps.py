@@ -5,6 +5,7 @@ import pytest
 
 from helpers.jobs import call_variants, genotype_cohort
 from helpers.making import Read, other, random_sequence, tiled, write_bam, write_fasta
+from helpers.making_sites import made_calls
 from helpers.vcf_checks import body
 from readwarp.batches import Calls
 from readwarp.call.genotypes.mnps import join_substitutions
@@ -15,26 +16,9 @@ from readwarp.ragged import replace
 
 def made(*found) -> Calls:
     """Position, alleles, genotype, phase set (-1: none) and QUAL of each call."""
-    n = len(found)
     positions, alleles, genotypes, sets, qualities = zip(*found, strict=True)
-    return Calls(
-        contig=np.zeros(n, np.int32),
-        position=np.array(positions, np.int64),
-        alleles=list(alleles),
-        quality=np.array(qualities),
-        genotype=[(genotype,) for genotype in genotypes],
-        genotype_quality=np.zeros((n, 1), np.int32),
-        depth=np.zeros((n, 1), np.int32),
-        allele_depth=[((),)] * n,
-        likelihoods=[((),)] * n,
-        phase_set=np.array([[own] for own in sets]),
-        filters=[()] * n,
-        annotations={},
-        strands=np.zeros((n, 1, 4), np.int32),
-        independent=np.zeros((n, 1, 4), np.int32),
-        squares=np.zeros(n, np.int64),
-        phase_name=[("",)] * n,
-    )
+    columns = {"phase_set": np.array([[own] for own in sets]), "quality": np.array(qualities)}
+    return made_calls(positions, alleles, genotypes, **columns)
 
 
 REFERENCE = "ACGTACGTACGTACGTACGT"

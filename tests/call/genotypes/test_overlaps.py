@@ -3,31 +3,15 @@
 import numpy as np
 import pytest
 
+from helpers.making_sites import made_calls
 from readwarp.batches import Calls
 from readwarp.call.genotypes.calls import mark_overlaps
 
 
 def made(*rows: tuple[int, tuple[str, ...], tuple, float]) -> Calls:
-    n = len(rows)
     positions, alleles, genotypes, qualities = zip(*rows, strict=True)
-    return Calls(
-        contig=np.zeros(n, np.int32),
-        position=np.array(positions, np.int64),
-        alleles=list(alleles),
-        quality=np.array(qualities),
-        genotype=[genotype if isinstance(genotype[0], tuple) else (genotype,) for genotype in genotypes],
-        genotype_quality=np.zeros((n, 1), np.int32),
-        depth=np.zeros((n, 1), np.int32),
-        allele_depth=[((),)] * n,
-        likelihoods=[((),)] * n,
-        phase_set=np.full((n, 1), -1, np.int64),
-        filters=[()] * n,
-        annotations={},
-        strands=np.zeros((n, 1, 4), np.int32),
-        independent=np.zeros((n, 1, 4), np.int32),
-        squares=np.zeros(n, np.int64),
-        phase_name=[],
-    )
+    every = [genotype if isinstance(genotype[0], tuple) else (genotype,) for genotype in genotypes]
+    return made_calls(positions, alleles, genotypes, genotype=every, quality=np.array(qualities))
 
 
 DELETION = (10, ("ACGT", "A"), (1, 1), 100.0)  # takes 11 to 13

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers.making_sites import made_calls
 from readwarp.batches import Calls
 from readwarp.call.genotypes.order import genotypes_of
 from readwarp.call.genotypes.places import join_places
@@ -24,18 +25,15 @@ def made(*rows) -> Calls:
     """Position, alleles without <NON_REF>, genotype, phase set (-1: none) and AD of each call."""
     n = len(rows)
     positions, alleles, genotypes, sets, depths = zip(*rows, strict=True)
-    return Calls(
-        contig=np.zeros(n, np.int32),
-        position=np.array(positions, np.int64),
-        alleles=[(*own, OTHER) for own in alleles],
+    listed = [(*own, OTHER) for own in alleles]
+    return made_calls(
+        *(positions, listed, genotypes),
         quality=100.0 + np.arange(n),
-        genotype=[(genotype,) for genotype in genotypes],
         genotype_quality=np.full((n, 1), 30, np.int32),
         depth=np.array([[sum(own)] for own in depths], np.int32),
         allele_depth=[((*own, 0),) for own in depths],
         likelihoods=[(phred_of(g, len(own) + 1),) for g, own in zip(genotypes, alleles, strict=True)],
         phase_set=np.array([[s] for s in sets]),
-        filters=[()] * n,
         annotations={"DP": np.array([sum(own) for own in depths]), "QD": np.full(n, 5.0)},
         strands=np.array([[[own[0], 0, sum(own[1:]), 0]] for own in depths], np.int32),
         independent=np.array([[[own[0] // 2, 0, sum(own[1:]) // 2, 0]] for own in depths], np.int32),

@@ -15,6 +15,8 @@ from readwarp.call.pileup.cpu import count_window
 from readwarp.call.regions import FLANK, MAX_REGION, MIN_BASES, MIN_FLANK, REACHES, SPARE
 from readwarp.call.regions.clips import add_clipped, find_clip_places
 from readwarp.call.regions.find import find_regions
+from readwarp.call.regions.reads import thin_reads
+from readwarp.call.regions.samples import split_samples
 from readwarp.call.sites.find import find_sites
 from readwarp.config import CallParameters
 from readwarp.ragged import replace
@@ -152,7 +154,8 @@ def listed(regions: Regions, reads: AlignedReads):
 def found(reads: list[Read], places: list[Place], start=0, stop=LENGTH, low=0, high=LENGTH, max_reads=1000):
     batch = aligned_reads(reads)
     window = window_of("A" * (stop - start), low, high, start)
-    regions, within = find_regions(batch, find_clip_places(batch, window), sites_of(places), window, max_reads)
+    regions, within = find_regions(batch, find_clip_places(batch, window), sites_of(places), window)
+    regions = thin_reads(regions, batch, np.full(len(regions), max_reads))
     return listed(regions, batch), within.tolist(), regions
 
 
@@ -272,7 +275,8 @@ def regions_between(reads: list[Read], reference: str, low: int, high: int, max_
     window, p = window_of(reference, low, high), CallParameters()
     places, sites = find_clip_places(batch, window), find_sites(count_window(batch, window, p), window, p)
     sites = add_clipped(batch, places, sites, window)
-    regions, within = find_regions(batch, places, sites, window, max_reads)
+    regions, within = find_regions(batch, places, sites, window)
+    regions = thin_reads(regions, batch, np.full(len(regions), max_reads))
     rows = [(*row[:5], [(chosen[r], a, b) for r, a, b in row[5]]) for row in listed(regions, batch)]
     return rows, list(zip(sites.begin.tolist(), sites.is_indel.tolist(), within.tolist(), strict=True))
 
@@ -339,10 +343,16 @@ def test_samples_are_thinned_apart():
     reads = aligned_reads([Read(100, "80M", "A" * 80, (30,) * 80, name=f"r{i}") for i in range(60)])
     reads = replace(reads, sample=np.array([i % 6 == 0 for i in range(60)], np.uint16))
     sites, window = sites_of([(140, 142, True, (1,))]), window_of("A" * LENGTH)
-    for most, expected_numbers, status in ((50, [50, 10], Status.OK), (20, [20, 10], Status.CAPACITY)):
-        regions, _ = find_regions(reads, find_clip_places(reads, window), sites, window, most)
-        assert np.bincount(reads.sample[regions.read]).tolist() == expected_numbers
-        assert regions.status.tolist() == [status]
+    every, _ = find_regions(reads, find_clip_places(reads, window), sites, window)
+    every = split_samples(every, reads)
+    for most, numbers, status in (
+        ([50, 50], [50, 10], [Status.OK, Status.OK]),
+        ([20, 50], [20, 10], [Status.CAPACITY, Status.OK]),
+        ([50, 5], [50, 5], [Status.OK, Status.CAPACITY]),
+    ):
+        regions = thin_reads(every, reads, np.array(most))
+        assert np.bincount(reads.sample[regions.read]).tolist() == np.diff(regions.read_offsets).tolist() == numbers
+        assert regions.status.tolist() == status
 
 
 def test_one_name_only_is_thinned_in_file_order():

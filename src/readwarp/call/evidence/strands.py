@@ -7,6 +7,7 @@ from readwarp.batches import AlignedReads, Likelihoods
 from readwarp.call.evidence import DEPENDENT
 from readwarp.device.jit import kernel, scalar
 from readwarp.rules.cigar import SOFT_CLIP
+from readwarp.rules.hashes import clear_slots, new_table
 
 FIRST = 0x40  # in FLAG
 
@@ -23,7 +24,7 @@ def strand_at(reads, read, place):
 def count_ends_once(reads: AlignedReads, likelihoods: Likelihoods) -> None:
     """Add DEPENDENT to a pair's strand if one before it shows the same allele from the same 5' end of that strand."""
     number = int(np.diff(likelihoods.pair_offsets).max(initial=1))
-    mark_repeated(likelihoods, ends_of(reads), np.empty(1 << (2 * number - 1).bit_length(), np.int64))
+    mark_repeated(likelihoods, ends_of(reads), new_table(number))
 
 
 def ends_of(reads: AlignedReads) -> ndarray:
@@ -38,7 +39,7 @@ def ends_of(reads: AlignedReads) -> ndarray:
 
 @kernel
 def mark_repeated(likelihoods, ends, table):
-    """table: room for a hash table of a site's pairs, twice as many slots as these or more, a power of 2."""
+    """table: room for a hash table of any site's pairs."""
     pair_offsets, read, allele, strand = (
         likelihoods.pair_offsets,
         likelihoods.read,
@@ -46,10 +47,7 @@ def mark_repeated(likelihoods, ends, table):
         likelihoods.strand,
     )
     for site in range(pair_offsets.size - 1):
-        slots = 2
-        while slots < 2 * (pair_offsets[site + 1] - pair_offsets[site]):
-            slots *= 2
-        table[:slots] = -1
+        slots = clear_slots(table, pair_offsets[site + 1] - pair_offsets[site])
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
             side, own = np.int64(strand[pair]), np.int64(allele[pair])
             if own < 0 or side & DEPENDENT:

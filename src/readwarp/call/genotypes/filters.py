@@ -73,7 +73,8 @@ FILTERS = (
     ),
     Filter(
         "LowFraction",
-        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them)",
+        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them); "
+        "pools and mixtures need a higher --ploidy",
         _has_low_fraction,
     ),
     Filter(

@@ -21,7 +21,7 @@ from readwarp.call.pairhmm.scalar import (
 )
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, take
-from readwarp.rules.hashes import BASIS, add_byte
+from readwarp.rules.hashes import BASIS, add_byte, clear_slots
 
 LOG10_2 = math.log10(2.0)
 BUCKET = 8  # rows by which the reads of a group of lanes may differ
@@ -153,10 +153,8 @@ def _are_equal(contents, a, b, length):
 def first_of_kind(contents, offsets):
     """For each item, the first one with the same content in all arrays (int64 [items])."""
     number = offsets.size - 1
-    slots = 2
-    while slots < 2 * number:
-        slots *= 2
-    table, first = np.full(slots, -1, np.int64), np.empty(number, np.int64)
+    table, first = np.empty(max(2, 4 * number), np.int64), np.empty(number, np.int64)
+    slots = clear_slots(table, number)
     for item in range(number):
         begin, stop = offsets[item], offsets[item + 1]
         slot = np.int64(_hash(contents, begin, stop) & np.uint64(slots - 1))

@@ -2,8 +2,9 @@
 
     find_clip_places(reads: AlignedReads, window: Window, ploidy: int8 [positions, samples]) -> ClipPlaces
     add_clipped(reads, places: ClipPlaces, sites: Sites, window) -> Sites: those given, and what only clips spell
-    find_regions(reads, places, sites, window, max_reads: int) -> Regions, in_region: bool [sites]
+    find_regions(reads, places, sites, window) -> Regions, in_region: bool [sites]
     split_samples(regions: Regions, reads) -> Regions of one sample each
+    thin_reads(regions: Regions, reads, max_reads: int64 [regions]) -> these with fewer reads
 
 The window is the pileup's, and nothing outside of it is looked for; its bases reach further than regions do. A site
 outside all regions is a single substitution, which `evidence.weigh_substitutions` weighs.
@@ -26,9 +27,11 @@ neighbour would cost all haplotypes alike, and the read would say nothing. Clipp
 the diagonal. N skips, and insertions or deletions of more than MAX_INDEL bases, split a read; the piece that shares
 most bases with the region takes part (the first on a tie). Pieces of fewer than MIN_BASES are left out. Haplotypes span
 SPARE more bases on either side, and as many as the longest deletions of the region's sites remove together, but no more
-than its marks span; all within the reference. Of more than `max_reads` reads of a sample, those whose names have the
-smallest ranks stay, both mates or none (status CAPACITY). Where one name alone has more, the first ones in the file
-stay.
+than its marks span; all within the reference.
+
+Of more than `max_reads` reads of a sample, those whose names have the smallest ranks stay, both mates or none (status
+CAPACITY). Where one name alone has more, the first ones in the file stay. A sample of more than two copies has as many
+reads of each copy as one of two.
 """
 
 MIN_CLIP, MIN_CLIP_QUALITY = 8, 15  # bases, mean Phred

@@ -8,7 +8,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Regions, Sites, Status, Window
 from readwarp.call.regions import FLANK, MAX_REGION, MIN_FLANK, REACHES, SPARE
 from readwarp.call.regions.clips import ClipPlaces, pair_places
-from readwarp.call.regions.reads import cut_reads, reads_across, thin_reads
+from readwarp.call.regions.reads import cut_reads, drop_short, reads_across
 from readwarp.ragged import concatenate, empty, replace, take
 
 
@@ -32,9 +32,7 @@ class Spans(NamedTuple):
     status: Annotated[ndarray, "uint8 [regions]"]  # OK or TOO_LONG
 
 
-def find_regions(
-    reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window, max_reads: int
-) -> tuple[Regions, ndarray]:
+def find_regions(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> tuple[Regions, ndarray]:
     """See the step's contract."""
     spans = cluster(marks_of(sites, places))
     first, last = window.first, window.first + window.bases.size
@@ -46,7 +44,7 @@ def find_regions(
     columns = {"read_offsets": offsets, "read": read, "status": spans.status, **bounds}
     regions = empty(Regions, {}, contig=window.contig, **columns)
     cut_reads(reads, regions)
-    regions = thin_reads(regions, reads, max_reads)
+    regions = drop_short(regions)
     low, high = regions.low - spans.room - SPARE, regions.high + spans.room + SPARE
     regions = replace(regions, low=np.maximum(low, first), high=np.minimum(high, last))
     return regions, lie_within(sites.begin, spans)

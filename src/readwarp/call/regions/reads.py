@@ -24,16 +24,22 @@ def reads_across(reads: AlignedReads, start: ndarray, stop: ndarray) -> tuple[nd
     return offsets_of(np.bincount(span, minlength=start.size)), read[np.argsort(span, kind="stable")]
 
 
-def thin_reads(regions: Regions, reads: AlignedReads, max_reads: int) -> Regions:
-    """The regions without reads that are too short once cut, and with at most `max_reads` of each sample."""
-    regions = _take_rows(regions, regions.base_stop - regions.base_start >= MIN_BASES)
+def drop_short(regions: Regions) -> Regions:
+    """The regions without reads that are too short once cut."""
+    return _take_rows(regions, regions.base_stop - regions.base_start >= MIN_BASES)
+
+
+def thin_reads(regions: Regions, reads: AlignedReads, max_reads: ndarray) -> Regions:
+    """The regions, each of one sample, with at most `max_reads` (int64 [regions])."""
     offsets, status = regions.read_offsets, regions.status.copy()
-    sample, rank, stays = reads.sample[regions.read], spread(reads.name_hash[regions.read]), np.ones(offsets[-1], bool)
-    for region in np.flatnonzero(np.diff(offsets) > max_reads).tolist():
+    crowded = np.flatnonzero(np.diff(offsets) > max_reads)
+    if crowded.size == 0:
+        return regions
+    stays = np.ones(offsets[-1], bool)
+    for region in crowded.tolist():
         own = slice(offsets[region], offsets[region + 1])
-        stays[own] = _thin(sample[own], rank[own], max_reads)
-        if not stays[own].all():
-            status[region] = Status.CAPACITY
+        stays[own] = _thin(spread(reads.name_hash[regions.read[own]]), int(max_reads[region]))
+    status[crowded] = Status.CAPACITY
     return replace(_take_rows(regions, stays), status=status)
 
 
@@ -41,18 +47,14 @@ def _take_rows(regions: Regions, stays: ndarray) -> Regions:
     return replace(take(regions, "rows", stays), read_offsets=offsets_of(stays)[regions.read_offsets])
 
 
-def _thin(sample: ndarray, rank: ndarray, max_reads: int) -> ndarray:
-    """bool, which reads of a region stay: of each sample those of the names with the smallest ranks.
+def _thin(rank: ndarray, max_reads: int) -> ndarray:
+    """bool, which of more than `max_reads` reads stay: those of the names with the smallest ranks.
 
     Where one name alone has too many reads, the first of them in file order stay.
     """
-    stays = np.ones(sample.size, bool)
-    for own in (np.flatnonzero(sample == number) for number in np.unique(sample)):
-        if own.size > max_reads:
-            order = own[np.argsort(rank[own], kind="stable")]
-            within = rank[own] < rank[order[max_reads]]
-            stays[own] = within if within.any() else np.isin(own, order[:max_reads])
-    return stays
+    order = np.argsort(rank, kind="stable")
+    within: ndarray = rank < rank[order[max_reads]]
+    return within if within.any() else np.isin(np.arange(rank.size), order[:max_reads])
 
 
 @kernel

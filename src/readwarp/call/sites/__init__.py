@@ -7,7 +7,9 @@
 The window is the pileup's. A base, a deletion across a base, or an insertion or deletion after an anchor base is an
 allele where at least `min_alternate_count` reads show it, and at least `min_alternate_fraction` (indels:
 `min_indel_fraction`) of those counted there; the qualities of a base's reads must sum up to `min_alternate_quality`.
-These shares are limits for one or two copies; for a ploidy above that they are 2 / ploidy of it (`rules.shares`).
+These shares are limits for one or two copies; for a ploidy above that they are 2 / ploidy of it (`rules.shares`), which
+errors reach as well: there a base's reads must also be SHARED (log10) more likely if they are a share of all reads than
+if they are errors of their qualities. That is what the prior of a variant asks for: less makes no call.
 Alleles that most reads show come first, on a tie the first ones of the pileup. A deletion across a base is an allele
 only beside another base. Where the reference is not A, C, G or T, there are no alleles.
 

@@ -49,7 +49,8 @@ def find_sites(
         samples += 1
         share = scale_shares(own_copies)
         shares = np.maximum(fraction, LEAST) * share
-        find_bases(own, window.bases, count, shares, quality, shown)
+        min_ratio = np.where(share < 1.0, SHARED, -np.inf)  # errors have the shares of one copy in many
+        find_bases(own, window.bases, count, shares, quality, min_ratio, shown)
         indels.update(_find_indels(own, parameters, share))
         if own is not pileup:  # of one sample among several
             add_bases(own, shares, bases)
@@ -111,11 +112,22 @@ def _sites_of_bases(pileup: Pileup, reference: ndarray, shown: ndarray, asked: S
     return sites
 
 
+@scalar
+def log_ratio(number, depth, error):
+    """log10 of the likelihood that these reads have the allele by its share, over that they are errors.
+
+    number: reads that show it, of `depth`. error: the sum of log10 of their errors' probabilities.
+    """
+    share = number / depth
+    rest = (depth - number) * math.log10(1.0 - share) if number < depth else 0.0
+    return number * math.log10(share) + rest - error
+
+
 @kernel
-def find_bases(pileup, reference, min_count, min_fraction, min_quality, shown):
+def find_bases(pileup, reference, min_count, min_fraction, min_quality, min_ratio, shown):
     """Set bit b of `shown` (uint8 [positions]) where enough reads show base b and the reference does not.
 
-    min_fraction: float64 [positions].
+    min_fraction: float64 [positions]. min_ratio: likewise, the least `log_ratio`; -inf: it does not matter.
     """
     counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(reference.size):
@@ -128,19 +140,10 @@ def find_bases(pileup, reference, min_count, min_fraction, min_quality, shown):
         for base in range(5):
             number = counts[w, base, 0] + counts[w, base, 1]
             quality = quality_sums[w, base, 0] + quality_sums[w, base, 1]
-            if base != reference[w] and number >= min_number and quality >= min_quality:
+            if base == reference[w] or number < min_number or quality < min_quality:
+                continue
+            if min_ratio[w] <= log_ratio(number, depth, -0.1 * quality - number * LOG10_3):
                 shown[w] |= np.uint8(1 << base)
-
-
-@scalar
-def log_ratio(number, depth, error):
-    """log10 of the likelihood that reads of all samples have the allele by its share, over that they are errors.
-
-    number: reads that show it, of `depth`. error: the sum of log10 of their errors' probabilities.
-    """
-    share = number / depth
-    rest = (depth - number) * math.log10(1.0 - share) if number < depth else 0.0
-    return number * math.log10(share) + rest - error
 
 
 @kernel
