@@ -1,9 +1,10 @@
 """Compare variant callers on reads as laboratories make them: awkward.py FOLDER REF.fa:CONTIG:FROM-TO [CASE ...]
 
 The cases are those of tools/awkward_reads.py, which makes reads with a known truth in FOLDER. Each caller takes the
-true alignments; `readwarp run` takes the reads. A cell is a variant and a sample that has it. Calls count for readwarp
-if they pass its default filters, for the peers if their QUAL is at least the one that makes their F1 best, so that the
-peers look as good as they can. Truth and calls are normalised by bcftools. Rows are added to results/awkward.csv.
+true alignments; `readwarp run` takes the reads, as they are and with --trim (run-clip, run-drop: what is cut off is
+clipped, or left out). A cell is a variant and a sample that has it. Calls count for readwarp if they pass its default
+filters, for the peers if their QUAL is at least the one that makes their F1 best, so that the peers look as good as
+they can. Truth and calls are normalised by bcftools. Rows are added to results/awkward.csv.
 
 In a mixture no genotype is true: an allele is found where a record lists it. There the callers get the options that
 people give them for such reads (MIXTURE); bcftools has none.
@@ -29,7 +30,9 @@ CASES = (
     *("short-insert", "adapters-fine", "overlap", "amplicon", "primers", "hexaploid", "octoploid", "deep"),
     *("cohort", "low-pass", "mixture"),
 )
-TOOLS = ("call", "run", "freebayes", "bcftools")
+RUNS = {"run": "", "run-clip": "--trim", "run-drop": "--trim --trim-bases drop"}  # options of `readwarp run`
+OWN = ("call", *RUNS)
+TOOLS = (*OWN, "freebayes", "bcftools")
 BY_READS = "short-insert", "adapters-fine", "overlap"  # cases in which aligning matters most
 KINDS = "snv", "indel"
 SCORES = "cells", "found", "false", "f1", "genotype_right"
@@ -73,9 +76,10 @@ def command(tool: str, case: Case, output: Path) -> str:
     options = f"{mixed or f'--ploidy {case.ploidy}'} -t 2 --device cpu -q -f"
     if tool == "call":
         return f"{program} call {case.reference} {case.alignments} {options} -o {output}"
-    if tool == "run":
+    if tool in RUNS:
         folder, group = output.with_suffix(""), r"-R '@RG\tID:s1\tSM:s1'"
-        job = f"{program} run {case.reference} {case.reads} --interleaved {group} --no-report {options} -o {folder}"
+        reads = f"{case.reference} {case.reads} --interleaved {group} {RUNS[tool]}"
+        job = f"{program} run {reads} --no-report {options} -o {folder}"
         return f"{job} && bcftools view -o {output} {folder}/s1.vcf.gz"
     if tool == "freebayes":
         return f"freebayes -f {case.reference} {mixed or f'-p {case.ploidy}'} {case.alignments} > {output}"
@@ -105,7 +109,7 @@ def cells_of(path: Path, reference: Path, listed: bool = False) -> dict[Cell, Ca
 
 def taken(tool: str, calls: dict[Cell, Called], truth: dict[Cell, Called]) -> dict[Cell, Called]:
     """readwarp's calls that pass; of a peer's those from the QUAL on that makes F1 best."""
-    if tool in ("call", "run"):
+    if tool in OWN:
         return {cell: called for cell, called in calls.items() if called.passes}
     best, cut = -1.0, 0.0
     found, size = 0, 0
@@ -143,10 +147,10 @@ def compared(case: Case, tools: Iterable[str], where: tuple[str, int]) -> list[R
     for tool in tools:
         calls = case.truth.with_suffix(f".{tool}.vcf")
         line = command(tool, case, calls)
-        if tool in ("call", "run"):
+        if tool in OWN:
             measured(line)
         used = measured(line)
-        what = (*where, case.name, tool, version("readwarp" if tool in ("call", "run") else tool))
+        what = (*where, case.name, tool, version("readwarp" if tool in OWN else tool))
         row = dict(zip(COLUMNS, (*circumstances(), *what, used.cpu_seconds, used.peak_mb), strict=False))
         rows.append(row | dict(scores(tool, case, calls)))
         show(rows[-1])
@@ -165,7 +169,7 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     for name in options.cases or CASES:
         case = make(options.folder, options.place, name, options.seed)
-        tools = [tool for tool in options.tools.split(",") if tool != "run" or name in BY_READS]
+        tools = [tool for tool in options.tools.split(",") if tool not in RUNS or name in BY_READS]
         append(compared(case, tools, (options.place.split(":", 1)[-1], options.seed)), RESULTS, COLUMNS)
 
 

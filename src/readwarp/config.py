@@ -140,7 +140,8 @@ class CallParameters:
     max_indel_strand_bias: float = 200.0  # ... and of insertions and deletions
     min_end_distance: float = 5.0  # ED
     min_allele_fraction: float = 0.3  # share of the ALT alleles' reads, times the ploidy ...
-    min_haploid_fraction: float = 0.6  # ... and where that is 1
+    min_haploid_fraction: float = 0.6  # ... and where that is 1, ...
+    max_fraction_misfit: float = 35.0  # ... if this is exceeded: Phred of the share seen against the genotype's
     min_alt_mapping_quality: float = 40.0  # AMQ, if the reads without ALT alleles are more than ...
     min_expected_fraction: float = 0.5  # ... 1 - this x the genotype's share of ALT alleles, of the depth around
 

@@ -33,6 +33,7 @@ class FilterOptions(TypedDict, total=False):
     min_end_distance: float
     min_allele_fraction: float
     min_haploid_fraction: float
+    max_fraction_misfit: float
     min_alt_mapping_quality: float
     min_expected_fraction: float
 

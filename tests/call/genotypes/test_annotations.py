@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from helpers.making_sites import call_sites, from_bases, made_likelihoods, made_sites, substitutions
 from readwarp.call.genotypes.annotations import rank_sum, strand_phred, symmetric_odds_ratio
 from readwarp.call.genotypes.cohort import stouffer
+from readwarp.call.genotypes.filters import fraction_misfit
 from readwarp.call.genotypes.order import genotypes_of, number_of
 from readwarp.config import CallParameters
 from readwarp.ragged import replace
@@ -218,6 +219,27 @@ def filters_of(bases: str, mapping_quality: int, limits: dict | None = None, **c
 )
 def test_filters_of_share_and_placement(bases, mapping_quality, failed):
     assert filters_of(bases, mapping_quality) == failed
+
+
+@settings(deadline=None)
+@given(
+    table=st.lists(
+        st.tuples(st.integers(1, 20), st.integers(0, 20), st.sampled_from([0, 1, 2, 4])), min_size=1, max_size=4
+    )
+)
+def test_misfit_of_shares_is_a_ratio_of_binomials(table):
+    """Samples of so many reads, of which so many at most show ALT alleles, with so many of four copies."""
+    rows = [(n, min(k, n), copies) for n, k, copies in table]
+    depth, reads, copies = (np.array([column]) for column in zip(*rows, strict=True))
+    said = fraction_misfit(depth, reads / depth, copies / 4)[0]
+    n, k = (sum(row[i] for row in rows if row[2]) for i in (0, 1))
+    share = sum(row[0] * row[2] / 4 for row in rows) / n if n else 0.0
+
+    def likelihood(share: float) -> float:
+        return share**k * (1.0 - share) ** (n - k)
+
+    ratio = likelihood(k / n) / likelihood(share) if n and likelihood(share) else 1.0 if not n else math.inf
+    assert said == pytest.approx(10 * math.log10(ratio) if ratio < math.inf else ratio, abs=1e-6)
 
 
 def test_filters_of_strands_and_ends():

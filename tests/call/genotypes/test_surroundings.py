@@ -1,4 +1,4 @@
-"""The depth around calls against plain Python, and what LowMapping makes of it."""
+"""The depth around calls against plain Python, and what LowMapping and LowFraction make of it."""
 
 from statistics import median
 
@@ -19,6 +19,7 @@ from readwarp.call.genotypes.surroundings import (
     note_depth,
 )
 from readwarp.call.steps import CALL_MARGIN, MARGIN
+from readwarp.config import CallParameters
 
 PLACES = -(-99 // STEP)  # of the reference of `call_sites`
 
@@ -76,10 +77,40 @@ def test_windows_do_not_matter():
     ],
 )
 def test_other_reads_against_the_depth_around(bases, around, fails):
+    assert filters_of(bases, around, 25) == [("LowMapping",) if fails else ()]
+
+
+@pytest.mark.parametrize(
+    ("bases", "around", "fails"),
+    [
+        ("A" * 17 + "G" * 3, 20, False),  # 0.15 is the limit
+        ("A" * 18 + "G" * 3, 21, False),  # a lower share, but few reads
+        ("A" * 18 + "G" * 3, 42, False),
+        ("A" * 18 + "G" * 3, 43, True),  # few where there should be many
+        ("A" * 17 + "G" * 3, 80, False),
+        ("A" * 23 + "G" * 4, 27, False),
+        ("A" * 28 + "G" * 4, 16, True),  # few in any case
+        ("A" * 18 + "G" * 3, None, True),  # unknown
+    ],
+)
+def test_low_shares_of_few_reads(bases, around, fails):
+    assert filters_of(bases, around, 60) == [("LowFraction",) if fails else ()]
+
+
+@pytest.mark.parametrize(("limit", "fails"), [(25, True), (26, False)])
+def test_limit_of_the_misfit(limit, fails):
+    """Of 3 reads of 21: 210 (log10(2/7) / 7 + 6 log10(12/7) / 7) = 25.8."""
+    parameters = CallParameters(max_fraction_misfit=limit)
+    assert filters_of("A" * 18 + "G" * 3, 21, 60, parameters) == [("LowFraction",) if fails else ()]
+
+
+def filters_of(
+    bases: str, around: int | None, mapping_quality: int, parameters: CallParameters | None = None
+) -> list[tuple[str, ...]]:
+    """Of a site whose reads show these bases."""
     said, n = from_bases([bases], ["AG"]), len(bases)
-    likelihoods = made_likelihoods(
-        said.values.reshape(1, n, 2).tolist(), [["AG".find(b) for b in bases]], mapping_quality=[25] * n
-    )
-    depths = Depths(0, np.full((1, PLACES), around, np.int32))
-    calls = call_sites(substitutions((3, "AG")), likelihoods, depths=depths)
-    assert calls.filters == [("LowMapping",) if fails else ()]
+    table, shown = said.values.reshape(1, n, 2).tolist(), [["AG".find(b) for b in bases]]
+    likelihoods = made_likelihoods(table, shown, mapping_quality=[mapping_quality] * n)
+    depths = None if around is None else Depths(0, np.full((1, PLACES), around, np.int32))
+    given = {"parameters": parameters} if parameters else {}
+    return call_sites(substitutions((3, "AG")), likelihoods, depths=depths, **given).filters

@@ -5,13 +5,13 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from helpers.making import Read, aligned_reads, other, random_sequence, tiled, window_of, write_bam
 from readwarp.batches import AlignedReads
-from readwarp.call.mates import DEFAULT_QUALITY, MAX_RECORDS
-from readwarp.call.mates.join import Removed, join_mates
+from readwarp.call.mates import DEFAULT_QUALITY, MAX_RECORDS, MAX_UNIT, MIN_REPEAT
+from readwarp.call.mates.join import Removed, is_in_repeat, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_of
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.ragged import check
@@ -83,6 +83,8 @@ def test_mates_make_the_fragment_that_was_sequenced(data):
         if not variants or abs(variants[-1][0] - place) > 10:
             variants.append((place, old, new[kind]))
     (fragment, *_) = [r for r in tiled([sorted(variants)], REFERENCE, 1, size) if r.position >= start][:1]
+    letters = np.array(list(fragment.bases))
+    assume(not any(runs(letters[unit:] == letters[:-unit]) for unit in range(8, length)))  # no repeat by chance
     reads = mates_of(fragment, length)
     found, removed = join(data.draw(st.permutations(reads)))
     assert listed(found) == [(fragment.position, fragment.stop, fragment.cigar, fragment.bases)]
@@ -135,15 +137,55 @@ def test_others_stay_apart(reads):
     assert listed(join(reads)[0]) == listed(aligned_reads(reads))
 
 
-def test_a_repeat_does_not_say_how_mates_lie():
-    """The fragment may lack a copy of the repeat's unit, and each mate would still fit."""
-    reference = REFERENCE[:200] + "CAG" * 20 + REFERENCE[200:]
-    made = [(100, 150, FORWARD), (210, 360, REVERSE)]
-    reads = [Read(low, f"{high - low}M", reference[low:high], (30,) * (high - low), flag) for low, high, flag in made]
+@pytest.mark.parametrize(
+    ("unit", "copies", "forward_stop", "reverse_start", "joined_stop"),
+    [
+        (3, 20, 250, 210, 275),
+        (20, 2.8, 229, 205, 275),  # a longer unit than half of what they share
+        (50, 2.8, 270, 240, 345),  # than all of it
+    ],
+)
+def test_a_repeat_does_not_say_how_mates_lie(unit, copies, forward_stop, reverse_start, joined_stop):
+    """The fragment may have one copy of the repeat's unit more or less, and each mate would still fit."""
+    repeat = random_sequence(unit, seed=3) * 20
+    reference = REFERENCE[:200] + repeat[: int(unit * copies)] + REFERENCE[200:]
+
+    def read(start, stop, flag):
+        return Read(start, f"{stop - start}M", reference[start:stop], (30,) * (stop - start), flag)
+
+    reads = [read(100, forward_stop, FORWARD), read(reverse_start, 400, REVERSE)]
     found, removed = join_mates(aligned_reads(reads), window_of(reference), NO_PRIMERS, False)
     assert len(found) == 2 and not removed.is_joined.any()
-    wide = [Read(100, "175M", reference[100:275], (30,) * 175, FORWARD), reads[1]]  # spans it
+    wide = [read(100, joined_stop, FORWARD), reads[1]]  # spans it
     assert len(join_mates(aligned_reads(wide), window_of(reference), NO_PRIMERS, False)[0]) == 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_repeats_of_long_units_are_those_by_their_definition(data):
+    """Some run of the fragment is the same one unit further on, and the two copies cover what the mates share."""
+    unit = data.draw(st.integers(8, 80))
+    inner = "".join(data.draw(st.lists(st.sampled_from("ACGT"), min_size=unit, max_size=unit)))
+    repeat = (inner * 4)[: data.draw(st.integers(unit, 3 * unit))]
+    fragment = REFERENCE[:60] + repeat + REFERENCE[60:120]
+    begin = data.draw(st.integers(20, len(fragment) - 40))
+    end = data.draw(st.integers(begin + 16, min(len(fragment) - 10, begin + 90)))
+    bases = np.array(["ACGT".index(base) for base in fragment], np.uint8)
+    expected = any(
+        low <= begin and high >= end - size
+        for size in range((end - begin) // 2 + 1, max(end - begin, MAX_UNIT) + 1)
+        for low, high in runs(bases[size:] == bases[:-size])
+    )
+    mate = 7  # bases of other reads lie between
+    both = np.concatenate([bases[:end], np.zeros(mate, np.uint8), bases[begin:]])
+    shift = begin - (end + mate)
+    assert is_in_repeat(both, (0, end, bases.size, shift), begin, end) == expected
+
+
+def runs(is_same):
+    """[start, stop) of the runs of at least MIN_REPEAT."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], is_same.astype(int), [0]])))
+    return [(low, high) for low, high in edges.reshape(-1, 2).tolist() if high - low >= MIN_REPEAT]
 
 
 def test_many_records_of_a_name_stay_apart():

@@ -7,6 +7,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.call.genotypes.emitted import Emitted
+from readwarp.call.genotypes.surroundings import LEAST_SHARE
 from readwarp.config import CallParameters
 
 
@@ -18,7 +19,7 @@ class Facts(NamedTuple):
     info: dict[str, ndarray]  # annotations, not rounded; NaN where there is none
     ploidy: ndarray
     depth: ndarray  # DP of the sample
-    depth_around: ndarray  # what is typical of the sample around the record; its DP where that is unknown
+    depth_around: ndarray  # what is typical of the sample around the record; NaN unknown
     fraction: ndarray  # of the sample's reads that show ALT alleles; 0 if its genotype has none
     expected: ndarray  # fraction of the genotype's copies that are ALT alleles
 
@@ -42,15 +43,42 @@ def _is_near_ends(facts: Facts, limits: CallParameters) -> ndarray:
 
 
 def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
-    share = limits.min_allele_fraction / np.maximum(1, facts.ploidy)
-    limit = np.where(facts.ploidy > 1, share, limits.min_haploid_fraction)
-    is_low: ndarray = np.all(facts.fraction < limit, axis=1)
+    """Where much fewer reads than around say anything, their number is no excuse for the share: reads fail there.
+
+    Nor is it where the depth around is unknown.
+    """
+    is_low = _is_below_limit(facts.fraction, facts.ploidy, limits)
+    rows = np.flatnonzero(is_low)
+    depth, around, expected = facts.depth[rows], facts.depth_around[rows], facts.expected[rows]
+    is_usual = depth.sum(axis=1, where=expected > 0) >= LEAST_SHARE * around.sum(axis=1, where=expected > 0)
+    is_low[rows] = ~is_usual | (fraction_misfit(depth, facts.fraction[rows], expected) > limits.max_fraction_misfit)
     return is_low
+
+
+def _is_below_limit(fraction: ndarray, ploidy: ndarray, limits: CallParameters) -> ndarray:
+    share = limits.min_allele_fraction / np.maximum(1, ploidy)
+    is_below: ndarray = np.all(fraction < np.where(ploidy > 1, share, limits.min_haploid_fraction), axis=1)
+    return is_below
+
+
+def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> ndarray:
+    """Phred of how much likelier the reads are with the fraction seen than with the genotype's: float64 [records].
+
+    Binomial, over all samples [records, samples] that have ALT alleles. Of few reads, any fraction is likely enough.
+    """
+    reads = np.where(expected > 0, depth, 0)
+    total = np.maximum(1, reads.sum(axis=1))
+    seen, own = ((reads * share).sum(axis=1) / total for share in (fraction, expected))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gains = [np.where(a > 0, a * np.log10(a / b), 0.0) for a, b in ((seen, own), (1.0 - seen, 1.0 - own))]
+    misfit: ndarray = 10.0 * total * (gains[0] + gains[1])
+    return misfit
 
 
 def _is_placed_unsurely(facts: Facts, limits: CallParameters) -> ndarray:
     """The other reads are about as many as all copies give, so those that show ALT alleles came in addition."""
-    left = facts.depth_around * (1.0 - limits.min_expected_fraction * facts.expected)
+    around = np.where(np.isnan(facts.depth_around), facts.depth, facts.depth_around)
+    left = around * (1.0 - limits.min_expected_fraction * facts.expected)
     is_full = (1.0 - facts.fraction) * facts.depth > left
     fails: ndarray = is_full.all(axis=1, where=facts.expected > 0)
     return fails & (facts.info["AMQ"] < limits.min_alt_mapping_quality)
@@ -73,8 +101,8 @@ FILTERS = (
     ),
     Filter(
         "LowFraction",
-        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them); "
-        "pools and mixtures need a higher --ploidy",
+        "few of the reads show the other alleles (AD by DP below the limit in every sample that has them, and not by "
+        "chance); pools and mixtures need a higher --ploidy",
         _has_low_fraction,
     ),
     Filter(
@@ -87,11 +115,19 @@ FILTERS = (
 NOT_APPLIED = (".",)  # FILTER of a record whose genotypes have no ALT allele: it has forced alleles alone
 
 
+def asks_for_surroundings(out: Emitted, columns: Any, parameters: CallParameters) -> ndarray:
+    """bool [records]: whose filters look at the depth around. `columns`: annotations.Columns."""
+    is_below = _is_below_limit(alt_fractions(out)[0], out.ploidy, parameters)
+    asks: ndarray = is_below | np.less(columns.AMQ, parameters.min_alt_mapping_quality)
+    return asks
+
+
 def find_failed_filters(out: Emitted, columns: Any, parameters: CallParameters) -> list[tuple[str, ...]]:
     """FILTER of each record: the filters that it fails. `columns`: annotations.Columns."""
     fraction, expected = alt_fractions(out)
-    around = np.where(np.isnan(out.depth_around), out.depth, out.depth_around)
-    facts = Facts(out.quality, out.is_indel, columns._asdict(), out.ploidy, out.depth, around, fraction, expected)
+    facts = Facts(
+        out.quality, out.is_indel, columns._asdict(), out.ploidy, out.depth, out.depth_around, fraction, expected
+    )
     has_alt = np.any(expected > 0, axis=1)
     failed: list[tuple[str, ...]] = [() if has else NOT_APPLIED for has in has_alt.tolist()]
     for filter_ in FILTERS:

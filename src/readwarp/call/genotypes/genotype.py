@@ -9,6 +9,7 @@ from readwarp.batches import Calls, Likelihoods, Phase, Sites, Window
 from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns, summarise
 from readwarp.call.genotypes.calls import build_calls
 from readwarp.call.genotypes.emitted import MISSING_BASE, Emitted, allocate
+from readwarp.call.genotypes.filters import asks_for_surroundings
 from readwarp.call.genotypes.order import GenotypeTables, tables_for
 from readwarp.call.genotypes.score import Choice, Scores, choose_alleles, fill_genotypes, score_genotypes
 from readwarp.call.genotypes.spell import spell_alleles
@@ -67,9 +68,8 @@ def _emit(sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables) 
 
 
 def _look_around(depths: Depths, sites: Sites, columns: Any, parameters: CallParameters, out: Emitted) -> None:
-    """Set `depth_around` of the records whose ALT alleles' reads are placed unsurely. `columns`: Columns."""
-    is_unsure = np.less(columns.AMQ, parameters.min_alt_mapping_quality)
-    for row in np.flatnonzero(is_unsure).tolist():
+    """Set `depth_around` of the records whose filters ask for it. `columns`: Columns."""
+    for row in np.flatnonzero(asks_for_surroundings(out, columns, parameters)).tolist():
         out.depth_around[row] = find_typical_depth(depths, int(sites.begin[out.site[row]]), out.depth[row])
 
 

@@ -22,8 +22,9 @@ diagonal (score 1 for a match and -4 for a mismatch, at least MIN_CLIP from the 
 trimmed primers or masked ends, and its bases are left out. With `ignore_soft_clips` all clips are.
 
 Then mates that overlap become one read, if the stretch says how they lie: it has at least MIN_ANCHOR bases, and moved
-against itself by up to half of them it differs in MIN_DIFFERENCES or more. (In a tandem repeat that neither of them
-spans, a fragment of another length would look alike.) The read is the fragment, which was sequenced twice in part but
+against itself by up to half of them it differs in MIN_DIFFERENCES or more. Nor may it lie in a tandem repeat of a longer
+unit (as long as itself, or MAX_UNIT): bases of the fragment, at least MIN_REPEAT, that are the same one unit further on.
+(In a tandem repeat that neither of them spans, a fragment of another length would look alike.) The read is the fragment, which was sequenced twice in part but
 is one observation. It has the forward mate's bases up to its reverse mate's end. Where two bases agree, the better
 quality remains. Where they differ, the better base remains with the difference of the two, and an unknown base gives
 way. The alignment is the forward mate's up to the middle of the stretch, and from there the reverse mate's: each is
@@ -40,6 +41,7 @@ order of position again; those of which nothing is left are dropped.
 
 DEFAULT_QUALITY = 20
 MAX_RECORDS = 8  # of one name, among which mates are looked for
+MAX_UNIT, MIN_REPEAT = 64, 10  # bases of a tandem repeat's unit, and of it that are there twice
 MIN_ANCHOR, MIN_DIFFERENCES = 16, 3  # bases in common, and how many must differ where they are moved
 MISMATCH = 4  # magnitude of the score, where a match is 1
 TOLERANCE = 5  # bases by which a read may begin before its primer

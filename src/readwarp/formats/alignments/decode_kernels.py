@@ -220,7 +220,8 @@ def decode(data, places, out):
         source, length = bases_of(data, at)
         first = read_offsets[i]
         fragment_end[i] = fragment_end_of(data, at)
-        shared[i, :], hidden[i, :] = 0 if flag[i] & 0x10 else length, 0
+        shared[i, 0] = shared[i, 1] = 0 if flag[i] & 0x10 else length
+        hidden[i, 0] = hidden[i, 1] = 0
         for j in range(length // 2):  # unsigned indices: no test for negative ones
             byte = data[np.uint64(source + j)]
             bases[np.uint64(first + 2 * j)] = BASES[byte >> 4]
