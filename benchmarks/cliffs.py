@@ -1,6 +1,6 @@
 """Inputs of unusual shape, which must not cost more than their bases: many contigs, many targets.
 
-    cliffs.py REF.fa ALIGNMENTS.bam CONTIG:FROM-TO [--contigs 100000] [--targets 200000]
+    cliffs.py REF.fa ALIGNMENTS.bam CONTIG:FROM-TO [--contigs 100000] [--targets 200000] [--only WHAT ...]
 
 contigs   a reference of so many contigs of 400 bases cut from REF, each with 10 reads and a heterozygous substitution:
           index, align, call, call --gvcf and genotype
@@ -70,10 +70,13 @@ def main() -> None:
     parser.add_argument("--contigs", type=int, default=100_000)
     parser.add_argument("--targets", type=int, default=200_000)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--only", nargs="*", metavar="WHAT", help='such as "call --gvcf"; by default everything')
     options = parser.parse_args()
     rows: list[Row] = []
 
     def measure(shape: str, number: int, what: str, command: str) -> None:
+        if options.only and what not in options.only:
+            return
         usage = measured(f"{READWARP} {command} -q -f -t {options.threads}")
         values = (shape, number, what, version("readwarp"), options.threads)
         rows.append(dict(zip(COLUMNS, (*circumstances(), *values, *usage_of(usage)), strict=True)))

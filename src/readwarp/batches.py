@@ -192,7 +192,10 @@ class AlignedReads(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A stretch of one contig, and as much of the reference around it as reads may be compared with."""
+    """A stretch of one contig, and as much of the reference around it as reads may be compared with.
+
+    Several small contigs may lie on one axis, as if they were one (`readwarp.call.strips`), with OUTSIDE between them.
+    """
 
     contig: int
     start: int  # 0-based in the contig

@@ -135,7 +135,7 @@ class CallParameters:
     snv_prior: float = 1e-3  # heterozygosity
     indel_prior: float = 1.25e-4
     # Limits of filters: see `readwarp.call.genotypes.filters`.
-    min_quality: float = 5.0  # QUAL
+    min_quality: float = 2.0  # QUAL
     max_strand_bias: float = 40.0  # FS of substitutions ...
     max_indel_strand_bias: float = 200.0  # ... and of insertions and deletions
     min_end_distance: float = 5.0  # ED

@@ -3,7 +3,7 @@
 import pysam
 import pytest
 
-from helpers.jobs import call_variants
+from helpers.jobs import call_variants, genotype_cohort
 from helpers.making import Read, other, random_sequence, tiled, write_fasta, write_samples
 from helpers.vcf_checks import check_vcf, check_with_bcftools
 from readwarp.call.genotypes.population import phred_of_excess
@@ -117,6 +117,28 @@ def test_likelihoods_are_those_of_each_sample_alone(folder, tmp_path, sample):
     for place, record in alone.items():
         for name in ("PL", "AD", "DP"):
             assert record.samples[sample][name] == together[place].samples[sample][name], (place, name)
+
+
+def test_a_cohort_of_both_sexes_by_its_gvcfs(folder, tmp_path):
+    """Genotyped from a gVCF of each, by the same file of ploidies, all have the genotypes of the call together."""
+    files = [tmp_path / f"{sample}.g.vcf" for sample in SAMPLES]
+    for sample, path in zip(SAMPLES, files, strict=True):
+        options = {"ploidies": folder / "sexes.bed", "samples": (sample,), "gvcf": True}
+        call_variants(folder / "c.fa", folder / "c.bam", path, **options)
+    genotype_cohort(folder / "c.fa", files, tmp_path / "c.vcf")
+    together, cohort = records_of(folder / "c.vcf"), records_of(tmp_path / "c.vcf")
+    assert {place: genotypes(record) for place, record in cohort.items()} == {
+        place: genotypes(record) for place, record in together.items()
+    }
+
+
+def test_reads_aligned_to_the_haplotypes_of_both_sexes(folder, tmp_path):
+    bam = tmp_path / "c.bam"
+    options = {"ploidies": folder / "sexes.bed", "bam_output": bam}
+    call_variants(folder / "c.fa", folder / "c.bam", tmp_path / "c.vcf", **options)
+    with pysam.AlignmentFile(str(bam)) as file:
+        haplotypes = {r.get_tag("RG").split(".", 1)[1] for r in file if r.get_tag("RG").startswith("HAPLOTYPES.")}
+    assert haplotypes >= {"m1", "f1", "f2"}
 
 
 def test_one_ploidy_for_all_is_that_of_each(folder, tmp_path):

@@ -30,8 +30,10 @@ from numpy import ndarray
 from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.spelling import Allele, Bases, encode, is_indel, spell_alleles
+from readwarp.call.strips import Strip
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
+from readwarp.ragged import offsets_of, ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,14 @@ class Forced:
 
     def __len__(self) -> int:
         return self.begin.size
+
+    def along(self, strip: Strip) -> "Forced | None":
+        """Of the strip's axis as contig 0; None if there are none."""
+        rows, origins = strip.find_rows(self.contig_offsets)
+        offsets = offsets_of(np.diff(self.inserted_offsets)[rows])
+        inserted, bounds = self.inserted[ranges(self.inserted_offsets, rows)], np.array([0, rows.size])
+        moved = self.position[rows] + origins, self.begin[rows] + origins
+        return Forced(bounds, *moved, self.deleted[rows], inserted, offsets, {}) if rows.size else None
 
     def within(self, contig: int, low: int, high: int) -> list[Allele]:
         """Those whose VCF position (0-based) is in [low, high), in order of position."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from readwarp.batches import AlignedReads
 from readwarp.call.depth.limit import DepthLimit
+from readwarp.call.strips import Strip
 from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter, join_parts
 from readwarp.formats.common.files import allow_files
@@ -33,12 +34,22 @@ class Source:
     contigs: dict[int, int]  # reference contig -> number in the file
     keep: ReadFilter  # its read groups by sample of this file ...
     samples: np.ndarray  # ... and the number of each of these samples among all (uint16)
+    strip: Strip | None = None  # whose axis is contig 0
 
     def parts(self, contig: int, start: int, stop: int) -> Iterator[AlignedReads]:
-        """As `AlignedReader.parts`, by the numbers of contigs in the reference and of samples among all."""
-        if contig in self.contigs:
-            for part in self.reader.parts(self.contigs[contig], start, stop, self.keep):
-                yield replace(part, sample=self.samples[part.sample])
+        """As `AlignedReader.parts`, by the numbers of contigs in the reference and of samples among all.
+
+        On a strip, all that its contigs have.
+        """
+        for part in self._parts(contig, start, stop):
+            yield replace(part, sample=self.samples[part.sample])
+
+    def _parts(self, contig: int, start: int, stop: int) -> Iterator[AlignedReads]:
+        if self.strip:
+            for run, origins in self.strip.runs(self.contigs):
+                yield from self.reader.parts_of_contigs(run, origins, self.keep)
+        elif contig in self.contigs:
+            yield from self.reader.parts(self.contigs[contig], start, stop, self.keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,10 @@ class Alignments:
     def memory(self) -> int:
         """Bytes that the files take while they are open."""
         return sum(source.reader.memory for source in self.sources)
+
+    def along(self, strip: Strip) -> "Alignments":
+        """The files with the strip's axis as contig 0."""
+        return Alignments(tuple(replace(source, strip=strip) for source in self.sources), self.samples)
 
     def read(self, place: tuple[int, int, int], limit: DepthLimit, max_bases: int | None = None) -> AlignedReads:
         """Usable reads that overlap a place, by position, then in order of files.

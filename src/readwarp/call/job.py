@@ -4,9 +4,12 @@ import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise, repeat
 from math import ceil
 from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
 
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
@@ -16,7 +19,8 @@ from readwarp.call.ploidy import read_ploidies
 from readwarp.call.qualities import explain_qualities
 from readwarp.call.realigned import CalledSite, sites_of
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
-from readwarp.call.targets import Stretch, Target, bases_of, join_targets
+from readwarp.call.strips import Place, join_contigs
+from readwarp.call.targets import Target, bases_of, join_targets
 from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob, count_calls
 from readwarp.call.warm import warm_up
 from readwarp.config import CallParameters, Resources
@@ -128,16 +132,16 @@ class Calling:
 
     job: CallJob
     steps: Steps
-    cards: Cards[Stretch, Backend]
+    cards: Cards[Place, Backend]
     samples: tuple[str, ...]
     targets: list[Target]  # to call
     max_bases: int  # of reads in memory; deeper windows are cut
 
-    def call(self, window: Stretch) -> list[Found]:
+    def call(self, window: Place) -> list[Found]:
         """What is in the window, in parts where it is too deep to be taken at once."""
         return self.cards.work(window, self._try, self.steps.metrics.count)
 
-    def _try(self, window: Stretch, backend: Backend) -> Found:
+    def _try(self, window: Place, backend: Backend) -> Found:
         """A window that does not fit counts nothing."""
         own = replace(self.steps, backend=backend, metrics=Metrics())
         try:
@@ -151,20 +155,22 @@ class Calling:
         self.steps.metrics.include(own.metrics)
         return found
 
-    def run(self, work: Callable[[Stretch], T]) -> Generator[T, None, None]:
+    def run(self, work: Callable[[Place], T]) -> Generator[T, None, None]:
         """work(window) of all windows, in order, in parallel threads."""
         resources = self.job.resources
         size = max(LEAST_WINDOW, min(WINDOW, self.max_bases // (USUAL_DEPTH * len(self.samples))))
         size = min(size, resources.batch_bases // DEPTH_OF_A_BATCH + 1) if resources.batch_bases else size
         workers = workers_of(resources.threads, len(self.cards.backend.devices))
-        return map_ordered(join_targets(self.targets, size), work, workers, 2 * workers + 2)
+        lengths = np.diff(self.steps.reference.contig_offsets).tolist()
+        windows = join_contigs(join_targets(self.targets, size), lengths, self.steps.primers, size)
+        return map_ordered(windows, work, workers, 2 * workers + 2)
 
 
-def halve(window: Stretch) -> tuple[Stretch, Stretch] | None:
+def halve(window: Place) -> tuple[Place, Place] | None:
     return window.halves() if window.stop - window.start > MIN_WINDOW else None
 
 
-WINDOWS: Divisible[Stretch] = Divisible(
+WINDOWS: Divisible[Place] = Divisible(
     lambda w: w.stop - w.start, halve, "windows_halved", "windows_on_host", lambda w: 1
 )
 
@@ -214,7 +220,7 @@ def plan_bases(resources: Resources, alignments: Alignments, workers: int) -> in
     return (memory - held) // (BYTES_PER_BASE * workers)
 
 
-def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Stretch, Backend]:
+def open_memory(resources: Resources, backend: Backend, metrics: Metrics) -> Cards[Place, Backend]:
     """A workspace for each worker; smaller ones, then fewer, if --vram or the free memory of a card is less."""
 
     def plan(room: int) -> CardPlan:
@@ -228,7 +234,7 @@ def write_windows(calling: Calling, writer: VariantWriter, meter: Meter, shown: 
     contigs, metrics = calling.steps.reference.names, calling.steps.metrics
     joiner, whole = BlockJoiner(contigs), bases_of(calling.targets)
 
-    def work(window: Stretch) -> tuple[list[bytes | Piece], list[CalledSite], int]:
+    def work(window: Place) -> tuple[list[bytes | Piece], list[CalledSite], int]:
         parts: list[bytes | Piece] = []
         sites = list[CalledSite]()
         for found in calling.call(window):
@@ -237,7 +243,10 @@ def write_windows(calling: Calling, writer: VariantWriter, meter: Meter, shown: 
             if found.bands is None:
                 parts.append(lines_of(found.calls, contigs))
             else:
-                parts.append(piece_of(found.bands, format_calls(found.calls, contigs, is_genomic=True), contigs))
+                lines = format_calls(found.calls, contigs, is_genomic=True)
+                bounds = np.searchsorted(found.calls.contig, [bands.contig for bands in found.bands]).tolist()
+                own = (lines[first:stop] for first, stop in pairwise([*bounds, len(lines)]))
+                parts += map(piece_of, found.bands, own, repeat(contigs))
         return parts, sites, bases_of(window.targets)
 
     with closing(calling.run(work)) as results:

@@ -1,7 +1,7 @@
 """Ploidies that differ within the reference and among samples, such as on sex chromosomes: a BED file."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from readwarp.batches import Likelihoods
 from readwarp.call.evidence import NOTHING
+from readwarp.call.strips import Strip
 from readwarp.call.targets import Contigs, read_target_lines
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
@@ -40,12 +41,31 @@ class Course(NamedTuple):
         return np.asarray(np.maximum.reduceat(np.append(self.copies, 0), bounds)[::2].astype(np.int8))
 
 
+def whole_course(copies: int) -> Course:
+    return Course(np.zeros(1, np.int64), np.full(1, copies, np.int8))
+
+
+def join_courses(courses: Iterable[tuple[Course, int]]) -> Course:
+    """Courses one after another, each from an origin on."""
+    columns = zip(*((course.start + origin, course.copies) for course, origin in courses), strict=True)
+    return Course(*map(np.concatenate, columns))
+
+
 class Ploidies(NamedTuple):
     """Copies of each position in each sample. Samples with the same ploidies share a table."""
 
     default: int  # on contigs that a table does not have
     tables: tuple[dict[int, Course], ...]  # each by contig
     table: Annotated[ndarray, "int64 [samples]"]
+
+    def along(self, strip: Strip) -> "Ploidies":
+        """Of the strip's axis as contig 0."""
+        places = list(zip(strip.contigs, strip.origins.tolist(), strict=True))
+        whole, tables = whole_course(self.default), list[dict[int, Course]]()
+        for table in self.tables:
+            own = [(table.get(contig, whole), origin) for contig, origin in places]
+            tables.append({} if table.keys().isdisjoint(strip.contigs) else {0: join_courses(own)})
+        return self._replace(tables=tuple(tables))
 
     def at(self, contig: int, position: ndarray) -> ndarray:
         """int8 [n, samples]: copies at each position, 0-based in the contig."""
@@ -84,7 +104,7 @@ def read_ploidies(
         own = rows.get(name, [])
         table[sample] = number = numbers.setdefault(tuple(row[:-1] for row in own), len(numbers))
         if number == len(tables):
-            whole = Course(np.zeros(1, np.int64), np.full(1, default, np.int8))
+            whole = whole_course(default)
             over = {c: _above(course, common.get(c, whole)) for c, course in _courses_of(own, UNKNOWN).items()}
             tables.append(common | over)
     return Ploidies(default, tuple(tables), table)

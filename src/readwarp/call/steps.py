@@ -29,13 +29,13 @@ from readwarp.batches import (
 from readwarp.call.alleles.compare import Weighed, compare
 from readwarp.call.alleles.sites import forced_variants, variants_of
 from readwarp.call.alleles.weigh import weigh_haplotypes
-from readwarp.call.confidence.bands import reference_bands
+from readwarp.call.confidence.bands import reference_bands, split_bands
 from readwarp.call.confidence.other import add_non_ref
 from readwarp.call.depth import BLOCK
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.evidence.substitutions import weigh_substitutions
 from readwarp.call.forced import Forced
-from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, no_calls
+from readwarp.call.genotypes.calls import join_calls, keep_calls, mark_overlaps, move_back, no_calls
 from readwarp.call.genotypes.genotype import genotype_sites
 from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.call.genotypes.places import join_places
@@ -55,7 +55,8 @@ from readwarp.call.regions.reads import thin_reads
 from readwarp.call.regions.samples import split_samples
 from readwarp.call.sites.find import find_sites, limit_alleles
 from readwarp.call.spelling import Bases
-from readwarp.call.targets import Stretch
+from readwarp.call.strips import Place, Strip, StripBases
+from readwarp.call.targets import MARGIN, Stretch
 from readwarp.config import CallParameters
 from readwarp.device.backend import Backend
 from readwarp.index.reference import Reference
@@ -64,7 +65,6 @@ from readwarp.ragged import replace, take
 from readwarp.rules.cigar import DELETION, INSERTION
 from readwarp.rules.shares import COPIES
 
-MARGIN = 1024  # bases of pileup around a window
 CALL_MARGIN = MAX_INDEL + 1  # bases around a window whose calls may overlap one in it
 BYTES_PER_BASE = 12  # of peak memory, for each base of the reads in a window
 
@@ -74,7 +74,7 @@ class Found:
     """The results of a window."""
 
     calls: Calls  # those with positions in the window
-    bands: Bands | None  # positions without a call, for a gVCF
+    bands: list[Bands] | None  # positions without a call, of each contig, for a gVCF
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +90,34 @@ class Steps:
     forced: Forced | None
     primers: dict[int, Primers]  # of each reference contig that has any
     with_bands: bool
+    strip: Strip | None = None  # whose axis is contig 0; None: contigs are the reference's
 
     @property
     def samples(self) -> int:
         return len(self.alignments.samples)
 
-    def call(self, window: Stretch, max_bases: int | None) -> Found:
+    def call(self, window: Place, max_bases: int | None) -> Found:
         """Raises RegionTooDeepError if the window's reads have more than `max_bases`."""
+        if not isinstance(window, Strip):
+            return self._call(window, max_bases)
+        own = replace(
+            self,
+            alignments=self.alignments.along(window),
+            ploidies=self.ploidies.along(window),
+            forced=self.forced.along(window) if self.forced else None,
+            strip=window,
+        )
+        found = own._call(window.as_stretch(), max_bases)
+        bands = found.bands and split_bands(found.bands[0], window)
+        return Found(move_back(found.calls, window), bands)
+
+    def _bases(self, contig: int) -> Bases:
+        return StripBases(self.reference, self.strip) if self.strip else Bases(self.reference, contig)
+
+    def _call(self, window: Stretch, max_bases: int | None) -> Found:
         contig, start, stop, _ = window
         is_inside = window.mask()
-        low, high = max(0, start - MARGIN), min(Bases(self.reference, contig).length, stop + MARGIN)
+        low, high = max(0, start - MARGIN), min(self._bases(contig).length, stop + MARGIN)
         limit = DepthLimit(self.parameters.max_depth)
         with self.metrics.time("read_alignments"):
             reads = self.alignments.read((contig, low, high), limit, max_bases)
@@ -134,7 +152,7 @@ class Steps:
         kept = keep_calls(join_calls((calls,), start, stop, self.samples), start, is_inside)
         if not self.with_bands:
             return Found(mark_limits(kept, limited), None)
-        return Found(mark_limits(join_places(kept), limited), self._bands(reads, pileup, here, calls, ~is_inside))
+        return Found(mark_limits(join_places(kept), limited), [self._bands(reads, pileup, here, calls, ~is_inside)])
 
     def _genotype(
         self, reads: AlignedReads, pileup: Pileup, around: Window, window: Stretch, limited: list[Limited]
@@ -163,7 +181,7 @@ class Steps:
             with self.metrics.time("genotypes"):
                 parts.append(self._genotype_sites(regional, likelihoods, around, depths, limited, phase))
         calls = mark_overlaps(join_calls(parts, low, high, self.samples))
-        return join_substitutions(calls, p.max_mnp_distance, Bases(self.reference, around.contig).letters)
+        return join_substitutions(calls, p.max_mnp_distance, self._bases(around.contig).letters)
 
     def _pileups(
         self, reads: AlignedReads, pileup: Pileup, around: Window, noted: list[np.ndarray]
@@ -267,7 +285,7 @@ class Steps:
     def _around(self, contig: int, low: int, high: int, reads: AlignedReads) -> Window:
         """[low, high), with the reference as far as reads, or two that are joined, may be compared with it."""
         reach = 2 * int(np.diff(reads.read_offsets).max(initial=0)) + MARGIN
-        bases = Bases(self.reference, contig)
+        bases = self._bases(contig)
         first, last = max(0, low - reach), min(bases.length, high + reach)
         return Window(contig, low, high, bases.array(first, last), first)
 

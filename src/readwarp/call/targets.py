@@ -21,6 +21,7 @@ from readwarp.formats.common.intervals import (
 )
 from readwarp.index.reference import Reference
 
+MARGIN = 1024  # bases around a window that are read too; nothing beyond reaches into it
 JOINED = 8192  # bases between two targets that take no longer than a window of their own would
 Region = str | tuple[str, int, int]  # text of the command line; or contig, start and stop, 0-based and half-open
 

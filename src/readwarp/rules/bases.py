@@ -5,6 +5,7 @@ import numpy as np
 from readwarp.device.jit import kernel, scalar
 
 LETTERS = np.frombuffer(b"ACGTN", np.uint8)
+OUTSIDE = 5  # in place of a base, where several contigs lie on one axis: off all of them
 
 
 def _codes() -> np.ndarray:

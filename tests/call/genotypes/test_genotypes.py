@@ -118,7 +118,9 @@ def test_fields_of_a_call_agree(bases, ploidy):
 
 
 def test_quality_is_the_posterior_of_no_variant():
-    prior = {0: 1 - 1.5e-3, 1: 1e-3, 2: 0.5e-3}
+    """Each of the three other bases has a third of the heterozygosity."""
+    theta = CallParameters().snv_prior / 3
+    prior = {0: 1 - 1.5 * theta, 1: theta, 2: theta / 2}
     scores = oracle_scores(
         [[math.log10(1 - 1e-3), math.log10(1e-3 / 3)][:: 1 if b == "A" else -1] for b in "AAGG"], 2, 2
     )

@@ -16,6 +16,7 @@ from readwarp.call.genotypes.together import REFERENCES, add_priors, find_qualit
 from readwarp.ragged import offsets_of
 
 SNV, INDEL = 1e-3, 1.25e-4
+THETA = SNV / 3  # of each of the three other bases
 READS = st.lists(st.tuples(st.sampled_from("AAACG."), st.integers(0, 2)), min_size=1, max_size=20)
 
 
@@ -47,17 +48,17 @@ def test_quality_equals_all_ways(reads, ploidies, quality):
     choice = Choice(mark_alleles(sites), np.array([True, True, True]), np.zeros(1))
     find_qualities(sites, scores, tables, SNV, INDEL, choice)
     parts = [
-        (by_copies(scores.values[scores.offsets[s] : scores.offsets[s + 1]], ploidies[s], SNV), ploidies[s])
+        (by_copies(scores.values[scores.offsets[s] : scores.offsets[s + 1]], ploidies[s], THETA), ploidies[s])
         for s in range(3)
         if scores.depth[0, s] and ploidies[s]
     ]
     total = sum(ploidy for _, ploidy in parts)
-    none = 1 - SNV * sum(1 / k for k in range(1, total + 1))
+    none = 1 - THETA * sum(1 / k for k in range(1, total + 1))
     some = 0.0
     for ways in itertools.product(*(range(ploidy + 1) for _, ploidy in parts)):
         own = math.prod(math.comb(p, k) * rows[k] for (rows, p), k in zip(parts, ways, strict=True))
         if sum(ways):
-            some += SNV / sum(ways) / math.comb(total, sum(ways)) * own
+            some += THETA / sum(ways) / math.comb(total, sum(ways)) * own
         else:
             none *= own
     expected = 10 * math.log10(1 + some / none) if parts else 0.0
@@ -71,7 +72,7 @@ def test_prior_is_that_of_the_samples_frequencies(reads, ploidies):
     sites, tables, scores = scored(reads, ploidies, 30)
     values = scores.values.copy()
     add_priors(sites, scores, tables, SNV, INDEL, values)
-    copies, found = np.array([REFERENCES, SNV, SNV]), None
+    copies, found = np.array([REFERENCES, THETA, THETA]), None
     for s, ploidy in enumerate(ploidies):
         own = slice(scores.offsets[s], scores.offsets[s + 1])
         if ploidy == 0:

@@ -39,7 +39,7 @@ def clipped(place: int, deleted: int, inserted: str, length: int = 150) -> list[
 
 def alleles_of(reads: list[Read], low: int = 0, high: int = len(SEQUENCE), start: int = 0):
     batch = aligned_reads(reads)
-    window = window_of(SEQUENCE[start:], low, high, start)
+    window = window_of(SEQUENCE[start:], max(low, start), high, start)
     found = clipped_variants(batch, find_clip_places(batch, window), window)
     return [(begin, deleted, "".join("ACGT"[b] for b in bases)) for begin, deleted, bases in found]
 

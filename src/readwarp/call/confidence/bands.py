@@ -1,7 +1,7 @@
 """Confidence in the reference's bases from the pileup (host only)."""
 
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -12,8 +12,9 @@ from readwarp.call.confidence import GQ_BANDS, UNKNOWN
 from readwarp.call.confidence.repeats import count_spanning, find_repeats
 from readwarp.call.evidence.substitutions import LOG10_3
 from readwarp.call.pileup.scalar import DELETED
+from readwarp.call.strips import Strip
 from readwarp.device.jit import kernel
-from readwarp.ragged import take
+from readwarp.ragged import replace, take
 
 MAX_QUALITY = 93
 MAX_GENOTYPE_QUALITY = 99
@@ -55,6 +56,16 @@ def reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered
     count_spanning(reads, window.start, repeats, gaps.spanning)
     weigh_positions(here, gaps, *odds_tables(copies), out)
     return join_positions(window, out, ~covered)
+
+
+def split_bands(bands: Bands, strip: Strip) -> list[Bands]:
+    """Bands on the axis of a strip -> those of each of its contigs."""
+    origins, bounds = strip.origins.tolist(), [*np.searchsorted(bands.start, strip.origins).tolist(), len(bands)]
+    own = (take(bands, "blocks", slice(*bound)) for bound in pairwise(bounds))
+    return [
+        replace(part, contig=contig, start=part.start - origin, stop=part.stop - origin)
+        for part, contig, origin in zip(own, strip.contigs, origins, strict=True)
+    ]
 
 
 def count_gaps(pileup: Pileup, start: int, stop: int) -> ndarray:

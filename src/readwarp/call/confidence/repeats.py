@@ -8,6 +8,7 @@ from numpy import ndarray
 from readwarp.batches import Window
 from readwarp.call.confidence import MAX_UNIT, REACH
 from readwarp.call.sites import MAX_TRACT
+from readwarp.call.strips import contigs_around
 from readwarp.device.jit import kernel, scalar
 from readwarp.rules.cigar import is_match, run_of
 
@@ -36,14 +37,14 @@ def log_indel_error(difference, unit, tract):
 
 
 def find_repeats(window: Window) -> Repeats:
-    """The repeats around each position of the window, cut to the window's bases."""
-    before, after = window.start - window.first, window.bases.size - (window.start - window.first)
+    """The repeats around each position of the window, cut to the window's bases of its contig."""
+    begin, end = (edge - window.start for edge in contigs_around(window, np.arange(window.start, window.stop)))
     first = np.arange(window.stop - window.start, dtype=np.int32)
     last = first + np.int32(1)
     phred = np.full(first.size, round(-10.0 * log_indel_error(1, 1, 1)), np.int32)
     mark_repeats(window, Repeats(first, last, phred))
-    low = np.where(first == NOWHERE, first, np.maximum(first - REACH, -before))
-    return Repeats(low.astype(np.int32), np.minimum(last + REACH, after - 1).astype(np.int32), phred)
+    low = np.where(first == NOWHERE, first, np.maximum(first - REACH, begin))
+    return Repeats(low.astype(np.int32), np.minimum(last + REACH, end - 1).astype(np.int32), phred)
 
 
 @kernel

@@ -6,8 +6,8 @@
 For a sample's reads r and a genotype G of `ploidy` alleles:
 
     log P(D | G) = sum_r log( 1/ploidy sum_{a in G} P(r | a) )
-    P(G) = theta^d / k  for k >= 1 copies of ALT alleles, of d kinds; theta = snv_prior or indel_prior;
-           1 - theta sum_{k=1}^{ploidy} 1/k  for none
+    P(G) = theta^d / k  for k >= 1 copies of ALT alleles, of d kinds; theta = indel_prior, or of each
+           of the three other bases snv_prior / 3;  1 - theta sum_{k=1}^{ploidy} 1/k  for none
     PL = -10 log10 P(D | G) less its minimum, rounded;  GT = the genotype with PL 0, the first in VCF order on a tie;
     GQ = -10 log10 P(another genotype | D), at most 99, given that the site is a variant: with weights of 1 / k for k
          copies of ALT alleles as in P(G), and of 1 for none

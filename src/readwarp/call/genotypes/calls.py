@@ -17,7 +17,9 @@ from readwarp.call.genotypes.population import (
     excess_heterozygosity,
     inbreeding_coefficient,
 )
+from readwarp.call.genotypes.score import substitution_prior
 from readwarp.call.genotypes.spell import Spelled
+from readwarp.call.strips import Strip
 from readwarp.config import CallParameters
 from readwarp.ragged import columns_of, offsets_of, replace
 
@@ -43,7 +45,7 @@ def build_calls(spelled: Spelled, out: Emitted, columns: Any, parameters: CallPa
         phase_set=out.phase_set,
         filters=find_failed_filters(out, columns, parameters),
         annotations=round_columns(columns)
-        | {"AS_QD": allele_qualities_by_depth(out, quality_by_depth, parameters.snv_prior)},
+        | {"AS_QD": allele_qualities_by_depth(out, quality_by_depth, substitution_prior(parameters.snv_prior))},
         strands=out.strands,
         independent=out.independent,
         squares=out.squares,
@@ -75,6 +77,30 @@ def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:
     flat = values.tolist()
     columns = (tuple(flat[first:last]) for first, last in pairwise(offsets.tolist()))
     return list(zip(*[columns] * samples, strict=True))
+
+
+def move_back(calls: Calls, strip: Strip) -> Calls:
+    """Calls on the axis of a strip -> calls on its contigs."""
+    if len(calls) == 0:
+        return calls
+    row = strip.rows_of(calls.position)
+    origin, contigs = strip.origins[row], np.array(strip.contigs, np.int32)
+    return replace(
+        calls,
+        contig=contigs[row],
+        position=calls.position - origin,
+        phase_set=np.where(calls.phase_set >= 0, calls.phase_set - origin[:, None], calls.phase_set),
+        phase_name=[
+            tuple(_move_name(name, by) for name in own)
+            for own, by in zip(calls.phase_name, origin.tolist(), strict=True)
+        ],
+    )
+
+
+def _move_name(name: str, by: int) -> str:
+    """`name`: as `name_sets` makes it."""
+    position, *rest = name.split("_")
+    return "_".join((str(int(position) - by), *rest)) if name else name
 
 
 def join_calls(parts: Sequence[Calls], start: int, stop: int, samples: int) -> Calls:

@@ -131,7 +131,7 @@ def choose_alleles(sites, scores, tables, snv, indel, out):
             continue
         is_kept[first] = True
         is_kept[last] |= mark[last] == UNLISTED
-        theta = snv
+        theta = substitution_prior(snv)
         if sites.is_indel[site]:
             theta = indel_prior(indel, sites.unit[site], sites.stop[site] - sites.begin[site])
         for s in range(samples):
@@ -268,6 +268,12 @@ def no_variant_prior(theta, copies):
     for k in range(1, copies + 1):
         total += 1.0 / k
     return max(theta, 1.0 - theta * total)
+
+
+@scalar
+def substitution_prior(prior):
+    """Heterozygosity of one other base: the three are alike."""
+    return prior / 3.0
 
 
 @scalar

@@ -9,7 +9,7 @@ import numpy as np
 from readwarp.batches import Sites, Window
 from readwarp.call.genotypes.emitted import UNLISTED, Emitted
 from readwarp.formats.variants.gvcf import NON_REF
-from readwarp.rules.bases import LETTERS
+from readwarp.rules.bases import LETTERS, OUTSIDE
 
 MARK = "<"  # stands for UNLISTED until alleles are assembled
 TO_LETTERS = LETTERS.tobytes().ljust(UNLISTED, b"N") + MARK.encode() + b"N" * (255 - UNLISTED)
@@ -41,7 +41,8 @@ def spell_alleles(sites: Sites, out: Emitted, window: Window) -> Spelled:
         if is_indel:
             here, gone = begin - window.first, deleted[low : low + len(bases)]
             stop = here + max(gone)
-            before, after = (reference[here - 1], "") if begin else ("", reference[stop])
+            is_first = here == 0 or window.bases[here - 1] == OUTSIDE
+            before, after = ("", reference[stop]) if is_first else (reference[here - 1], "")
             bases = [before + own + reference[here + n : stop] + after for own, n in zip(bases, gone, strict=True)]
             position, bases = trim(begin - len(before), bases)
         positions.append(position)

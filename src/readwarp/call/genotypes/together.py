@@ -14,6 +14,7 @@ from readwarp.call.genotypes.score import (
     fill_genotypes,
     indel_prior,
     no_variant_prior,
+    substitution_prior,
 )
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel, scalar
@@ -52,7 +53,7 @@ def fill_together(sites: Sites, posterior: Scores, choice: Choice, tables: Genot
 def theta_of(sites, site, snv, indel):
     if sites.is_indel[site]:
         return indel_prior(indel, sites.unit[site], sites.stop[site] - sites.begin[site])
-    return snv
+    return substitution_prior(snv)
 
 
 @kernel

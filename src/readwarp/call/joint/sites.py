@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from readwarp.batches import Window
 from readwarp.call.genotypes.order import most_alleles
-from readwarp.call.genotypes.score import indel_prior
+from readwarp.call.genotypes.score import indel_prior, substitution_prior
 from readwarp.call.joint import REACH, STAR
 from readwarp.call.sites import MAX_TRACT
 from readwarp.call.sites.find import Allele, sites_of
@@ -217,8 +217,8 @@ def _add_star(site: JointSite) -> None:
 
 
 def find_priors(sites: Sequence[JointSite], bases: Bases, parameters: CallParameters) -> np.ndarray:
-    """float64 [sites]: `snv_prior`, or that of an insertion or deletion in its repeat, as in `genotypes`."""
-    out = np.full(len(sites), parameters.snv_prior)
+    """float64 [sites]: that of a base, or of an insertion or deletion in its repeat, as in `genotypes`."""
+    out = np.full(len(sites), substitution_prior(parameters.snv_prior))
     rows = [s for s, site in enumerate(sites) if site.is_indel]
     if not rows:
         return out

@@ -22,25 +22,26 @@ diagonal (score 1 for a match and -4 for a mismatch, at least MIN_CLIP from the 
 trimmed primers or masked ends, and its bases are left out. With `ignore_soft_clips` all clips are.
 
 Then mates that overlap become one read, if the stretch says how they lie: it has at least MIN_ANCHOR bases, and moved
-against itself by up to half of them it differs in MIN_DIFFERENCES or more. Nor may it lie in a tandem repeat of a longer
-unit (as long as itself, or MAX_UNIT): bases of the fragment, at least MIN_REPEAT, that are the same one unit further on.
-(In a tandem repeat that neither of them spans, a fragment of another length would look alike.) The read is the fragment, which was sequenced twice in part but
-is one observation. It has the forward mate's bases up to its reverse mate's end. Where two bases agree, the better
-quality remains. Where they differ, the better base remains with the difference of the two, and an unknown base gives
-way. The alignment is the forward mate's up to the middle of the stretch, and from there the reverse mate's: each is
-aligned best towards its 5' end. The fragment's flag is that of the forward mate, its mapping quality the better one.
+against itself by up to half of them it differs in MIN_DIFFERENCES or more. Nor may it lie in a tandem repeat of a
+longer unit (up to its own size, or MAX_UNIT): MIN_REPEAT bases or more that the fragment has again one unit further on.
+(In a tandem repeat that neither mate spans, a fragment of another length would look alike.) The read is the fragment,
+which was sequenced twice in part but is one observation. It has the forward mate's bases up to its reverse mate's end.
+Where two bases agree, the better quality remains. Where they differ, the better base remains with the difference of the
+two, and an unknown base gives way. The alignment is the forward mate's up to the middle of the stretch, and from there
+the reverse mate's: each is aligned best towards its 5' end. The fragment's flag is that of the forward mate, its
+mapping quality the better one.
 
 Other reads of one name and sample that overlap (such mates, those of one strand, supplementary alignments, more than
-MAX_RECORDS of one name) stay apart, and `merge.merge_mates` lets a base that several of them align to a position count
-once, in file order: of two that agree the better one (the first on a tie) keeps its quality, of two that differ the
-better one keeps the difference, and the other's becomes 0.
+MAX_RECORDS of one name in a row) stay apart, and `merge.merge_mates` lets a base that several of them align to a
+position count once, in file order: of two that agree the better one (the first on a tie) keeps its quality, of two that
+differ the better one keeps the difference, and the other's becomes 0.
 
 Every read depends on its own bases and its mates' alone. Missing qualities (255) count as DEFAULT_QUALITY. Reads are in
 order of position again; those of which nothing is left are dropped.
 """
 
 DEFAULT_QUALITY = 20
-MAX_RECORDS = 8  # of one name, among which mates are looked for
+MAX_RECORDS = 8  # of one name, each of which overlaps one before it, among which mates are looked for
 MAX_UNIT, MIN_REPEAT = 64, 10  # bases of a tandem repeat's unit, and of it that are there twice
 MIN_ANCHOR, MIN_DIFFERENCES = 16, 3  # bases in common, and how many must differ where they are moved
 MISMATCH = 4  # magnitude of the score, where a match is 1

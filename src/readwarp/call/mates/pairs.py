@@ -60,16 +60,13 @@ def pair_reads(reads, order, out):
     position, reference_stop, meets = reads.position, reads.reference_stop, out.meets
     first = 0
     while first < order.size:
-        stop = first + 1
-        while stop < order.size and name_hash[order[stop]] == name_hash[order[first]]:
+        stop, reach = first + 1, reference_stop[order[first]]
+        while stop < order.size and name_hash[order[stop]] == name_hash[order[first]] and position[order[stop]] < reach:
+            reach = max(reach, reference_stop[order[stop]])
             stop += 1
-        furthest, is_met = np.int64(-1), False
         for k in range(first, stop):
-            is_met |= position[order[k]] < furthest
-            furthest = max(furthest, reference_stop[order[k]])
-        for k in range(first, stop):
-            meets[order[k]] = is_met
-        if is_met and stop - first <= MAX_RECORDS:
+            meets[order[k]] = stop - first > 1
+        if 1 < stop - first <= MAX_RECORDS:
             for a in range(first, stop):
                 one = order[a]
                 if flag[one] & REVERSE or not flag[one] & PAIRED:

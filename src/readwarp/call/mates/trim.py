@@ -12,6 +12,7 @@ from readwarp.call.mates.primers import Primers
 from readwarp.call.regions import MIN_CLIP
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty
+from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.cigar import is_match, run_of, soft_clips
 
 NOWHERE = 1 << 60
@@ -104,6 +105,8 @@ def is_masked(reads, window, base, limit, step, position):
     reference, bases, score, best = window.bases, reads.bases, 0, 0
     place = position - window.first
     while (base < limit if step > 0 else base >= limit) and 0 <= place < reference.size and best < MIN_CLIP:
+        if reference[place] == OUTSIDE:
+            break
         if bases[base] < 4 and reference[place] < 4:
             score += 1 if bases[base] == reference[place] else -MISMATCH
         best = max(best, score)

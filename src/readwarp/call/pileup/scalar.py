@@ -2,6 +2,7 @@
 
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.device.jit import scalar
+from readwarp.rules.bases import OUTSIDE
 
 DELETED = 4  # row of Pileup.counts
 
@@ -28,9 +29,10 @@ def move_left(reference, start, bases, position, length, query):
     """-> (position, shift) of an event that moves left while the base before it equals its last base.
 
     `reference` begins at `start`; `length` is negative for a deletion, whose last base may lie beyond the reference.
+    The first base of a contig is the last anchor.
     """
     anchor, shift = position - start, 0
-    while shift < MAX_SHIFT and anchor > 0:
+    while shift < MAX_SHIFT and anchor > 0 and reference[anchor - 1] != OUTSIDE:
         last = 4
         if length > 0:
             last = bases[query + rotate(length - 1, shift, length)]

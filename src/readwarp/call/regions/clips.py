@@ -19,6 +19,7 @@ from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY,
 from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
+from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.cigar import soft_clips
 from readwarp.rules.shares import scale_shares
 
@@ -36,7 +37,7 @@ class ClipPlaces(NamedTuple):
 
 def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None = None) -> ClipPlaces:
     """Those of the window that the reads of at least one sample show. `ploidy`: int8 [positions, samples]; None: 2."""
-    start, stop = window.start, window.stop
+    start, stop, is_on = window.start, window.stop, window.trim().bases != OUTSIDE
     is_place = np.zeros((2, max(0, stop - start - 1)), bool)
     for sample in range(int(reads.sample.max(initial=0)) + 1):
         clips = np.zeros((2, stop - start + 1), np.int32)
@@ -46,7 +47,7 @@ def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None
         number, scale = clips[:, 1:-1], 1.0 if ploidy is None else scale_shares(ploidy[1:, sample])
         beside = np.stack((depth[: number.shape[1]], depth[1 : 1 + number.shape[1]]))
         is_place |= (number >= MIN_CLIPS) & (number >= MIN_CLIP_FRACTION * scale * beside)
-    ending, beginning = (np.flatnonzero(side) + start + 1 for side in is_place)
+    ending, beginning = (np.flatnonzero(side & is_on[:-1] & is_on[1:]) + start + 1 for side in is_place)
     return ClipPlaces(ending, beginning)
 
 
@@ -134,7 +135,7 @@ def _spell(reference: ndarray, left: int, right: int, new: bytes) -> Variant:
         left, old, new = left + 1, old[1:], new[1:]
     gap = b"" if old and new else old or new
     for _ in range(MAX_SHIFT):
-        if not gap or left < 2 or gap[-1] != reference[left - 1]:
+        if not gap or left < 2 or reference[left - 2] == OUTSIDE or gap[-1] != reference[left - 1]:
             break
         left, gap = left - 1, gap[-1:] + gap[:-1]
     return (left, len(old), new) if old and new else (left, len(old), gap if new else b"")
@@ -183,7 +184,7 @@ def continues(consensus, new, boundary, side, reference):
     allowed = (consensus.size - new) // REJOINED_PER_ERROR
     for k in range(consensus.size - new):
         at = boundary + k if side == ENDING else boundary - 1 - k
-        if at < 0 or at >= reference.size:
+        if at < 0 or at >= reference.size or reference[at] == OUTSIDE:
             return False
         if reference[at] != consensus[new + k]:
             allowed -= 1

@@ -9,6 +9,7 @@ from readwarp.batches import AlignedReads, Regions, Sites, Status, Window
 from readwarp.call.regions import FLANK, MAX_REGION, MIN_FLANK, REACHES, SPARE
 from readwarp.call.regions.clips import ClipPlaces, pair_places
 from readwarp.call.regions.reads import cut_reads, drop_short, reads_across
+from readwarp.call.strips import contigs_around
 from readwarp.ragged import concatenate, empty, replace, take
 
 
@@ -35,7 +36,7 @@ class Spans(NamedTuple):
 def find_regions(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> tuple[Regions, ndarray]:
     """See the step's contract."""
     spans = cluster(marks_of(sites, places))
-    first, last = window.first, window.first + window.bases.size
+    first, last = contigs_around(window, spans.reach - 1)
     start, stop = np.maximum(spans.start, first), np.minimum(spans.stop, last)
     low, high = flank(start, stop, np.maximum(stop, spans.reach))
     offsets, read = reads_across(reads, start, stop)

@@ -15,6 +15,7 @@ from readwarp.call.sites import INDEL_ERROR, MAX_ALLELES, MAX_TRACT, SHARED
 from readwarp.config import CallParameters
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, replace, take
+from readwarp.rules.bases import OUTSIDE
 from readwarp.rules.shares import scale_shares
 
 LEAST = 1e-9  # share of reads of an allele, whatever the parameters say
@@ -223,7 +224,8 @@ def _sites_of_indels(pileup: Pileup, reference: ndarray, indels: set[Variant], a
     shown = [variant for variant in number if variant in indels]
     for begin, deleted, bases in sorted(shown, key=lambda variant: -number[variant]):
         w = begin - pileup.start
-        if w + deleted < reference.size and (reference[w - 1 : w + deleted] < 4).all():
+        is_inner = w + deleted < reference.size and reference[w + deleted] != OUTSIDE  # a base of the contig follows
+        if is_inner and (reference[w - 1 : w + deleted] < 4).all():
             found[begin].append((deleted, bases))
     for begin, deleted, bases in asked:
         if deleted != len(bases):

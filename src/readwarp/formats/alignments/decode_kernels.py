@@ -35,15 +35,16 @@ from readwarp.rules.hashes import hash_of
 
 MATE_CIGAR = ord("M"), ord("C")
 CLIPS, NOT_ON_REFERENCE = (ord("S"), ord("H")), (ord("I"), ord("P"))  # operations of MC
+CONTIG_SHIFT = 32  # bits that hold a position
 MORE, DONE, UNSORTED, BROKEN, MISFIT, BEYOND = 0, 1, 2, 3, 4, 5  # how a scan ended
 UNKNOWN, UNWANTED = -1, -2  # instead of a sample: the header does not have the read group; it is not called
 
 
 class Wanted(NamedTuple):
-    """Which reads are usable: those that overlap [start, stop) of a contig and pass the filter."""
+    """Which reads are usable: those that pass the filter and overlap [start, stop) of a contig, or lie on several."""
 
-    contig: int
-    contig_length: int
+    contig: int  # the first one
+    lengths: Annotated[ndarray, "int64 [contigs]"]  # of this and those that follow it; several are wanted whole
     start: int
     stop: int
     excluded_flags: int
@@ -90,12 +91,13 @@ def scan(data, last, wanted, out):
 
     Records without bases or CIGAR are not usable. Later steps index bases and reference by CIGARs without checking
     bounds, so a usable record must have as many bases as its CIGAR takes and lie within its contig.
-    `last`: the position of the record before.
-    -> (usable records, where the first unread record begins, the position of the last one read, how the scan ended:
-    MORE, DONE, UNSORTED, BROKEN for a record that does not fit its size, MISFIT for one whose CIGAR does not fit its
-    bases, BEYOND)
+    `last`: the place of the record before, contig << CONTIG_SHIFT plus position; -1 if there is none.
+    -> (usable records, where the first unread record begins, the place of the last one read, how the scan ended: MORE,
+    DONE, UNSORTED, BROKEN for a record that does not fit its size, MISFIT for one whose CIGAR does not fit its bases,
+    BEYOND)
     """
-    contig, groups, group_samples = wanted.contig, wanted.groups, wanted.samples
+    contig, groups, group_samples, contig_lengths = wanted.contig, wanted.groups, wanted.samples, wanted.lengths
+    last_contig = contig + contig_lengths.size - 1
     places, samples, operations, lengths = out
     at = found = 0
     while at + NAME <= data.size:
@@ -105,12 +107,13 @@ def scan(data, last, wanted, out):
         if not is_whole(data, at, stop):
             return found, at, last, BROKEN
         own_contig, position = int32_at(data, at + CONTIG), int32_at(data, at + POSITION)
-        if own_contig < 0 or own_contig > contig or (own_contig == contig and position >= wanted.stop):
+        if own_contig < 0 or own_contig > last_contig or (own_contig == last_contig and position >= wanted.stop):
             return found, at, last, DONE
-        if own_contig == contig:
-            if position < last:
+        if own_contig >= contig:
+            place = (own_contig << CONTIG_SHIFT) + position
+            if place < last:
                 return found, at, last, UNSORTED
-            last = position
+            last = place
             passes = data[at + MAPPING_QUALITY] >= wanted.min_mapping_quality
             passes &= uint16_at(data, at + FLAG) & wanted.excluded_flags == 0
             length, runs = int32_at(data, at + LENGTH), uint16_at(data, at + OPERATIONS)
@@ -118,7 +121,7 @@ def scan(data, last, wanted, out):
                 reference_stop, bases = span_of(data, at)
                 if bases != length:
                     return found, at, last, MISFIT
-                if position < 0 or reference_stop > wanted.contig_length:
+                if position < 0 or reference_stop > contig_lengths[own_contig - contig]:
                     return found, at, last, BEYOND
                 sample = sample_of(data, at, stop, groups, group_samples) if reference_stop > wanted.start else UNWANTED
                 if sample != UNWANTED:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pysam
@@ -25,7 +25,7 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
-from readwarp.formats.alignments.layout import NAME, POSITION, values_at
+from readwarp.formats.alignments.layout import CONTIG, NAME, POSITION, values_at
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import blocks_of
@@ -214,10 +214,22 @@ class AlignedReader:
 
     def parts(self, contig: int, start: int, stop: int, keep: ReadFilter) -> Iterator[AlignedReads]:
         """As `read`, part by part as they are decoded."""
+        wanted = self._wanted(range(contig, contig + 1), start, stop, keep)
+        return (reads for reads, _ in self._parts(wanted))
+
+    def parts_of_contigs(self, contigs: range, origins: np.ndarray, keep: ReadFilter) -> Iterator[AlignedReads]:
+        """As `parts`, of whole contigs that follow one another, placed on one axis. Origins: their first bases' places.
+
+        contigs: numbers in this file's header. origins: int64 [contigs].
+        """
+        for reads, contig in self._parts(self._wanted(contigs, 0, max(self.lengths[i] for i in contigs), keep)):
+            yield place_reads(reads, origins[contig.reads - contigs.start], origins[contig.unassigned - contigs.start])
+
+    def _wanted(self, contigs: range, start: int, stop: int, keep: ReadFilter) -> Wanted:
         groups, samples = _group_table(tuple(self.samples().values()), keep.samples)
-        wanted = Wanted(
-            contig=contig,
-            contig_length=self.lengths[contig],
+        return Wanted(
+            contig=contigs.start,
+            lengths=np.array([self.lengths[contig] for contig in contigs], np.int64),
             start=start,
             stop=stop,
             excluded_flags=keep.excluded_flags,
@@ -225,35 +237,45 @@ class AlignedReader:
             groups=groups,
             samples=samples,
         )
+
+    def _parts(self, wanted: Wanted) -> "Iterator[tuple[AlignedReads, Contigs]]":
         state, last, carry = records.MORE, -1, b""
-        for chunk in self._bytes(contig, start, stop):
+        for chunk in self._bytes(wanted):
             data = np.frombuffer(carry + chunk, np.uint8)
             found = empty(Found, {"reads": data.size // NAME + 1})
             count, rest, last, state = records.scan(data, last, wanted, found)
             if state in DAMAGE:
-                raise InputError(self.path, DAMAGE[state], f"near {self.names[contig]}:{max(last, 0) + 1}")
-            reads = _decode(data, take(found, "reads", slice(0, count)))
-            yield self._from_phred64(reads, contig) if self._form.phred == PHRED64 else reads
+                raise InputError(self.path, DAMAGE[state], self._near(wanted, last))
+            found = take(found, "reads", slice(0, count))
+            reads, contigs = _decode(data, found), _contigs_of(data, found, wanted)
+            yield self._from_phred64(reads, contigs) if self._form.phred == PHRED64 else reads, contigs
             carry = data[rest:].tobytes()
             if state == records.DONE:
                 break
             if len(carry) > MAX_RECORD:
-                raise InputError(self.path, "damaged BAM record", f"near {self.names[contig]}:{max(last, 0) + 1}")
+                raise InputError(self.path, "damaged BAM record", self._near(wanted, last))
         if state == records.MORE and carry:
             raise InputError(self.path, "truncated: ends within a record")
 
-    def _from_phred64(self, reads: AlignedReads, contig: int) -> AlignedReads:
+    def _near(self, wanted: Wanted, last: int) -> str:
+        """`last`: the place of a record, see `records.scan`."""
+        contig, position = divmod(last, 1 << records.CONTIG_SHIFT) if last >= 0 else (wanted.contig, 0)
+        return f"near {self.names[contig]}:{position + 1}"
+
+    def _from_phred64(self, reads: AlignedReads, contigs: "Contigs") -> AlignedReads:
         qualities, bad = from_phred64(reads.qualities)
         if bad >= 0:
-            position = reads.position[np.searchsorted(reads.read_offsets, bad, side="right") - 1]
-            raise InputError(self.path, TOO_LOW, f"near {self.names[contig]}:{position + 1}")
+            read = np.searchsorted(reads.read_offsets, bad, side="right") - 1
+            raise InputError(self.path, TOO_LOW, f"near {self.names[contigs.reads[read]]}:{reads.position[read] + 1}")
         return replace(reads, qualities=qualities)
 
-    def _bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
-        """Decompressed bytes from the first record that may overlap `start`."""
+    def _bytes(self, wanted: Wanted) -> Iterator[bytes]:
+        """Decompressed bytes from the first record that may be wanted."""
+        contigs = range(wanted.contig, wanted.contig + wanted.lengths.size)
         if self._index is None:
-            return self._cram_bytes(contig, start, stop)
-        offset = self._index.start_of(contig, start)
+            return self._cram_bytes(contigs, wanted.start, wanted.stop)
+        offsets = (self._index.start_of(contig, wanted.start) for contig in contigs)
+        offset = next((offset for offset in offsets if offset is not None), None)
         return iter(()) if offset is None else self._bam_bytes(offset)
 
     def _bam_bytes(self, offset: int) -> Iterator[bytes]:
@@ -271,12 +293,14 @@ class AlignedReader:
             yield data[skip:]
             place, skip, chunk = place + size, 0, min(2 * chunk, CHUNK)
 
-    def _cram_bytes(self, contig: int, start: int, stop: int) -> Iterator[bytes]:
+    def _cram_bytes(self, contigs: range, start: int, stop: int) -> Iterator[bytes]:
+        contig = contigs.start
         with tempfile.TemporaryFile() as copy, self._open_by_pysam() as file:
             try:
                 with pysam.AlignmentFile(copy, "wbu", header=self.header) as out:
-                    for record in file.fetch(self.names[contig], start, stop):
-                        out.write(record)
+                    for contig in contigs:
+                        for record in file.fetch(self.names[contig], start, min(stop, self.lengths[contig])):
+                            out.write(record)
             except (OSError, ValueError) as error:
                 reason = f"cannot be decoded; is this its reference? ({error})"
                 raise InputError(self.path, reason, f"near {self.names[contig]}:{start + 1}") from error
@@ -337,6 +361,31 @@ def _decode(data: np.ndarray, found: Found) -> AlignedReads:
     )
     records.decode(data, places, reads)
     return reads
+
+
+class Contigs(NamedTuple):
+    """Of records: numbers in the file's header."""
+
+    reads: Annotated[np.ndarray, "int32 [reads]"]
+    unassigned: Annotated[np.ndarray, "int32 [unassigned]"]
+
+
+def _contigs_of(data: np.ndarray, found: Found, wanted: Wanted) -> Contigs:
+    known = found.samples >= 0
+    if wanted.lengths.size == 1:
+        return Contigs(*(np.full(np.count_nonzero(rows), wanted.contig, np.int32) for rows in (known, ~known)))
+    return Contigs(*(values_at(data, found.places[rows] + CONTIG, "<i4") for rows in (known, ~known)))
+
+
+def place_reads(reads: AlignedReads, by: np.ndarray, unassigned_by: np.ndarray) -> AlignedReads:
+    """The reads so many bases further along (int64 [reads], [unassigned])."""
+    return replace(
+        reads,
+        position=reads.position + by,
+        reference_stop=reads.reference_stop + by,
+        fragment_end=np.where(reads.fragment_end >= 0, reads.fragment_end + by, reads.fragment_end),
+        unassigned=reads.unassigned + unassigned_by,
+    )
 
 
 def join_parts(parts: list[AlignedReads], contig: int, start: int, stop: int) -> AlignedReads:

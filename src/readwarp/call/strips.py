@@ -1,0 +1,151 @@
+"""Strips: several small contigs on one axis, which are called as if they were one contig.
+
+A window costs more than a millisecond whatever it holds, so contigs that are read whole share one. On the axis they
+begin at multiples of GRID, so that every grid of positions falls on their bases as it does on the contig itself. They
+lie at least MARGIN apart, beyond which nothing reaches, and between them are no bases but OUTSIDE. A step to which the
+end of a contig is something else than an N looks for OUTSIDE, or asks `contigs_around`. Contigs with primers have
+windows of their own, since a clipped end may reach beyond any margin.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import lcm
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.batches import Window
+from readwarp.call.depth import BLOCK
+from readwarp.call.genotypes.surroundings import STEP
+from readwarp.call.regions import MAX_REGION
+from readwarp.call.spelling import Bases
+from readwarp.call.targets import MARGIN, Stretch, Target
+from readwarp.index.reference import Reference
+from readwarp.ragged import ranges
+from readwarp.rules.bases import OUTSIDE
+
+GRID = lcm(BLOCK, STEP, MAX_REGION)
+
+
+def next_origin(stop: int) -> int:
+    """Where the contig after one that ends at `stop` begins."""
+    return -(-(stop + MARGIN) // GRID) * GRID
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Stretches of several contigs, one of each, in order; each contig is read whole."""
+
+    stretches: tuple[Stretch, ...]
+    lengths: tuple[int, ...]  # of the contigs
+
+    @cached_property
+    def contigs(self) -> list[int]:
+        return [stretch.contig for stretch in self.stretches]
+
+    @cached_property
+    def origins(self) -> ndarray:
+        """int64 [contigs]: where their first bases lie."""
+        out, stop = list[int](), -MARGIN
+        for length in self.lengths:
+            out.append(next_origin(stop))
+            stop = out[-1] + length
+        return np.array(out, np.int64)
+
+    @property
+    def start(self) -> int:
+        return 0
+
+    @property
+    def stop(self) -> int:
+        return int(self.origins[-1]) + self.lengths[-1]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return tuple(target for stretch in self.stretches for target in stretch.targets)
+
+    def halves(self) -> "tuple[Place, Place]":
+        """The first contigs, and the others."""
+        n, stretches, lengths = len(self.stretches) // 2, self.stretches, self.lengths
+        return strip_of(stretches[:n], lengths[:n]), strip_of(stretches[n:], lengths[n:])
+
+    def as_stretch(self) -> Stretch:
+        """Of the axis, as contig 0."""
+        pairs = zip(self.stretches, self.origins.tolist(), strict=True)
+        targets = (Target(0, t.start + origin, t.stop + origin) for own, origin in pairs for t in own.targets)
+        return Stretch(0, 0, self.stop, tuple(targets))
+
+    def find_rows(self, offsets: ndarray) -> tuple[ndarray, ndarray]:
+        """The rows of these contigs in what is sorted by contig, and the origin of each. offsets: of all contigs."""
+        rows = ranges(offsets, np.array(self.contigs))
+        return rows, np.repeat(self.origins, np.diff(offsets)[self.contigs])
+
+    def rows_of(self, position: ndarray) -> ndarray:
+        """int64 [n]: the numbers in the strip of the contigs of these positions, and of what lies before the next."""
+        return np.searchsorted(self.origins, position, side="right") - 1
+
+    def runs(self, numbers: dict[int, int]) -> Iterator[tuple[range, ndarray]]:
+        """The contigs that follow one another in a file, and their origins. numbers: contig -> number in the file."""
+        own = [numbers.get(contig) for contig in self.contigs]
+        row = 0
+        while row < len(own):
+            first, row = row, row + 1
+            if (number := own[first]) is not None:
+                while row < len(own) and own[row] == number + row - first:
+                    row += 1
+                yield range(number, number + row - first), self.origins[first:row]
+
+
+Place = Stretch | Strip  # what is called at once
+
+
+def strip_of(stretches: Sequence[Stretch], lengths: Sequence[int]) -> Place:
+    return stretches[0] if len(stretches) == 1 else Strip(tuple(stretches), tuple(lengths))
+
+
+def join_contigs(
+    windows: Iterable[Stretch], lengths: Sequence[int], apart: Container[int], size: int
+) -> Iterator[Place]:
+    """The windows in order, those of whole contigs joined as far as `size` allows.
+
+    lengths: of all contigs. apart: contigs that have windows of their own.
+    """
+    waiting, stop = list[Stretch](), 0
+    for window in windows:
+        length = lengths[window.contig]
+        is_whole = window.start <= MARGIN and window.stop + MARGIN >= length and window.contig not in apart
+        if waiting and not (is_whole and next_origin(stop) + length <= size):
+            yield strip_of(waiting, [lengths[own.contig] for own in waiting])
+            waiting = []
+        if is_whole:
+            stop = next_origin(stop) + length if waiting else length
+            waiting.append(window)
+        else:
+            yield window
+    if waiting:
+        yield strip_of(waiting, [lengths[own.contig] for own in waiting])
+
+
+class StripBases(Bases):
+    """Those of the axis."""
+
+    def __init__(self, reference: Reference, strip: Strip):
+        self._contigs = [Bases(reference, contig) for contig in strip.contigs]
+        self._origins, self.length = strip.origins.tolist(), strip.stop
+
+    def array(self, start: int, stop: int) -> ndarray:
+        out = np.full(stop - start, OUTSIDE, np.uint8)
+        for bases, origin in zip(self._contigs, self._origins, strict=True):
+            low, high = max(start, origin), min(stop, origin + bases.length)
+            if low < high:
+                out[low - start : high - start] = bases.array(low - origin, high - origin)
+        return out
+
+
+def contigs_around(window: Window, position: ndarray) -> tuple[ndarray, ndarray]:
+    """Where the contigs of these positions (int64 [n]) begin and end, as far as the window's bases reach: int64 [n]."""
+    outside = np.flatnonzero(window.bases == OUTSIDE) + window.first
+    bounds = np.concatenate(([window.first - 1], outside, [window.first + window.bases.size]))
+    after = np.searchsorted(outside, position, side="right")
+    return bounds[after] + 1, bounds[after + 1]
