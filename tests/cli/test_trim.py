@@ -215,7 +215,14 @@ def test_single_reads_and_a_file_of_adapters(sam, write):
         (["--correct-overlap"], "--correct-overlap needs --trim"),
         (["--trim", "--adapter2", "ACGT"], "--adapter2 needs --adapter"),
         (["--trim", "--adapter", "none.fa"], "--adapter none.fa: neither a sequence of IUPAC letters nor a file"),
-        (["--trim", "--adapter", "NNNN"], "--adapter: an adapter of N alone would be found anywhere"),
+        (
+            ["--trim", "--adapter", "NNNN"],
+            "--adapter NNNN: needs 5 bases other than N",
+        ),
+        (
+            ["--trim", "--adapter", "ACRN"],
+            "--adapter ACRN: needs 5 bases other than N",
+        ),
         (["--trim", "--trim-quality", "94"], "--trim-quality must be 0 to 93"),
     ],
 )

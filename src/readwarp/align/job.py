@@ -214,7 +214,7 @@ class Stream:
             return parameters
         self.adapters.append(learned._asdict())
         self.metrics.note(adapters=self.adapters)
-        logger.info("adapters %s and %s, learned from %d pairs", *learned)
+        logger.info("adapters %s and %s, learned from %s pairs", learned.first, learned.last, f"{learned.pairs:,}")
         return replace(parameters, trim=trimming.with_learned(parameters.trim, learned))
 
     def _size(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:

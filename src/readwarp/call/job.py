@@ -84,6 +84,8 @@ class CallJob(VariantJob):
             raise UsageError(
                 "--gvcf and --alleles do not go together: a block of reference says nothing of given alleles"
             )
+        if self.bam_output and self.bam_output.suffix != ".bam":
+            raise UsageError(f"--bam-output {self.bam_output}: only BAM is written, so the name must end in .bam")
 
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:

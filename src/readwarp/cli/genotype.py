@@ -15,7 +15,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reference(parser)
-    text = "VCF.gz, BCF or VCF of `readwarp call --gvcf`, sorted; @FILE is a list of them, one per line"
+    text = "sorted gVCF of readwarp, GATK, DeepVariant or bcftools: VCF.gz, BCF or VCF; @FILE is a list of them"
     parser.add_argument("inputs", nargs="*", metavar="GVCF", help=text)
     parser.add_argument("--list", type=Path, metavar="FILE", help="more inputs, one per line")
     shared.add_output(parser, ".vcf, .vcf.gz (with .tbi) or .bcf (with .csi) [VCF to stdout]")

@@ -11,6 +11,7 @@ from readwarp.batches import Calls
 from readwarp.call.genotypes.mnps import join_substitutions
 from readwarp.config import CallParameters
 from readwarp.errors import UsageError
+from readwarp.ragged import replace
 
 
 def made(*found) -> Calls:
@@ -44,6 +45,12 @@ def test_on_one_haplotype():
     assert apart == [(4, ("ACG", "TCC"), (1, 0))]
     assert rows((*A4, (1, 1), -1, 50.0), (*A5, (1, 1), -1, 90.0)) == [(4, ("AC", "TG"), (1, 1))]
     assert rows((*A4, (1,), -1, 50.0), (*A5, (1,), -1, 90.0)) == [(4, ("AC", "TG"), (1,))]
+
+
+def test_a_phase_set_is_named_by_its_first_record_as_it_is_then():
+    calls = made((*A4, (0, 1), 4, 50.0), (*A5, (0, 1), 4, 90.0), (9, ("C", "A"), (1, 0), 4, 90.0))
+    calls = join_substitutions(replace(calls, phase_name=[("5_A_T",)] * 3), 2, letters)
+    assert calls.phase_name == [("5_AC_TG",)] * 2 and calls.phase_set.tolist() == [[4]] * 2
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from helpers.cohorts import COLUMNS, found_in, lines_of_text
 from helpers.jobs import genotype_cohort
 from helpers.making import write_fasta
+from readwarp.call.genotypes.annotations import strand_phred
 from readwarp.call.genotypes.cohort import read_information
+from readwarp.config import JointParameters
 from readwarp.errors import InputError
 from readwarp.formats.variants.genomic_numbers import real_in
 
@@ -240,3 +242,36 @@ def test_mapping_quality_by_its_raw_form():
     assert float(read_information("DP=3;RAW_MQandDP=10800,3")["MQ"]) == 60.0
     assert read_information("MQ=55;RAW_MQandDP=0,0")["MQ"] == "55"
     assert "MQ" not in read_information("DP=3;DB")
+
+
+def test_what_limits_left_out_is_said(reference, tmp_path, caplog):
+    """INFO LIM has what the files have, and `alleles` where --max-alleles leaves some out."""
+    paths = []
+    for number, alt in enumerate("TAG"):
+        paths.append(tmp_path / f"{number}.g.vcf")
+        body = f"one 50 . C {alt},<NON_REF> 300 . LIM=depth,reads GT:DP:AD:PL 0/1:30:15,15,0:300,0,300,345,345,645\n"
+        paths[-1].write_text(
+            text_of("gatk", f"s{number}", body + "one 52 . A C,<NON_REF> 300 . DP=9 GT:PL 0/1:300,0,300,345,345,645\n")
+        )
+    for most, limits in ((3, "depth,reads"), (2, "alleles,depth,reads")):
+        genotype_cohort(reference, paths, tmp_path / "out.vcf", parameters=JointParameters(max_alts=most))
+        rows = rows_of(tmp_path / "out.vcf")
+        assert [f"LIM={limits}" in row[7].split(";") for row in rows] == [True, False]
+        assert "LIM" not in rows[1][7]
+    assert "1 sites have more alleles than --max-alleles: the rarest are left out" in caplog.text
+
+
+def test_strand_bias_of_independent_reads(reference, tmp_path):
+    """FS is that of the sums of SBI, or SB in files without; FORMAT SB stays as it is."""
+    columns = (
+        "GT:DP:AD:PL:SB:SBI 0/1:40:20,20,0:300,0,300,345,345,645:20,0,0,20:2,1,1,2",
+        ("GT:DP:AD:PL:SB 0/1:6:3,3,0:60,0,60,69,69,129:1,2,2,1"),
+    )
+    paths = []
+    for number, own in enumerate(columns):
+        paths.append(tmp_path / f"{number}.g.vcf")
+        paths[-1].write_text(text_of("gatk", f"s{number}", f"one 50 . C T,<NON_REF> 300 . DP=40 {own}\n"))
+    genotype_cohort(reference, paths, tmp_path / "out.vcf")
+    (row,) = rows_of(tmp_path / "out.vcf")
+    assert f"FS={strand_phred(3, 3, 3, 3):g}" in row[7].split(";")
+    assert [values_of(row, i)["SB"] for i in (0, 1)] == ["20,0,0,20", "1,2,2,1"] and "SBI" not in row[8]

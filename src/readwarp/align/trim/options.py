@@ -14,6 +14,7 @@ from readwarp.keywords import AnyPath, pick
 FIELDS = {"trim_poly_g": "poly_g", "trim_quality": "min_quality", "trim_min_length": "min_length"}
 OTHERS = "adapter", "adapter2", "trim_bases", "correct_overlap"
 BASES = ("clip", "drop")
+MIN_ADAPTER = 5  # bases other than N; fewer are in every other read by chance
 
 
 class TrimOptions(TypedDict, total=False):
@@ -58,6 +59,7 @@ def read_adapters(option: str, given: AnyPath | Sequence[AnyPath] | None) -> tup
             found += [contig.letters.decode() for contig in read_contigs(text)]
         else:
             raise UsageError(f"{option} {text}: neither a sequence of IUPAC letters nor a file")
-    if any(set(adapter) == {"N"} for adapter in found):
-        raise UsageError(f"{option}: an adapter of N alone would be found anywhere")
+    for adapter in found:
+        if len(adapter) - adapter.count("N") < MIN_ADAPTER:
+            raise UsageError(f"{option} {adapter}: needs {MIN_ADAPTER} bases other than N")
     return tuple(found)

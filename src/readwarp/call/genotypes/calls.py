@@ -60,11 +60,16 @@ def name_sets(spelled: Spelled, phase_set: ndarray) -> list[tuple[str, ...]]:
     for sample in np.flatnonzero((phase_set >= 0).any(axis=0)).tolist():
         known = dict[int, str]()
         for row in np.flatnonzero(phase_set[:, sample] >= 0).tolist():
-            start, (reference, other, *_) = int(phase_set[row, sample]), spelled.alleles[row]
+            start = int(phase_set[row, sample])
             if positions[row] == start:
-                known.setdefault(start, f"{start + 1}_{reference}_{other}")
+                known.setdefault(start, name_set(start, spelled.alleles[row]))
             names[row, sample] = known.get(start, f"{start + 1}")
     return list(map(tuple, names.tolist()))
+
+
+def name_set(start: int, alleles: tuple[str, ...]) -> str:
+    """PID of the phase set whose first call has these alleles."""
+    return f"{start + 1}_{alleles[0]}_{alleles[1]}"
 
 
 def _split(values: np.ndarray, offsets: np.ndarray, samples: int) -> PerSample:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from readwarp.batches import Calls
-from readwarp.call.genotypes.calls import take_calls
+from readwarp.call.genotypes.calls import name_set, take_calls
+from readwarp.ragged import replace
 
 Reference = Callable[[int, int], str]  # letters of [start, stop) of the contig
 
@@ -29,12 +30,15 @@ def join_substitutions(calls: Calls, distance: int, reference: Reference) -> Cal
     if len(groups) == len(calls):
         return calls
     out = take_calls(calls, np.array([min(group, key=lambda row: calls.quality[row]) for group in groups]))
+    renamed = dict[str, str]()  # PID of phase sets that begin with records that are joined
     for row, group in enumerate(groups):
         if len(group) > 1:
             out.position[row] = start = int(calls.position[group[0]])
             out.alleles[row] = spell(calls, group, reference(start, int(calls.position[group[-1]]) + 1))
             out.phase_set[row], out.phase_name[row] = calls.phase_set[group[0]], calls.phase_name[group[0]]
-    return out
+            renamed[name_set(start, calls.alleles[group[0]])] = name_set(start, out.alleles[row])
+    phase_name = [tuple(renamed.get(name, name) for name in own) for own in out.phase_name]
+    return replace(out, phase_name=phase_name)
 
 
 def are_one(calls: Calls, one: int, other: int, distance: int) -> bool:

@@ -52,7 +52,7 @@ def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
     inputs = [job.reference, *job.places.files, *job.inputs]
     result = job.run(inputs, lambda reference: genotype_cohort(job, reference, reporter), reporter)
     if cut := reporter.metrics.counts.get("sites_with_alleles_left_out", 0):
-        logger.warning("at %s sites alleles are left out (--max-alleles)", f"{cut:,}")
+        logger.warning("%s sites have more alleles than --max-alleles: the rarest are left out", f"{cut:,}")
     return result
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Calls
+from readwarp.call import limits
 from readwarp.call.genotypes.annotations import ANNOTATIONS, Columns
 from readwarp.call.genotypes.calls import PerSample, mark_overlaps
 from readwarp.call.genotypes.calls import build_calls as build_any_calls
@@ -26,7 +27,7 @@ from readwarp.ragged import offsets_of, replace
 
 UNKNOWN = -1  # AD of a line without
 OWN_FIELDS = {
-    "GQ": "Phred of how much less likely the second genotype is, given the cohort; at most 99",
+    "GQ": "Phred of the probability that GT is wrong, given the cohort and that the site is a variant; at most 99",
     "DP": "Reads that say something about the alleles; the least of its block of reference",
 }
 COHORT_FIELDS: tuple[Field, ...] = tuple(
@@ -145,6 +146,7 @@ def build_calls(
     )
     out = replace(out, is_indel=np.array([site.is_indel for site in own], bool))
     calls = build_any_calls(spelled, out, join_annotations(sites, evidence, out), parameters)
+    calls.annotations[limits.FIELD.name] = np.array([join_limits(site) for site in own], np.str_)
     return replace(calls, filters=mark_overlaps(replace(calls, genotype=_without_star(calls))).filters)
 
 
@@ -168,6 +170,13 @@ def join_annotations(sites: Sequence[JointSite], evidence: Evidence, out: Emitte
         )
         values[:, row] = [annotation.join(reports, annotation.name) for annotation in ANNOTATIONS]
     return Columns._make(values)
+
+
+def join_limits(site: JointSite) -> str:
+    """LIM of all files, and whether alleles are left out here."""
+    texts = [record.information for record, _ in site.own.values() if limits.FIELD.name in record.information]
+    found = {name for text in texts for name in read_information(text).get(limits.FIELD.name, "").split(",")}
+    return ",".join(sorted(found - {""} | ({limits.ALLELES} if site.is_cut else set())))
 
 
 def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, ndarray]:

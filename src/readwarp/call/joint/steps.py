@@ -22,7 +22,6 @@ from readwarp.call.joint.sites import (
     lie_in,
     records_of,
 )
-from readwarp.call.limits import ALLELES, Limited, mark_limits
 from readwarp.call.spelling import Bases
 from readwarp.call.targets import Stretch
 from readwarp.config import MAX_PLOIDY, CallParameters, JointParameters
@@ -60,9 +59,7 @@ class Cohort:
             return no_calls(samples)
         calls = self._genotype(window, lines, sites, bases)
         calls = join_substitutions(calls, self.calling.max_mnp_distance, bases.letters)
-        kept = keep_calls(join_calls((calls,), window.start, window.stop, samples), window.start, window.mask())
-        cut = np.array([site.position for site in sites if site.is_cut], np.int64)
-        return mark_limits(kept, [Limited(ALLELES, cut, cut + 1)]) if cut.size else kept
+        return keep_calls(join_calls((calls,), window.start, window.stop, samples), window.start, window.mask())
 
     def _genotype(self, window: Stretch, lines: Sequence[Lines], sites: Sequence[JointSite], bases: Bases) -> Calls:
         with self.metrics.time("gather"):

@@ -64,6 +64,8 @@ def _bam_indexes(bam: Path) -> tuple[Path, ...]:
 def load_vcf_index(vcf: Path) -> BgzfIndex:
     """The index beside a VCF.gz file, with the names of its contigs. Raises InputError as `load_bam_index`."""
     paths = vcf.with_name(vcf.name + ".tbi"), vcf.with_name(vcf.name + ".csi")
+    if vcf.suffix == ".vcf":
+        raise InputError(vcf, "has no index, since it is not compressed (use `bgzip`, then `tabix -p vcf`)")
     return _load(vcf, paths, _parse, "`tabix -p vcf` or `bcftools index -t`")
 
 
