@@ -42,8 +42,8 @@ def test_one_line(reference, gvcf, tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2].endswith("FORMAT\ta\tb\tc")
     assert lines[-1] == (
-        "one\t51\t.\tA\tC\t167\tPASS\t"
-        "AC=1;AN=4;AF=0.25;DP=42;QD=8.35;MQ=50;AMQ=60;FS=1.5;ED=20;ExcessHet=3.01;AS_QD=8.35\tGT:GQ:DP:AD:AF:PL:SB\t"
+        "one\t51\t.\tA\tC\t162.22\tPASS\t"
+        "AC=1;AN=4;AF=0.25;DP=42;QD=8.11;MQ=50;AMQ=60;FS=1.5;ED=20;ExcessHet=3.01;AS_QD=8.11\tGT:GQ:DP:AD:AF:PL:SB\t"
         "0/1:99:20:12,8:0.4:200,0,300:.\t0/0:59:22:22,0:0:0,60,700:.\t./.:0:0:0,0:.:0,0,0:."
     )
 
