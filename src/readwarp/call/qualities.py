@@ -18,7 +18,7 @@ from readwarp.formats.common.qualities import MISSING
 from readwarp.metrics import Metrics
 from readwarp.rules.cigar import is_match, run_of
 
-SHARE = 16
+SHARE = 64
 MIN_DEPTH, RARE = 8, 0.1
 SURE = 20  # Phred
 FAR = 5.0  # times as many errors as the qualities say: 7 Phred
@@ -47,30 +47,18 @@ def check_qualities(reads: AlignedReads, pileup: Pileup, window: Window, is_insi
     if rows.size:
         bases = window.bases[window.start - window.first :][: is_inside.size]
         own = pileup.counts[window.start - pileup.start :][: is_inside.size]
-        is_plain = find_plain(own, bases, is_inside, MIN_DEPTH)
-        compare_bases(reads, rows, window.start, bases, is_plain, out)
+        compare_bases(reads, rows, window.start, bases, own, is_inside, MIN_DEPTH, out)
     metrics.count(CHECKED, out.bases[SURE:MISSING].sum())
     metrics.count(ERRORS, out.errors[SURE:MISSING].sum())
     metrics.count(EXPECTED, (CHANCES * out.bases)[SURE:MISSING].sum())
 
 
 @kernel
-def find_plain(counts, bases, is_inside, min_depth):
-    """bool [positions]: it is inside, and no variant is likely. counts: of a pileup (symbols and strands)."""
-    plain = np.zeros(bases.size, np.bool_)
-    for w in range(bases.size):
-        if is_inside[w] and bases[w] < 4:
-            depth = 0
-            for symbol in range(counts.shape[1]):
-                depth += counts[w, symbol, 0] + counts[w, symbol, 1]
-            others = depth - counts[w, bases[w], 0] - counts[w, bases[w], 1]
-            plain[w] = depth >= min_depth and (others < 2 or others < RARE * depth)
-    return plain
+def compare_bases(reads, rows, start, reference, counts, is_inside, min_depth, out):
+    """Compare the bases of these reads with the reference from `start` on, where it is inside -> out (Checked).
 
-
-@kernel
-def compare_bases(reads, rows, start, reference, is_plain, out):
-    """Compare the bases of these reads with the reference from `start` on, where it is plain -> out (Checked)."""
+    counts: of the pileup (symbols and strands), at the reference's positions.
+    """
     cigar, cigar_offsets, read_offsets = reads.cigar, reads.cigar_offsets, reads.read_offsets
     bases, qualities, position = reads.bases, reads.qualities, reads.position
     number, errors = out.bases, out.errors
@@ -81,10 +69,21 @@ def compare_bases(reads, rows, start, reference, is_plain, out):
             operation, length, on_reference, on_read = run_of(cigar[j])
             if is_match(operation):
                 for k in range(max(0, -p), min(length, reference.size - p)):
-                    if is_plain[p + k] and bases[q + k] < 4:
+                    w, base = p + k, bases[q + k]
+                    if is_inside[w] and base < 4 and reference[w] < 4 and is_plain(counts, w, reference[w], min_depth):
                         number[qualities[q + k]] += 1
-                        errors[qualities[q + k]] += bases[q + k] != reference[p + k]
+                        errors[qualities[q + k]] += base != reference[w]
             p, q = p + on_reference, q + on_read
+
+
+@kernel
+def is_plain(counts, w, base, min_depth):
+    """Whether no variant is likely at position w, where the reference has this base."""
+    depth = 0
+    for symbol in range(counts.shape[1]):
+        depth += counts[w, symbol, 0] + counts[w, symbol, 1]
+    others = depth - counts[w, base, 0] - counts[w, base, 1]
+    return depth >= min_depth and (others < 2 or others < RARE * depth)
 
 
 def explain_qualities(counts: dict[str, int]) -> str | None:

@@ -24,9 +24,9 @@ def test_a_base_that_both_mates_show_is_on_the_strand_of_the_first(flags, first)
     ]
     joined, _ = join_mates(aligned_reads(reads), window_of(REFERENCE), NO_PRIMERS, False)
     both = DEPENDENT | first
-    assert [strand_at(joined, 0, place) for place in (0, 29, 30, 59, 60, 89)] == [0, 0, both, both, 1, 1]
+    assert [strand_at(joined.shared, joined.flag, 0, k) for k in (0, 29, 30, 59, 60, 89)] == [0, 0, both, both, 1, 1]
     apart = aligned_reads(reads)
-    assert [strand_at(apart, read, apart.read_offsets[read] + k) for read in (0, 1) for k in (0, 59)] == [0, 0, 1, 1]
+    assert [strand_at(apart.shared, apart.flag, read, k) for read in (0, 1) for k in (0, 59)] == [0, 0, 1, 1]
 
 
 def test_ends_are_where_the_fragment_begins():

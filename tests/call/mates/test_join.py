@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from helpers.making import Read, aligned_reads, other, random_sequence, tiled, window_of, write_bam
 from readwarp.batches import AlignedReads
 from readwarp.call.mates import DEFAULT_QUALITY, MAX_RECORDS, MAX_UNIT, MIN_REPEAT
-from readwarp.call.mates.join import Removed, is_in_repeat, join_mates
+from readwarp.call.mates.anchor import is_anchor, is_repeat
+from readwarp.call.mates.join import Removed, join_mates
 from readwarp.call.mates.primers import NO_PRIMERS, Primers, primers_of
 from readwarp.formats.alignments.regions import AlignedReader, ReadFilter
 from readwarp.ragged import check
@@ -173,13 +174,14 @@ def test_repeats_of_long_units_are_those_by_their_definition(data):
     bases = np.array(["ACGT".index(base) for base in fragment], np.uint8)
     expected = any(
         low <= begin and high >= end - size
-        for size in range((end - begin) // 2 + 1, max(end - begin, MAX_UNIT) + 1)
+        for size in range((end - begin) // 2 + 1, max(end - begin, MAX_UNIT + 1))
         for low, high in runs(bases[size:] == bases[:-size])
     )
     mate = 7  # bases of other reads lie between
     both = np.concatenate([bases[:end], np.zeros(mate, np.uint8), bases[begin:]])
     shift = begin - (end + mate)
-    assert is_in_repeat(both, (0, end, bases.size, shift), begin, end) == expected
+    expected |= is_repeat(bases, begin, end)
+    assert is_anchor(both, (0, end, bases.size, shift), begin, end) != expected
 
 
 def runs(is_same):

@@ -152,6 +152,8 @@ def weigh_rows(sites, weighed, selected, reads, rows, phase, out):
     regions, haplotypes, values = weighed.regions, weighed.haplotypes, weighed.values
     stays, informs, best = selected.stays, selected.informs, selected.best
     shown, sample = np.empty(haplotypes.support.size, np.int8), regions.sample
+    flag, shared, hidden = reads.flag, reads.shared, reads.hidden
+    read_offsets, qualities = reads.read_offsets, reads.qualities
     for s in range(phase.region.size):
         g, begin = np.searchsorted(regions.place, phase.region[s]), sites.begin[s] - sites.is_indel[s]
         for own in range(g, np.searchsorted(regions.place, phase.region[s], side="right")):
@@ -176,9 +178,9 @@ def weigh_rows(sites, weighed, selected, reads, rows, phase, out):
             out.allele[pair] = find_best(table, lowest, informs[r])
             read = regions.read[r]
             place = place_of(reads, read, begin)
-            out.quality[pair], out.strand[pair] = reads.qualities[place], strand_at(reads, read, place)
-            before, after = place - reads.read_offsets[read], reads.read_offsets[read + 1] - 1 - place
-            out.end_distance[pair] = min(before + reads.hidden[read, 0], after + reads.hidden[read, 1])
+            before, after = place - read_offsets[read], read_offsets[read + 1] - 1 - place
+            out.quality[pair], out.strand[pair] = qualities[place], strand_at(shared, flag, read, before)
+            out.end_distance[pair] = min(before + hidden[read, 0], after + hidden[read, 1])
 
 
 @kernel

@@ -13,11 +13,10 @@ FIRST = 0x40  # in FLAG
 
 
 @scalar
-def strand_at(reads, read, place):
-    """The strand on which base `place` was read; that of the first read, and DEPENDENT, if both mates show it."""
-    shared, k = reads.shared, place - reads.read_offsets[read]
+def strand_at(shared, flag, read, k):
+    """The strand on which the read's base k was read; that of the first read, and DEPENDENT, if both mates show it."""
     if shared[read, 0] <= k < shared[read, 1]:  # of a fragment, which has the flag of its forward mate
-        return DEPENDENT if reads.flag[read] & FIRST else DEPENDENT | 1
+        return DEPENDENT if flag[read] & FIRST else DEPENDENT | 1
     return 1 if k >= shared[read, 1] else 0
 
 

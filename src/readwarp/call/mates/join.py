@@ -6,7 +6,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Window
-from readwarp.call.mates import DEFAULT_QUALITY, MAX_UNIT, MIN_ANCHOR, MIN_DIFFERENCES, MIN_REPEAT
+from readwarp.call.mates import DEFAULT_QUALITY
+from readwarp.call.mates.anchor import is_anchor
 from readwarp.call.mates.merge import merge_mates
 from readwarp.call.mates.pairs import NONE, REVERSE, Pairs, find_pairs
 from readwarp.call.mates.primers import Primers
@@ -77,52 +78,8 @@ def choose_switches(reads, pairs, bounds, switch):
         begin = max(pairs.begin[read], bounds.first[read], bounds.first[mate] + shift)
         end = min(pairs.end[read], bounds.stop[read], bounds.stop[mate] + shift)
         fragment = bounds.first[read], bounds.stop[read], bounds.stop[mate] + shift, shift
-        if is_anchor(reads.bases, begin, end) and not is_in_repeat(reads.bases, fragment, begin, end):
+        if is_anchor(reads.bases, fragment, begin, end):
             switch[read], switch[mate] = (begin + end + 1) // 2, DROPPED  # after a base of the stretch
-
-
-@kernel
-def is_anchor(bases, begin, end):
-    """Whether the bases are enough to say how two reads that share them lie, being no tandem repeat."""
-    if end - begin < MIN_ANCHOR:
-        return False
-    for shift in range(1, (end - begin) // 2 + 1):
-        differences = 0
-        for base in range(begin + shift, end):
-            differences += bases[base] != bases[base - shift]
-            if differences == MIN_DIFFERENCES:
-                break
-        if differences < MIN_DIFFERENCES:
-            return False
-    return True
-
-
-@kernel
-def is_in_repeat(bases, fragment, begin, end):
-    """Whether the shared bases lie in a tandem repeat of a longer unit, so that they tell no number of its copies.
-
-    fragment: its first base, stop of the forward read, stop, and the shift of the reverse one, whose bases follow.
-    """
-    first, own_stop, stop, shift = fragment
-    for unit in range((end - begin) // 2 + 1, max(end - begin, MAX_UNIT) + 1):
-        for place in range(min(begin, end - unit), begin + MIN_REPEAT, MIN_REPEAT):  # a run of that size has one
-            low = high = max(first, min(place, begin))
-            while high < stop - unit and base_of(bases, high, own_stop, shift) == base_of(
-                bases, high + unit, own_stop, shift
-            ):
-                high += 1
-            while first < low <= stop - unit and base_of(bases, low - 1, own_stop, shift) == base_of(
-                bases, low - 1 + unit, own_stop, shift
-            ):
-                low -= 1
-            if high - low >= MIN_REPEAT and low <= begin and high >= end - unit:
-                return True
-    return False
-
-
-@kernel
-def base_of(bases, place, own_stop, shift):
-    return bases[place if place < own_stop else place - shift]
 
 
 @kernel

@@ -44,9 +44,9 @@ def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None
         across = np.zeros(stop - start + 2, np.int32)
         count_clips(reads, sample, start, stop, clips, across)
         depth = np.cumsum(across)  # at base start + i
-        number, scale = clips[:, 1:-1], 1.0 if ploidy is None else scale_shares(ploidy[1:, sample])
-        beside = np.stack((depth[: number.shape[1]], depth[1 : 1 + number.shape[1]]))
-        is_place |= (number >= MIN_CLIPS) & (number >= MIN_CLIP_FRACTION * scale * beside)
+        side, place = np.nonzero(clips[:, 1:-1] >= MIN_CLIPS)
+        scale = 1.0 if ploidy is None else scale_shares(ploidy[place + 1, sample])
+        is_place[side, place] |= clips[side, place + 1] >= MIN_CLIP_FRACTION * scale * depth[place + side]
     ending, beginning = (np.flatnonzero(side & is_on[:-1] & is_on[1:]) + start + 1 for side in is_place)
     return ClipPlaces(ending, beginning)
 

@@ -12,7 +12,7 @@ from readwarp.batches import Pileup, Sites, Window
 from readwarp.call.forced import Forced
 from readwarp.call.pileup.scalar import DELETED
 from readwarp.call.sites import INDEL_ERROR, MAX_ALLELES, MAX_TRACT, SHARED
-from readwarp.config import CallParameters
+from readwarp.config import MAX_PLOIDY, CallParameters
 from readwarp.device.jit import kernel, scalar
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.bases import OUTSIDE
@@ -46,16 +46,16 @@ def find_sites(
         parameters.min_alternate_quality,
     )
     bases, events = np.zeros((window.bases.size, 4, 2)), Counter[Variant]()  # where they have the share in a sample
+    scale = scale_shares(np.arange(MAX_PLOIDY + 1))
+    shares = max(fraction, LEAST) * scale
+    min_ratio = np.where(scale < 1.0, SHARED, -np.inf)  # errors have the shares of one copy in many
     for own, own_copies in zip(of_samples or (pileup,), copies, strict=ploidy is not None):
         samples += 1
-        share = scale_shares(own_copies)
-        shares = np.maximum(fraction, LEAST) * share
-        min_ratio = np.where(share < 1.0, SHARED, -np.inf)  # errors have the shares of one copy in many
-        find_bases(own, window.bases, count, shares, quality, min_ratio, shown)
-        indels.update(_find_indels(own, parameters, share))
+        find_bases(own, window.bases, own_copies, count, shares, quality, min_ratio, shown)
+        indels.update(_find_indels(own, parameters, own_copies))
         if own is not pileup:  # of one sample among several
-            add_bases(own, shares, bases)
-            events.update(_count_indels(own, parameters, share))
+            add_bases(own, own_copies, shares, bases)
+            events.update(_count_indels(own, parameters, own_copies))
     if samples > 1:
         find_shared_bases(pileup, window.bases, bases, count, shown)
         indels.update(_find_shared_indels(pileup, events, count))
@@ -125,10 +125,11 @@ def log_ratio(number, depth, error):
 
 
 @kernel
-def find_bases(pileup, reference, min_count, min_fraction, min_quality, min_ratio, shown):
+def find_bases(pileup, reference, copies, min_count, min_fraction, min_quality, min_ratio, shown):
     """Set bit b of `shown` (uint8 [positions]) where enough reads show base b and the reference does not.
 
-    min_fraction: float64 [positions]. min_ratio: likewise, the least `log_ratio`; -inf: it does not matter.
+    copies: int8 [positions]. min_fraction: float64, by their number. min_ratio: likewise, the least `log_ratio`; -inf:
+    it does not matter.
     """
     counts, quality_sums = pileup.counts, pileup.quality_sums
     for w in range(reference.size):
@@ -137,30 +138,30 @@ def find_bases(pileup, reference, min_count, min_fraction, min_quality, min_rati
         depth = 0
         for base in range(5):
             depth += counts[w, base, 0] + counts[w, base, 1]
-        min_number = max(min_count, min_fraction[w] * depth)
+        min_number = max(min_count, min_fraction[copies[w]] * depth)
         for base in range(5):
             number = counts[w, base, 0] + counts[w, base, 1]
             quality = quality_sums[w, base, 0] + quality_sums[w, base, 1]
             if base == reference[w] or number < min_number or quality < min_quality:
                 continue
-            if min_ratio[w] <= log_ratio(number, depth, -0.1 * quality - number * LOG10_3):
+            if min_ratio[copies[w]] <= log_ratio(number, depth, -0.1 * quality - number * LOG10_3):
                 shown[w] |= np.uint8(1 << base)
 
 
 @kernel
-def add_bases(pileup, min_shares, sums):
+def add_bases(pileup, copies, min_fraction, sums):
     """Add the reads, and their qualities, of the bases that have the least share in one sample's pileup.
 
-    min_shares: float64 [positions]. sums: float64 [positions, base, number and quality].
+    copies, min_fraction: as for `find_bases`. sums: float64 [positions, base, number and quality].
     """
     counts, quality_sums = pileup.counts, pileup.quality_sums
-    for w in range(min_shares.size):
+    for w in range(copies.size):
         depth = 0
         for base in range(5):
             depth += counts[w, base, 0] + counts[w, base, 1]
         for base in range(4):
             number = counts[w, base, 0] + counts[w, base, 1]
-            if number and number >= min_shares[w] * depth:
+            if number and number >= min_fraction[copies[w]] * depth:
                 sums[w, base, 0] += number
                 sums[w, base, 1] += quality_sums[w, base, 0] + quality_sums[w, base, 1]
 
@@ -181,10 +182,10 @@ def find_shared_bases(pileup, reference, sums, min_count, shown):
                 shown[w] |= np.uint8(1 << base)
 
 
-def _count_indels(own: Pileup, parameters: CallParameters, share: ndarray) -> dict[Variant, int]:
+def _count_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> dict[Variant, int]:
     """Reads of the insertions and deletions that have the least share in one sample's pileup."""
     place, number = own.allele_position - own.start, own.allele_counts.sum(axis=1)
-    min_share = np.maximum(parameters.min_indel_fraction, LEAST) * share[place]
+    min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
     has_share = number >= min_share * own.counts[place].sum(axis=(1, 2))
     listed = _list_indels(take(own, "alleles", has_share))
     return dict(zip(listed, number[has_share].tolist(), strict=True))
@@ -201,13 +202,12 @@ def _find_shared_indels(pileup: Pileup, events: dict[Variant, int], min_count: i
     ]
 
 
-def _find_indels(own: Pileup, parameters: CallParameters, share: ndarray) -> list[Variant]:
-    """Insertions and deletions that enough reads show. `share`: of the limit, at each position."""
+def _find_indels(own: Pileup, parameters: CallParameters, copies: ndarray) -> list[Variant]:
+    """Insertions and deletions that enough reads show. copies: int8 [positions]."""
     place = own.allele_position - own.start
     depth = own.counts[place].sum(axis=(1, 2))
-    min_number = np.maximum(
-        parameters.min_alternate_count, max(parameters.min_indel_fraction, LEAST) * share[place] * depth
-    )
+    min_share = max(parameters.min_indel_fraction, LEAST) * scale_shares(copies[place])
+    min_number = np.maximum(parameters.min_alternate_count, min_share * depth)
     return _list_indels(take(own, "alleles", own.allele_counts.sum(axis=1) >= min_number))
 
 

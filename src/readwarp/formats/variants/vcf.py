@@ -164,8 +164,7 @@ def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
         calls.likelihoods,
         calls.phase_set.tolist(),
         calls.phase_name,
-        calls.strands.tolist(),
-        calls.independent.tolist(),
+        np.stack((calls.strands, calls.independent) if is_genomic else (calls.strands,), axis=2).tolist(),
         np.any(calls.phase_set >= 0, axis=1).tolist(),
         strict=True,
     )
@@ -175,7 +174,7 @@ def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
             text = f"GT:AD:DP:GQ:{'PGT:PID:' * has_phase}PL:{'PS:' * has_phase}SB:SBI"
         else:
             text = f"GT:GQ:DP:AD:AF:PL:{'PGT:PID:PS:' * has_phase}SB"
-        for genotype, quality, depth, reads, phred, set_, name, strands, independent in zip(*fields, strict=True):
+        for genotype, quality, depth, reads, phred, set_, name, strands in zip(*fields, strict=True):
             shown = genotype_text(genotype, set_ >= 0)
             likelihoods = ",".join(map(str, phred)) if genotype else "."
             numbers, names, place = depths_text(reads), "", ""
@@ -185,7 +184,7 @@ def genotype_texts(calls: Calls, is_genomic: bool) -> list[str]:
                 text += f"\t{shown}:{numbers}:{depth}:{quality}:{names}{likelihoods}:{place}"
             else:
                 text += f"\t{shown}:{quality}:{depth}:{numbers}:{shares_text(reads)}:{likelihoods}:{names}{place}"
-            text += f"{depths_text(strands)}:{depths_text(independent)}" if is_genomic else depths_text(strands)
+            text += ":".join(map(depths_text, strands))
         texts.append(text)
     return texts
 
