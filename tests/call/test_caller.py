@@ -88,7 +88,7 @@ def test_samples(made, tmp_path):
 
 @pytest.mark.parametrize(("most", "halved", "on_host"), [(0, 4, 4), (2600, 2, 0)])
 def test_windows_too_deep_for_a_card_are_cut_then_called_on_the_host(made, monkeypatch, most, halved, on_host):
-    """A card that takes no window, or none of more than so many bases, gives what the CPU gives; contigs are parted first."""
+    """A card that takes no window, or none of more than so many bases, gives what the CPU gives. Contigs part first."""
     expected = Caller(made[0])
     variants = list(expected.call(made[1]))
 
