@@ -43,11 +43,17 @@ FILTER_LIMITS = (  # likewise; which filter fails a call, and when
     ("max_strand_bias", "StrandBias: FS of a substitution above N"),
     ("max_indel_strand_bias", "StrandBias: FS of an insertion or deletion above N"),
     ("min_end_distance", "ReadEnds: ED below N"),
-    ("min_allele_fraction", "LowFraction: share of reads with ALT alleles, times the ploidy, below N, and too few"),
-    ("min_haploid_fraction", "LowFraction: share of reads with ALT alleles below N, if the ploidy is 1, and too few"),
+    (
+        "min_allele_fraction",
+        "LowFraction: share of reads with ALT alleles, times the ploidy, below N, and not by chance",
+    ),
+    (
+        "min_haploid_fraction",
+        "LowFraction: share of reads with ALT alleles below N, if the ploidy is 1, and not by chance",
+    ),
     (
         "max_fraction_misfit",
-        "LowFraction: too few are those whose share fits 10^(N / 10) times better than the genotype's",
+        "LowFraction: a low share is not due to chance if it fits the reads 10^(N / 10) times better than the genotype's",
     ),
     ("min_alt_mapping_quality", "LowMapping: AMQ below N, and too many reads without ALT alleles for the genotype"),
     (

@@ -43,9 +43,10 @@ def _is_near_ends(facts: Facts, limits: CallParameters) -> ndarray:
 
 
 def _has_low_fraction(facts: Facts, limits: CallParameters) -> ndarray:
-    """Where much fewer reads than around say anything, their number is no excuse for the share: reads fail there.
+    """A low share fails unless so few reads may show it by chance.
 
-    Nor is it where the depth around is unknown.
+    Where far fewer reads say anything than around, reads fail for a reason, and chance is no excuse; nor is it where
+    the depth around is unknown.
     """
     is_low = _is_below_limit(facts.fraction, facts.ploidy, limits)
     rows = np.flatnonzero(is_low)
@@ -62,7 +63,7 @@ def _is_below_limit(fraction: ndarray, ploidy: ndarray, limits: CallParameters) 
 
 
 def fraction_misfit(depth: ndarray, fraction: ndarray, expected: ndarray) -> ndarray:
-    """Phred of how much likelier the reads are with the fraction seen than with the genotype's: float64 [records].
+    """Phred of how much better the fraction seen explains the reads than the genotype's does: float64 [records].
 
     Binomial, over all samples [records, samples] that have ALT alleles. Of few reads, any fraction is likely enough.
     """

@@ -42,7 +42,7 @@ order of position again; those of which nothing is left are dropped.
 
 DEFAULT_QUALITY = 20
 MAX_RECORDS = 8  # of one name, each of which overlaps one before it, among which mates are looked for
-MAX_UNIT, MIN_REPEAT = 60, 10  # bases of a tandem repeat's unit, and of it that are there twice
+MAX_UNIT, MIN_REPEAT = 60, 10  # the longest unit of a repeat; how many bases must come again one unit further on
 MIN_ANCHOR, MIN_DIFFERENCES = 16, 3  # bases in common, and how many must differ where they are moved
 MISMATCH = 4  # magnitude of the score, where a match is 1
 TOLERANCE = 5  # bases by which a read may begin before its primer

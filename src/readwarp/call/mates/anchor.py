@@ -5,7 +5,7 @@ import numpy as np
 from readwarp.call.mates import MAX_UNIT, MIN_ANCHOR, MIN_DIFFERENCES, MIN_REPEAT
 from readwarp.device.jit import kernel
 
-STEPS = 1, 2, 4, 2  # a run of MIN_REPEAT bits is left by shifts that add up to one less
+STEPS = 1, 2, 4, 2  # shifts, in all MIN_REPEAT - 1, after which one bit is left of a run of MIN_REPEAT
 ONE = np.uint64(1)
 
 
@@ -59,7 +59,7 @@ def is_in_longer_repeat(bases, fragment, begin, end):
     """
     first, own_stop, stop, shift = fragment
     left, right = end - MIN_REPEAT - MAX_UNIT, end - MIN_REPEAT
-    number = begin + MIN_REPEAT - left  # at most 64, as begin <= end - MIN_ANCHOR
+    number = begin + MIN_REPEAT - left  # at most MAX_UNIT + 2 MIN_REPEAT - MIN_ANCHOR, which is 64
     own_high = own_low = own_known = other_high = other_low = other_known = np.uint64(0)
     for k in range(number):
         if first <= left + k < stop:
