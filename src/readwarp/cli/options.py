@@ -53,7 +53,7 @@ FILTER_LIMITS = (  # likewise; which filter fails a call, and when
     ),
     (
         "max_fraction_misfit",
-        "LowFraction: a low share is not due to chance if it fits the reads 10^(N / 10) times better than the genotype's",
+        "LowFraction: a low share is not due to chance if it fits 10^(N / 10) times better than the genotype's",
     ),
     ("min_alt_mapping_quality", "LowMapping: AMQ below N, and too many reads without ALT alleles for the genotype"),
     (
