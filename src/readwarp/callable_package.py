@@ -33,6 +33,9 @@ class CallablePackage(ModuleType):
             return getattr(import_module(self.offers[name]), name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
+    def __reduce__(self) -> tuple[Any, ...]:  # other processes import it
+        return import_module, (self.__name__,)
+
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.offers})
 

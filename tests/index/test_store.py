@@ -94,7 +94,7 @@ def test_damage_is_found_wherever_it_is(saved):
 def test_large_files_are_checked_in_part_when_opened_and_wholly_by_verify(saved, monkeypatch):
     monkeypatch.setattr(store, "BLOCK", 1 << 9)
     monkeypatch.setattr(store, "CHECKED_BLOCKS", 2)
-    Index.build(saved.with_suffix("")).save(saved)
+    Index.build(saved.with_suffix("")).save(saved, force=True)
     file = store.IndexFile(saved)
     middle = file.array("positions").ctypes.data - file.data.ctypes.data
     damaged(saved, middle)

@@ -102,7 +102,7 @@ def test_kinds_of_input():
     assert len(pairwise([], [])) == len(pairwise([], [], traceback=True)) == 0
     plain = pairwise("ACGT", "AGGT", Scoring(3, 1, 9, 1), traceback=True, eqx=False)
     assert (plain.cigar_string(0), plain.edit_distance[0]) == ("4M", 1)
-    assert pairwise(["BX"], ["BX"]).score[0] == 2
+    assert pairwise(["BV"], ["BV"]).score[0] == 2  # equal letters match
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_bad_input():
         pairwise(["A"] * 2, ["A"] * 3)
     with pytest.raises(UsageError, match="traceback"):
         pairwise("A", "A").cigar_string(0)
-    with pytest.raises(UsageError, match="sequence 1 has letters"):
+    with pytest.raises(UsageError, match="queries: sequence 1 has 'Z' at position 2, which the matrix does not have"):
         pairwise("AZ", "A", MatrixScoring(np.eye(4), "ACGT", 1, 1))
     with pytest.raises(UsageError, match="integers"):
         pairwise("A", "A", MatrixScoring(np.eye(4) / 2, "ACGT", 1, 1))

@@ -9,7 +9,8 @@ from readwarp.align.inputs import ReadOptions, open_inputs
 from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
 from readwarp.align.trim.options import TrimOptions, parameters_of
-from readwarp.config import PRESETS
+from readwarp.batches import InsertSizes
+from readwarp.config import PRESETS, AlignParameters
 from readwarp.errors import UsageError
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
@@ -80,29 +81,42 @@ def make_job(
     """Raises InputError and UsageError."""
     if not reads:
         raise UsageError("no files of reads are given")
-    part, preset, size = options.get("part"), options.get("preset"), options.get("insert_size")
-    if preset and preset not in PRESETS:
-        raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
-    own = PRESETS[preset or "standard"].parameters
-    sizes: tuple[Any, ...] = size if isinstance(size, tuple) else (size,)
+    part, parameters = options.get("part"), alignment_parameters(options)
     return AlignJob(
         reference=Path(reference),
         inputs=open_inputs(Path(reference), [str(path) for path in reads], options),
         output=path_or_none(output),
-        parameters=replace(
-            own,
-            scoring=replace(own.scoring, **pick(options, SCORES)),
-            records=replace(own.records, **pick(options, RECORDS)),
-            trim=parameters_of(options),
-        ),
+        parameters=parameters,
         resources=resources_of(options),
-        seeds=own.seed if preset else None,
+        seeds=parameters.seed if options.get("preset") else None,
         sort=options.get("sort", "none"),
         mark_duplicates=options.get("mark_duplicates", False),
         write_index=options.get("write_index", False),
-        insert_sizes=None if size is None else given(*sizes),
+        insert_sizes=given_sizes(options),
         command=None if options.get("no_pg") else command,
         part=parse_part(part) if part else WHOLE,
         resume=options.get("resume", False),
         force=options.get("force", False),
     )
+
+
+def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
+    """The parameters that options of aligning, scoring and trimming ask for. Raises UsageError."""
+    every: Any = options
+    preset = options.get("preset")
+    if preset and preset not in PRESETS:
+        raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
+    own = PRESETS[preset or "standard"].parameters
+    return replace(
+        own,
+        scoring=replace(own.scoring, **pick(every, SCORES)),
+        records=replace(own.records, **pick(every, RECORDS)),
+        trim=parameters_of(every),
+    )
+
+
+def given_sizes(options: AlignmentOptions) -> InsertSizes | None:
+    """The insert sizes that are given, if they are."""
+    size = options.get("insert_size")
+    sizes: tuple[Any, ...] = size if isinstance(size, tuple) else (size,)
+    return None if size is None else given(*sizes)

@@ -45,13 +45,10 @@ class PriorOptions(TypedDict, total=False):
     indel_heterozygosity: float  # likewise, that an insertion or deletion begins there
 
 
-class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
-    bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
-    gvcf: bool  # also say how sure the reference is, in blocks (one sample)
-    alleles: AnyPath | None  # VCF file whose alleles are always genotyped
+class ParameterOptions(FilterOptions, PriorOptions, total=False):
+    """Fields of `CallParameters`, by the names of the command line."""
+
     ploidy: int  # copies of each contig
-    ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column; of a sample: the fifth
-    primers: AnyPath | None  # BED file of the primers of an amplicon panel
     ignore_soft_clips: bool
     min_base_quality: int
     min_mapping_quality: int
@@ -61,6 +58,14 @@ class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     min_indel_fraction: float  # likewise, an insertion or deletion
     min_alternate_quality: int  # sum of base qualities that makes a substitution worth testing
     max_mnp_distance: int  # bases; phased substitutions that are as near are one record
+
+
+class CallingOptions(PlaceOptions, ParameterOptions, total=False):
+    bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
+    gvcf: bool  # also say how sure the reference is, in blocks (one sample)
+    alleles: AnyPath | None  # VCF file whose alleles are always genotyped
+    ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column; of a sample: the fifth
+    primers: AnyPath | None  # BED file of the primers of an amplicon panel
 
 
 PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
@@ -136,6 +141,12 @@ def make_job(
         command=command,
         force=options.get("force", False),
     )
+
+
+def parameters_of(options: ParameterOptions) -> CallParameters:
+    """By names of the command line or of `CallParameters`. Raises UsageError, and TypeError for other names."""
+    check_keywords("Caller", options, ParameterOptions, CallParameters)
+    return CallParameters(**{PARAMETERS.get(name, name): value for name, value in options.items()})  # type: ignore[arg-type]
 
 
 def places_of(options: PlaceOptions) -> Places:

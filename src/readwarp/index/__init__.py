@@ -6,13 +6,15 @@ Contigs follow one another; a k-mer that spans a border or a base other than A C
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from numpy import ndarray
 
 from readwarp.config import SeedParameters
 from readwarp.errors import InputError
+from readwarp.formats.common.files import check_output
 from readwarp.index import store
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -34,6 +36,13 @@ class Index:
     bucket_starts: ndarray  # uint32 [buckets + 1]
     tags: ndarray  # uint16 [entries]: 15 more bits of the hash << 1 | strand of the canonical k-mer
     positions: ndarray  # uint32 [entries], first base of the k-mer
+    origin: tuple[str, str] | None = None  # the file that is mapped, and its digest
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A mapped index goes to other processes as the path of its file, which they map too."""
+        if self.origin is not None:
+            return _map_again, self.origin
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
         p, reference = self.parameters, self.reference
@@ -54,11 +63,16 @@ class Index:
         """Map an index file. Raises InputError for another kind of file, another version, or damage."""
         file = store.IndexFile(Path(path))
         file.check(store.CHECKED_BLOCKS)
-        seeds = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
-        return cls(file.reference(), file.parameters(), *seeds)
+        starts, tags, positions = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
+        origin = str(Path(path).resolve()), file.digest
+        return cls(file.reference(), file.parameters(), starts, tags, positions, origin)
 
-    def save(self, path: str | Path, source: str | Path | None = None) -> None:
-        """Write the index file; it gets its name when it is complete. source: the file it is made from."""
+    def save(self, path: str | Path, source: str | Path | None = None, *, force: bool = False) -> None:
+        """Write the index file; it gets its name when it is complete. source: the file it is made from.
+
+        force: replace a file that exists; otherwise that raises OutputExistsError.
+        """
+        check_output(Path(path), force, [source] if source else [])
         seeds = {"bucket_starts": self.bucket_starts, "tags": self.tags, "positions": self.positions}
         store.save(Path(path), self.reference, self.parameters, seeds, source)
 
@@ -67,6 +81,14 @@ class Index:
         """Check every byte of an index file. Raises InputError if it is damaged."""
         file = store.IndexFile(Path(path))
         file.check(len(file.blocks))
+
+
+def _map_again(path: str, digest: str) -> Index:
+    """The index of another process. Raises InputError if its file is another by now."""
+    index = Index.open(path)
+    if index.origin != (path, digest):
+        raise InputError(path, "is not the index any more that was pickled")
+    return index
 
 
 def index_path(reference: str | Path) -> Path:
@@ -94,7 +116,7 @@ def open_or_build(
             if not os.access(path.parent, os.W_OK):
                 metrics.count("index_not_saved")
                 return index
-            index.save(path, reference)
+            index.save(path, reference, force=True)  # another process may have been faster, with the same bytes
             return Index.open(path)
     with metrics.time("index_open"):
         index = Index.open(path)

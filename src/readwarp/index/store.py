@@ -57,6 +57,7 @@ class IndexFile:
                 self.data = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         except (OSError, ValueError) as error:  # ValueError: an empty file
             raise InputError(path, f"cannot be read as an index ({error})") from error
+        self.digest = self.data[16:48].tobytes().hex()  # of the description, which has the checksums of all blocks
         self.description = self._read_description()
         self.blocks = [(name, i) for name, sums in self.description["checksums"].items() for i in range(len(sums))]
 
