@@ -18,6 +18,8 @@ BESIDE = {  # imports between rooms of one layer
     ("formats", "rules"),
     ("rules", "device"),
     ("config", "errors"),
+    ("sequences", "errors"),
+    ("tables", "errors"),
 }
 
 

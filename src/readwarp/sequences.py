@@ -51,13 +51,11 @@ def fields_of(given: Any) -> Fields | None:
         return Fields(given.query_name, given.get_forward_sequence(), given.get_forward_qualities())
     if isinstance(given, TEXT) or not (hasattr(given, "sequence") or hasattr(given, "seq")):
         return None
-    marks = getattr(given, "letter_annotations", {})
+    sequence = given.sequence if hasattr(given, "sequence") else given.seq
+    if hasattr(given, "letter_annotations"):  # Bio.SeqRecord
+        return Fields(given.id, sequence, given.letter_annotations.get("phred_quality"))
     qualities = (getattr(given, name, None) for name in ("qualities", "quality", "qual"))
-    return Fields(
-        getattr(given, "id", None) if marks or not hasattr(given, "sequence") else given.name,
-        given.sequence if hasattr(given, "sequence") else given.seq,
-        marks.get("phred_quality", next((each for each in qualities if each is not None), None)),
-    )
+    return Fields(getattr(given, "name", None), sequence, next((each for each in qualities if each is not None), None))
 
 
 def letters_of(given: Any) -> bytes | None:
@@ -76,7 +74,7 @@ def letters_of(given: Any) -> bytes | None:
         return given.astype("S1").tobytes() if given.dtype.str[1:] in ("S1", "U1") and given.ndim == 1 else None
     if isinstance(given, bytes | bytearray | memoryview):
         return bytes(given)
-    if hasattr(given, "__bytes__"):  # Bio.Seq.Seq
+    if is_seq(given):
         try:
             return bytes(given)
         except (TypeError, ValueError) as error:  # only its length is known
@@ -88,7 +86,12 @@ def is_single(given: Any) -> bool:
     """Whether it is one sequence, rather than several."""
     if isinstance(given, ndarray):
         return given.ndim == 1 and (given.dtype.kind not in "SUO" or given.dtype.str[1:] in ("S1", "U1"))
-    return isinstance(given, TEXT) or hasattr(given, "__bytes__") or fields_of(given) is not None
+    return isinstance(given, TEXT) or is_seq(given) or fields_of(given) is not None
+
+
+def is_seq(given: Any) -> bool:
+    """Whether it is a Seq of Biopython, or its like; a path has bytes too."""
+    return hasattr(given, "__bytes__") and hasattr(given, "reverse_complement")
 
 
 def several(given: Any, argument: str) -> Iterable[Any]:
@@ -132,6 +135,8 @@ def read_of(given: Any, number: int) -> Read:
             raise UsageError(f"read {name}: a secondary or supplementary alignment; give each read once")
     name = _name(name, number)
     try:
+        if sequence is None and given is not None:
+            raise UsageError("has no sequence")
         letters = letters_of(sequence)
         if letters is None:
             raise UsageError(f"is of type {type(sequence).__name__}, which is neither a sequence nor a read")
