@@ -97,14 +97,15 @@ def describe_gpus(driver: Driver | str) -> list[tuple[str, str]]:
 
 
 def describe_software() -> list[tuple[str, str]]:
-    from readwarp.device.kernel_cache import count_kernels, package_folder
+    from readwarp.device.cache_folders import own_folder
+    from readwarp.device.kernel_cache import count_kernels
 
     versions, kernels = machine.library_versions(), count_kernels()
     content = f"{kernels} kernels" if kernels else "empty: the first run compiles"
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
         ("libraries", ", ".join(f"{name} {version}" for name, version in versions.items() if version)),
-        ("kernel cache", f"{package_folder().parent} ({content})"),
+        ("kernel cache", f"{own_folder()} ({content})"),
     ]
 
 
