@@ -13,6 +13,7 @@ from helpers.seeding import random_letters, write_fasta
 from readwarp import Index
 from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import InputError
+from readwarp.formats.common import index_file
 from readwarp.index import index_path, open_or_build, store
 from readwarp.metrics import Metrics
 
@@ -92,7 +93,8 @@ def test_damage_is_found_wherever_it_is(saved):
 
 
 def test_large_files_are_checked_in_part_when_opened_and_wholly_by_verify(saved, monkeypatch):
-    monkeypatch.setattr(store, "BLOCK", 1 << 9)
+    for module in (store, index_file):
+        monkeypatch.setattr(module, "BLOCK", 1 << 9)
     monkeypatch.setattr(store, "CHECKED_BLOCKS", 2)
     Index.build(saved.with_suffix("")).save(saved, force=True)
     file = store.IndexFile(saved)
@@ -163,6 +165,7 @@ def test_no_reference_beside_the_index(saved, reference):
 
 def test_folder_that_cannot_be_written(reference, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setenv("READWARP_INDEX_DIR", f"{reference}/none")
     metrics = Metrics()
     assert open_or_build(reference, metrics=metrics).positions.size > 0
     assert metrics.counts["index_not_saved"] == 1 and not index_path(reference).exists()

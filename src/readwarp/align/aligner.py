@@ -30,7 +30,7 @@ class AlignerOptions(AlignmentOptions, ScoringOptions, TrimOptions, total=False)
 class Aligner:
     """Reads to records, with the options and results of `readwarp align`.
 
-    index: an `Index`, or the path of a reference, whose index is opened or built. parameters: everything in detail;
+    index: an `Index`, its path, or that of a reference, whose index is opened or built. parameters: all in detail;
     options (`AlignerOptions`): what the command line has, such as preset="short", eqx=True, mismatch=3,
     insert_size=(400, 90). device: cpu, cuda or auto. insert_sizes: the model for pairs; by default it is estimated from
     the pairs of each call. Safe to use from several threads, and in several processes: it can be pickled.

@@ -1,6 +1,6 @@
 """readwarp.align: the command `readwarp align`, from Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -14,11 +14,16 @@ from readwarp.config import PRESETS, AlignParameters
 from readwarp.errors import UsageError
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
+from readwarp.stream.display import Listener, reporting
 from readwarp.stream.parts import WHOLE, parse_part
-from readwarp.stream.reporter import Progress, Reporter, Result
+from readwarp.stream.reporter import Result
 
 SCORES = {name: name for name in ("match", "mismatch", "gap_open", "gap_extend")} | {"clip": "end_bonus"}
 RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx"}
+
+
+class IndexOptions(TypedDict, total=False):
+    index: AnyPath | None  # of the reference, built there if it is absent; None: REF.rwx, or in the cache folder
 
 
 class AlignmentOptions(TypedDict, total=False):
@@ -39,7 +44,9 @@ class ScoringOptions(TypedDict, total=False):
     clip: int  # of clipping a read end
 
 
-class AlignOptions(ReadOptions, AlignmentOptions, ScoringOptions, TrimOptions, ResourceOptions, total=False):
+class AlignOptions(
+    ReadOptions, IndexOptions, AlignmentOptions, ScoringOptions, TrimOptions, ResourceOptions, total=False
+):
     """Long options of `readwarp align`, with its defaults."""
 
     sort: str  # coordinate, name, none
@@ -55,15 +62,15 @@ def align(
     reference: AnyPath,
     *reads: AnyPath,
     output: AnyPath,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Listener | bool | None = None,
     **options: Unpack[AlignOptions],
 ) -> Result:
     """Align reads to a file of alignments, as `readwarp align` does.
 
-    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it if it is absent. reads: FASTQ, BAM or CRAM; two FASTQ
-    files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in this thread,
-    with a `Progress`; an exception from it ends the job. options: the long options of the command with underscores,
-    such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
+    reference: FASTA, GenBank or EMBL, whose index is built if it is absent, or an index. reads: FASTQ, BAM or CRAM;
+    two FASTQ files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in
+    this thread, with a `Progress`; an exception from it ends the job. options: the long options of the command with
+    underscores, such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
 
         readwarp.align("ref.fa", "reads_1.fq.gz", "reads_2.fq.gz", output="out.bam", sort="coordinate")
 
@@ -72,7 +79,8 @@ def align(
     """
     check_keywords("align", options, AlignOptions)
     command = command_line("align", reference, *reads, output=output, **options)
-    return run_align(make_job(reference, reads, output, options, command), Reporter(command, progress))
+    with reporting(command, progress) as reporter:
+        return run_align(make_job(reference, reads, output, options, command), reporter)
 
 
 def make_job(
@@ -88,6 +96,7 @@ def make_job(
         output=path_or_none(output),
         parameters=parameters,
         resources=resources_of(options),
+        index=path_or_none(options.get("index")),
         seeds=parameters.seed if options.get("preset") else None,
         sort=options.get("sort", "none"),
         mark_duplicates=options.get("mark_duplicates", False),

@@ -13,12 +13,13 @@ from readwarp.batches import Alignments, ReadBatch
 from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoder
-from readwarp.formats.common.files import check_output, locked
+from readwarp.formats.common.files import locked
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
 from readwarp.ragged import replace, take
 from readwarp.rules.bases import LETTERS
 from readwarp.rules.cigar import LETTERS as OPERATIONS
+from readwarp.stream.display import check_new
 
 NO_QUALITY = 255
 COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
@@ -192,7 +193,7 @@ class Records(Sequence[Record]):
         """
         path = Path(output)
         format_of(path)
-        check_output(path, force, [self.fasta] if self.fasta else [])
+        check_new(path, force, [self.fasta] if self.fasta else [])
         with locked(path):
             self._write(str(path), Finish(sort, mark_duplicates, write_index), read_group, self.fasta)
         return path

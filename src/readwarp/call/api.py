@@ -1,6 +1,6 @@
 """readwarp.call: the command `readwarp call`, from Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
@@ -12,7 +12,8 @@ from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
-from readwarp.stream.reporter import Progress, Reporter, Result
+from readwarp.stream.display import Listener, reporting
+from readwarp.stream.reporter import Result
 
 
 class PlaceOptions(TypedDict, total=False):
@@ -91,12 +92,12 @@ def call(
     alignments: AnyPath | Sequence[AnyPath],
     *,
     output: AnyPath,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Listener | bool | None = None,
     **options: Unpack[CallOptions],
 ) -> Result:
     """Call variants in sorted alignments, as `readwarp call` does; `readwarp.Caller` gives them one by one instead.
 
-    reference: FASTA, GenBank or EMBL. alignments: sorted and indexed BAM or CRAM, one file or several, of one
+    reference: FASTA, GenBank, EMBL or an index. alignments: sorted and indexed BAM or CRAM, one file or several, of one
     sample or many; @FILE is a list of them. output: .vcf, .vcf.gz or .bcf.
     progress: called now and then, in this thread, with a `Progress`; what it raises ends the job. options: the long
     options of the command with underscores, such as region=["chr20:1-1,000,000"], ploidy=1, gvcf=True, threads=8
@@ -111,7 +112,8 @@ def call(
     check_keywords("call", options, CallOptions)
     spell_regions(options)
     command = command_line("call", reference, *as_paths(alignments), output=output, **options)
-    return run_call(make_job(reference, alignments, output, options, command), Reporter(command, progress))
+    with reporting(command, progress) as reporter:
+        return run_call(make_job(reference, alignments, output, options, command), reporter)
 
 
 def make_job(

@@ -14,10 +14,11 @@ from readwarp.call.targets import Places, Region, as_regions
 from readwarp.call.variant_job import count_calls
 from readwarp.config import Resources
 from readwarp.errors import UsageError
-from readwarp.formats.common.files import check_inputs, check_output, locked
+from readwarp.formats.common.files import check_inputs, locked
 from readwarp.index.build import read_reference
 from readwarp.keywords import AnyPath, as_paths
 from readwarp.metrics import Metrics
+from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter
 
 __all__ = ["Caller", "Genotype", "Variant", "Variants"]
@@ -26,8 +27,8 @@ __all__ = ["Caller", "Genotype", "Variant", "Variants"]
 class Caller:
     """Sorted alignments to variants, those of `readwarp call`. It can be pickled, for several processes.
 
-    reference: the path of a FASTA, GenBank or EMBL file; parameters: those of `readwarp.config.CallParameters`, such as
-    ploidy=1, min_base_quality=15.
+    reference: the path of a FASTA, GenBank or EMBL file, or of an index; parameters: the long options of the command,
+    such as ploidy=1, min_base_quality=15, and the fields of `readwarp.config.CallParameters`.
 
         caller = readwarp.Caller("ref.fa", ploidy=1)
         for variant in caller.call("sample.bam", ["chr20:1-1,000,000"]):
@@ -107,7 +108,7 @@ class Caller:
             output=Path(output),
             gvcf=gvcf,
         )
-        check_output(job.output, force, [self.path, *job.alignments])
+        check_new(Path(output), force, [self.path, *job.alignments])
         check_inputs(job.alignments)
         reporter = Reporter(job.command)
         with locked(job.output):

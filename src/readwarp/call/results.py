@@ -10,10 +10,11 @@ from readwarp import tables
 from readwarp.batches import Calls
 from readwarp.call.variant_job import VariantJob
 from readwarp.errors import UsageError
-from readwarp.formats.common.files import check_output, locked
+from readwarp.formats.common.files import locked
 from readwarp.formats.variants.vcf import kind_of, lines_of
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
+from readwarp.stream.display import check_new
 
 NAMES_ELSEWHERE = {  # what pysam, cyvcf2 and VCF call it -> its name here
     **{"chrom": "contig", "CHROM": "contig", "pos": "position + 1", "POS": "position + 1", "start": "position"},
@@ -127,7 +128,7 @@ class Variants(Iterator[Variant]):
         """
         path = Path(output)
         kind_of(str(path))
-        check_output(path, force, [self._job.reference])
+        check_new(path, force, [self._job.reference])
         job = replace(self._job, output=path)
         with locked(path), job.open_output(self._reference, self.samples) as writer:
             for calls in self._take():
