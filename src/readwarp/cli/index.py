@@ -19,7 +19,7 @@ align and run build the index if it does not exist.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", metavar="REF", type=Path, help="FASTA (plain, gzip, bgzip), GenBank or EMBL")
+    parser.add_argument("reference", metavar="REF", type=Path, help="FASTA, GenBank or EMBL; may be compressed")
     shared.add_output(parser, "the index [REF.rwx]")
     shared.add_threads(parser)
     group = parser.add_argument_group("seeds")

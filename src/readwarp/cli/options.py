@@ -115,7 +115,7 @@ def describe_presets() -> str:
 
 
 def add_reference(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be gzipped")
+    parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be compressed")
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +125,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         "reads",
         nargs="+",
         metavar="READS",
-        help="FASTQ (plain or gzip), BAM, uBAM or CRAM; - is stdin. Two FASTQ files are mates; more are further pairs",
+        help="FASTQ (plain, gzip, bzip2, xz or zstd), BAM, uBAM or CRAM; - is stdin. Two FASTQ files are mates; more are "
+        "further pairs",
     )
     group = parser.add_argument_group("reads")
     text = r"'@RG\tID:x\tSM:y'; once for all inputs or once for each [ID and SM from the file name]"
