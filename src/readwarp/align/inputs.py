@@ -15,6 +15,7 @@ from readwarp.formats.common.source import kind_of
 from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.keywords import as_tuple
+from readwarp.wording import counted
 
 ALIGNED = ("bam", "cram")
 
@@ -132,7 +133,8 @@ def read_group_lines(
     if len(lines) == 1:
         lines *= len(inputs)
     if len(lines) != len(inputs):
-        raise UsageError(f"{len(lines)} read groups for {len(inputs)} inputs: give one for all or one for each")
+        numbers = f"{counted(len(lines), 'read group')} for {counted(len(inputs), 'input')}"
+        raise UsageError(f"{numbers}: give one for all or one for each")
     return lines
 
 

@@ -19,6 +19,7 @@ from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.source import reading
 from readwarp.pairwise.api import Alignments, pairwise
 from readwarp.version import __version__
+from readwarp.wording import counted
 
 BATCH, MAX_LETTERS = 1 << 16, 1 << 24  # pairs and their letters that are aligned together
 Record = tuple[str, str]  # name, sequence
@@ -98,7 +99,7 @@ def _pairs(queries: str, targets: str) -> Iterator[tuple[Record, Record]]:
         for number, (one, other) in enumerate(zip_longest(ones, others)):
             if one is None or other is None:
                 short, long = (queries, targets) if one is None else (targets, queries)
-                raise InputError(short, f"ends after {number} records, {long} does not")
+                raise InputError(short, f"ends after {counted(number, 'record')}, {long} does not")
             yield one, other
 
 
