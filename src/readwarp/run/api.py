@@ -69,7 +69,7 @@ def make_job(
     return RunJob(
         folder=Path(folder),
         alignment=replace(alignment, output=bam),
-        calling=replace(make_call_job(reference, bam, vcf, given, command), phred=PHRED33),
+        calling=replace(make_call_job(reference, bam, vcf, given, command), phred=PHRED33, samples=()),
         report=not options.get("no_report", False),
         force=options.get("force", False),
     )
