@@ -115,7 +115,9 @@ def describe_presets() -> str:
 
 
 def add_reference(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be compressed")
+    parser.add_argument(
+        "reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL, may be compressed; or its index (.rwx)"
+    )
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:

@@ -15,6 +15,7 @@ from readwarp.config import Scoring
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.index_file import is_index, read_index
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.source import reading
 from readwarp.pairwise.api import Alignments, pairwise
@@ -67,7 +68,10 @@ def run_pairwise(job: PairwiseJob) -> None:
 
 
 def _records(path: str) -> Iterator[Record]:
-    """(name, sequence) of each record. Raises InputError."""
+    """(name, sequence) of each record, or of each contig of an index. Raises InputError."""
+    if is_index(path):
+        yield from ((name, letters.decode()) for name, letters in read_index(Path(path)))
+        return
     number = 0
     try:
         with reading(path), _open(path) as stream, dnaio.open(stream, open_threads=0) as records:
