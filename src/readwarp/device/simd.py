@@ -1,9 +1,9 @@
 """Explicit SIMD in Numba: operations on vectors of signed integers or floats, for CPU kernels.
 
-A vector is as wide as the machine's registers, `VECTOR_BYTES`, so the lane type determines the number of lanes:
-`lanes(np.int8)` is 64 with AVX-512, 32 with AVX2, 16 with SSE or NEON. Kernels are written once: the dtype of the
-arrays they load from determines the lane type. A lane never depends on its neighbours, so results do not depend on the
-width. `READWARP_VECTOR_BYTES` sets another width (for tests; use it with an empty kernel cache).
+A vector is as wide as the registers of the machine's level, `VECTOR_BYTES`, so the lane type determines the number of
+lanes: `lanes(np.int8)` is 64 with AVX-512, 32 with AVX2, 16 with SSE or NEON. Kernels are written once: the dtype of
+the arrays they load from determines the lane type. A lane never depends on its neighbours, so results do not depend on
+the width. `READWARP_VECTOR_BYTES` sets another width (for tests; use it with an empty kernel cache).
 
 Arrays are C-contiguous, and an index counts elements. `add` and `subtract` saturate and are for integers; floats have
 `plus` and `fused`, each rounded once, in the order in which a kernel calls them.
@@ -15,19 +15,11 @@ import os
 from typing import Any
 
 import numpy as np
-from llvmlite import binding
 from numpy.typing import DTypeLike
 
+from readwarp.device.levels import current_level
 
-def _vector_bytes() -> int:
-    chosen = os.environ.get("READWARP_VECTOR_BYTES")
-    if chosen:
-        return int(chosen)
-    features = binding.get_host_cpu_features()
-    return 64 if features.get("avx512bw") else 32 if features.get("avx2") else 16
-
-
-VECTOR_BYTES = _vector_bytes()
+VECTOR_BYTES = int(os.environ.get("READWARP_VECTOR_BYTES") or current_level().vector_bytes)
 
 
 class Operation:
