@@ -19,6 +19,9 @@ BESIDE = {  # imports between rooms of one layer
     ("rules", "device"),
     ("config", "errors"),
     ("sequences", "errors"),
+    ("sequences", "wording"),
+    ("keywords", "wording"),
+    ("callable_package", "option_help"),
     ("tables", "errors"),
 }
 
@@ -157,7 +160,7 @@ def processor_time_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-COMPILERS = {"kernel", "scalar", "cuda_kernel", "cuda.jit", "inlined", "intrinsic"}
+COMPILERS = {"kernel", "scalar", "cuda_kernel", "cuda.jit", "inlined", "code_of"}
 HOST_PARAMETERS, COMPILED_PARAMETERS = 6, 8
 PYTHON_API = {  # keywords that users give
     "readwarp/call/caller.py: write",

@@ -91,7 +91,7 @@ def test_names(given, name):
         (["name", "ACGT"], "read 0: is of type list"),
         (np.zeros(4), "read 0: is of type ndarray"),
         (Path("reads.fq"), "read 0: is of type PosixPath"),
-        (("name",), "read 0: 1 items; give"),
+        (("name",), "read 0: 1 item; give"),
         (("name", "ACGT", None, "comment"), "read 0: 4 items; give"),
         ((3, "ACGT"), "read 0: its name is of type int"),
         (("x" * 255, "ACGT"), "read 0: the name 'x{40}' is longer than 254 letters"),

@@ -56,7 +56,7 @@ def make_callable(package: str, offers: dict[str, str]) -> None:
 
 
 def documented(found: Any) -> Any:
-    """The same; if it is a function or a class with `**options: Unpack[Kind]`, help() lists the options of that kind."""
+    """The same; if it is a function or class with `**options: Unpack[Kind]`, help() lists those options."""
     if (inspect.isfunction(found) or inspect.isclass(found)) and "__signature__" not in vars(found):
         function = found.__init__ if inspect.isclass(found) else found
         taken = [hint for hint in getattr(function, "__annotations__", {}).values() if get_origin(hint) is Unpack]

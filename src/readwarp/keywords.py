@@ -2,10 +2,11 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+from readwarp.wording import nearest
 
 AnyPath = str | PathLike[str]
 
@@ -15,8 +16,7 @@ def check_keywords(function: str, options: Mapping[str, Any], *known: type) -> N
     names = {name for kind in known for name in kind.__annotations__}
     for name in options:
         if name not in names:
-            near = get_close_matches(name, names, 1)
-            hint = f"; perhaps {near[0]}" if near else ""
+            hint = f"; perhaps {near}" if (near := nearest(name, names)) else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 

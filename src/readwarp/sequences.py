@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.errors import UsageError
+from readwarp.wording import counted
 
 NUCLEOTIDES = b"ACGTURYSWKMBDHVNacgturyswkmbdhvn"
 MAX_NAME, MAX_PHRED = 254, 93  # as SAM and FASTQ can write them
@@ -127,7 +128,9 @@ def read_of(given: Any, number: int) -> Read:
     sequence = given
     if isinstance(given, tuple) and not hasattr(given, "sequence") and not hasattr(given, "seq"):
         if len(given) not in (2, 3):
-            raise UsageError(f"read {number}: {len(given)} items; give (name, sequence) or (name, sequence, qualities)")
+            raise UsageError(
+                f"read {number}: {counted(len(given), 'item')}; give (name, sequence) or (name, sequence, qualities)"
+            )
         name, sequence, qualities = (*given, None)[:3]
     elif (fields := fields_of(given)) is not None:
         name, sequence, qualities = fields
@@ -171,7 +174,7 @@ def phreds_of(given: Any, length: int | None = None) -> ndarray:
         if phreds.size and (phreds.ndim != 1 or phreds.dtype.kind not in "ui"):
             raise UsageError("qualities are text in Phred+33, or whole numbers")
     if length is not None and phreds.size != length:
-        raise UsageError(f"quality has {phreds.size} letters, sequence {length}")
+        raise UsageError(f"quality has {counted(phreds.size, 'letter')}, sequence {length}")
     if phreds.size and not 0 <= phreds.min() <= phreds.max() <= MAX_PHRED:
         raise UsageError(f"a quality is outside Phred 0 to {MAX_PHRED} ('!' to '~' in text)")
     return phreds.astype(np.uint8)

@@ -22,10 +22,12 @@ LAYERS = [
         "errors",
         "keywords",
         "metrics",
+        "option_help",
         "ragged",
         "sequences",
         "tables",
         "version",
+        "wording",
     },
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

@@ -19,6 +19,7 @@ from readwarp.keywords import check_keywords
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 from readwarp.sequences import Read, read_of, several
+from readwarp.wording import counted
 
 __all__ = ["Aligner", "AlignerOptions", "Record", "Records"]
 
@@ -110,7 +111,7 @@ def list_reads(reads: Any, mates: Any = None) -> list[Read]:
         return firsts
     lasts = _list(mates, "mates")
     if len(firsts) != len(lasts):
-        raise UsageError(f"{len(firsts)} reads, but {len(lasts)} mates")
+        raise UsageError(f"{counted(len(firsts), 'read')}, but {counted(len(lasts), 'mate')}")
     for first, last in zip(firsts, lasts, strict=True):
         if first.name != last.name:
             raise UsageError(f"mates have different names: {first.name} and {last.name}")

@@ -12,6 +12,7 @@ from readwarp.align.trim.options import TrimOptions, parameters_of
 from readwarp.batches import InsertSizes
 from readwarp.config import PRESETS, AlignParameters
 from readwarp.errors import UsageError
+from readwarp.formats.alignments.output import sort_for
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.display import Listener, reporting
@@ -49,7 +50,7 @@ class AlignOptions(
 ):
     """Long options of `readwarp align`, with its defaults."""
 
-    sort: str  # coordinate, name, none
+    sort: str | None  # coordinate, name, none; None: coordinate if that is needed to mark duplicates or write an index
     mark_duplicates: bool
     write_index: bool
     no_pg: bool  # no @PG line in the header
@@ -90,6 +91,7 @@ def make_job(
     if not reads:
         raise UsageError("no files of reads are given")
     part, parameters = options.get("part"), alignment_parameters(options)
+    marks, indexes = options.get("mark_duplicates", False), options.get("write_index", False)
     return AlignJob(
         reference=Path(reference),
         inputs=open_inputs(Path(reference), [str(path) for path in reads], options),
@@ -98,9 +100,9 @@ def make_job(
         resources=resources_of(options),
         index=path_or_none(options.get("index")),
         seeds=parameters.seed if options.get("preset") else None,
-        sort=options.get("sort", "none"),
-        mark_duplicates=options.get("mark_duplicates", False),
-        write_index=options.get("write_index", False),
+        sort=sort_for(options.get("sort"), marks, indexes),
+        mark_duplicates=marks,
+        write_index=indexes,
         insert_sizes=given_sizes(options),
         command=None if options.get("no_pg") else command,
         part=parse_part(part) if part else WHOLE,

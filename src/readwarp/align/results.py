@@ -11,7 +11,7 @@ import numpy as np
 from readwarp import tables
 from readwarp.batches import Alignments, ReadBatch
 from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
-from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
+from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of, sort_for
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.files import locked
 from readwarp.index.reference import Reference
@@ -180,7 +180,7 @@ class Records(Sequence[Record]):
         self,
         output: AnyPath,
         *,
-        sort: str = "none",
+        sort: str | None = None,
         mark_duplicates: bool = False,
         write_index: bool = False,
         read_group: str | None = None,
@@ -188,14 +188,20 @@ class Records(Sequence[Record]):
     ) -> Path:
         r"""Write a .sam, .bam or .cram file, as `readwarp align` does, and return its path.
 
-        sort: coordinate, name or none. read_group: a line such as r"@RG\tID:lane1\tSM:sample". force: replace a file
-        that exists. CRAM needs an Aligner that was made with the FASTA file. Raises UsageError.
+        sort: coordinate, name or none; None: coordinate, if that is needed to mark duplicates or write an index.
+        read_group: a line such as r"@RG\tID:lane1\tSM:sample". force: replace a file that exists. CRAM needs an
+        Aligner that was made with the path of its reference. Raises UsageError.
         """
         path = Path(output)
         format_of(path)
         check_new(path, force, [self.fasta] if self.fasta else [])
         with locked(path):
-            self._write(str(path), Finish(sort, mark_duplicates, write_index), read_group, self.fasta)
+            self._write(
+                str(path),
+                Finish(sort_for(sort, mark_duplicates, write_index), mark_duplicates, write_index),
+                read_group,
+                self.fasta,
+            )
         return path
 
     def _write(self, path: str, finish: Finish, read_group: str | None, fasta: Path | None) -> None:

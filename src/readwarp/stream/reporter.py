@@ -14,8 +14,10 @@ from typing import NamedTuple
 
 from readwarp.metrics import Metrics
 from readwarp.version import __version__
+from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
+SHOWN = ("reads", "mapped", "duplicates", "variants", "variants_pass")  # counts in the repr of a result
 
 
 class Progress(NamedTuple):
@@ -33,6 +35,12 @@ class Result:
 
     paths: dict[str, Path]  # by kind: alignments, alignments_index, variants, variants_index, metrics, report
     metrics: Metrics
+
+    def __repr__(self) -> str:
+        paths = ", ".join(f"{kind}={str(path)!r}" for kind, path in self.paths.items())
+        counts = self.metrics.counts
+        shown = ", ".join(f"{name}={counts[name]:,}" for name in SHOWN if name in counts)
+        return f"Result({paths}; {shown})" if shown else f"Result({paths})"
 
     @classmethod
     def of(cls, metrics: Metrics, paths: Mapping[str, Path | None]) -> "Result":
@@ -99,7 +107,8 @@ class Reporter:
         if compilation.kernels:
             spent = time.perf_counter() - started
             self.metrics.note(compiled_kernels=compilation.kernels, compile_seconds=round(spent, 1))
-            logger.info("compiled %d kernels in %.0f s; later runs find them in the cache", compilation.kernels, spent)
+            kernels = counted(compilation.kernels, "kernel")
+            logger.info("compiled %s in %.0f s; later runs find them in the cache", kernels, spent)
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
