@@ -8,23 +8,25 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numba
-from numba.core.caching import CacheImpl, UserProvidedCacheLocator
+from readwarp.device.machine_code import MachineCode, from_bytes, to_bytes
 
 PACKAGE = Path(__file__).resolve().parent.parent
 NAME = PACKAGE.name
 NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
-# What the code depends on besides its source: Numba's key has the CPU, but not its own version nor our vector width.
-SURROUNDINGS = f"{numba.__version__} {os.environ.get('READWARP_VECTOR_BYTES', '')}"
+# What the code depends on besides its source
+VERSIONS = (version("numba"), version("llvmlite"), sys.implementation.cache_tag)
+SURROUNDINGS = " ".join((*VERSIONS, os.environ.get("READWARP_VECTOR_BYTES", "")))
 LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
 
 
@@ -97,7 +99,7 @@ def count_kernels() -> int:
     """Number of compiled kernels of the current version of the package."""
     folders = [path for path in package_folder().parent.glob(f"{NAME}.*-*") if path.is_dir()]
     current = (path for path in folders if path.name == f"{_module_of(path)}-{key_of(_module_of(path))}")
-    return sum(1 for folder in current for _ in folder.glob("*.nbi"))
+    return sum(1 for folder in current for _ in folder.glob("*.kernel"))
 
 
 def dependencies(module: str) -> set[str]:
@@ -133,31 +135,48 @@ def _path(module: str) -> Path | None:
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 
 
-class KernelLocator(UserProvidedCacheLocator):
-    """Tells Numba and numba-cuda where the kernels of this package are, and whether they are current."""
+@cache
+def install_for_cards() -> None:
+    """Have numba-cuda keep the kernels of this package in the same folders, and all others below `package_folder`."""
+    import numba
+    from numba.core.caching import UserProvidedCacheLocator
+    from numba.cuda.core.caching import CacheImpl
 
-    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
-        self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
-        self._cache_path = str(folder_of(py_func.__module__))
+    class KernelLocator(UserProvidedCacheLocator):
+        """Tells numba-cuda where the kernels of this package are, and whether they are current."""
 
-    def get_source_stamp(self) -> str:
-        return key_of(self._module)
+        def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+            self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
+            self._cache_path = str(folder_of(py_func.__module__))
 
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Any:
-        is_ours = py_func.__module__.startswith(f"{NAME}.")
-        return super().from_function(py_func, py_file) if is_ours else None  # type: ignore[no-untyped-call]
+        def get_source_stamp(self) -> str:
+            return key_of(self._module)
 
+        @classmethod
+        def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Any:
+            is_ours = py_func.__module__.startswith(f"{NAME}.")
+            return super().from_function(py_func, py_file) if is_ours else None  # type: ignore[no-untyped-call]
 
-def install() -> None:
-    """From now on, keep kernels of the package in this way, and all others below `package_folder`."""
     numba.config.CACHE_DIR = str(package_folder())  # type: ignore[attr-defined]
     CacheImpl._locator_classes.insert(0, KernelLocator)
 
 
-def install_for_cards() -> None:
-    """The same for numba-cuda, whose cache is a copy of Numba's."""
-    from numba.cuda.core.caching import CacheImpl as OfCards
+def find(kernel: str, signature: str) -> MachineCode | None:
+    """The machine code of a kernel (`module:name`) for a signature, if it is in the cache."""
+    try:
+        return from_bytes(_path_of(kernel, signature).read_bytes())
+    except OSError:
+        return None
 
-    if KernelLocator not in OfCards._locator_classes:
-        OfCards._locator_classes.insert(0, KernelLocator)
+
+def save(kernel: str, signature: str, code: MachineCode) -> None:
+    """Keep machine code; a file appears as a whole or not at all."""
+    path = _path_of(kernel, signature)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as out:
+        out.write(to_bytes(code))
+    Path(out.name).replace(path)
+
+
+def _path_of(kernel: str, signature: str) -> Path:
+    module, _, name = kernel.partition(":")
+    return folder_of(module) / f"{name}-{hashlib.sha256(signature.encode()).hexdigest()[:16]}.kernel"
