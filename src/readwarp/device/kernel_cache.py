@@ -163,8 +163,9 @@ def install_for_cards() -> None:
 
 def find(kernel: str, signature: str) -> MachineCode | None:
     """The machine code of a kernel (`module:name`) for a signature, if it is in the cache."""
+    path = _path_of(kernel, signature)
     try:
-        return from_bytes(_path_of(kernel, signature).read_bytes())
+        return from_bytes(path.read_bytes()) if path is not None else None
     except OSError:
         return None
 
@@ -172,11 +173,15 @@ def find(kernel: str, signature: str) -> MachineCode | None:
 def save(kernel: str, signature: str, code: MachineCode) -> None:
     """Keep machine code; a file appears as a whole or not at all."""
     path = _path_of(kernel, signature)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as out:
-        out.write(to_bytes(code))
-    Path(out.name).replace(path)
+    if path is not None:
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as out:
+            out.write(to_bytes(code))
+        Path(out.name).replace(path)
 
 
-def _path_of(kernel: str, signature: str) -> Path:
+def _path_of(kernel: str, signature: str) -> Path | None:
+    """None for what has no name of its own in a module of the package, such as a user's function or a lambda."""
     module, _, name = kernel.partition(":")
+    if _path(module) is None or "<" in name:
+        return None
     return folder_of(module) / f"{name}-{hashlib.sha256(signature.encode()).hexdigest()[:16]}.kernel"
