@@ -21,6 +21,7 @@ from readwarp.device.signature import key_of, signature_of
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 FOR_CARDS = {"device": True, "debug": False, "opt": True}  # as numba-cuda does with functions of Numba
 
+FIRST_PASS = "translate_bytecode"  # part of the name of the first pass that numba-cuda reports
 Listener = Callable[[str, str, float | None], None]  # (kernel, signature, seconds): None before it is compiled
 _listeners: list[Listener] = []
 _lock = RLock()
@@ -144,8 +145,11 @@ def _cuda() -> Any:
     numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
     from numba import cuda
 
-    kernel_cache.install_for_cards()
+    from readwarp.device import numba_cache
+
+    numba_cache.install_for_cards()
     _register_kernels()
+    _listen_to_cards()
     _load_one_at_a_time()
     return cuda
 
@@ -158,6 +162,26 @@ def _register_kernels() -> None:
 
     functions = cache(lambda kernel: CUDADispatcher(kernel.py_func, kernel.options | FOR_CARDS))
     typeof_impl.register(Kernel, lambda kernel, _: types.Dispatcher(functions(kernel)))  # type: ignore[attr-defined]
+
+
+def _listen_to_cards() -> None:
+    """Tell our listeners of the kernels that numba-cuda compiles, but not of the functions that those call."""
+    from numba.cuda.core import event
+
+    class Passes(event.Listener):  # type: ignore[misc]
+        """The passes of a compilation; those of the functions that a kernel calls are nested in its own."""
+
+        depth = 0
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            if self.depth == 1 and FIRST_PASS in event.data["name"]:
+                _tell(event.data["qualname"].replace(".", ":", 1), "", None)
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+
+    event.register("numba-cuda:run_pass", Passes())
 
 
 def _load_one_at_a_time() -> None:
