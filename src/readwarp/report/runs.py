@@ -34,7 +34,7 @@ def plot_phases(plotter: Plotter, samples: Runs) -> Plot | None:
     values = {number: [float(phases.get(name, 0)) for name in names] for number, phases in times.items()}
     texts = {number: f"{duration_text(sum(row))} in all" for number, row in values.items()}
     x = Axis("seconds", (0, None))
-    return plotter.bars(caption("phases"), names, values, x, texts, horizontal=True)
+    return plotter.bars(caption("phases"), names, values, x, texts, kind="rows")
 
 
 def plot_stages(plotter: Plotter, samples: Runs) -> Plot | None:
@@ -45,7 +45,7 @@ def plot_stages(plotter: Plotter, samples: Runs) -> Plot | None:
     values = {number: [float(stages.get(name, 0)) for name in names] for number, stages in times.items()}
     texts = {number: f"most in {names[row.index(max(row))]}" for number, row in values.items() if row}
     names, x = [name.replace("_", " ") for name in names], Axis("seconds, all threads", (0, None))
-    return plotter.bars(caption("stages"), names, values, x, texts, horizontal=True)
+    return plotter.bars(caption("stages"), names, values, x, texts, kind="rows")
 
 
 def plot_trimming(plotter: Plotter, samples: Runs) -> Plot | None:
