@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PATIENCE = 60  # seconds
 QUIET = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--remote-debugging-pipe"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps"),
@@ -24,7 +26,9 @@ class Browser:
         to_read, self._to = os.pipe()
         self._from, to_write = os.pipe()
         # Chromium reads its orders from 3 and answers on 4. Both are first moved out of the way of each other.
-        shell = f'exec {to_read + 100}<&{to_read} {to_write + 100}>&{to_write} 3<&{to_read + 100} 4>&{to_write + 100}; exec "$@"'
+        far = to_read + 100, to_write + 100
+        moves = f"{far[0]}<&{to_read} {far[1]}>&{to_write} 3<&{far[0]} 4>&{far[1]}"
+        shell = f'exec {moves}; exec "$@"'
         command = ["bash", "-c", shell, "bash", str(PROGRAM), *QUIET, f"--user-data-dir={self._folder.name}", *options]
         quiet = subprocess.DEVNULL
         self._process = subprocess.Popen(command, pass_fds=(to_read, to_write), stdout=quiet, stderr=quiet)
@@ -59,6 +63,7 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
+            assert select.select([self._from], [], [], PATIENCE)[0], "the browser does not answer"
             piece = os.read(self._from, 1 << 20)
             assert piece, "the browser has ended"
             self._rest += piece

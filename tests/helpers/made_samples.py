@@ -30,6 +30,7 @@ one	800	.	G	T	2	LowQual;StrandBias	.	GT:DP:AD	0/1:9:7,2
 """
 METRICS = {
     "readwarp": "0.0.1",
+    "date": "2026-11-20T10:30:00",
     "command": "readwarp run ref.fa x_1.fq x_2.fq -o <here>",
     "device": "cpu",
     "threads": 2,

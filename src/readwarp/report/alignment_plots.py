@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 from readwarp.report.alignments import AlignmentStatistics
-from readwarp.report.drawing import Axis
+from readwarp.report.drawing import NAMED, Axis
 from readwarp.report.numbers import number_text
 from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.points import bin_points, end_of, mean, median, shares, total
@@ -23,7 +23,7 @@ def plot_reads(plotter: Plotter, samples: Samples) -> Plot | None:
         parts = zip(row, names.values(), strict=True)
         texts[number] = ", ".join(f"{number_text(value, True)} {' '.join(name.split())}" for value, name in parts)
     axis = Axis("reads", (0, None), percent=True)
-    return plotter.bars(caption("reads"), list(names.values()), values, axis, texts)
+    return plotter.bars(caption("reads"), list(names.values()), values, (NAMED, axis), texts)
 
 
 def plot_insert_sizes(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -43,7 +43,7 @@ def plot_mapping_qualities(plotter: Plotter, samples: Samples) -> Plot | None:
         values[number] = [sum(n for q, n in a.mapping_qualities if low <= q <= high) / whole for low, high in MAPQ_BINS]
     texts = {number: f"{number_text(row[0], True)} have MAPQ 0" for number, row in values.items()}
     axis = Axis("mapped reads", (0, None), percent=True)
-    return plotter.bars(caption("mapq"), names, values, axis, texts)
+    return plotter.bars(caption("mapq"), names, values, (NAMED, axis), texts)
 
 
 def plot_mismatches(plotter: Plotter, samples: Samples) -> Plot | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import accumulate, groupby
 
 from readwarp.report.alignments import AlignmentStatistics
-from readwarp.report.drawing import Axis
+from readwarp.report.drawing import NAMED, Axis
 from readwarp.report.numbers import number_text
 from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.points import bin_points, cumulative, end_of, mean, share_from, total
@@ -64,7 +64,7 @@ def plot_contigs(plotter: Plotter, samples: Samples) -> Plot | None:
         values[number] = [found.get(name, 0.0) for name in names]
     texts = {n: f"{number_text(min(row))} to {number_text(max(row))} of the mean" for n, row in values.items()}
     x = Axis("reads per base, relative to the mean", (0, None))
-    return plotter.bars(caption("contigs"), names, values, x, texts, kind="rows")
+    return plotter.bars(caption("contigs"), names, values, (NAMED, x), texts, kind="rows")
 
 
 def plot_along(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -117,7 +117,9 @@ def plot_targets(plotter: Plotter, samples: Samples) -> Plot | None:
     names = [own or f"{name}:{start + 1:,}-{stop:,}" for name, start, stop, own in places]
     texts = {n: f"{sum(row[5] >= 0.95 for row in rows):,} of {len(rows):,} covered" for n, rows in alike.items()}
     if len(names) <= MAX_TARGETS:
-        return plotter.bars(caption("targets"), names, values, Axis("mean depth", (0, None)), texts, kind="rows")
+        return plotter.bars(
+            caption("targets"), names, values, (NAMED, Axis("mean depth", (0, None))), texts, kind="rows"
+        )
     lines = [Line(number, [(float(n), mean) for n, mean in enumerate(row, 1)]) for number, row in values.items()]
     axes = Axis("target", (0, None)), Axis("mean depth", (0, None))
     return plotter.lines(caption("targets"), lines, axes, texts, fill=True, places=names)

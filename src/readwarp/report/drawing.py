@@ -19,6 +19,9 @@ class Axis(NamedTuple):
     ticks: Mapping[float, str] = {}
 
 
+NAMED = Axis()  # of categories, each of which is named
+
+
 class Series(NamedTuple):
     """A line, or bars, in a colour. With `base`, it fills from there to y: the spread of many samples."""
 

@@ -265,8 +265,8 @@ def _samples(subjects: Sequence[Subject], ids: Sequence[str], files: Sequence[Se
 
 def _footer() -> Html:
     text = f"""Made by readwarp {__version__} from the statistics of samtools and bcftools, the depth, and metrics.json.
-        The page is complete in itself and fetches nothing. plotly.js (MIT licence) draws the figures; without scripts, and
-        on paper, they are plain pictures."""
+        The page is complete in itself and fetches nothing. plotly.js (MIT licence) draws its figures; without scripts
+        and on paper, they are plain pictures."""
     return element("footer", element("p", " ".join(text.split())))
 
 

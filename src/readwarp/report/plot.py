@@ -107,18 +107,17 @@ class Plotter:
         caption: Caption,
         categories: Sequence[str],
         values: Mapping[int, Sequence[float]],
-        axis: Axis,
+        axes: tuple[Axis, Axis],
         texts: Mapping[int, str],
-        x: Axis = Axis(),
         kind: str = "bars",
     ) -> Plot | None:
         """None without samples. values[number of the sample][category]. `texts`: what its bars show, in words.
 
-        x: label of the categories, and its ticks, if not all of them are to be named.
+        axes: of the categories, with ticks if not all of them are to be named, and of the values.
         """
         if not values:
             return None
-        xs = [float(number) for number in range(len(categories))]
+        (x, axis), xs = axes, [float(number) for number in range(len(categories))]
         if not x.ticks:
             x = x._replace(ticks=dict(zip(xs, categories, strict=True)))
         if self.is_crowd:

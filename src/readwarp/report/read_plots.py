@@ -33,7 +33,7 @@ def plot_quality_bases(plotter: Plotter, samples: Samples) -> Plot | None:
         for n, row in values.items()
     }
     names, axis = [f"{q:g}" for q in qualities], Axis("bases", (0, None), percent=True)
-    return plotter.bars(caption("quality-bases"), names, values, axis, texts, Axis("base quality"))
+    return plotter.bars(caption("quality-bases"), names, values, (Axis("base quality"), axis), texts)
 
 
 def plot_contents(plotter: Plotter, samples: Samples) -> Plot | None:

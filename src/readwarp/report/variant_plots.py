@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from readwarp.report.drawing import Axis
+from readwarp.report.drawing import NAMED, Axis
 from readwarp.report.numbers import number_text, ratio
 from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.points import end_of, mean, shares
@@ -27,7 +27,7 @@ def plot_types(plotter: Plotter, samples: Samples) -> Plot | None:
         n: f"{row[0]:,} SNVs, {row[1]:,} insertions, {row[2]:,} deletions on {samples[n].summary['records']:,} records"
         for n, row in values.items()
     }
-    return plotter.bars(caption("types"), names, values, Axis("ALT alleles", (0, None)), texts)
+    return plotter.bars(caption("types"), names, values, (NAMED, Axis("ALT alleles", (0, None))), texts)
 
 
 def plot_substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -40,7 +40,7 @@ def plot_substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
         values[number] = [folded[change] / whole for change in CHANGES]
     texts = {n: f"Ts/Tv {ratio(v.transitions, v.transversions)}" for n, v in samples.items()}
     axis = Axis("SNVs", (0, None), percent=True)
-    return plotter.bars(caption("substitutions"), list(CHANGES.values()), values, axis, texts)
+    return plotter.bars(caption("substitutions"), list(CHANGES.values()), values, (NAMED, axis), texts)
 
 
 def plot_indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -57,9 +57,9 @@ def plot_indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
     names = [f"\N{MINUS SIGN}{-length}" if length < 0 else f"+{length}" for length in lengths]
     names[0], names[-1] = f"≤ {names[0]}", f"≥ {names[-1]}"
     texts = {n: f"{v.insertions:,} insertions, {v.deletions:,} deletions" for n, v in samples.items()}
-    shown = {n: name for n, name in enumerate(names) if lengths[n] == -1 or lengths[n] % 5 == 0}
+    shown = {float(n): name for n, name in enumerate(names) if lengths[n] == -1 or lengths[n] % 5 == 0}
     x = Axis("length, bases", ticks=shown)
-    return plotter.bars(caption("indels"), names, values, Axis("ALT alleles", (0, None)), texts, x)
+    return plotter.bars(caption("indels"), names, values, (x, Axis("ALT alleles", (0, None))), texts)
 
 
 def plot_balance(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -109,4 +109,4 @@ def plot_filters(plotter: Plotter, samples: Samples) -> Plot | None:
     values = {n: [float(v.genotypes.filters[name]) for name in names] for n, v in samples.items()}
     texts = {n: f"{v.genotypes.passed:,} pass, {v.genotypes.failed:,} fail" for n, v in samples.items()}
     x = Axis("calls", (0, None))
-    return plotter.bars(caption("filters"), names, values, x, texts, kind="rows")
+    return plotter.bars(caption("filters"), names, values, (NAMED, x), texts, kind="rows")
