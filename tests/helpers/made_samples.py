@@ -40,7 +40,7 @@ METRICS = {
     "peak_memory_bytes": 3 << 29,
     "wall_seconds": 4.5,
     "phase_seconds": {"start": 1.0, "align": 2.0, "sort": 0.5, "call": 1.0},
-    "counts": {"bases": 96000, "variants_pass": 6, "dp_cells": 5_000_000},
+    "counts": {"bases": 96000, "variants": 8, "variants_pass": 6, "snvs": 3, "indels": 3, "dp_cells": 5_000_000},
     "stage_seconds": {"seed": 1.5, "call": 1.0, "pileup": 0.25},
 }
 

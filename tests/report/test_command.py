@@ -34,7 +34,7 @@ def test_a_folder(made_texts, capsys):
 
 def test_numbers_for_multiqc_lie_beside_the_metrics(made_texts):
     assert run_main("report", made_texts, "-q") == 0
-    general, phases = (json.loads((made_texts / f"x{part}_mqc.json").read_text()) for part in ("", "_phases"))
+    general, phases = (json.loads((made_texts / f"x.readwarp{part}_mqc.json").read_text()) for part in ("", "_phases"))
     assert general["data"] == {
         "x": {
             "reads_per_second": 12345,
@@ -58,7 +58,7 @@ def test_two_folders_and_a_named_file(made_texts, tmp_path):
     for name in ("results/x", "other/x", "named"):
         assert f'">{name}</a></th>' in text
     assert "<h1>3 samples</h1>" in text
-    for name in ("named.vcf.stats.txt", "results_x.stats.txt", "other_x.vcf.stats.txt", "other_x_mqc.json"):
+    for name in ("named.vcf.stats.txt", "results_x.stats.txt", "other_x.vcf.stats.txt", "other_x.readwarp_mqc.json"):
         assert (tmp_path / name).is_file()
 
 

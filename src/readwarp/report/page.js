@@ -20,13 +20,13 @@
   function lines(picture, series) {
     const paint = colour(`series-${series.colour + 1}`);
     const value = picture.y.percent ? "%{y:.3~p}" : "%{y:,.5~g}";
-    const place = picture.places.length ? "%{text}" : `%{x:,.6~g}`;
+    const place = picture.places.length ? "%{text}: " : ""; // else it is at the axis
     const line = {
       type: "scatter", mode: "lines", x: series.x, y: series.y, name: escape(series.legend || ""),
       line: {color: paint, width: series.base ? 0 : 1.9, dash: series.dash ? "dash" : "solid"},
       fill: series.fill ? "tozeroy" : "none", fillcolor: withAlpha(paint, 0.15),
       text: picture.places, showlegend: Boolean(series.legend),
-      hovertemplate: `${place}: ${value}<extra>${escape(series.name || "")}</extra>`,
+      hovertemplate: `${place}${value}<extra>${escape(series.name || "")}</extra>`,
     };
     if (!series.base) return [line];
     const floor = {...line, y: series.base, fill: "none", showlegend: false, hoverinfo: "skip", hovertemplate: null};
@@ -67,7 +67,7 @@
     const own = {
       range, type: given.log ? "log" : "linear", gridcolor: colour("grid"), linecolor: colour("line"), zeroline: false,
       tickformat: given.percent ? ",.3~p" : Math.abs(range[1]) >= 1e5 && !given.log ? ".3~s" : ",~g", ticks: "",
-      automargin: true, showgrid: shown, fixedrange: coarse.matches, nticks: 7, tickangle: 0,
+      hoverformat: given.percent ? ",.3~p" : ",.6~g", automargin: true, showgrid: shown, fixedrange: coarse.matches, nticks: 7, tickangle: 0,
     };
     if (given.log) own.dtick = range[1] - range[0] > 3 ? 1 : "D2";
     if (given.ticks.length) {
@@ -92,7 +92,7 @@
       title: {text: escape(up.label), font: {color: colour("soft"), size: 12}, x: 0, xanchor: "left", xref: "container", y: 1, yref: "container",
         yanchor: "top", pad: {t: 6}},
       showlegend: true, legend: {orientation: "h", x: 1, xanchor: "right", y: 1, yanchor: "bottom", font: {size: 12}},
-      hovermode: picture.kind === "lines" ? "x" : "closest", dragmode: coarse.matches ? false : "zoom",
+      hovermode: picture.kind === "lines" && !picture.places.length ? "x" : "closest", hoverdistance: 60, dragmode: coarse.matches ? false : "zoom",
       hoverlabel: {bgcolor: colour("card"), bordercolor: colour("line"), font: {color: colour("ink"), size: 12}},
       modebar: {bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("accent")},
     };
