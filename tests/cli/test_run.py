@@ -11,10 +11,10 @@ from helpers.command_samples import CONTIGS, pairs, record, reverse_complement, 
 
 RESULTS = ["metrics.json", "x.bam", "x.bam.bai", "x.vcf.gz", "x.vcf.gz.tbi"]
 REPORTED = [
-    "report.html",
+    *("igv_session.xml", "report.html", "x.depth.bedgraph"),
     *(f"x.{name}.txt" for name in ("depth", "flagstat", "idxstats", "stats", "vcf.stats")),
-    "x_mqc.json",
-    "x_phases_mqc.json",
+    "x.readwarp_mqc.json",
+    "x.readwarp_phases_mqc.json",
 ]
 ALLELES = """##fileformat=VCFv4.2
 ##contig=<ID=three,length=9>
@@ -84,7 +84,7 @@ def test_run_takes_one_sample(reference, sample, tmp_path, capsys):
     groups = [r"@RG\tID:a\tSM:s", r"@RG\tID:b\tSM:t"]
     options = [word for group in groups for word in ("-R", group)]
     assert run_main(["run", reference, *sample, *sample, *options, "-o", tmp_path / "out"]) == 2
-    assert "these are of s, t" in capsys.readouterr().err
+    assert "these are of s, t (are they one? give --sample NAME)" in capsys.readouterr().err
 
 
 def test_unknown_region_is_refused_before_any_work(reference, sample, tmp_path, capsys):

@@ -9,4 +9,4 @@ def add_search_pattern() -> None:
     from multiqc import config
 
     config.update_dict(config.sp, {"readwarp": SEARCH_PATTERN})
-    config.fn_ignore_files.append(CUSTOM_CONTENT)
+    config.sp["custom_content"]["exclude_fn"] = [CUSTOM_CONTENT]

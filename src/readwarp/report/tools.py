@@ -5,14 +5,13 @@ In our process they would hold the GIL and redirect stdout, and a second call ma
 
 import os
 import subprocess
-import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from readwarp.errors import InputError, ReadwarpError
-from readwarp.formats.alignments.samtools import reason
+from readwarp.formats.alignments.samtools import TOOL, reason
 
 Sections = defaultdict[str, list[list[str]]]  # rows of fields by the name of their section; a missing one has no rows
 
@@ -60,8 +59,7 @@ class Tools:
         self._finish(process, tool, arguments)
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
-        program = str(Path(__file__).with_name("tool_process.py"))  # as a file: no other module of ours is needed there
-        command = [sys.executable, "-P", program, str(folder.absolute()), tool, *arguments]
+        command = [*TOOL, str(folder.absolute()), tool, *arguments]
         environment = {"REF_PATH": os.devnull} | os.environ  # nothing is fetched from the network
         with self._lock:
             if self._is_stopped:

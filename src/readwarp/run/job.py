@@ -17,7 +17,7 @@ from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.report import multiqc, statistics
+from readwarp.report import links, multiqc, statistics
 from readwarp.report.inputs import Sample
 from readwarp.stream.reporter import Reporter, Result
 
@@ -56,7 +56,8 @@ def sample_of(inputs: Inputs) -> str:
     """The one sample of all read groups, as a part of file names. Raises UsageError."""
     samples = sorted({field(line, "SM") or field(line, "ID") or "sample" for line in inputs.read_groups})
     if len(samples) > 1:
-        raise UsageError(f"run takes the reads of one sample; these are of {', '.join(samples)} (name it with -R)")
+        named = ", ".join(samples)
+        raise UsageError(f"run takes the reads of one sample; these are of {named} (are they one? give --sample NAME)")
     return samples[0].replace("/", "_")
 
 
@@ -90,7 +91,8 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
             write_note(bam, alignment, index, metrics)
     sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, targets_of(job))
     texts_of_sample = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
-    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, job.page, *texts_of_sample):
+    pages = (job.page, links.session_path(job.page))
+    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, *pages, *texts_of_sample):
         stale.unlink(missing_ok=True)  # --force was given
     called = call_sample(job, index.reference, reporter)
     texts = make_statistics(sample, job, reporter) if job.report else []
