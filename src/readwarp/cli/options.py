@@ -207,7 +207,7 @@ def add_trimming(parser: argparse.ArgumentParser) -> None:
 
 def add_places(group: "argparse._ArgumentGroup", verb: str, note: str = "") -> None:
     """-r -L --interval-padding --exclude-regions."""
-    text = f"NAME, NAME:FROM (to the contig's end) or NAME:FROM-TO; may be repeated{note} [everywhere]"
+    text = f"NAME, NAME:FROM (to the contig's end) or NAME:FROM-TO; several with commas, or repeated{note} [everywhere]"
     group.add_argument("-r", "--region", action="append", metavar="R", help=text)
     text = f"{verb} in a region, or in those of a BED file, interval list or list of regions; may be repeated{note}"
     group.add_argument("-L", "--targets", action="append", metavar="FILE", help=text)
