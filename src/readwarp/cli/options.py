@@ -138,7 +138,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--library", metavar="NAME", help="library (LB), likewise [the sample, or as these say]")
     group.add_argument("-p", "--interleaved", action="store_true", help="mates alternate in each FASTQ file")
     group.add_argument("--single", action="store_true", help="reads are unpaired, even in two FASTQ files")
-    group.add_argument("-C", "--comments", action="store_true", help="keep FASTQ comments, which are SAM tags")
+    text = "keep FASTQ comments: SAM tags, or Illumina's 1:N:0:ACGT, whose barcode becomes BC:Z:ACGT"
+    group.add_argument("-C", "--comments", action="store_true", help=text)
     add_encoding(group)
 
 
