@@ -20,7 +20,7 @@ from readwarp.ragged import offsets_of, replace
 
 NO_TAG, UNKNOWN_GROUP = -1, -2
 REASONS = {
-    NO_TAG: "its comment is not made of SAM tags such as BC:Z:ACGT, or Illumina's 1:N:0:ACGT: leave out --comments (-C)",
+    NO_TAG: "its comment is not made of SAM tags such as BC:Z:AC, or Illumina's 1:N:0:ACGT: leave out --comments (-C)",
     UNKNOWN_GROUP: "the read group of its RG tag is not in the header",
 }
 KINDS = CHARACTER, INTEGER, FLOAT, TEXT, HEX, ARRAY
