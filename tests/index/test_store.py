@@ -93,7 +93,7 @@ def test_damage_is_found_wherever_it_is(saved):
 
 
 def test_large_files_are_checked_in_part_when_opened_and_wholly_by_verify(saved, monkeypatch):
-    for module in (store, index_file):
+    for module in (store, index_file):  # which writes and which reads
         monkeypatch.setattr(module, "BLOCK", 1 << 9)
     monkeypatch.setattr(store, "CHECKED_BLOCKS", 2)
     Index.build(saved.with_suffix("")).save(saved, force=True)

@@ -10,11 +10,12 @@ from readwarp.batches import Calls
 from readwarp.call.api import ParameterOptions, parameters_of
 from readwarp.call.job import Calling, CallJob, call_variants, open_calling
 from readwarp.call.results import Genotype, Variant, Variants
-from readwarp.call.targets import Places, Region, as_regions
+from readwarp.call.targets import Places, as_regions
 from readwarp.call.variant_job import count_calls
 from readwarp.config import Resources
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked
+from readwarp.formats.common.regions import Region
 from readwarp.index.build import read_reference
 from readwarp.keywords import AnyPath, as_paths
 from readwarp.metrics import Metrics
