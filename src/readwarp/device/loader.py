@@ -1,7 +1,7 @@
 """Machine code of kernels made callable, without Numba: importing it takes longer than many a job.
 
 LLVM's linker loads an object. What the code calls lies in Numba's small extension modules, which are loaded alone, from
-their files. See docs/decisions/0006-kernels-that-ship.md.
+their files. See docs/decisions/0007-kernels-that-ship.md.
 """
 
 import builtins
