@@ -9,6 +9,7 @@ from helpers.align_oracle import READ, cut_pair, operations, random_bases, retol
 from readwarp.align import Aligner, steps
 from readwarp.align.aligner import _interleave, _records
 from readwarp.align.pair import given
+from readwarp.batches import InsertModels
 from readwarp.config import RecordParameters
 from readwarp.ragged import replace, take
 
@@ -65,7 +66,7 @@ def test_every_record_retells_its_score_distance_and_md(aligner, genome):
 def test_batches_do_not_matter(aligner, genome, index):
     reads, mates, _ = simulated(genome, 40, seed=2)
     batch = steps.make_batch(_interleave(reads, mates), True)
-    sizes = given(350, 40)
+    sizes = InsertModels(given(350, 40))
 
     def aligned(start, stop):
         part = take(batch, "reads", slice(start, stop))

@@ -121,6 +121,7 @@ def alignments_of(rows: list[Row]) -> Alignments:
         mate_contig=np.array([row.mate_contig for row in rows], np.int32),
         mate_position=np.array([row.mate_position for row in rows], np.int64),
         template_length=np.array([row.template_length for row in rows], np.int64),
+        has_bases=np.array([not row.flag & 0x100 for row in rows], np.uint8),
         tags=np.frombuffer(b"".join(row.tags for row in rows), np.uint8),
         tag_offsets=offsets_of(np.array([len(row.tags) for row in rows], np.int64)),
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.align import steps, trim
-from readwarp.batches import Alignments, InsertSizes, ReadBatch
+from readwarp.batches import Alignments, InsertModels, InsertSizes, ReadBatch
 from readwarp.config import AlignParameters
 from readwarp.device import backend as backends
 from readwarp.errors import UsageError
@@ -46,6 +46,10 @@ class Record(NamedTuple):
     @property
     def is_supplementary(self) -> bool:
         return bool(self.flag & 0x800)
+
+    @property
+    def is_secondary(self) -> bool:
+        return bool(self.flag & 0x100)
 
 
 class Aligner:
@@ -89,7 +93,8 @@ class Aligner:
         if parameters.trim and learned:
             parameters = replace(parameters, trim=trim.with_learned(parameters.trim, learned))
         with placed.backend.on():
-            sizes = self.insert_sizes or steps.train([batch], placed, parameters, self.metrics)
+            given = self.insert_sizes and InsertModels(self.insert_sizes)
+            sizes = given or steps.train([batch], placed, parameters, self.metrics)
             batch, rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)
         return _records(batch, rows, self.index.reference.names)
 

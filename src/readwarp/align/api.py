@@ -9,7 +9,7 @@ from readwarp.align.inputs import ReadOptions, open_inputs
 from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
 from readwarp.align.trim.options import TrimOptions, parameters_of
-from readwarp.config import PRESETS
+from readwarp.config import MAX_PLACES, PRESETS, AlignParameters, PairParameters, RecordParameters
 from readwarp.errors import UsageError
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
@@ -18,6 +18,7 @@ from readwarp.stream.reporter import Progress, Reporter, Result
 
 SCORES = {name: name for name in ("match", "mismatch", "gap_open", "gap_extend")} | {"clip": "end_bonus"}
 RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx"}
+RECORDS |= {"five_prime": "five_prime_primary", "split_secondary": "splits_as_secondary"}
 
 
 class AlignmentOptions(TypedDict, total=False):
@@ -27,6 +28,12 @@ class AlignmentOptions(TypedDict, total=False):
     min_score: int  # lowest score to report
     soft_clip: bool  # in supplementary alignments, instead of hard clips
     eqx: bool  # = and X in CIGARs instead of M
+    all_hits: bool  # all other places of a read are secondary records
+    secondary: int | None  # so many of them, the best ones; None: they are named in XA, if they are few
+    split_secondary: bool  # parts of a split read other than the primary are secondary, not supplementary
+    five_prime: bool  # of a split read, the part that was sequenced first is primary
+    no_rescue: bool  # do not look for mates near each other
+    no_pairing: bool  # place each mate by itself
 
 
 class ScoringOptions(TypedDict, total=False):
@@ -93,7 +100,8 @@ def make_job(
         parameters=replace(
             own,
             scoring=replace(own.scoring, **pick(options, SCORES)),
-            records=replace(own.records, **pick(options, RECORDS)),
+            records=records_of(own.records, options),
+            pair=pairs_of(own, options),
             trim=parameters_of(options),
         ),
         resources=resources_of(options),
@@ -108,3 +116,25 @@ def make_job(
         resume=options.get("resume", False),
         force=options.get("force", False),
     )
+
+
+def records_of(preset: RecordParameters, options: AlignmentOptions) -> RecordParameters:
+    """Raises UsageError."""
+    records = replace(preset, **pick(options, RECORDS))
+    number = options.get("secondary")
+    if options.get("all_hits"):
+        if number is not None:
+            raise UsageError("--all-hits and --secondary do not go together")
+        return replace(records, secondary_records=True, max_secondary=MAX_PLACES, secondary_ratio=0.0)
+    if number is None:
+        return records
+    if not 0 <= number <= MAX_PLACES:
+        raise UsageError(f"--secondary must be 0 to {MAX_PLACES}")
+    return replace(records, secondary_records=True, max_secondary=number)
+
+
+def pairs_of(preset: AlignParameters, options: AlignmentOptions) -> PairParameters:
+    """All places that are found are looked at, if all are asked for."""
+    rescue, pairing = not options.get("no_rescue"), not options.get("no_pairing")
+    most = preset.chain.max_chains if options.get("all_hits") else preset.pair.max_candidates
+    return replace(preset.pair, rescue=rescue, pairing=pairing, max_candidates=most)

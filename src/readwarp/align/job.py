@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +15,8 @@ from readwarp.align import flagstat, steps
 from readwarp.align import trim as trimming
 from readwarp.align.budget import plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
-from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
+from readwarp.align.trainer import AlignCards, Model, Trainer
+from readwarp.batches import Alignments, InsertSizes, ReadBatch
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.device.precompile import precompile_stages
@@ -29,18 +29,18 @@ from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.formats.common.index_file import is_index
 from readwarp.formats.reads.raw import RawBatch
-from readwarp.formats.reads.stream import check_encoding, open_reads, parse
+from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, open_or_build
 from readwarp.index.place import cache_folder, place_of
 from readwarp.metrics import Metrics
-from readwarp.stream.cards import Cards, open_cards
+from readwarp.stream.cards import open_cards
 from readwarp.stream.choice import ALIGN, choose_backend
 from readwarp.stream.halving import READS
 from readwarp.stream.parts import BLOCK, WHOLE, Part, select_reads
 from readwarp.stream.plan import CardPlan, Plan, readable
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import run_ordered
-from readwarp.stream.training import train_sources
+from readwarp.stream.training import Groups, train_sources
 from readwarp.version import __version__
 
 logger = logging.getLogger("readwarp")
@@ -50,7 +50,6 @@ NOT_IN_FULL = {  # counter -> warning
     "reads_on_host": "reads were too large for the GPU's memory and were aligned on the CPU",
 }
 SORT_BYTES = 256 << 20
-AlignCards = Cards[ReadBatch, steps.PlacedIndex]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +116,9 @@ def align_reads(
         with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics) as writer:
             stream = Stream(job, cards, writer, metrics, meter)
             batches = open_reads(job.inputs.inputs, planned.batch_bases)
-            items = train_sources(batches, job.parameters.pair.training_pairs, parse, stream.train)
+            trainer = Trainer(job.inputs, job.parameters, job.insert_sizes, cards, metrics)
+            groups: Groups[RawBatch, Model] = Groups(lambda raw: raw.input.named_groups, trainer.add_group)
+            items = train_sources(batches, job.parameters.pair.training_pairs, parse, trainer.train, groups)
             run_ordered(items, stream.align, stream.write, planned.workers, planned.in_flight)
             note_cards(cards, metrics)
             cards.close()
@@ -178,7 +179,7 @@ def note_cards(cards: AlignCards, metrics: Metrics) -> None:
 
 
 class Stream:
-    """What is done with a batch in the reader's thread (train), in a worker (align) and in the main thread (write)."""
+    """What is done with a batch in a worker (align) and in the main thread (write)."""
 
     def __init__(
         self,
@@ -190,8 +191,6 @@ class Stream:
     ) -> None:
         self.job, self.cards, self.writer, self.metrics, self.meter = job, cards, writer, metrics, meter
         names, groups = cards.on_host.host.reference.names, job.inputs.read_group_ids
-        self.models: list[dict[str, object]] = []  # of each input
-        self.adapters: list[dict[str, object]] = []  # likewise, where they were learned
         self.encoder = Encoder(names, groups, text=writer.text)
         earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
         self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of earlier runs
@@ -200,49 +199,7 @@ class Stream:
         for name, number in earlier.items():
             self.aligned.count(name, number)
 
-    def train(self, first: list[ReadBatch]) -> "Model":
-        if first:
-            check_encoding(first, self.job.inputs.inputs[first[0].source])
-        parameters = self._learn(first)
-        return Model(self.job.insert_sizes or self._size(first, parameters), parameters)
-
-    def _learn(self, first: list[ReadBatch]) -> AlignParameters:
-        """The job's parameters, with the adapters of the input if they are not known."""
-        parameters = self.job.parameters
-        if parameters.trim is None:
-            return parameters
-        with self.metrics.time("trim"):
-            learned = trimming.learn(first, parameters.trim)
-        if learned is None:
-            return parameters
-        self.adapters.append(learned._asdict())
-        self.metrics.note(adapters=self.adapters)
-        logger.info("adapters %s and %s, learned from %s pairs", learned.first, learned.last, f"{learned.pairs:,}")
-        return replace(parameters, trim=trimming.with_learned(parameters.trim, learned))
-
-    def _size(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
-        sizes = self._estimate(first, parameters)
-        self.models.append(sizes._asdict())
-        self.metrics.note(insert_sizes=self.models)
-        if sizes.pairs:
-            logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
-        elif any((reads.segment == Segment.FIRST).any() for reads in first):
-            text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
-            logger.info(text, sizes.mean, sizes.deviation)
-        return sizes
-
-    def _estimate(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
-        """The model; estimated on the CPU, with the same result, if the reads do not fit on the card."""
-        cards = self.cards
-        try:
-            with cards.borrow() as index:
-                return steps.train(first, index, parameters, self.metrics)
-        except Exception as error:
-            if not cards.backend.is_out_of_memory(error):
-                raise
-        return steps.train(first, cards.on_host, parameters, self.metrics)
-
-    def align(self, item: "tuple[RawBatch, Model]") -> "Done":
+    def align(self, item: tuple[RawBatch, Model]) -> "Done":
         """The records of those reads of a batch that are in the job's part and not aligned yet."""
         (raw, (sizes, parameters)), metrics = item, Metrics()
         stop, encoded, number = raw.first_template + raw.templates, [], 0
@@ -270,13 +227,6 @@ class Stream:
         if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
             self.writer.checkpoint(done.stop, dict(self.aligned.counts))
         self.meter.advance(done.reads, self.job.inputs.share_read(done.source))
-
-
-class Model(NamedTuple):
-    """What the first pairs of an input show."""
-
-    sizes: InsertSizes
-    parameters: AlignParameters  # the job's, with the adapters of this input
 
 
 @dataclass(frozen=True, slots=True)

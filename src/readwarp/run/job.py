@@ -22,7 +22,16 @@ from readwarp.report import multiqc, statistics
 from readwarp.report.inputs import Sample
 from readwarp.stream.reporter import Reporter, Result
 
-FACTS = ("flagstat", "insert_sizes", "adapters", "align_seconds", "reads_per_second", "reads_of_earlier_runs", "device")
+FACTS = (
+    "flagstat",
+    "insert_sizes",
+    "insert_sizes_of_read_groups",
+    "adapters",
+    "align_seconds",
+    "reads_per_second",
+    "reads_of_earlier_runs",
+    "device",
+)
 logger = logging.getLogger("readwarp")
 
 

@@ -20,7 +20,7 @@ from readwarp.align.records.scalar import (
     mapping_quality,
     quality_slopes,
 )
-from readwarp.batches import Candidates, InsertSizes, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Candidates, InsertModels, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 
 SIZES = InsertSizes(mean=300.0, deviation=30.0, low=180, high=420, pairs=1000, other_orientations=0)
@@ -65,7 +65,7 @@ def chosen(reads: list[list[tuple]], paired: bool = False, names: list[str] | No
     scores = Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status.astype(np.uint8))
     names = names or ["r" for _ in reads]
     left_out = np.full(len(reads), repetitive, np.int32)
-    return choose(batch(names, paired), (candidates, scores), SIZES, AlignParameters(), left_out, CONTIGS)
+    return choose(batch(names, paired), (candidates, scores), InsertModels(SIZES), AlignParameters(), left_out, CONTIGS)
 
 
 def test_insert_penalties_are_bwa_s():

@@ -87,6 +87,7 @@ def alignments_of(genome: TinyGenome) -> Alignments:
         mate_contig=zeros,
         mate_position=position[:, ::-1].ravel().copy(),
         template_length=np.broadcast_to(span, begins.shape).ravel().astype(np.int64),
+        has_bases=np.ones(rows, np.uint8),
         tags=np.empty(0, np.uint8),
         tag_offsets=np.zeros(rows + 1, np.int64),
     )
