@@ -52,6 +52,7 @@ class AlignOptions(ReadOptions, AlignmentOptions, ScoringOptions, TrimOptions, R
     sort: str  # coordinate, name, none
     mark_duplicates: bool
     write_index: bool
+    paf: bool  # PAF instead of SAM; also by the output's name
     no_pg: bool  # no @PG line in the header
     part: str | None  # I/N: every N-th block of reads, from the I-th
     resume: bool  # keep intermediate results beside the output, and continue from them
@@ -68,9 +69,9 @@ def align(
     """Align reads to a file of alignments, as `readwarp align` does.
 
     reference: FASTA, GenBank or EMBL, whose index is built if it is absent, or an index. reads: FASTQ, BAM or CRAM;
-    two FASTQ files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in
-    this thread, with a `Progress`; an exception from it ends the job. options: the long options of the command with
-    underscores, such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
+    two FASTQ files are mates, more are further pairs. output: .sam, .bam, .cram or .paf. progress: called now and
+    then, in this thread, with a `Progress`; an exception from it ends the job. options: the long options of the command
+    with underscores, such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
 
         readwarp.align("ref.fa", "reads_1.fq.gz", "reads_2.fq.gz", output="out.bam", sort="coordinate")
 
@@ -97,6 +98,7 @@ def make_job(
         reference=Path(reference),
         inputs=open_inputs(Path(reference), [str(path) for path in reads], options),
         output=path_or_none(output),
+        paf=options.get("paf", False),
         parameters=replace(
             own,
             scoring=replace(own.scoring, **pick(options, SCORES)),
@@ -134,7 +136,8 @@ def records_of(preset: RecordParameters, options: AlignmentOptions) -> RecordPar
 
 
 def pairs_of(preset: AlignParameters, options: AlignmentOptions) -> PairParameters:
-    """All places that are found are looked at, if all are asked for."""
+    """As many places are looked at as are asked for, and can be found."""
     rescue, pairing = not options.get("no_rescue"), not options.get("no_pairing")
-    most = preset.chain.max_chains if options.get("all_hits") else preset.pair.max_candidates
+    wanted = MAX_PLACES if options.get("all_hits") else 1 + (options.get("secondary") or 0)
+    most = max(preset.pair.max_candidates, min(wanted, preset.chain.max_chains))
     return replace(preset.pair, rescue=rescue, pairing=pairing, max_candidates=most)

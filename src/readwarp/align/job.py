@@ -58,7 +58,8 @@ class AlignJob:
 
     reference: Path
     inputs: Inputs
-    output: Path | None = None  # SAM, BAM or CRAM by its ending; None: SAM to stdout
+    output: Path | None = None  # SAM, BAM, CRAM or PAF by its ending; None: SAM to stdout
+    paf: bool = False  # PAF instead of SAM
     parameters: AlignParameters = field(default_factory=AlignParameters)
     resources: Resources = field(default_factory=Resources)
     index: Path | None = None  # of the reference; None: REF.rwx, or in the cache folder
@@ -79,9 +80,14 @@ class AlignJob:
             raise UsageError("--part: parts are unsorted BAM files; readwarp merge sorts them and marks duplicates")
 
     @property
-    def is_text(self) -> bool:
-        """Whether batches are encoded as SAM, not as BAM."""
-        return self.sort == "none" and format_of(self.output) == "sam"
+    def finish(self) -> Finish:
+        return Finish(self.sort, self.mark_duplicates, self.write_index, SORT_BYTES, self.paf)
+
+    @property
+    def form(self) -> str:
+        """As what batches are encoded: paf, text (of SAM), or formats (BAM records)."""
+        format = self.finish.format_of(self.output)
+        return "paf" if format == "paf" else "text" if format == "sam" and self.sort == "none" else "formats"
 
 
 def run_align(job: AlignJob, reporter: Reporter) -> Result:
@@ -108,7 +114,7 @@ def align_reads(
     sort_bytes, trims = SORT_BYTES if job.sort != "none" else 0, job.parameters.trim is not None
     planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
     with closing(cards):
-        stages = ("text" if job.is_text else "formats", *compile_too)
+        stages = (job.form, *compile_too)
         with reporter.compiling(), precompile_stages(stages, job.resources.threads):
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
@@ -191,7 +197,8 @@ class Stream:
     ) -> None:
         self.job, self.cards, self.writer, self.metrics, self.meter = job, cards, writer, metrics, meter
         names, groups = cards.on_host.host.reference.names, job.inputs.read_group_ids
-        self.encoder = Encoder(names, groups, text=writer.text)
+        lengths = np.diff(cards.on_host.host.reference.contig_offsets).tolist() if job.form == "paf" else ()
+        self.encoder = Encoder(names, groups, writer.text, tuple(lengths))
         earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
         self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of earlier runs
         self.earlier = earlier.get("reads", 0)
@@ -270,19 +277,19 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
         return AlignmentWriter(
             None if job.output is None else str(job.output),
             header,
-            Finish(job.sort, job.mark_duplicates, job.write_index, SORT_BYTES),
+            job.finish,
             threads=job.resources.threads,
             reference=str(job.reference),
         )
 
     if not job.resume:
         return open_output()
-    segments = Segments(str(job.output), {**facts_of(job, index), "text": job.is_text})
+    segments = Segments(str(job.output), {**facts_of(job, index), "form": job.form})
     if segments.done:
         logger.info("continuing after %s pairs or single reads, from %s", f"{segments.done:,}", segments.folder)
         for name, number in segments.counts.items():
             metrics.count(name, number)
-    return ResumableWriter(segments, open_output, job.is_text, job.resources.threads)
+    return ResumableWriter(segments, open_output, job.form != "formats", job.resources.threads)
 
 
 def facts_of(job: AlignJob, index: Index) -> dict[str, object]:

@@ -20,8 +20,10 @@ The index REF.rwx is built if it does not exist.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_inputs(parser)
-    shared.add_output(parser, "SAM, BAM or CRAM, by its ending [SAM to stdout]")
-    shared.add_sorting(parser).add_argument("--no-pg", action="store_true", help="no @PG line in the header")
+    shared.add_output(parser, "SAM, BAM, CRAM or PAF, by its ending [SAM to stdout]")
+    group = shared.add_sorting(parser)
+    group.add_argument("--no-pg", action="store_true", help="no @PG line in the header")
+    group.add_argument("--paf", action="store_true", help="PAF with CIGARs, as of `minimap2 -c`, instead of SAM")
     add_alignment(parser)
     shared.add_scoring(parser)
     shared.add_trimming(parser)

@@ -19,6 +19,7 @@ STAGES = {  # a module and its function, which takes a folder to work in; the sl
     "calling": ("readwarp.call.precompile", "compile_calling"),
     "formats": ("readwarp.formats.reads.precompile", "compile_formats"),
     "text": ("readwarp.formats.reads.precompile", "compile_text"),
+    "paf": ("readwarp.formats.reads.precompile", "compile_paf"),
 }
 
 

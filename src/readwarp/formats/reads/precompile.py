@@ -109,6 +109,13 @@ def compile_text(folder: Path) -> None:
     Encoder(("tiny",), ("tiny",), text=True).encode(read_reads(genome, folder), alignments_of(genome))
 
 
+def compile_paf(folder: Path) -> None:
+    """Read FASTQ, encode PAF."""
+    genome = TinyGenome.make()
+    encoder = Encoder(("tiny",), lengths=(genome.bases.size,))
+    encoder.encode(read_reads(genome, folder), alignments_of(genome))
+
+
 def read_reads(genome: TinyGenome, folder: Path) -> ReadBatch:
     given = ReadInput(write_reads(genome, folder), read_group=0)
     return parse(next(iter(open_reads([given], 1 << 20))))
