@@ -13,6 +13,7 @@ from readwarp.config import AlignParameters
 from readwarp.formats.reads.stream import check_encoding
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards
+from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
 AlignCards = Cards[ReadBatch, steps.PlacedIndex]
@@ -64,7 +65,8 @@ class Trainer:
     def _note_group(self, group: int, sizes: InsertSizes) -> None:
         name = self.inputs.read_group_ids[group]
         self.metrics.append("insert_sizes_of_read_groups", [{"read_group": name, **sizes._asdict()}])
-        logger.info("insert size of %s %.0f ± %.0f, from %d pairs", name, sizes.mean, sizes.deviation, sizes.pairs)
+        known = sizes.mean, sizes.deviation, counted(sizes.pairs, "pair")
+        logger.info("insert size of %s %.0f ± %.0f, from %s", name, *known)
 
     def _learn(self, first: list[ReadBatch]) -> AlignParameters:
         """The job's parameters, with the adapters of the input if they are not known."""
@@ -77,7 +79,7 @@ class Trainer:
             return parameters
         self.adapters.append(learned._asdict())
         self.metrics.note(adapters=self.adapters)
-        logger.info("adapters %s and %s, learned from %s pairs", learned.first, learned.last, f"{learned.pairs:,}")
+        logger.info("adapters %s and %s, learned from %s", learned.first, learned.last, counted(learned.pairs, "pair"))
         return replace(parameters, trim=trimming.with_learned(parameters.trim, learned))
 
     def _size(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertModels:
@@ -86,7 +88,7 @@ class Trainer:
         self.models.append(sizes._asdict())
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
-            logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
+            logger.info("insert size %.0f ± %.0f, from %s", sizes.mean, sizes.deviation, counted(sizes.pairs, "pair"))
         elif any((reads.segment == Segment.FIRST).any() for reads in first):
             text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
             logger.info(text, sizes.mean, sizes.deviation)
