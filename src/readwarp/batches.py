@@ -11,7 +11,7 @@ Phred integers. A reference position counts from the first base of the first con
 complement on strand 1. So `reference - query` is one diagonal on either strand.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
@@ -152,34 +152,6 @@ class InsertSizes(NamedTuple):
     high: int
     pairs: int  # confident pairs it was estimated from; 0 when it is a default
     other_orientations: int  # confident pairs whose reads did not point at each other
-
-
-class Limits(NamedTuple):
-    """What kernels need of the insert-size models of a batch's reads. Limits are inclusive."""
-
-    model: Annotated[ndarray, "int32 [reads]"]  # of each read
-    low: Annotated[ndarray, "int64 [models]"]
-    high: Annotated[ndarray, "int64 [models]"]
-
-
-@dataclass(frozen=True)
-class InsertModels:
-    """The insert-size models of an input: one for all reads, and those of read groups that have their own."""
-
-    common: InsertSizes
-    groups: dict[int, InsertSizes] = field(default_factory=dict)  # by number of the read group
-
-    @property
-    def all(self) -> list[InsertSizes]:
-        return [self.common, *self.groups.values()]
-
-    def limits(self, read_group: ndarray) -> Limits:
-        """Of reads with these read groups (-1: none)."""
-        last = 1 + max(self.groups, default=-1)  # stands for all groups that have no model, as -1 does
-        model = np.zeros(last + 2, np.int32)
-        model[list(self.groups)] = np.arange(1, len(self.groups) + 1)
-        low, high = (np.array([getattr(each, name) for each in self.all], np.int64) for name in ("low", "high"))
-        return Limits(model[np.minimum(read_group, last)], low, high)
 
 
 class AlignedReads(NamedTuple):

@@ -8,8 +8,8 @@ import pytest
 from helpers.align_oracle import READ, cut_pair, operations, random_bases, retold, reverse_complement
 from readwarp.align import Aligner, steps
 from readwarp.align.aligner import _interleave, _records
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair import given
-from readwarp.batches import InsertModels
 from readwarp.config import RecordParameters
 from readwarp.ragged import replace, take
 
@@ -182,7 +182,9 @@ def test_warm_up_compiles_what_a_run_needs(index):
     aligner = Aligner(index)
     reads = steps.sample_pairs(index)
     steps.warm_up(aligner._placed, aligner.parameters)
-    _, rows = steps.align_batch(reads, aligner._placed, given(300, 30), aligner.parameters, aligner.metrics)
+    _, rows = steps.align_batch(
+        reads, aligner._placed, InsertModels(given(300, 30)), aligner.parameters, aligner.metrics
+    )
     counts = aligner.metrics.counts
     assert counts["rescue_windows"] == steps.SAMPLE_PAIRS // 2 and counts["proper"] == len(rows) == len(reads)
 

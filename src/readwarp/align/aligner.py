@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.align import steps, trim
-from readwarp.batches import Alignments, InsertModels, InsertSizes, ReadBatch
+from readwarp.align.insert_models import InsertModels
+from readwarp.batches import Alignments, InsertSizes, ReadBatch
 from readwarp.config import AlignParameters
 from readwarp.device import backend as backends
 from readwarp.errors import UsageError

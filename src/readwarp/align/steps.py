@@ -7,7 +7,8 @@ import numpy as np
 
 from readwarp.align import flagstat, pair, records
 from readwarp.align import trim as trimming
-from readwarp.batches import Alignments, Candidates, Chains, InsertModels, ReadBatch, Scores, Segment, Status
+from readwarp.align.insert_models import InsertModels
+from readwarp.batches import Alignments, Candidates, Chains, ReadBatch, Scores, Segment, Status
 from readwarp.config import AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index

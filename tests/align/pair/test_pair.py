@@ -7,8 +7,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from readwarp.align import pair
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair.insert_sizes import DEFAULT, InsertEvidence
-from readwarp.batches import Chains, InsertModels, InsertSizes, ReadBatch, Scores, Segment
+from readwarp.batches import Chains, InsertSizes, ReadBatch, Scores, Segment
 from readwarp.config import AlignParameters, PairParameters
 from readwarp.errors import UsageError
 from readwarp.index.reference import Reference

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.records import choose
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY
 from readwarp.align.records.scalar import (
@@ -20,7 +21,7 @@ from readwarp.align.records.scalar import (
     mapping_quality,
     quality_slopes,
 )
-from readwarp.batches import Candidates, InsertModels, InsertSizes, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Candidates, InsertSizes, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 
 SIZES = InsertSizes(mean=300.0, deviation=30.0, low=180, high=420, pairs=1000, other_orientations=0)

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.places import contig_of, outer_distance
-from readwarp.batches import Chains, InsertModels, InsertSizes, ReadBatch, Segment
+from readwarp.batches import Chains, InsertSizes, ReadBatch, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
 from readwarp.errors import UsageError

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from readwarp.align.insert_models import InsertModels, Limits
 from readwarp.align.places import contig_of, outer_distance
-from readwarp.batches import Candidates, Chains, InsertModels, Limits, ReadBatch, Scores, Segment
+from readwarp.batches import Candidates, Chains, ReadBatch, Scores, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, empty, replace, take

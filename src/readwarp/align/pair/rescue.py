@@ -5,8 +5,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.insert_models import InsertModels, Limits
 from readwarp.align.places import Genome, contig_of, outer_distance, places_of
-from readwarp.batches import Candidates, InsertModels, Limits, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Candidates, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference

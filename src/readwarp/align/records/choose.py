@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.insert_models import InsertModels, Limits
 from readwarp.align.places import contig_of, outer_distance, places_of, share_half
 from readwarp.align.records.scalar import (
     FINE,
@@ -16,7 +17,7 @@ from readwarp.align.records.scalar import (
     mix,
     quality_slopes,
 )
-from readwarp.batches import Candidates, Extensions, InsertModels, Limits, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, take
