@@ -10,6 +10,7 @@ import pytest
 
 from helpers.align_oracle import cut_pair, random_bases, reverse_complement
 from helpers.command_samples import fasta, record, run_main
+from readwarp import Aligner
 
 UNIT, COPIES = 300, 30
 HAS_BWA = shutil.which("bwa") is not None
@@ -181,6 +182,20 @@ def test_read_groups_of_one_file_have_insert_sizes_of_their_own(genome, tmp_path
         assert abs(model["mean"] - usual[name]) < 8 and model["pairs"] >= 60
     again = {each.query_name: each for each in align(path, "--batch-bases", "4000", "-t", "1")}
     assert {n: e.to_string() for n, e in found.items()} == {n: e.to_string() for n, e in again.items()}
+
+
+def test_in_python(genome, tmp_path):
+    """Secondary records have no bases, parts of split reads do, however they are flagged."""
+    plain, unit = genome[1]["plain"], genome[2]
+    aligner = Aligner(genome[0], secondary=2, split_secondary=True)
+    reads = [("copies", unit[100:220]), ("split", plain[100:190] + reverse_complement(plain[9000:9060]))]
+    records = aligner.align(reads)
+    assert [(each.is_secondary, len(each.sequence)) for each in records] == [
+        *((False, 120), (True, 0), (True, 0)),
+        *((False, 150), (True, 60)),
+    ]
+    lines = records.write(tmp_path / "o.paf").read_text().splitlines()
+    assert [line.split("\t")[15] for line in lines] == ["tp:A:P", "tp:A:S", "tp:A:S", "tp:A:P", "tp:A:S"]
 
 
 def test_paf(genome, repeated, tmp_path, capfd):
