@@ -190,10 +190,9 @@ def test_in_python(genome, tmp_path):
     aligner = Aligner(genome[0], secondary=2, split_secondary=True)
     reads = [("copies", unit[100:220]), ("split", plain[100:190] + reverse_complement(plain[9000:9060]))]
     records = aligner.align(reads)
-    assert [(each.is_secondary, len(each.sequence)) for each in records] == [
-        *((False, 120), (True, 0), (True, 0)),
-        *((False, 150), (True, 60)),
-    ]
+    shown = [(each.name, each.is_secondary, bool(each.sequence)) for each in records]
+    assert shown[:3] == [("copies", False, True), ("copies", True, False), ("copies", True, False)]
+    assert shown[3:] == [("split", False, True), ("split", True, True)]
     lines = records.write(tmp_path / "o.paf").read_text().splitlines()
     assert [line.split("\t")[15] for line in lines] == ["tp:A:P", "tp:A:S", "tp:A:S", "tp:A:P", "tp:A:S"]
 
