@@ -95,4 +95,4 @@ def test_metrics_that_are_none(made_texts, capsys):
 def test_libraries_that_are_missing_are_named(made_texts, monkeypatch, capsys):
     monkeypatch.setattr(report, "NEEDS", ("matplotlib", "no_such_library"))
     assert run_main("report", made_texts) == 1
-    assert "a report needs no_such_library: pip install 'readwarp[report]'" in capsys.readouterr().err
+    assert "a report needs no_such_library: pip install '.[report]' in a clone of readwarp" in capsys.readouterr().err

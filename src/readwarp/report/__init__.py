@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from readwarp.errors import ReadwarpError
 
 NEEDS = ("matplotlib", "jinja2")
-REMEDY = "pip install 'readwarp[report]'"
+REMEDY = "pip install '.[report]' in a clone of readwarp"
 
 
 def find_missing() -> list[str]:
