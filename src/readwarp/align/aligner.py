@@ -51,7 +51,7 @@ class Record(NamedTuple):
 class Aligner:
     """Reads to records, with the parameters and results of `readwarp align`.
 
-    index: an Index, or the path of a reference, whose index is opened or built. Safe to use from several threads.
+    index: an Index, its path, or that of a reference, whose index is opened or built. Safe to use from several threads.
 
         aligner = Aligner("ref.fa")
         aligner.align(["ACGT..."])                                        # single reads

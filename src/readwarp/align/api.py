@@ -21,6 +21,7 @@ RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eq
 
 
 class AlignmentOptions(TypedDict, total=False):
+    index: AnyPath | None  # of the reference, built there if it is absent; None: REF.rwx, or in the cache folder
     preset: str | None  # of `config.PRESETS`; None: standard, with the seeds of the existing index
     insert_size: float | tuple[float | int, ...] | None  # mean[, deviation[, max[, min]]]; None: estimated
     min_score: int  # lowest score to report
@@ -59,10 +60,10 @@ def align(
 ) -> Result:
     """Align reads to a file of alignments, as `readwarp align` does.
 
-    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it if it is absent. reads: FASTQ, BAM or CRAM; two FASTQ
-    files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in this thread,
-    with a `Progress`; an exception from it ends the job. options: the long options of the command with underscores,
-    such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
+    reference: FASTA, GenBank or EMBL, whose index is built if it is absent, or an index. reads: FASTQ, BAM or CRAM;
+    two FASTQ files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in
+    this thread, with a `Progress`; an exception from it ends the job. options: the long options of the command with
+    underscores, such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
 
         readwarp.align("ref.fa", "reads_1.fq.gz", "reads_2.fq.gz", output="out.bam", sort="coordinate")
 
@@ -96,6 +97,7 @@ def make_job(
             trim=parameters_of(options),
         ),
         resources=resources_of(options),
+        index=path_or_none(options.get("index")),
         seeds=own.seed if preset else None,
         sort=options.get("sort", "none"),
         mark_duplicates=options.get("mark_duplicates", False),

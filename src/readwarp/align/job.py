@@ -27,9 +27,11 @@ from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_o
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.common.files import check_output, check_resume, locked
+from readwarp.formats.common.index_file import is_index
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import check_encoding, open_reads, parse
-from readwarp.index import Index, index_path, open_or_build
+from readwarp.index import Index, open_or_build
+from readwarp.index.place import cache_folder, place_of
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.choice import ALIGN, choose_backend
@@ -60,6 +62,7 @@ class AlignJob:
     output: Path | None = None  # SAM, BAM or CRAM by its ending; None: SAM to stdout
     parameters: AlignParameters = field(default_factory=AlignParameters)
     resources: Resources = field(default_factory=Resources)
+    index: Path | None = None  # of the reference; None: REF.rwx, or in the cache folder
     seeds: SeedParameters | None = None  # that the index must have; None: any
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
@@ -288,16 +291,21 @@ class Done:
 
 
 def open_index(job: AlignJob, reporter: Reporter) -> Index:
-    """REF.rwx, which is built if it is absent. Its seeds are those of the job, if that names any."""
-    path, metrics, threads = index_path(job.reference), reporter.metrics, job.resources.threads
+    """The reference itself or its index, which is built if it is absent. Its seeds are the job's, if that names any."""
+    wanted = job.reference, job.seeds, job.resources.threads, reporter.metrics, job.index
+    if is_index(job.reference) or not job.reference.is_file():
+        return open_or_build(*wanted)
+    path = job.index or place_of(job.reference, job.seeds)
+    is_kept = path != job.index and path.parent == cache_folder()
     if path.exists():
-        return open_or_build(job.reference, job.seeds, threads, metrics)
+        if is_kept:
+            logger.info("index %s", path)
+        return open_or_build(*wanted)
     logger.info("building the index %s", path)
+    if is_kept:
+        logger.info("it is kept there for later runs (another folder: READWARP_INDEX_DIR; another file: --index)")
     with reporter.compiling():
-        index = open_or_build(job.reference, job.seeds, threads, metrics)
-    if metrics.counts.get("index_not_saved"):
-        logger.warning("the index cannot be saved as %s: each run will build it again", path)
-    return index
+        return open_or_build(*wanted)
 
 
 def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWriter | ResumableWriter:

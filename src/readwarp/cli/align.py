@@ -2,6 +2,7 @@
 
 import argparse
 from math import isfinite
+from pathlib import Path
 
 from readwarp.cli import options as shared
 from readwarp.config import PRESETS
@@ -33,9 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
-    """--preset -I --min-score -Y --eqx."""
+    """--index --preset -I --min-score -Y --eqx."""
     default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
+    text = "index of REF, built there if it does not exist [REF.rwx, or in a cache folder if that cannot be written]"
+    group.add_argument("--index", type=Path, metavar="FILE", help=text)
     text = f"{shared.describe_presets()} [standard, with the seeds of an index that exists]"
     group.add_argument("--preset", choices=PRESETS, help=text)
     group.add_argument(

@@ -98,6 +98,7 @@ def describe_gpus(driver: Driver | str) -> list[tuple[str, str]]:
 
 def describe_software() -> list[tuple[str, str]]:
     from readwarp.device.kernel_cache import count_kernels, package_folder
+    from readwarp.index.place import cache_folder, kept_indexes
 
     versions, kernels = machine.library_versions(), count_kernels()
     content = f"{kernels} kernels" if kernels else "empty: the first run compiles"
@@ -105,7 +106,15 @@ def describe_software() -> list[tuple[str, str]]:
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
         ("libraries", ", ".join(f"{name} {version}" for name, version in versions.items() if version)),
         ("kernel cache", f"{package_folder().parent} ({content})"),
+        ("index cache", f"{cache_folder()} ({describe_kept(kept_indexes())})"),
     ]
+
+
+def describe_kept(indexes: list[Path]) -> str:
+    """How many indexes there are, and what they take."""
+    if not indexes:
+        return "empty"
+    return f"{len(indexes)} indexes, {readable(sum(path.stat().st_size for path in indexes))}"
 
 
 def advise(driver: Driver | str, problem: str | None) -> list[str]:

@@ -41,12 +41,15 @@ def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
     from readwarp.formats.common.files import check_inputs, check_output
+    from readwarp.formats.common.index_file import is_index
     from readwarp.index import Index, index_path
 
     started = time.perf_counter()
     parameters = choose_seeds(options)
-    output = options.output or index_path(options.reference)
     check_inputs([options.reference])
+    if options.output is None and is_index(options.reference):
+        raise UsageError(f"{options.reference}: is an index already (-o FILE makes one with other seeds from it)")
+    output = options.output or index_path(options.reference)
     check_output(output, options.force, [options.reference])
     with CommandReporter(options) as reporter:
         with reporter.metrics.time("index_build"), reporter.compiling():

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("alignments", nargs="+", type=Path, metavar="BAM", help="parts and lanes, not sorted")
     shared.add_output(parser, "BAM, CRAM or SAM, by its ending; - is SAM on stdout")
     group = shared.add_sorting(parser)
-    group.add_argument("--reference", type=Path, metavar="REF", help="for CRAM")
+    group.add_argument("--reference", type=Path, metavar="REF", help="for CRAM; FASTA or its index (.rwx)")
     group.add_argument("--no-pg", action="store_true", help="no @PG line of this command in the header")
     shared.add_host_resources(parser, "memory for sorting [1G]")
     shared.add_reporting(parser)

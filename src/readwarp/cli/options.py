@@ -115,7 +115,9 @@ def describe_presets() -> str:
 
 
 def add_reference(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be gzipped")
+    parser.add_argument(
+        "reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL, may be gzipped; or its index (.rwx)"
+    )
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -128,8 +130,11 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         help="FASTQ (plain or gzip), BAM, uBAM or CRAM; - is stdin. Two FASTQ files are mates; more are further pairs",
     )
     group = parser.add_argument_group("reads")
-    text = r"'@RG\tID:x\tSM:y'; once for all inputs or once for each [ID and SM from the file name]"
+    text = r"'@RG\tID:x\tSM:y'; once for all inputs or once for each [by the names of files and reads]"
     group.add_argument("-R", "--read-group", action="append", metavar="LINE", help=text)
+    text = "sample (SM) of all reads, also of those of BAM and CRAM files [by the file name, or as these say]"
+    group.add_argument("--sample", metavar="NAME", help=text)
+    group.add_argument("--library", metavar="NAME", help="library (LB), likewise [the sample, or as these say]")
     group.add_argument("-p", "--interleaved", action="store_true", help="mates alternate in each FASTQ file")
     group.add_argument("--single", action="store_true", help="reads are unpaired, even in two FASTQ files")
     group.add_argument("-C", "--comments", action="store_true", help="keep FASTQ comments, which are SAM tags")

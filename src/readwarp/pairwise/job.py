@@ -14,6 +14,7 @@ import dnaio
 from readwarp.config import Scoring
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.index_file import is_index, read_index
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.pairwise.api import Alignments, pairwise
 from readwarp.version import __version__
@@ -64,7 +65,10 @@ def run_pairwise(job: PairwiseJob) -> None:
 
 
 def _records(path: str) -> Iterator[Record]:
-    """(name, sequence) of each record. Raises InputError."""
+    """(name, sequence) of each record, or of each contig of an index. Raises InputError."""
+    if is_index(path):
+        yield from ((name, letters.decode()) for name, letters in read_index(Path(path)))
+        return
     number = 0
     try:
         with dnaio.open(sys.stdin.buffer if path == "-" else path, open_threads=0) as records:

@@ -11,6 +11,7 @@ from typing import Any
 
 from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.common.fasta import read_contigs
+from readwarp.formats.common.index_file import is_index, source_of
 
 
 class Child(subprocess.Popen[bytes]):
@@ -55,7 +56,12 @@ def reason(said: bytes) -> str:
 
 
 def reference_in(path: str, folder: str) -> str:
-    """The reference as FASTA that has an index, or beside which one can be made: itself, or a copy in `folder`."""
+    """The reference as FASTA that has a .fai, or beside which one can be made: itself, or a copy in `folder`.
+
+    Of an index (.rwx), that is the file it was made from, or its contigs.
+    """
+    if is_index(path) and (source := source_of(path)):
+        path = str(source)
     if Path(f"{path}.fai").exists() and (not path.endswith(".gz") or Path(f"{path}.gzi").exists()):
         return path
     try:

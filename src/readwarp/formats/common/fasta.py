@@ -10,6 +10,7 @@ from isal import igzip
 
 from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
+from readwarp.formats.common.index_file import is_index, read_index
 from readwarp.formats.common.source import GZIP_MAGIC, reading
 
 BLOCK = 1 << 24  # bytes read at a time
@@ -25,11 +26,14 @@ class Contig(NamedTuple):
 def read_contigs(path: str | Path) -> Iterator[Contig]:
     """The contigs of a reference file, one at a time, in file order.
 
-    The first bytes of a file tell its format, not its name. Raises InputError for a file that cannot be read, is
-    truncated, corrupt or of another format, and for an empty, repeated or unprintable name, a contig without sequence,
-    and letters outside IUPAC.
+    The first bytes of a file tell its format, not its name; an index (.rwx) is read too. Raises InputError for a file
+    that cannot be read, is truncated, corrupt or of another format, and for an empty, repeated or unprintable name, a
+    contig without sequence, and letters outside IUPAC.
     """
     path = Path(path)
+    if is_index(path):
+        yield from (Contig(*contig) for contig in read_index(path))
+        return
     seen: set[str] = set()
     with reading(path), _open(path) as stream:
         for contig in _parse(stream, path):
