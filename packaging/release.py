@@ -47,7 +47,11 @@ class Name(NamedTuple):
 
 NAMES = (
     Name("workflows/**/env*/readwarp*.yaml", r"readwarp(\[[\w,]+\])? @ git\+\S+?(?=['\"]|$)", r"readwarp\1==VERSION"),
-    Name("workflows/**/environment.y*ml", r"- pip:\n +- .*readwarp.* @ git\+.*", "- bioconda::readwarp=VERSION"),
+    Name(
+        "workflows/nextflow/modules/**/environment.yml",
+        r"- conda-forge::python=(?:.*\n)+?.*readwarp @ git\+.*",
+        "- bioconda::readwarp=VERSION",
+    ),
     Name(
         "workflows/nextflow/modules/**/main.nf",
         r"container 'readwarp'",
