@@ -46,7 +46,7 @@ class Name(NamedTuple):
 
 
 NAMES = (
-    Name("workflows/**/env*/readwarp*.yaml", r"readwarp(\[[\w,]+\])? @ git\+\S+?(?=['\"]|$)", r"readwarp\1==VERSION"),
+    Name("workflows/*/workflow/envs/*.yaml", r"readwarp(\[[\w,]+\])? @ git\+\S+", r"readwarp\1==VERSION"),
     Name(
         "workflows/nextflow/modules/**/environment.yml",
         r"- conda-forge::python=(?:.*\n)+?.*readwarp @ git\+.*",

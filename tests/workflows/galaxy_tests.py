@@ -1,7 +1,7 @@
 """Run the <test>s of Galaxy tools without a Galaxy: galaxy_tests.py TOOL.xml ...
 
 Galaxy's own libraries (planemo brings them) read the tool, fill the command's template and check the assertions on its
-outputs; only what a server does in between is here: parameters with their defaults, and datasets in a folder of the job.
+outputs. Only what a server does in between is here: parameters with their defaults, and datasets in a job's folder.
 """
 
 import subprocess

@@ -5,6 +5,7 @@ class NfTest {
     File source, project, work
     String title, script, process
     List runs = [], tests = [], configs = []
+    Map prepared = [:].withDefault { [:] } // what `setup` made, with and without -stub; it is the same for each test
     static int count = 0
 
     static NfTest read(File source, File project, File work) {
@@ -61,10 +62,12 @@ class NfTest {
     }
 
     Map onProcess(Pipeline pipeline, File main, Step step, Map known) {
-        def made = [:]
-        runs.each { before ->
-            made[before.name] = pipeline.load(new File(source.parentFile, before.script))[before.name]
-            made[before.name].call(*inputs(before.process, known + made))
+        def made = prepared[pipeline.stub]
+        if (!made) {
+            runs.each { before ->
+                made[before.name] = pipeline.load(new File(source.parentFile, before.script))[before.name]
+                made[before.name].call(*inputs(before.process, known + made))
+            }
         }
         def tested = pipeline.load(main)[process]
         tested.call(*inputs(step.values.process, known + made))
