@@ -74,7 +74,7 @@ def test_the_recipe_needs_what_the_package_needs():
     wanted = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["report"]]
     wanted += project["build-system"]["requires"]
     for requirement in wanted:
-        name, sign, version = re.fullmatch(r"([\w-]+)(?:(>=)(.+))?", requirement).groups()
+        name, sign, version = re.fullmatch(r"([\w.-]+)(?:(>=)(.+))?", requirement).groups()
         line = f"- {renamed.get(name, name)}" + (f" {sign}{version}" if version else "")
         assert f"    {line}\n" in recipe, requirement
 
