@@ -176,7 +176,7 @@ def test_errors(given, bam, tmp_path):
         readwarp.align(*given, output=tmp_path / "s.bam", colour=1)
     with pytest.raises(UsageError, match=r"must end in \.vcf"):
         readwarp.call(given[0], bam, output=tmp_path / "s.txt")
-    with pytest.raises(InputError, match="no such contig"):
+    with pytest.raises(InputError, match="no contig 'chr22' in the reference"):
         readwarp.call(given[0], bam, output=tmp_path / "s.vcf", region="chr22")
     with pytest.raises(UsageError, match="do not go together"):
         readwarp.call(given[0], bam, output=tmp_path / "s.vcf", gvcf=True, alleles=bam)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
-from readwarp.call.targets import Places, Region, as_regions, spell_region
+from readwarp.call.targets import Places, as_regions, spell_region
 from readwarp.config import CallParameters
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
+from readwarp.formats.common.regions import Region
 from readwarp.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.reporter import Progress, Reporter, Result

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from readwarp.batches import Calls
 from readwarp.call.job import CallJob, call_variants, open_calling
-from readwarp.call.targets import Places, Region, as_regions
+from readwarp.call.targets import Places, as_regions
 from readwarp.call.variant_job import count_calls
 from readwarp.config import CallParameters, Resources
+from readwarp.formats.common.regions import Region
 from readwarp.index.build import read_reference
 from readwarp.keywords import AnyPath, as_paths
 from readwarp.metrics import Metrics

@@ -15,9 +15,10 @@ from readwarp.call import limits
 from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.targets import Places, Target
+from readwarp.call.targets import Places
 from readwarp.config import Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
+from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import GENOMIC_GENOTYPE_FIELDS, GENOMIC_INFORMATION, NON_REF, header_lines
 from readwarp.formats.variants.vcf import COUNT_FIELDS, GENOTYPE_FIELDS, Declared, Header, VariantWriter, kind_of
 from readwarp.index.build import read_reference

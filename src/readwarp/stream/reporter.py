@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,7 +82,8 @@ class Reporter:
 
     def __init__(self, command: str, progress: Callable[[Progress], object] | None = None) -> None:
         self.metrics = Metrics()
-        self.metrics.note(readwarp=__version__, command=command)
+        started = datetime.now().astimezone().isoformat(timespec="seconds")
+        self.metrics.note(readwarp=__version__, command=command, date=started)
         self._tell = progress
 
     @contextmanager

@@ -75,7 +75,7 @@ class IndexFile:
 
     def check(self, limit: int) -> None:
         """Check up to `limit` blocks, with the first and the last. Raises InputError."""
-        for block_number in np.unique(np.linspace(0, len(self.blocks) - 1, limit).astype(int)):
+        for block_number in sorted(set(np.linspace(0, len(self.blocks) - 1, limit).astype(int).tolist())):
             name, number = self.blocks[block_number]
             block = self.array(name).view(np.uint8)[number * BLOCK : (number + 1) * BLOCK]
             if isal_zlib.crc32(block) != self.description["checksums"][name][number]:
