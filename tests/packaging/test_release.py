@@ -97,6 +97,7 @@ def test_names_change_once_there_is_a_release(tmp_path):
 @pytest.mark.slow
 def test_a_rehearsal(tmp_path):
     """In a clone: tag, sdist, wheel, the same wheel from the sdist, notes and recipe."""
+    pytest.importorskip("build")
     done = subprocess.run(
         [sys.executable, ROOT / "packaging" / "release.py", "rehearse", "99.1.0rc1", "-o", tmp_path],
         text=True,
