@@ -12,16 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from readwarp.align import flagstat, steps
-from readwarp.align import trim as trimming
 from readwarp.align.budget import plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
-<<<<<<< HEAD
+from readwarp.align.summary import summarize, warn_of_shares
 from readwarp.align.trainer import AlignCards, Model, Trainer
 from readwarp.batches import Alignments, InsertSizes, ReadBatch
-=======
-from readwarp.align.summary import summarize, warn_of_shares
-from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
->>>>>>> main
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.device.precompile import precompile_stages
@@ -135,7 +130,7 @@ def align_reads(
         metrics.count("duplicates", writer.duplicates)
     metrics.note(flagstat=flagstat.flagstat(metrics))
     summarize(metrics, time.perf_counter() - started, stream.earlier, job.part)
-    warn_of_shares(metrics, stream.first, index)
+    warn_of_shares(metrics, trainer.first, index, job.parameters.pair.pairing)
     return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
 
 
@@ -198,15 +193,8 @@ class Stream:
     ) -> None:
         self.job, self.cards, self.writer, self.metrics, self.meter = job, cards, writer, metrics, meter
         names, groups = cards.on_host.host.reference.names, job.inputs.read_group_ids
-<<<<<<< HEAD
         lengths = np.diff(cards.on_host.host.reference.contig_offsets).tolist() if job.form == "paf" else ()
         self.encoder = Encoder(names, groups, writer.text, tuple(lengths))
-=======
-        self.first: list[ReadBatch] = []  # reads of the first input, for what is said at the end
-        self.models: list[dict[str, object]] = []  # of each input
-        self.adapters: list[dict[str, object]] = []  # likewise, where they were learned
-        self.encoder = Encoder(names, groups, text=writer.text)
->>>>>>> main
         earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
         self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of earlier runs
         self.earlier = earlier.get("reads", 0)
@@ -214,54 +202,7 @@ class Stream:
         for name, number in earlier.items():
             self.aligned.count(name, number)
 
-<<<<<<< HEAD
     def align(self, item: tuple[RawBatch, Model]) -> "Done":
-=======
-    def train(self, first: list[ReadBatch]) -> "Model":
-        self.first = self.first or first
-        if first:
-            check_encoding(first, self.job.inputs.inputs[first[0].source])
-        parameters = self._learn(first)
-        return Model(self.job.insert_sizes or self._size(first, parameters), parameters)
-
-    def _learn(self, first: list[ReadBatch]) -> AlignParameters:
-        """The job's parameters, with the adapters of the input if they are not known."""
-        parameters = self.job.parameters
-        if parameters.trim is None:
-            return parameters
-        with self.metrics.time("trim"):
-            learned = trimming.learn(first, parameters.trim)
-        if learned is None:
-            return parameters
-        self.adapters.append(learned._asdict())
-        self.metrics.note(adapters=self.adapters)
-        logger.info("adapters %s and %s, learned from %s", learned.first, learned.last, counted(learned.pairs, "pair"))
-        return replace(parameters, trim=trimming.with_learned(parameters.trim, learned))
-
-    def _size(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
-        sizes = self._estimate(first, parameters)
-        self.models.append(sizes._asdict())
-        self.metrics.note(insert_sizes=self.models)
-        if sizes.pairs:
-            logger.info("insert size %.0f ± %.0f, from %s", sizes.mean, sizes.deviation, counted(sizes.pairs, "pair"))
-        elif any((reads.segment == Segment.FIRST).any() for reads in first):
-            text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
-            logger.info(text, sizes.mean, sizes.deviation)
-        return sizes
-
-    def _estimate(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
-        """The model; estimated on the CPU, with the same result, if the reads do not fit on the card."""
-        cards = self.cards
-        try:
-            with cards.borrow() as index:
-                return steps.train(first, index, parameters, self.metrics)
-        except Exception as error:
-            if not cards.backend.is_out_of_memory(error):
-                raise
-        return steps.train(first, cards.on_host, parameters, self.metrics)
-
-    def align(self, item: "tuple[RawBatch, Model]") -> "Done":
->>>>>>> main
         """The records of those reads of a batch that are in the job's part and not aligned yet."""
         (raw, (sizes, parameters)), metrics = item, Metrics()
         stop, encoded, number = raw.first_template + raw.templates, [], 0

@@ -51,10 +51,10 @@ def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> Non
             logger.warning("%s %s", counted(counts[name], noun), text)
 
 
-def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index) -> None:
+def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index, pairing: bool = True) -> None:
     """Log a warning where few reads are mapped, few pairs are proper, or most reads are duplicates.
 
-    first: the reads from which the insert size was estimated.
+    first: the reads from which the insert size was estimated. pairing: whether pairs may be proper at all.
     """
     counts = metrics.counts
     reads, mapped, duplicates = (counts.get(name, 0) for name in ("reads", "mapped", "duplicates"))
@@ -66,9 +66,9 @@ def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index) -
         text = "only %.2f %% of the reads are mapped to %s: likely causes are %s"
         usual = "another species or another reference, other files than meant, RNA or bisulfite-treated DNA"
         logger.warning(text, 100 * mapped / reads, place, "; ".join([*causes, usual]))
-    elif pairs >= ENOUGH and proper < HALF * pairs:
+    elif pairing and pairs >= ENOUGH and proper < HALF * pairs:
         text = "only %.2f %% of the pairs whose mates are both mapped are proper: likely causes are files of different"
-        text += " libraries, mates in another order or orientation (mate-pair libraries), or distant mates (Hi-C)"
+        text += " libraries, mates in another order or orientation (mate-pair libraries), or distant mates (Hi-C: -5SP)"
         logger.warning(text, 100 * proper / pairs)
     if mapped >= ENOUGH and duplicates > HALF * mapped:
         text = "%.2f %% of the mapped reads are marked as duplicates, which are not used for calling: if they are of "

@@ -40,10 +40,12 @@ class Trainer:
     ) -> None:
         self.inputs, self.parameters, self.given = inputs, parameters, given
         self.cards, self.metrics = cards, metrics
+        self.first: list[ReadBatch] = []  # reads of the first input, for what is said at the end
         self.models: list[dict[str, object]] = []  # of each input
         self.adapters: list[dict[str, object]] = []  # likewise, where they were learned
 
     def train(self, first: list[ReadBatch]) -> Model:
+        self.first = self.first or first
         if first:
             check_encoding(first, self.inputs.inputs[first[0].source])
         parameters = self._learn(first)
