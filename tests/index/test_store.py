@@ -96,7 +96,7 @@ def test_large_files_are_checked_in_part_when_opened_and_wholly_by_verify(saved,
     for module in (store, index_file):  # which writes and which reads
         monkeypatch.setattr(module, "BLOCK", 1 << 9)
     monkeypatch.setattr(store, "CHECKED_BLOCKS", 2)
-    Index.build(saved.with_suffix("")).save(saved)
+    Index.build(saved.with_suffix("")).save(saved, force=True)
     file = store.IndexFile(saved)
     middle = file.array("positions").ctypes.data - file.data.ctypes.data
     damaged(saved, middle)

@@ -18,6 +18,7 @@ from readwarp.version import __version__
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
+SHOWN = ("reads", "mapped", "duplicates", "variants", "variants_pass")  # counts in the repr of a result
 
 
 class Progress(NamedTuple):
@@ -35,6 +36,12 @@ class Result:
 
     paths: dict[str, Path]  # by kind: alignments, alignments_index, variants, variants_index, metrics, report
     metrics: Metrics
+
+    def __repr__(self) -> str:
+        paths = ", ".join(f"{kind}={str(path)!r}" for kind, path in self.paths.items())
+        counts = self.metrics.counts
+        shown = ", ".join(f"{name}={counts[name]:,}" for name in SHOWN if name in counts)
+        return f"Result({paths}; {shown})" if shown else f"Result({paths})"
 
     @classmethod
     def of(cls, metrics: Metrics, paths: Mapping[str, Path | None]) -> "Result":

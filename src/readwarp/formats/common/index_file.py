@@ -52,6 +52,7 @@ class IndexFile:
         except (OSError, ValueError) as error:  # ValueError: an empty file
             raise InputError(path, f"cannot be read as an index ({error})") from error
         self.description = self._read_description()
+        self.digest = self.data[16:48].tobytes().hex()  # of the description, which has the checksums of all blocks
         self.blocks = [(name, i) for name, sums in self.description["checksums"].items() for i in range(len(sums))]
 
     def _read_description(self) -> dict[str, Any]:
