@@ -8,6 +8,7 @@ from readwarp.align import steps, trim
 from readwarp.batches import Alignments, InsertSizes, ReadBatch
 from readwarp.config import AlignParameters
 from readwarp.device import backend as backends
+from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.index import Index, open_or_build
 from readwarp.metrics import Metrics
@@ -65,6 +66,7 @@ class Aligner:
         device: str = "cpu",
         insert_sizes: InsertSizes | None = None,
     ):
+        prepare_once("Aligner")
         self.index = index if isinstance(index, Index) else open_or_build(index)
         self.parameters = parameters or AlignParameters(seed=self.index.parameters)
         self.insert_sizes = insert_sizes

@@ -11,6 +11,7 @@ from readwarp.call.job import CallJob, call_variants, open_calling
 from readwarp.call.targets import Places, Region, as_regions
 from readwarp.call.variant_job import count_calls
 from readwarp.config import CallParameters, Resources
+from readwarp.device.prepare import prepare_once
 from readwarp.index.build import read_reference
 from readwarp.keywords import AnyPath, as_paths
 from readwarp.metrics import Metrics
@@ -61,6 +62,7 @@ class Caller:
     """
 
     def __init__(self, reference: str | Path, *, threads: int = 1, device: str = "cpu", **parameters: Any):
+        prepare_once("call")
         self.path = Path(reference)
         self.reference = read_reference(self.path)
         self.parameters = CallParameters(**parameters)

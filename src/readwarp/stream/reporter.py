@@ -9,11 +9,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from readwarp.metrics import Metrics
 from readwarp.version import __version__
+
+if TYPE_CHECKING:  # imported when something has to be compiled
+    from readwarp.device.prepare import Compiling, Lines
 
 logger = logging.getLogger("readwarp")
 
@@ -70,9 +74,22 @@ class Meter:
             self.tell(Progress(self.what, self.done, self.unit, self.share))
 
     def kernel(self, name: str, number: int) -> None:
-        """Kernel number `number` of this process is being compiled."""
+        """Kernel number `number` of this process, which nobody foresaw, is being compiled."""
         if self.tell:
             self.tell(Progress("compiling", number, "kernels", None))
+
+    def compiling(self, state: "Compiling") -> None:
+        """How far the compilation has come that comes before the job."""
+        if self.tell:
+            self.tell(Progress("compiling", state.done, "kernels", state.share))
+        else:
+            self.lines(state)
+
+    @cached_property
+    def lines(self) -> "Lines":
+        from readwarp.device.prepare import Lines, to_stderr
+
+        return Lines(to_stderr)
 
 
 class Reporter:
@@ -81,25 +98,38 @@ class Reporter:
     def __init__(self, command: str, progress: Callable[[Progress], object] | None = None) -> None:
         self.metrics = Metrics()
         self.metrics.note(readwarp=__version__, command=command)
-        self._tell = progress
+        self._tell, self._compiled, self._compile_seconds = progress, 0, 0.0
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
         """The meter of a stage."""
         yield Meter(what, unit, self._tell)
 
+    def prepare(self, command: str, threads: int) -> None:
+        """Compile the kernels that a command needs and no folder has."""
+        from readwarp.device.prepare import prepare
+
+        started = time.perf_counter()
+        with self.kernels() as meter:
+            number = prepare(command, threads, meter.compiling)
+        self._note_compiled(number, time.perf_counter() - started)
+
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Count the kernels that are compiled in the block, without those from the cache."""
+        """Count the kernels that are compiled in the block, such as those for cards."""
         from readwarp.device.compilation import watch
 
         started = time.perf_counter()
         with self.kernels() as meter, watch(meter.kernel) as compilation:
             yield
-        if compilation.kernels:
-            spent = time.perf_counter() - started
-            self.metrics.note(compiled_kernels=compilation.kernels, compile_seconds=round(spent, 1))
-            logger.info("compiled %d kernels in %.0f s; later runs find them in the cache", compilation.kernels, spent)
+        self._note_compiled(compilation.kernels, time.perf_counter() - started)
+
+    def _note_compiled(self, kernels: int, seconds: float) -> None:
+        if kernels:
+            self._compiled += kernels
+            self._compile_seconds += seconds
+            self.metrics.note(compiled_kernels=self._compiled, compile_seconds=round(self._compile_seconds, 1))
+            logger.info("compiled %d kernels in %.0f s; later runs find them", kernels, seconds)
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:

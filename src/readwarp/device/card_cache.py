@@ -1,27 +1,29 @@
-"""Where Numba and numba-cuda, whose own caches these are, keep what they compile.
+"""Where numba-cuda, whose own cache this is, keeps kernels for cards.
 
-They unpickle what they find, so they are given nothing but the user's own folder.
+It unpickles what it finds and locks nothing, so it is given nothing but the user's own folder.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import numba
-from numba.core.caching import CacheImpl, UserProvidedCacheLocator
+from numba.core.caching import UserProvidedCacheLocator
+from numba.cuda.core.caching import CacheImpl
 
 from readwarp.device.cache_folders import NAME
-from readwarp.device.kernel_cache import folder_of, key_of, package_folder
+from readwarp.device.kernel_cache import folder_of, key_of, made, package_folder
+from readwarp.device.levels import current_level
 
 
 class KernelLocator(UserProvidedCacheLocator):
-    """Tells Numba and numba-cuda where the kernels of this package are, and whether they are current."""
+    """Tells numba-cuda where the kernels of this package are, and whether they are current."""
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
-        self._cache_path = str(folder_of(py_func.__module__))
+        self._cache_path = str(made(folder_of(py_func.__module__, current_level())))
 
     def get_source_stamp(self) -> str:
-        return key_of(self._module)
+        return key_of(self._module, current_level())
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Any:
@@ -32,12 +34,5 @@ class KernelLocator(UserProvidedCacheLocator):
 def install() -> None:
     """From now on, keep kernels of the package in this way, and all others below `package_folder`."""
     numba.config.CACHE_DIR = str(package_folder())  # type: ignore[attr-defined]
-    CacheImpl._locator_classes.insert(0, KernelLocator)
-
-
-def install_for_cards() -> None:
-    """The same for numba-cuda, whose cache is a copy of Numba's."""
-    from numba.cuda.core.caching import CacheImpl as OfCards
-
-    if KernelLocator not in OfCards._locator_classes:
-        OfCards._locator_classes.insert(0, KernelLocator)
+    if KernelLocator not in CacheImpl._locator_classes:
+        CacheImpl._locator_classes.insert(0, KernelLocator)
