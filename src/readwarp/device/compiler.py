@@ -18,7 +18,6 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typing.typeof import typeof_impl
 from numba.np.numpy_support import from_dtype
 
-from readwarp.device.jit import Kernel
 from readwarp.device.levels import current_level
 from readwarp.device.loader import load_extensions
 from readwarp.device.machine_code import MachineCode
@@ -164,7 +163,6 @@ def _parse(text: str) -> tuple[Any, str]:
     return array(number, axes.count(":"), layout), rest.removeprefix(layout)
 
 
-@typeof_impl.register(Kernel)
-def _typeof_kernel(kernel: Kernel, _: Any) -> Any:
-    """A kernel that another names is a function to Numba."""
-    return types.Dispatcher(kernel.dispatcher)
+def register_kernels(kind: type) -> None:
+    """Where a kernel names an instance of this class, it is a function to Numba: its `dispatcher`."""
+    typeof_impl.register(kind, lambda kernel, _: types.Dispatcher(kernel.dispatcher))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from threading import RLock
+from types import ModuleType
 from typing import Any
 
 from readwarp.device import kernel_cache
@@ -66,20 +67,21 @@ class Kernel:
             if code is None:
                 _tell(self.name, signature, None)
                 begin = time.perf_counter()
-                from readwarp.device.compiler import compile_kernel
-
-                code = compile_kernel(self.py_func, self.options, signature)
-                kernel_cache.save(self.name, signature, code)
+                code = self.make(signature)
+                kernel_cache.keep(self.name, signature, code)
                 _tell(self.name, signature, time.perf_counter() - begin)
             return code
+
+    def make(self, signature: str) -> MachineCode:
+        """The machine code for a signature, compiled now."""
+        code: MachineCode = _compiler().compile_kernel(self.py_func, self.options, signature)
+        return code
 
     @property
     def dispatcher(self) -> Any:
         """What Numba takes the kernel for where another calls it."""
         if self._dispatcher is None:
-            from readwarp.device.compiler import RuleDispatcher
-
-            self._dispatcher = RuleDispatcher(self.py_func, self.options)
+            self._dispatcher = _compiler().RuleDispatcher(self.py_func, self.options)
         return self._dispatcher
 
 
@@ -91,6 +93,14 @@ def kernel(function: Callable[..., Any]) -> Any:
 def scalar(function: Callable[..., Any]) -> Any:
     """A rule, compiled into the kernels that call it, CPU or CUDA."""
     return Kernel(function, OPTIONS | {"inline": "never"})
+
+
+@cache
+def _compiler() -> ModuleType:
+    from readwarp.device import compiler
+
+    compiler.register_kernels(Kernel)
+    return compiler
 
 
 @contextmanager

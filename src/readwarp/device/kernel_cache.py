@@ -7,6 +7,7 @@ are removed when a new one is made.
 """
 
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -26,6 +27,7 @@ NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile not
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
 ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "card_cache", "loader")}  # and do not make kernels
 LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
+logger = logging.getLogger("readwarp")
 DAY = 24 * 3600
 
 
@@ -44,6 +46,19 @@ def save(kernel: str, signature: str, code: MachineCode, root: Path | None = Non
     """Keep machine code in `root` (None: the user's folder). Raises OSError."""
     place = place_of(kernel, signature)
     write(made(place.parent, root) / place.name, to_bytes(code))
+
+
+def keep(kernel: str, signature: str, code: MachineCode) -> None:
+    """`save`, if that is possible."""
+    try:
+        save(kernel, signature, code)
+    except OSError as error:
+        _tell_not_kept(str(error))
+
+
+@cache
+def _tell_not_kept(reason: str) -> None:
+    logger.warning("compiled kernels cannot be kept, so that each run compiles them: %s", reason)
 
 
 def write(path: Path, content: bytes) -> None:

@@ -14,12 +14,10 @@ from readwarp.device import kernel_cache
 
 def compile_row(row: str, folder: Path) -> None:
     """Compile a kernel, and keep its code in a folder. Raises what Numba raises, and OSError."""
-    from readwarp.device.compiler import compile_kernel
-
     name, signature = row.split("\t")
     module, _, path = name.partition(":")
     kernel = attrgetter(path)(import_module(module))
-    kernel_cache.save(name, signature, compile_kernel(kernel.py_func, kernel.options, signature), folder)
+    kernel_cache.save(name, signature, kernel.make(signature), folder)
 
 
 def main() -> None:
