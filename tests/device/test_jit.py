@@ -13,7 +13,8 @@ from numba import njit
 
 from readwarp.call.pairhmm.penalties import penalize
 from readwarp.device import kernel_cache
-from readwarp.device.jit import kernel, listen, scalar
+from readwarp.device.compilation import listen
+from readwarp.device.jit import kernel, scalar
 from readwarp.device.signature import key_of, signature_of
 
 

@@ -24,7 +24,7 @@ KEYS = "import sys; from readwarp.device.kernel_cache import key_of; print(*map(
 PENALIZE = """
 import numpy as np
 from readwarp.call.pairhmm.penalties import gap_penalties
-from readwarp.device.jit import listen
+from readwarp.device.compilation import listen
 news = []
 with listen(lambda *about: news.append(about)):
     gap_penalties(np.zeros(30, np.uint8), np.array([0, 30]))

@@ -12,6 +12,7 @@ import pysam
 import readwarp
 from helpers.command_samples import run_main
 from readwarp.device import jit
+from readwarp.device.compilation import listen
 from readwarp.device.signature import signature_of
 
 PAIRS = 3000  # of the real data, where few are enough
@@ -145,7 +146,7 @@ def call_all(folder: Path, real: Path) -> tuple[Called, dict[tuple[str, str], fl
         if spent is not None:
             seconds[kernel, signature] = spent
 
-    with jit.listen(hear):
+    with listen(hear):
         for text in COMMANDS:
             words = text.format(**meaning).split()
             with calls(called, words[0]):

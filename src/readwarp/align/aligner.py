@@ -14,6 +14,7 @@ from readwarp.index import Index, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 from readwarp.rules.cigar import LETTERS
+from readwarp.wording import counted
 
 Read = str | tuple[str, str] | tuple[str, str, str | None]
 
@@ -103,7 +104,7 @@ def _interleave(reads: Sequence[Read], mates: Sequence[Read] | None) -> list[tup
         return firsts
     lasts = [_name(mate, str(number)) for number, mate in enumerate(mates)]
     if len(firsts) != len(lasts):
-        raise UsageError(f"{len(firsts)} reads, but {len(lasts)} mates")
+        raise UsageError(f"{counted(len(firsts), 'read')}, but {counted(len(lasts), 'mate')}")
     for first, last in zip(firsts, lasts, strict=True):
         if first[0] != last[0]:
             raise UsageError(f"mates have different names: {first[0]} and {last[0]}")
@@ -114,7 +115,7 @@ def _name(read: Read, number: str) -> tuple[str, str, str | None]:
     name, sequence, *rest = (number, read) if isinstance(read, str) else read
     qualities = rest[0] if rest else None
     if qualities is not None and len(qualities) != len(sequence):
-        raise UsageError(f"read {name}: quality has {len(qualities)} letters, sequence {len(sequence)}")
+        raise UsageError(f"read {name}: quality has {counted(len(qualities), 'letter')}, sequence {len(sequence)}")
     return name, sequence, qualities
 
 

@@ -11,6 +11,7 @@ from readwarp.align.pair import given
 from readwarp.align.trim.options import TrimOptions, parameters_of
 from readwarp.config import PRESETS
 from readwarp.errors import UsageError
+from readwarp.formats.alignments.output import sort_for
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.parts import WHOLE, parse_part
@@ -42,7 +43,7 @@ class ScoringOptions(TypedDict, total=False):
 class AlignOptions(ReadOptions, AlignmentOptions, ScoringOptions, TrimOptions, ResourceOptions, total=False):
     """Long options of `readwarp align`, with its defaults."""
 
-    sort: str  # coordinate, name, none
+    sort: str | None  # coordinate, name, none; None: coordinate if that is needed to mark duplicates or write an index
     mark_duplicates: bool
     write_index: bool
     no_pg: bool  # no @PG line in the header
@@ -82,6 +83,7 @@ def make_job(
     if not reads:
         raise UsageError("no files of reads are given")
     part, preset, size = options.get("part"), options.get("preset"), options.get("insert_size")
+    marks, indexes = options.get("mark_duplicates", False), options.get("write_index", False)
     if preset and preset not in PRESETS:
         raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
     own = PRESETS[preset or "standard"].parameters
@@ -99,9 +101,9 @@ def make_job(
         resources=resources_of(options),
         index=path_or_none(options.get("index")),
         seeds=own.seed if preset else None,
-        sort=options.get("sort", "none"),
-        mark_duplicates=options.get("mark_duplicates", False),
-        write_index=options.get("write_index", False),
+        sort=sort_for(options.get("sort"), marks, indexes),
+        mark_duplicates=marks,
+        write_index=indexes,
         insert_sizes=None if size is None else given(*sizes),
         command=None if options.get("no_pg") else command,
         part=parse_part(part) if part else WHOLE,

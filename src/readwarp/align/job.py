@@ -40,12 +40,13 @@ from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import train_sources
 from readwarp.version import __version__
+from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
-NOT_IN_FULL = {  # counter -> warning
-    "reads_too_long": "reads too long to align were left unmapped",
-    "batches_halved": "batches were too large for the GPU's memory and were aligned in halves",
-    "reads_on_host": "reads were too large for the GPU's memory and were aligned on the CPU",
+NOT_IN_FULL = {  # counter -> noun and the rest of a warning
+    "reads_too_long": ("read", "too long to align: left unmapped"),
+    "batches_halved": ("batch", "too large for the GPU's memory: aligned in halves"),
+    "reads_on_host": ("read", "too large for the GPU's memory: aligned on the CPU"),
 }
 SORT_BYTES = 256 << 20
 AlignCards = Cards[ReadBatch, steps.PlacedIndex]
@@ -72,8 +73,6 @@ class AlignJob:
     force: bool = False  # replace an output that exists
 
     def __post_init__(self) -> None:
-        if self.write_index and self.sort != "coordinate":
-            raise UsageError("--write-index needs --sort coordinate")
         if self.part != WHOLE and (self.sort != "none" or format_of(self.output) != "bam"):
             raise UsageError("--part: parts are unsorted BAM files; readwarp merge sorts them and marks duplicates")
 
@@ -86,6 +85,7 @@ class AlignJob:
 def run_align(job: AlignJob, reporter: Reporter) -> Result:
     """Run the job: each read gets into the output once, in input order or sorted. Raises ReadwarpError."""
     check_output(job.output, job.force, [job.reference, *job.inputs.files])
+    Finish(job.sort, job.mark_duplicates, job.write_index).check(format_of(job.output))
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
         backend = choose_side(job)
@@ -160,8 +160,8 @@ def log_cards(card: CardPlan, backend: Backend) -> None:
     for device in backend.devices:
         known = identity(device)
         logger.info(
-            "cuda:%d (%s, kernels %s): %d batches of %s bases in flight, %s planned, seeding %s",
-            *(device, known["name"], known["kernel_form"], card.workspaces, f"{card.batch_bases:,}"),
+            "cuda:%d (%s, kernels %s): %s of %s bases in flight, %s planned, seeding %s",
+            *(device, known["name"], known["kernel_form"], counted(card.workspaces, "batch"), f"{card.batch_bases:,}"),
             *(readable(card.device_bytes), seeding),
         )
 
@@ -213,7 +213,7 @@ class Stream:
             return parameters
         self.adapters.append(learned._asdict())
         self.metrics.note(adapters=self.adapters)
-        logger.info("adapters %s and %s, learned from %s pairs", learned.first, learned.last, f"{learned.pairs:,}")
+        logger.info("adapters %s and %s, learned from %s", learned.first, learned.last, counted(learned.pairs, "pair"))
         return replace(parameters, trim=trimming.with_learned(parameters.trim, learned))
 
     def _size(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
@@ -221,7 +221,7 @@ class Stream:
         self.models.append(sizes._asdict())
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
-            logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
+            logger.info("insert size %.0f ± %.0f, from %s", sizes.mean, sizes.deviation, counted(sizes.pairs, "pair"))
         elif any((reads.segment == Segment.FIRST).any() for reads in first):
             text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
             logger.info(text, sizes.mean, sizes.deviation)
@@ -325,7 +325,8 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
         return open_output()
     segments = Segments(str(job.output), {**facts_of(job, index), "text": job.is_text})
     if segments.done:
-        logger.info("continuing after %s pairs or single reads, from %s", f"{segments.done:,}", segments.folder)
+        done = counted(segments.done, "pair or single read", "pairs or single reads")
+        logger.info("continuing after %s, from %s", done, segments.folder)
         for name, number in segments.counts.items():
             metrics.count(name, number)
     return ResumableWriter(segments, open_output, job.is_text, job.resources.threads)
@@ -381,9 +382,11 @@ def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> Non
         return
     mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
     shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"
-    logger.info("%s reads in %.1f s, %s/s: %s", f"{reads:,}", seconds, f"{(reads - earlier) / seconds:,.0f}", shares)
+    logger.info(
+        "%s in %.1f s, %s/s: %s", counted(reads, "read"), seconds, f"{(reads - earlier) / seconds:,.0f}", shares
+    )
     if "reads_trimmed" in counts:
         logger.info(trimming.describe(counts))
-    for name, text in NOT_IN_FULL.items():
+    for name, (noun, text) in NOT_IN_FULL.items():
         if counts.get(name):
-            logger.warning("%s %s", f"{counts[name]:,}", text)
+            logger.warning("%s %s", counted(counts[name], noun), text)

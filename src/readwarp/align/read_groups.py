@@ -8,6 +8,7 @@ from typing import NamedTuple
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field, read_group_line
 from readwarp.formats.reads.first_name import Instrument
+from readwarp.wording import counted
 
 ENDING = re.compile(r"(\.(fastq|fq|fasta|fa|bam|cram|sam|gz|bgz|bz2|xz|zst|txt))+$", re.IGNORECASE)
 NAME = re.compile(  # SAMPLE_S1_L001_R1_001: sample, its number in the sheet, lane, mate, set
@@ -73,7 +74,8 @@ def read_group_lines(
     if len(lines) == 1:
         lines *= len(inputs)
     if len(lines) != len(inputs):
-        raise UsageError(f"{len(lines)} read groups for {len(inputs)} inputs: give one for all or one for each")
+        numbers = f"{counted(len(lines), 'read group')} for {counted(len(inputs), 'input')}"
+        raise UsageError(f"{numbers}: give one for all or one for each")
     return [naming.apply(line) for line in lines]
 
 

@@ -18,10 +18,13 @@ from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.typing.typeof import typeof_impl
 from numba.np.numpy_support import from_dtype
 
+from readwarp.device import vectors
 from readwarp.device.levels import current_level
 from readwarp.device.loader import load_extensions
 from readwarp.device.machine_code import MachineCode
 from readwarp.device.signature import class_of
+
+assert vectors  # registers the operations of `simd`
 
 
 class Library(CPUCodeLibrary):

@@ -6,14 +6,14 @@ something has to be compiled, not before.
 """
 
 import time
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from functools import cache
 from threading import RLock
 from types import ModuleType
 from typing import Any
 
 from readwarp.device import kernel_cache
+from readwarp.device.compilation import listen_to_cards, tell
 from readwarp.device.loader import load
 from readwarp.device.machine_code import MachineCode
 from readwarp.device.signature import key_of, signature_of
@@ -21,8 +21,6 @@ from readwarp.device.signature import key_of, signature_of
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 FOR_CARDS = {"device": True, "debug": False, "opt": True}  # as numba-cuda does with functions of Numba
 
-Listener = Callable[[str, str, float | None], None]  # (kernel, signature, seconds): None before it is compiled
-_listeners: list[Listener] = []
 _lock = RLock()
 
 
@@ -65,11 +63,11 @@ class Kernel:
         with _lock:
             code = kernel_cache.find(self.name, signature)
             if code is None:
-                _tell(self.name, signature, None)
+                tell(self.name, signature, None)
                 begin = time.perf_counter()
                 code = self.make(signature)
                 kernel_cache.keep(self.name, signature, code)
-                _tell(self.name, signature, time.perf_counter() - begin)
+                tell(self.name, signature, time.perf_counter() - begin)
             return code
 
     def make(self, signature: str) -> MachineCode:
@@ -101,21 +99,6 @@ def _compiler() -> ModuleType:
 
     compiler.register_kernels(Kernel)
     return compiler
-
-
-@contextmanager
-def listen(listener: Listener) -> Iterator[None]:
-    """While the block runs, tell the listener of each kernel before and after it is compiled."""
-    _listeners.append(listener)
-    try:
-        yield
-    finally:
-        _listeners.remove(listener)
-
-
-def _tell(*news: Any) -> None:
-    for listener in _listeners:
-        listener(*news)
 
 
 def cuda_kernel(function: Callable[..., Any]) -> Any:
@@ -152,6 +135,7 @@ def _cuda() -> Any:
     from readwarp.device import card_cache
 
     card_cache.install()
+    listen_to_cards()
     _register_kernels()
     _load_one_at_a_time()
     return cuda

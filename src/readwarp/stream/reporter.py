@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readwarp.metrics import Metrics
 from readwarp.version import __version__
+from readwarp.wording import counted
 
 if TYPE_CHECKING:  # imported when something has to be compiled
     from readwarp.device.prepare import Compiling, Lines
@@ -129,7 +130,7 @@ class Reporter:
             self._compiled += kernels
             self._compile_seconds += seconds
             self.metrics.note(compiled_kernels=self._compiled, compile_seconds=round(self._compile_seconds, 1))
-            logger.info("compiled %d kernels in %.0f s; later runs find them", kernels, seconds)
+            logger.info("compiled %s in %.0f s; later runs find them", counted(kernels, "kernel"), seconds)
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
