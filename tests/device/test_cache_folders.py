@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.caches import forget_folders
 from readwarp.device import cache_folders, compile_lock
 from readwarp.device.compile_lock import compiling_alone
 
@@ -33,9 +34,7 @@ def asked(tmp_path, monkeypatch, caplog):
     def ask(function, **environment):
         for name, value in environment.items():
             monkeypatch.setenv(name, str(value))
-        for each in vars(cache_folders).values():
-            if hasattr(each, "cache_clear"):
-                each.cache_clear()
+        forget_folders()
         caplog.clear()
         return function(), [record.getMessage() for record in caplog.records]
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+from helpers.caches import forget_folders
 from readwarp.call.pairhmm.penalties import penalize
 from readwarp.device import kernel_cache
 from readwarp.device.compilation import listen
@@ -41,9 +42,9 @@ class Batch(NamedTuple):
 @pytest.fixture
 def fresh_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("READWARP_CACHE", str(tmp_path))
-    kernel_cache._folder.cache_clear()
+    forget_folders()
     yield tmp_path
-    kernel_cache._folder.cache_clear()
+    forget_folders()
 
 
 @scalar
@@ -63,7 +64,7 @@ def make(size, fail):
     return Batch(np.zeros(size, np.int32), np.ones(size)), size
 
 
-def test_a_read_only_array_compiles_nothing_anew():
+def test_a_read_only_array_compiles_nothing_anew(fresh_cache):
     """Batches from files and mapped memory are read-only, others are not. One compilation serves both."""
     values, fixed, news = np.array([1, 2]), np.array([3, 4]), []
     fresh = kernel(first.py_func)

@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -167,6 +168,9 @@ def _source(module: str) -> str:
 @cache
 def _path(module: str) -> Path | None:
     """A module's source file; None if there is no module of that name."""
+    if not f"{module}.".startswith(f"{NAME}."):  # of a test, or of a user's own kernels
+        file = getattr(sys.modules.get(module), "__file__", None)
+        return Path(file) if file else None
     base = PACKAGE.parent.joinpath(*module.split("."))
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 
