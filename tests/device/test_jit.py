@@ -14,8 +14,7 @@ from numba import njit
 from helpers.caches import forget_folders
 from readwarp.call.pairhmm.penalties import penalize
 from readwarp.device import kernel_cache
-from readwarp.device.compilation import listen
-from readwarp.device.jit import kernel, scalar
+from readwarp.device.jit import kernel, listen, scalar
 from readwarp.device.signature import key_of, signature_of
 
 
@@ -64,7 +63,7 @@ def make(size, fail):
     return Batch(np.zeros(size, np.int32), np.ones(size)), size
 
 
-def test_a_read_only_array_compiles_nothing_anew(fresh_cache):
+def test_a_read_only_array_compiles_nothing_anew():
     """Batches from files and mapped memory are read-only, others are not. One compilation serves both."""
     values, fixed, news = np.array([1, 2]), np.array([3, 4]), []
     fresh = kernel(first.py_func)

@@ -12,7 +12,6 @@ import pysam
 import readwarp
 from helpers.command_samples import run_main
 from readwarp.device import jit
-from readwarp.device.compilation import listen
 from readwarp.device.signature import signature_of
 
 PAIRS = 3000  # of the real data, where few are enough
@@ -146,7 +145,7 @@ def call_all(folder: Path, real: Path) -> tuple[Called, dict[tuple[str, str], fl
         if spent is not None:
             seconds[kernel, signature] = spent
 
-    with listen(hear):
+    with jit.listen(hear):
         for text in COMMANDS:
             words = text.format(**meaning).split()
             with calls(called, words[0]):

@@ -60,17 +60,17 @@ class Codegen(JITCPUCodegen):
 
     _library_class = Library  # type: ignore[assignment]
 
-    def _get_host_cpu_name(self) -> str:
-        return current_level().cpu
-
-    def _get_host_cpu_features(self) -> str:
-        return current_level().features
-
     def _add_module(self, module: Any) -> None:
         pass
 
     def set_env(self, env_name: str, env: Any) -> None:
         pass
+
+    def _get_host_cpu_name(self) -> str:
+        return current_level().cpu
+
+    def _get_host_cpu_features(self) -> str:
+        return current_level().features
 
 
 class RuleDispatcher(CPUDispatcher):

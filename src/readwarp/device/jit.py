@@ -6,14 +6,14 @@ something has to be compiled, not before.
 """
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from threading import RLock
 from types import ModuleType
 from typing import Any
 
 from readwarp.device import kernel_cache
-from readwarp.device.compilation import listen_to_cards, tell
 from readwarp.device.loader import load
 from readwarp.device.machine_code import MachineCode
 from readwarp.device.signature import key_of, signature_of
@@ -21,6 +21,9 @@ from readwarp.device.signature import key_of, signature_of
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
 FOR_CARDS = {"device": True, "debug": False, "opt": True}  # as numba-cuda does with functions of Numba
 
+FIRST_PASS = "translate_bytecode"  # part of the name of the first pass that numba-cuda reports
+Listener = Callable[[str, str, float | None], None]  # (kernel, signature, seconds): None before it is compiled
+_listeners: list[Listener] = []
 _lock = RLock()
 
 
@@ -63,11 +66,11 @@ class Kernel:
         with _lock:
             code = kernel_cache.find(self.name, signature)
             if code is None:
-                tell(self.name, signature, None)
+                _tell(self.name, signature, None)
                 begin = time.perf_counter()
                 code = self.make(signature)
                 kernel_cache.keep(self.name, signature, code)
-                tell(self.name, signature, time.perf_counter() - begin)
+                _tell(self.name, signature, time.perf_counter() - begin)
             return code
 
     def make(self, signature: str) -> MachineCode:
@@ -101,6 +104,21 @@ def _compiler() -> ModuleType:
     return compiler
 
 
+@contextmanager
+def listen(listener: Listener) -> Iterator[None]:
+    """While the block runs, tell the listener of each kernel before and after it is compiled."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def _tell(*news: Any) -> None:
+    for listener in _listeners:
+        listener(*news)
+
+
 def cuda_kernel(function: Callable[..., Any]) -> Any:
     """A kernel for cards. Its machine code is kept on disk too, by compute capability and CUDA version.
 
@@ -132,11 +150,11 @@ def _cuda() -> Any:
     numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
     from numba import cuda
 
-    from readwarp.device import card_cache
+    from readwarp.device import numba_cache
 
-    card_cache.install()
-    listen_to_cards()
+    numba_cache.install_for_cards()
     _register_kernels()
+    _listen_to_cards()
     _load_one_at_a_time()
     return cuda
 
@@ -149,6 +167,26 @@ def _register_kernels() -> None:
 
     functions = cache(lambda kernel: CUDADispatcher(kernel.py_func, kernel.options | FOR_CARDS))
     typeof_impl.register(Kernel, lambda kernel, _: types.Dispatcher(functions(kernel)))  # type: ignore[attr-defined]
+
+
+def _listen_to_cards() -> None:
+    """Tell our listeners of the kernels that numba-cuda compiles, but not of the functions that those call."""
+    from numba.cuda.core import event
+
+    class Passes(event.Listener):  # type: ignore[misc]
+        """The passes of a compilation; those of the functions that a kernel calls are nested in its own."""
+
+        depth = 0
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            if self.depth == 1 and FIRST_PASS in event.data["name"]:
+                _tell(event.data["qualname"].replace(".", ":", 1), "", None)
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+
+    event.register("numba-cuda:run_pass", Passes())
 
 
 def _load_one_at_a_time() -> None:

@@ -11,7 +11,6 @@ import logging
 import os
 import re
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -26,7 +25,7 @@ from readwarp.device.machine_code import MachineCode, from_bytes, to_bytes
 
 NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
-ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "card_cache", "loader")}  # and do not make kernels
+ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "numba_cache", "loader")}  # and do not make kernels
 LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
 logger = logging.getLogger("readwarp")
 DAY = 24 * 3600
@@ -34,6 +33,8 @@ DAY = 24 * 3600
 
 def find(kernel: str, signature: str) -> MachineCode | None:
     """The machine code of a kernel (`module:name`) for a signature and the current level, if any folder has it."""
+    if not _is_kept(kernel):
+        return None
     place = place_of(kernel, signature)
     for path, content in cache_folders.read(folder / place for folder in cache_folders.folders()):
         code = from_bytes(content)
@@ -50,11 +51,19 @@ def save(kernel: str, signature: str, code: MachineCode, root: Path | None = Non
 
 
 def keep(kernel: str, signature: str, code: MachineCode) -> None:
-    """`save`, if that is possible."""
+    """`save` in the user's folder, if that is possible."""
+    if not _is_kept(kernel):
+        return
     try:
         save(kernel, signature, code)
     except OSError as error:
         _tell_not_kept(str(error))
+
+
+def _is_kept(kernel: str) -> bool:
+    """Not what has no name of its own in a module of the package, such as a user's function or a lambda."""
+    module, _, name = kernel.partition(":")
+    return _path(module) is not None and "<" not in name
 
 
 @cache
@@ -168,9 +177,6 @@ def _source(module: str) -> str:
 @cache
 def _path(module: str) -> Path | None:
     """A module's source file; None if there is no module of that name."""
-    if not f"{module}.".startswith(f"{NAME}."):  # of a test, or of a user's own kernels
-        file = getattr(sys.modules.get(module), "__file__", None)
-        return Path(file) if file else None
     base = PACKAGE.parent.joinpath(*module.split("."))
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 

@@ -1,14 +1,14 @@
-"""Where numba-cuda, whose own cache this is, keeps kernels for cards.
+"""Where numba-cuda, whose own cache this is, keeps what it compiles.
 
-It unpickles what it finds and locks nothing, so it is given nothing but the user's own folder.
+It unpickles what it finds, so it is given nothing but the user's own folder.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
 from numba.core.caching import UserProvidedCacheLocator
-from numba.cuda.core.caching import CacheImpl
 
 from readwarp.device.cache_folders import NAME
 from readwarp.device.kernel_cache import folder_of, key_of, made, package_folder
@@ -31,8 +31,10 @@ class KernelLocator(UserProvidedCacheLocator):
         return super().from_function(py_func, py_file) if is_ours else None  # type: ignore[no-untyped-call]
 
 
-def install() -> None:
-    """From now on, keep kernels of the package in this way, and all others below `package_folder`."""
+@cache
+def install_for_cards() -> None:
+    """From now on, numba-cuda keeps kernels of the package in this way, and all others below `package_folder`."""
+    from numba.cuda.core.caching import CacheImpl
+
     numba.config.CACHE_DIR = str(package_folder())  # type: ignore[attr-defined]
-    if KernelLocator not in CacheImpl._locator_classes:
-        CacheImpl._locator_classes.insert(0, KernelLocator)
+    CacheImpl._locator_classes.insert(0, KernelLocator)
