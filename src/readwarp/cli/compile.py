@@ -9,7 +9,7 @@ EPILOG = """\
 examples:
   readwarp compile                                                   for this user, on this machine
   readwarp compile --level x86-64-v3 --level x86-64-v4 -o /opt/readwarp/kernels
-  readwarp compile --package --level x86-64-v3 --level x86-64-v4     for all who use this installation or image
+  readwarp compile --package --level all                             for all who use this installation or image
 
 Users find the kernels of a folder by READWARP_KERNELS=/opt/readwarp/kernels, those of the package by themselves. The
 folder must belong to root, to the owner of the package or to the user, and only its owner may write to it. Kernels fit
@@ -18,8 +18,10 @@ the versions of readwarp, Numba and Python that made them; with others, they are
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    text = "for these processors; may be repeated: x86-64, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), aarch64"
-    parser.add_argument("--level", action="append", metavar="LEVEL", help=f"{text} [this machine's]")
+    text = (
+        "for these processors: x86-64, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), aarch64, or all of this kind"
+    )
+    parser.add_argument("--level", action="append", metavar="LEVEL", help=f"{text}; may be repeated [this machine's]")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder to write to [the user's, as in a run]")
     where.add_argument("--package", action="store_true", help="write into the installed package")
@@ -36,7 +38,8 @@ def run(options: argparse.Namespace) -> None:
     from readwarp.device.prepare import fill
     from readwarp.errors import UsageError
 
-    wanted = [levels.named(name) for name in dict.fromkeys(options.level or [levels.host_level().name])]
+    names = options.level or [levels.host_level().name]
+    wanted = levels.of_this_kind() if "all" in names else [levels.named(name) for name in dict.fromkeys(names)]
     for level in wanted:
         if not levels.can_compile(level):
             raise UsageError(f"--level {level.name}: kernels for {level.machine} are compiled on such a machine")

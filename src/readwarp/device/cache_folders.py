@@ -59,13 +59,12 @@ def shared_levels() -> frozenset[str]:
 
 @cache
 def own_folders() -> tuple[Path, ...]:
-    """The user's, to look in: those that exist, up to the one that can be written."""
+    """The user's, to look in: those up to the one that can be written, which need not exist yet."""
     found = list[Path]()
     for folder in _candidates():
-        if folder.is_dir():
-            if not _is_trusted(folder):
-                continue
-            found.append(folder)
+        if folder.is_dir() and not _is_trusted(folder):
+            continue
+        found.append(folder)
         if _is_writable(folder):
             break
     return tuple(found)

@@ -96,6 +96,11 @@ def check_runs_here(level: Level) -> None:
         raise UsageError(f"{VARIABLE}: this machine cannot run code for {level.name}, only up to {host_level().name}")
 
 
+def of_this_kind() -> list[Level]:
+    """All levels of machines such as this one."""
+    return [level for level in LEVELS if can_compile(level)] or [host_level()]
+
+
 def can_compile(level: Level) -> bool:
     """Whether this machine can compile for a level: it need not be able to run it, but kernels are of its own kind."""
     return level.machine == os.uname().machine
