@@ -62,7 +62,7 @@ COMMANDS = (
     f"{CALL} {{folder}}/x.vcf --ploidy 6",
     f"{CALL} {{folder}}/x.vcf --ploidy-bed {{folder}}/ploidy.bed --primers {{folder}}/primers.bed",
     "call {ref} {folder}/sorted.bam -f -o {folder}/x.vcf --max-depth 20 -L {folder}/targets.bed --interval-padding 50",
-    f"{CALL} {{folder}}/x.vcf {{folder}}/other.bam",
+    "call {ref} {folder}/sorted.bam {folder}/other.bam -t 2 -f -r {contig}:1-50000 -o {folder}/x.vcf",
     "call {ref} {folder}/sorted.cram -f -o {folder}/x.vcf -r {contig}:1-20000",
     "call {ref} {folder}/sorted.bam -f -o {folder}/x.vcf -r {contig}:1-20000 --phred64",
     "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.vcf",
@@ -115,7 +115,9 @@ def make_inputs(folder: Path, real: Path) -> dict[str, str]:
     write_fastq(folder / "phred64.fq", raised)
     (folder / "reads.fa").write_text("".join(f">r{k}\n{record[1]}\n" for k, record in enumerate(mates[0][:100])))
     (folder / "ploidy.bed").write_text(f"{contig}\t0\t9000\t1\n{contig}\t9000\t20000\t3\n")
-    (folder / "primers.bed").write_text(f"{contig}\t100\t130\n{contig}\t400\t430\n")
+    (folder / "primers.bed").write_text(
+        "".join(f"{contig}\t{at}\t{at + 30}\tp\t1\t{strand}\n" for at, strand in ((100, "+"), (400, "-")))
+    )
     (folder / "targets.bed").write_text(f"{contig}\t5000\t9000\n{contig}\t12000\t30000\n")
     pysam.tabix_compress(str(real / "truth.vcf"), str(folder / "truth.vcf.gz"), force=True)
     pysam.tabix_index(str(folder / "truth.vcf.gz"), preset="vcf", force=True)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # imported when something has to be compiled
     from readwarp.device.prepare import Compiling, Lines
 
 logger = logging.getLogger("readwarp")
+SHOWN = ("reads", "mapped", "duplicates", "variants", "variants_pass")  # counts in the repr of a result
 
 
 class Progress(NamedTuple):
@@ -38,6 +40,12 @@ class Result:
 
     paths: dict[str, Path]  # by kind: alignments, alignments_index, variants, variants_index, metrics, report
     metrics: Metrics
+
+    def __repr__(self) -> str:
+        paths = ", ".join(f"{kind}={str(path)!r}" for kind, path in self.paths.items())
+        counts = self.metrics.counts
+        shown = ", ".join(f"{name}={counts[name]:,}" for name in SHOWN if name in counts)
+        return f"Result({paths}; {shown})" if shown else f"Result({paths})"
 
     @classmethod
     def of(cls, metrics: Metrics, paths: Mapping[str, Path | None]) -> "Result":
@@ -98,7 +106,8 @@ class Reporter:
 
     def __init__(self, command: str, progress: Callable[[Progress], object] | None = None) -> None:
         self.metrics = Metrics()
-        self.metrics.note(readwarp=__version__, command=command)
+        started = datetime.now().astimezone().isoformat(timespec="seconds")
+        self.metrics.note(readwarp=__version__, command=command, date=started)
         self._tell, self._compiled, self._compile_seconds = progress, 0, 0.0
 
     @contextmanager
