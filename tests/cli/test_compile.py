@@ -37,9 +37,10 @@ def test_another_kind_of_processor_is_refused(capsys):
 def test_a_filled_folder_serves_another_user(tmp_path, capsys, test_data):
     """One of a site, for a lower level than the machine's: its code is used, and nothing is compiled."""
     folder, reference = tmp_path / "kernels", test_data / "odd" / "phix.fasta"
-    assert run_main(["compile", "--level", "x86-64-v2", "-o", folder, "--command", "index", "-q"]) == 0
-    number = len(list(folder.rglob("*.kernel")))
-    assert capsys.readouterr().out == f"x86-64-v2: {number} kernels in {folder} ({number} compiled, 0 copied)\n"
+    assert run_main(["compile", "--level", "x86-64-v2", "-o", folder, "--command", "index"]) == 0
+    number, told = len(list(folder.rglob("*.kernel"))), capsys.readouterr()
+    assert told.out == f"x86-64-v2: {number} kernels in {folder} ({number} compiled, 0 copied)\n"
+    assert f"readwarp: compiling {number} kernels, once, which takes about" in told.err
     environment = os.environ | {"READWARP_KERNELS": str(folder), "READWARP_CACHE": str(tmp_path / "own")}
     metrics = tmp_path / "metrics.json"
     command = ["-m", "readwarp", "index", reference, "-o", tmp_path / "x.rwx", "--metrics", metrics]

@@ -8,9 +8,11 @@ import sys
 import pytest
 
 from helpers.caches import forget_folders
-from readwarp.device import levels, manifest, prepare
+from readwarp.device import compile_progress, levels, manifest, prepare, workers
+from readwarp.device.compile_progress import Compiling, Lines
 from readwarp.device.manifest import Entry
-from readwarp.device.prepare import Compiling, Lines, divide, fill, missing
+from readwarp.device.prepare import missing
+from readwarp.device.workers import divide, fill
 
 SMALL = ("readwarp.call.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],u1[:,:],u1[:],u1[:],u1[:]")
 ANY = frozenset({"any"})
@@ -39,16 +41,16 @@ def test_what_is_missing_is_compiled_once(fresh):
 
 def test_a_worker_that_dies_is_no_error(fresh, monkeypatch):
     """The kernel is compiled where it is called."""
-    start = prepare.Worker.start
+    start = workers.Worker.start
 
     def start_and_kill(*arguments):
         worker = start(*arguments)
         worker.process.send_signal(signal.SIGKILL)
         return worker
 
-    monkeypatch.setattr(prepare.Worker, "start", start_and_kill)
+    monkeypatch.setattr(workers.Worker, "start", start_and_kill)
     assert prepare.prepare("any", 2, print) == 0
-    monkeypatch.setattr(prepare.Worker, "start", lambda *_: None)  # no process can be started
+    monkeypatch.setattr(workers.Worker, "start", lambda *_: None)  # no process can be started
     assert prepare.prepare("any", 2, print) == 0
 
 
@@ -93,7 +95,7 @@ def test_modules_stay_together_and_parts_are_alike():
 
 def test_lines_are_said_every_ten_seconds(monkeypatch):
     clock, said = [1000.0], []
-    monkeypatch.setattr(prepare.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(compile_progress.time, "monotonic", lambda: clock[0])
     lines = Lines(said.append)
     for seconds, state in (
         (0, Compiling(0, 9, 0.0, 22.4)),

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device import cache_folders, levels, manifest
     from readwarp.device.machine import usable_threads
-    from readwarp.device.prepare import fill
+    from readwarp.device.workers import fill
     from readwarp.errors import UsageError
 
     names = options.level or [levels.host_level().name]

@@ -135,7 +135,7 @@ class _LogLines(Meter):
 
     @cached_property
     def lines(self) -> Any:
-        from readwarp.device.prepare import Lines
+        from readwarp.device.compile_progress import Lines
 
         return Lines(logger.info)
 

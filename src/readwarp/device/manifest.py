@@ -8,6 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from readwarp.device import kernel_cache
+from readwarp.device.levels import Level
+
 TABLE = Path(__file__).with_name("kernels.tsv")
 COLUMNS = ("kernel", "signature", "seconds", "commands")
 
@@ -39,6 +42,11 @@ def commands() -> list[str]:
 def needed_by(command: str) -> list[Entry]:
     """The kernels of one command; none for a command that is not known."""
     return [entry for entry in entries() if command in entry.commands]
+
+
+def place_of(entry: Entry, level: Level) -> Path:
+    """The file of a kernel within each folder of `cache_folders`."""
+    return kernel_cache.place_of(entry.kernel, entry.signature, level)
 
 
 def write(found: list[Entry]) -> None:

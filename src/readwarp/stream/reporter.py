@@ -19,7 +19,7 @@ from readwarp.version import __version__
 from readwarp.wording import counted
 
 if TYPE_CHECKING:  # imported when something has to be compiled
-    from readwarp.device.prepare import Compiling, Lines
+    from readwarp.device.compile_progress import Compiling, Lines
 
 logger = logging.getLogger("readwarp")
 SHOWN = ("reads", "mapped", "duplicates", "variants", "variants_pass")  # counts in the repr of a result
@@ -96,7 +96,7 @@ class Meter:
 
     @cached_property
     def lines(self) -> "Lines":
-        from readwarp.device.prepare import Lines, to_stderr
+        from readwarp.device.compile_progress import Lines, to_stderr
 
         return Lines(to_stderr)
 
