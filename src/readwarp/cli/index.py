@@ -39,6 +39,7 @@ def choose_seeds(options: argparse.Namespace) -> SeedParameters:
 
 
 def run(options: argparse.Namespace) -> None:
+    from readwarp.cli.ending import conclude
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
     from readwarp.formats.common.files import check_inputs, check_output
@@ -66,3 +67,4 @@ def run(options: argparse.Namespace) -> None:
             output, counted(contigs, "contig"), counted(bases, "base"), counted(index.positions.size, "seed"),
             parameters.k, parameters.s, time.perf_counter() - started,
         )  # fmt: skip
+        conclude(options, {"index": output})

@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from readwarp.align.merge import SORT_BYTES, MergeJob, run_merge
+    from readwarp.cli.ending import conclude
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
     from readwarp.formats.alignments.output import sort_for
@@ -47,4 +48,4 @@ def run(options: argparse.Namespace) -> None:
         force=options.force,
     )
     with CommandReporter(options) as reporter:
-        run_merge(job, reporter)
+        conclude(options, run_merge(job, reporter).paths)

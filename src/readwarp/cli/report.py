@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    from readwarp.cli.ending import conclude
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
     from readwarp.formats.common.files import check_inputs, check_output
@@ -62,6 +63,7 @@ def run(options: argparse.Namespace) -> None:
         names = [sample.name for sample in samples]
         title = options.title or (names[0] if len(names) == 1 else f"{len(names)} samples")
         page.write(samples, texts, output, page.Heading(title, options.command_line), options.statistics)
+        conclude(options, {"report": output})
     if not options.quiet:
         print(output)
 
