@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
     output = options.output or index_path(options.reference)
     check_output(output, options.force, [options.reference])
     with CommandReporter(options) as reporter:
+        reporter.prepare("index", options.threads or usable_threads())
         with reporter.metrics.time("index_build"), reporter.compiling():
             index = Index.build(options.reference, parameters, options.threads or usable_threads())
         with reporter.metrics.time("index_save"):
