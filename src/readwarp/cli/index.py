@@ -27,9 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    from readwarp.cli.ending import conclude
     from readwarp.cli.options import pick_keywords
     from readwarp.cli.reporting import CommandReporter
     from readwarp.index.api import IndexOptions, make_job, run_index
 
     with CommandReporter(options) as reporter:
-        run_index(make_job(options.reference, options.output, pick_keywords(options, IndexOptions)), reporter)
+        job = make_job(options.reference, options.output, pick_keywords(options, IndexOptions))
+        conclude(options, run_index(job, reporter).paths)

@@ -28,10 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     from readwarp.align.merge import run_merge
     from readwarp.align.merge_api import MergeOptions, make_job
+    from readwarp.cli.ending import conclude
     from readwarp.cli.options import pick_keywords
     from readwarp.cli.reporting import CommandReporter
 
     given = pick_keywords(options, MergeOptions)
     job = make_job(options.alignments, options.output, given, options.command_line)
     with CommandReporter(options) as reporter:
-        run_merge(job, reporter)
+        conclude(options, run_merge(job, reporter).paths)

@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
+    from readwarp.cli.ending import conclude
     from readwarp.cli.options import pick_keywords
     from readwarp.cli.reporting import CommandReporter
     from readwarp.report.api import ReportOptions, run_report
@@ -49,5 +50,6 @@ def run(options: argparse.Namespace) -> None:
     given = pick_keywords(options, ReportOptions) | {name: getattr(options, f"{name}_files") for name in FILES}
     with CommandReporter(options) as reporter:
         result = run_report(options.folders, options.output, given, options.command_line, reporter)
+        conclude(options, result.paths)
     if not options.quiet:
         print(result.paths["report"])

@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
+from readwarp.cli.ending import conclude
 from readwarp.cli.options import pick_keywords
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_output
@@ -97,7 +98,9 @@ def run_job(
     """Make and run the job of a command; `known`: the TypedDict of its keywords."""
     with CommandReporter(options) as reporter:
         given = pick_keywords(options, known)
-        return run(make_job(options.reference, inputs, options.output, given, options.command_line), reporter)
+        result = run(make_job(options.reference, inputs, options.output, given, options.command_line), reporter)
+        conclude(options, result.paths)
+        return result
 
 
 class _Stderr(logging.Handler):
