@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +34,9 @@ SAMPLES = (
     "s",
     "t",
 )
+
+
+BESIDE = (".bai", ".tbi", ".amb", ".ann", ".bwt", ".pac", ".sa")  # indexes
 
 
 class Block(NamedTuple):
@@ -85,6 +87,9 @@ def make_results(folder: Path) -> None:
     readwarp.align(
         folder / "mitochondrion.gb", DATA / "mito" / "HG03478.bam", output=folder / "mt.bam", write_index=True
     )
+    readwarp.align(reference, *reads, output=folder / "s.L2.bam", sample="s", library="a")
+    if shutil.which("bwa"):  # a page pipes from it
+        subprocess.run(["bwa", "index", reference], check=True, capture_output=True)
     for name in "abst":
         bam = folder / f"{name}.bam"
         readwarp.call(reference, bam, output=folder / f"{name}.g.vcf.gz", gvcf=True)
@@ -96,57 +101,62 @@ def make_results(folder: Path) -> None:
 
 
 def run_page(page: Path, store: Path, folder: Path) -> str:
-    """Run the blocks of a page in a folder, in order; all of its Python as one script. What they say is returned."""
+    """Run the blocks of a page, in order; all of its Python as one script. What they say is returned.
+
+    A block goes on in the folder of the one before it, unless that has a file already that the block writes.
+    """
     program = folder / "bin" / "readwarp"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m readwarp "$@"\n')
     program.chmod(0o755)
-    place = folder / "work"
-    place.mkdir()
     path = f"{program.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "HOME": str(place), "PLACE": str(folder / "place")}
+    environment = os.environ | {"PATH": path, "PLACE": str(folder / "place")}
     blocks = [block for block in blocks_of(page) if not block.needs]
     script = "\n".join(block.text for block in blocks if block.language == "python")
-    here, said = place, ""
-    for block in [block for block in blocks if block.language == "sh"]:
-        bring(block.text, store, here)
-        said += attempt(["bash", "-euo", "pipefail", "-c", f'{block.text}\npwd > "$PLACE"'], here, environment)
+    commands = [block.text for block in blocks if block.language == "sh"]
+    here, said = folder, ""
+    for number, text in enumerate([*commands, *([script] if script else [])]):
+        if here == folder or any((here / name).exists() for name in outputs(text)):
+            home = here = folder / f"block_{number}"
+            home.mkdir()
+        bring(text, store, home, here)
+        if text is script:
+            return said + attempt([sys.executable, "-c", script], here, environment | {"HOME": str(home)})
+        command = ["bash", "-euo", "pipefail", "-c", f'{text}\npwd > "$PLACE"']
+        said += attempt(command, here, environment | {"HOME": str(home)})
         here = Path((folder / "place").read_text().strip())
-    if script:
-        bring(script, store, here)
-        said += attempt([sys.executable, "-c", script], here, environment)
     return said
 
 
 def attempt(command: list[str], folder: Path, environment: dict[str, str]) -> str:
+    pipe = subprocess.PIPE
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
     )
     assert done.returncode == 0, f"{command[-1]}\nended with {done.returncode}:\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
 
-def bring(text: str, store: Path, folder: Path) -> None:
-    """Put what the text names as inputs in the folder, where it is not there yet."""
-    made = set(re.findall(r"""(?:-o |--output |output=["'])([^\s"')]+)""", text))
-    for name in named(text):
-        target = folder / name
-        if name in made or target.exists():
-            continue
+def outputs(text: str) -> set[str]:
+    """What a block writes."""
+    return set(re.findall(r"""(?:-o |--output |output=["'])([^\s"')]+)""", text))
+
+
+def bring(text: str, store: Path, home: Path, here: Path) -> None:
+    """Put what the text names as inputs in the folder `here`, where it is not there yet; test_data in `home`."""
+    made = outputs(text)
+    for name in sorted(set(re.findall(r"[\w./+-]+", re.sub(r"#.*", "", text)))):
         if name.startswith("test_data/"):
-            shutil.copytree(ROOT / Path(name).parent, target.parent, dirs_exist_ok=True)
+            shutil.copytree(ROOT / Path(name).parent, (home / name).parent, dirs_exist_ok=True)
             continue
-        for source in (store / name, *(store / f"{name}{ending}" for ending in (".bai", ".tbi"))):
+        if name in made or (here / name).exists():
+            continue
+        for source in (store / name, *(store / f"{name}{ending}" for ending in BESIDE)):
             if source.is_dir():
-                shutil.copytree(source, folder / source.name)
+                shutil.copytree(source, here / source.name)
             elif source.exists():
-                shutil.copy(source, folder)
+                shutil.copy(source, here)
     if "bams.txt" in text:
-        bring((store / "bams.txt").read_text(), store, folder)
-    for name in sorted(path.name for path in store.glob("NA12878_S1*")) if "_R?_" in text else ():
-        shutil.copy(store / name, folder)
-
-
-def named(text: str) -> Iterator[str]:
-    for word in re.findall(r"[\w./+-]+", text):
-        yield word.removeprefix("./")
+        bring((store / "bams.txt").read_text(), store, home, here)
+    for lane in store.glob("NA12878_S1*") if "_R?_" in text else ():
+        shutil.copy(lane, here)
