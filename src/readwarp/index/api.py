@@ -91,6 +91,7 @@ def run_index(job: IndexJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
     started, parameters, metrics = time.perf_counter(), job.parameters, reporter.metrics
     check_output(job.output, job.force, [job.reference])
+    reporter.prepare("index", job.threads)
     with metrics.time("index_build"), reporter.compiling():
         built = Index.build(job.reference, parameters, job.threads)
     with metrics.time("index_save"):

@@ -82,11 +82,12 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
     """`run_sample` once the outputs are checked and locked."""
     bam, vcf, metrics = job.alignments, job.variants, reporter.metrics
     alignment, backend = job.alignment, choose_side(job.alignment)
+    reporter.prepare("run", alignment.resources.threads)
     index = open_index(alignment, reporter)
     named = {name for line in alignment.inputs.read_groups if (name := field(line, "SM"))}
     calling.check_files(job.calling, index.reference, sorted(named) or [bam.name.split(".")[0]])
     if not is_aligned(bam, alignment, index, metrics):
-        align_reads(alignment, index, backend, reporter, compile_too=("calling",))
+        align_reads(alignment, index, backend, reporter)
         if alignment.resume:
             write_note(bam, alignment, index, metrics)
     sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, targets_of(job))
