@@ -141,6 +141,8 @@ def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[sta
 
 def make_folder(folder: Path) -> bool:
     """Make the folder of the results -> whether it is new."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file, -o names the folder of the results")
     try:
         is_new = not folder.is_dir()
         folder.mkdir(parents=True, exist_ok=True)
