@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from readwarp.align.summary import summarize, warn_of_shares
 from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
-from readwarp.device.precompile import precompile_stages
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
@@ -87,6 +85,7 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
         backend = choose_side(job)
+        reporter.prepare("align", job.resources.threads)
         return align_reads(job, open_index(job, reporter), backend, reporter)
 
 
@@ -95,18 +94,15 @@ def choose_side(job: AlignJob) -> Backend:
     return choose_backend(job.resources, job.inputs.files, ALIGN)
 
 
-def align_reads(
-    job: AlignJob, index: Index, backend: Backend, reporter: Reporter, compile_too: Sequence[str] = ()
-) -> Result:
-    """`run_align` with the output checked and locked. compile_too: stages whose kernels are compiled meanwhile."""
+def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporter) -> Result:
+    """`run_align` with the output checked and locked."""
     metrics, have = reporter.metrics, index.parameters
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes, trims = SORT_BYTES if job.sort != "none" else 0, job.parameters.trim is not None
     planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
     with closing(cards):
-        stages = ("text" if job.is_text else "formats", *compile_too)
-        with reporter.compiling(), precompile_stages(stages, job.resources.threads):
+        with reporter.compiling():
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
         started = time.perf_counter()

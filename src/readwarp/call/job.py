@@ -66,6 +66,7 @@ logger = logging.getLogger("readwarp")
 class CallJob(VariantJob):
     """Raises UsageError for options that do not go together."""
 
+    name = "call"
     alignments: tuple[Path, ...]  # sorted BAM or CRAM with an index (BAM without one for everything); - is a stream
     parameters: CallParameters = field(default_factory=CallParameters)
     samples: tuple[str, ...] = ()  # to call together; none: all in the header
