@@ -18,6 +18,7 @@ BESIDE = {  # imports between rooms of one layer
     ("formats", "rules"),
     ("rules", "device"),
     ("config", "errors"),
+    ("index", "stream"),  # what a job reports
     ("sequences", "errors"),
     ("sequences", "wording"),
     ("keywords", "wording"),
