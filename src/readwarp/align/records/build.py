@@ -122,16 +122,9 @@ def template_length(e, m, strand, extensions):
 
 
 @kernel
-def is_placed_as_pair(own, mate, traced):
-    """Whether these alignments are those that make the pair proper."""
-    role = traced.choices.role
-    return role[own] == PRIMARY and role[mate] == PRIMARY
-
-
-@kernel
 def fill_mates(segment, rows, traced, splits, out):
     """Flags and mate fields; an unmapped read gets the place of its mapped mate. splits: flag of supplementary rows."""
-    strand, proper, kind = traced.choices.strand, traced.choices.proper, rows.kind
+    strand, proper, role, kind = traced.choices.strand, traced.choices.proper, traced.choices.role, rows.kind
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
         own_row = rows.offsets[r]
@@ -149,8 +142,8 @@ def fill_mates(segment, rows, traced, splits, out):
             if e < 0:
                 out.contig[row], out.position[row] = out.mate_contig[row], out.mate_position[row]
             elif m >= 0:
-                is_pair = kind[row] != SECONDARY and is_placed_as_pair(rows.trace[own_row], m, traced)
-                flag |= 0x2 * proper[r] if is_pair else 0
+                is_pair = role[rows.trace[own_row]] == PRIMARY and role[m] == PRIMARY  # those that make it proper
+                flag |= 0x2 * proper[r] if is_pair and kind[row] != SECONDARY else 0
                 if out.contig[row] == out.contig[mate_row]:
                     out.template_length[row] = template_length(e, m, strand, traced.extensions)
         out.flag[row] = flag

@@ -77,6 +77,20 @@ class Rules(NamedTuple):
     seed_step: int  # read bases per seed
 
 
+class PlaceRules(NamedTuple):
+    """Those of the rules that concern one read; few, since they are passed for every place."""
+
+    slope: Annotated[ndarray, "int32 [lengths]"]
+    crowd_penalty: Annotated[ndarray, "int32 [places]"]
+    match: int
+    mismatch: int
+    end_bonus: int
+    max_secondary: int
+    keeps_best: bool
+    secondary_ratio: int
+    seed_step: int
+
+
 @kernel
 def rank_read(r, lowest, name_key, reads, places, ranking):
     """distinct and key of the candidates of read r -> ranking; returns the best row or -1.
@@ -260,6 +274,10 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
     picked, winner = np.empty(MAX_SUPPLEMENTARY + rules.max_secondary, np.int64), np.empty(2, np.int64)
     ranking = Ranking(np.zeros(candidates, np.uint8), np.empty(candidates, np.uint64), places.score.copy(), picked)
     made = np.int64(0)
+    of_one = PlaceRules(
+        *(rules.slope, rules.crowd_penalty, rules.match, rules.mismatch, rules.end_bonus),
+        *(rules.max_secondary, rules.keeps_best, rules.secondary_ratio, rules.seed_step),
+    )
     out.choice_offsets[0] = 0
     for r in range(segment.size):
         if segment[r] == LAST:
@@ -281,7 +299,7 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
                 ranking.worth[a] = places.score[a]  # the mate does not make it surer
         for q in range(r, r + mates):
             length = read_offsets[q + 1] - read_offsets[q]
-            made = list_choices(winner[q - r], q, length, repetitive[q], places, rules, ranking, out)
+            made = list_choices(winner[q - r], q, length, repetitive[q], places, of_one, ranking, out)
             out.proper[q], out.choice_offsets[q + 1] = paired, made
     return made
 
