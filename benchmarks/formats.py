@@ -70,6 +70,7 @@ def made_up(reads: ReadBatch) -> Alignments:
         mate_contig=np.zeros(n, np.int32),
         mate_position=position[mate],
         template_length=position[mate] - position,
+        has_bases=np.ones(n, np.uint8),
         tags=np.tile(np.frombuffer(TAGS, np.uint8), n),
         tag_offsets=offsets * len(TAGS),
     )

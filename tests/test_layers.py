@@ -18,6 +18,7 @@ BESIDE = {  # imports between rooms of one layer
     ("formats", "rules"),
     ("rules", "device"),
     ("config", "errors"),
+    ("index", "stream"),  # what a job reports
     ("sequences", "errors"),
     ("sequences", "wording"),
     ("keywords", "wording"),
@@ -106,7 +107,7 @@ def test_a_step_has_a_cpu_side_where_it_has_a_cuda_side_and_only_there():
 
 
 # Folders of tests besides those of the rooms: whole programs, shared helpers, and the card that tests run on.
-BESIDE_ROOMS = {"benchmarks", "emulated_card", "emulator", "gpu", "helpers", "workflows"}
+BESIDE_ROOMS = {"benchmarks", "emulated_card", "emulator", "gpu", "helpers", "packaging", "workflows"}
 
 
 def test_folders_of_tests_mirror_those_of_the_package():
@@ -129,10 +130,22 @@ def test_every_source_is_known_to_a_layer():
 
 
 HEAVY = ("numpy", "numba", "llvmlite", "pysam", "rich", "Bio", "isal", "dnaio", "matplotlib", "jinja2", "shtab")
-COMMANDS = ["", "run", "index", "align", "merge", "call", "genotype", "report", "pairwise", "doctor", "completion"]
+COMMANDS = [
+    "run",
+    "index",
+    "align",
+    "merge",
+    "call",
+    "genotype",
+    "report",
+    "pairwise",
+    "compile",
+    "doctor",
+    "completion",
+]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_imports_nothing_heavy(command):
     code = (
         "import sys; from readwarp.cli import main;"

@@ -135,6 +135,7 @@ class Alignments(NamedTuple):
     mate_contig: Annotated[ndarray, "int32 [records]"]
     mate_position: Annotated[ndarray, "int64 [records]"]
     template_length: Annotated[ndarray, "int64 [records]"]
+    has_bases: Annotated[ndarray, "uint8 [records]"]  # 0: written without bases and qualities
     tags: Annotated[ndarray, "uint8 [tag bytes]"]  # BAM-encoded: NM MD AS XS MC MQ SA XA ...
     tag_offsets: Annotated[ndarray, "int64 [records + 1] of tag bytes"]
 

@@ -6,6 +6,7 @@ from readwarp.errors import UsageError
 
 MAX_MNP_DISTANCE = 10  # bases
 MAX_PLOIDY = 100
+MAX_PLACES = 72  # of a read: chains, and windows in which its mate was looked for
 MAX_READ_LENGTH = 4096  # longer reads come out unmapped, counted as too_long
 
 
@@ -58,14 +59,19 @@ class PairParameters:
     training_pairs: int = 16384  # first pairs of each input, from which the insert-size model is estimated
     deviations: float = 4.0  # half the width of the proper-pair interval, in standard deviations
     unpaired_penalty: int = 17  # bwa's -U
+    rescue: bool = True  # look for mates near each other; not with bwa's -S
+    pairing: bool = True  # place mates together; not with bwa's -P
 
 
 @dataclass(frozen=True, slots=True)
 class RecordParameters:
     min_score: int = 30  # bwa's -T; reads shorter than 60 bases need half their length
     min_mate_bases: int = 19  # matches that place a read near its mate, whatever min_score says (bwa's seed length)
-    max_secondary: int = 5  # hits named in XA (bwa's -h)
+    max_secondary: int = 5  # hits named in XA (bwa's -h), or ...
     secondary_ratio: float = 0.8
+    secondary_records: bool = False  # ... the best ones, written as records
+    five_prime_primary: bool = False  # of a split read, the part that was sequenced first is primary (bwa's -5)
+    splits_as_secondary: bool = False  # the other parts are secondary, not supplementary (bwa's -M)
     soft_clip_supplementary: bool = False  # -Y
     eqx: bool = False
 

@@ -6,6 +6,7 @@ import pytest
 from helpers.align_oracle import cut_pair, random_bases
 from helpers.seeding import planned
 from readwarp.align import steps
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair import given
 from readwarp.config import AlignParameters
 from readwarp.device import memory
@@ -49,7 +50,7 @@ def _unpacked(index: Index, size: int) -> np.ndarray:
 
 def aligned(reads, index, backend: Backend, seeds_on_host: bool = False):
     placed, parameters, metrics = steps.place(index, backend, seeds_on_host), AlignParameters(), Metrics()
-    _, rows = steps.align_batch(reads, placed, given(130, 10), parameters, metrics)
+    _, rows = steps.align_batch(reads, placed, InsertModels(given(130, 10)), parameters, metrics)
     return [array.tobytes() for array in columns_of(rows).values()], metrics.counts
 
 
@@ -101,7 +102,7 @@ def test_kernels_get_device_arrays_on_the_stream_of_the_workspace(reads, index, 
     monkeypatch.setattr(_LaunchConfiguration, "__call__", checked)
     monkeypatch.setattr(cuda, "to_device", None)
     with planned(8 << 20):
-        _, rows = steps.align_batch(reads, placed, given(130, 10), AlignParameters(), Metrics())
+        _, rows = steps.align_batch(reads, placed, InsertModels(given(130, 10)), AlignParameters(), Metrics())
     assert len(rows) == len(reads)
     assert launched > {
         "seed sketch_reads", "seed look_up", "seed choose", "seed emit", "seed sort_anchors", "device sum_tiles",

@@ -8,6 +8,7 @@ import pytest
 from helpers.align_oracle import READ, cut_pair, operations, random_bases, retold, reverse_complement
 from readwarp.align import Aligner, steps
 from readwarp.align.aligner import list_reads
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair import given
 from readwarp.align.results import Records
 from readwarp.config import RecordParameters
@@ -66,7 +67,7 @@ def test_every_record_retells_its_score_distance_and_md(aligner, genome):
 def test_batches_do_not_matter(aligner, genome, index):
     reads, mates, _ = simulated(genome, 40, seed=2)
     batch = steps.make_batch(list_reads(reads, mates), True)
-    sizes = given(350, 40)
+    sizes = InsertModels(given(350, 40))
 
     def aligned(start, stop):
         part = take(batch, "reads", slice(start, stop))
@@ -182,7 +183,9 @@ def test_warm_up_compiles_what_a_run_needs(index):
     aligner = Aligner(index)
     reads = steps.sample_pairs(index)
     steps.warm_up(aligner._placed, aligner.parameters)
-    _, rows = steps.align_batch(reads, aligner._placed, given(300, 30), aligner.parameters, aligner.metrics)
+    _, rows = steps.align_batch(
+        reads, aligner._placed, InsertModels(given(300, 30)), aligner.parameters, aligner.metrics
+    )
     counts = aligner.metrics.counts
     assert counts["rescue_windows"] == steps.SAMPLE_PAIRS // 2 and counts["proper"] == len(rows) == len(reads)
 

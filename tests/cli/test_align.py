@@ -8,7 +8,6 @@ import random
 import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import pysam
 import pytest
@@ -25,7 +24,9 @@ def sam(reference, capfd):
     def sam(*arguments: object, ref: object = reference, warns: str = "") -> str:
         code = run_main(["align", ref, *arguments, "-q", "--no-pg"])
         said = capfd.readouterr()
-        assert (code, said.err) == (0, f"readwarp: {warns}\n" if warns else "")
+        hint = "readwarp: only 0.00 % of the reads are mapped"  # of odd reads, see tests/align/test_summary.py
+        lines = [line for line in said.err.splitlines() if not line.startswith(hint)]
+        assert (code, lines) == (0, [f"readwarp: {warns}"] if warns else [])
         return said.out
 
     return sam
@@ -259,9 +260,9 @@ def test_a_card_that_cannot_be_used_is_a_warning(reference, mates, tmp_path, cap
 def test_an_index_that_cannot_be_saved_is_a_warning(mates, tmp_path, capfd, monkeypatch):
     reference = tmp_path / "ref.fa"
     reference.write_text(fasta(CONTIGS))
-    monkeypatch.setattr("readwarp.index.os", SimpleNamespace(access=lambda *_: False, W_OK=os.W_OK))
+    monkeypatch.setenv("READWARP_INDEX_DIR", f"{reference}/none")
     assert run_main(["align", reference, *mates, "-o", tmp_path / "out.sam"]) == 0
-    assert "the index cannot be saved" in capfd.readouterr().err
+    assert "so the index is not saved, and each run will build it again" in capfd.readouterr().err
 
 
 def test_force(reference, mates, tmp_path, capsys):

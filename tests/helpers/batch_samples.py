@@ -93,6 +93,7 @@ class Row(NamedTuple):
     mate_position: int = -1
     template_length: int = 0
     tags: bytes = b""
+    has_bases: bool = True
 
 
 def operations(cigar: str) -> list[int]:
@@ -121,6 +122,7 @@ def alignments_of(rows: list[Row]) -> Alignments:
         mate_contig=np.array([row.mate_contig for row in rows], np.int32),
         mate_position=np.array([row.mate_position for row in rows], np.int64),
         template_length=np.array([row.template_length for row in rows], np.int64),
+        has_bases=np.array([row.has_bases for row in rows], np.uint8),
         tags=np.frombuffer(b"".join(row.tags for row in rows), np.uint8),
         tag_offsets=offsets_of(np.array([len(row.tags) for row in rows], np.int64)),
     )

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from helpers.lettered_batches import batch, names_of
-from readwarp.ragged import take
-from readwarp.stream.training import train_sources
+from readwarp.batches import ReadBatch
+from readwarp.ragged import replace, take
+from readwarp.stream.training import Groups, train_sources
 
 
 def test_take_takes_all_arrays():
@@ -61,3 +62,48 @@ def test_the_reader_is_closed_when_training_fails():
     with pytest.raises(ZeroDivisionError):
         next(train_sources(batches(), 1, lambda b: b, lambda sample: 1 // 0))
     assert closed
+
+
+def grouped(names: str, groups: str) -> ReadBatch:
+    return replace(batch(names), read_group=np.array(list(map(int, groups)), np.int32))
+
+
+def trained(letters: str, groups: str, sizes: list[int], pairs: int, known: str) -> list[tuple[str, dict[int, str]]]:
+    """(reads of a batch, the reads that each read group's model is made of; -1: that of all)."""
+    cuts = np.cumsum([0, *sizes])
+    batches = (grouped(letters[a:b], groups[a:b]) for a, b in pairwise(cuts))
+
+    def add(model: dict[int, str], group: int, sample: list[ReadBatch]) -> dict[int, str]:
+        return model | {group: "".join(map(names_of, sample))}
+
+    rule = Groups(lambda _: map(int, known), add)
+    made = train_sources(batches, pairs, lambda b: b, lambda sample: {-1: "".join(map(names_of, sample))}, rule)
+    return [(names_of(reads), model) for reads, model in made]
+
+
+@pytest.mark.parametrize("sizes", [[16], [2] * 8, [6, 2, 8], [10, 6], [4, 4, 4, 4]])
+def test_read_groups_that_come_later_have_models_of_their_own(sizes):
+    """Each is made of its reads among the 4 reads from its first one on, whatever the batches."""
+    letters, groups = "abcdefghijklmnop", "0000001122112200"
+    made = trained(letters, groups, sizes, 2, "0123")
+    assert "".join(names for names, _ in made) == letters
+    complete = {-1: "abcd", 1: "gh", 2: "ij"}
+    for names, model in made:
+        assert model.items() <= complete.items()
+        for name in names:
+            group = int(groups[letters.index(name)])
+            assert group == 0 or group in model
+    assert made[-1][1] == complete
+
+
+def test_batches_are_not_parsed_once_all_read_groups_are_known():
+    parsed = []
+
+    def parse(reads: ReadBatch) -> ReadBatch:
+        parsed.append(names_of(reads))
+        return reads
+
+    batches = (grouped(names, groups) for names, groups in (("abcd", "0011"), ("efgh", "0022"), ("ijkl", "0011")))
+    rule = Groups(lambda _: (0, 1, 2), lambda model, group, sample: model + group)
+    assert [model for _, model in train_sources(batches, 1, parse, len, rule)] == [2, 4, 4]
+    assert parsed == ["abcd", "abcd", "efgh"]

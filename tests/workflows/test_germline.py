@@ -1,6 +1,8 @@
 """The germline workflow: lint, checks of its tables, and a run on real reads compared with plain commands."""
 
+import ast
 import re
+import shutil
 import subprocess
 import sys
 
@@ -32,12 +34,33 @@ def test_format_and_lint(project):
         ("sample\tploidy\nA\t20\n", unit("A", "1", READS), "20 is greater than the maximum of 8"),
         ("sample\nA b\n", unit("A b", "1", READS), "does not match"),
         ("sample\n", "", "the table is empty"),
+        (
+            "sample\tploidi\nA\t2\n",
+            unit("A", "1", READS),
+            "no column 'ploidi' (perhaps 'ploidy'; there are",
+        ),
+        ("sample\tsex\nA\tXX\n", unit("A", "1", READS), "no column 'sex' (there are sample, ploidy)"),
+        ("sample,ploidy\nA,2\n", unit("A", "1", READS), "no column 'sample,ploidy' (is the table separated by tabs?"),
     ],
 )
 def test_tables_that_do_not_fit(samples, units, message, project):
     folder = project(samples, HEAD + units, READS / "ref.fa")
     done = snakemake(folder, "--dry-run", check=False)
     assert done.returncode != 0 and message in done.stdout
+
+
+def test_spaces_in_a_table_do_not_matter(project):
+    folder = project("sample \t ploidy\n A\t2 \n", HEAD + unit("A ", "1", READS), READS / "ref.fa")
+    assert "results/bam/A.bam" in snakemake(folder, "--dry-run").stdout
+
+
+def test_known_columns_are_those_of_the_schemas():
+    text = (WORKFLOW / "workflow" / "rules" / "common.smk").read_text()
+    columns = ast.literal_eval(re.search(r"COLUMNS = (\{.*?\n\})", text, re.DOTALL)[1])
+    for kind, known in columns.items():
+        schema = (WORKFLOW / "workflow" / "schemas" / f"{kind}.schema.yaml").read_text()
+        assert known == re.findall(r"^  (\w+):$", schema, re.MULTILINE)
+        assert schema.endswith("additionalProperties: false\n")
 
 
 def test_a_config_with_a_slip(project):
@@ -65,10 +88,45 @@ def test_on_real_reads(project, genome):
             record for record in file if any(sample.allele_indices != (0, 0) for sample in record.samples.values())
         ]
     assert 650 < len(called) < 900
+    called = folder / "NA12878.vcf"
+    command = [sys.executable, "-m", "readwarp", "call", genome, whole, "-o", called, "-q"]
+    subprocess.run(list(map(str, command)), check=True)
+    assert genotypes(results / "vcf" / "NA12878.vcf.gz") == genotypes(called)
     for name in ("qc/report.html", "qc/multiqc.html"):
         assert (results / name).stat().st_size > 10_000
     again = snakemake(folder, "--cores", 2, "--workflow-profile", "none", "--dry-run")
     assert "Nothing to be done" in again.stdout
+
+
+def genotypes(path):
+    """Places and genotypes of the calls that are not the reference; a copy that a deletion takes (*) counts as REF."""
+    with pysam.VariantFile(path) as file:
+        return [
+            (
+                record.contig,
+                record.pos,
+                [record.ref if allele == "*" else allele for allele in record.samples[0].alleles],
+            )
+            for record in file
+            if set(record.samples[0].allele_indices) != {0}
+        ]
+
+
+def test_ready_for_the_catalog(tmp_path, snakemake_installed):
+    """The folder is a repository of its own: all that the catalog asks for, and data to try it on."""
+    for name in ("LICENSE", "config/README.md", "workflow/Snakefile", "workflow/rules/call.smk"):
+        assert (WORKFLOW / name).is_file(), name
+    assert {"snakemake", "workflow"} <= set((WORKFLOW / "README.md").read_text().lower().split())
+    import yaml
+
+    usage = yaml.safe_load((WORKFLOW / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert usage["software-stack-deployment"]["conda"] and usage["report"] and "desc" in usage["mandatory-flags"]
+    shutil.copytree(WORKFLOW, tmp_path / "alone", ignore=shutil.ignore_patterns(".snakemake", "results", "logs"))
+    test = tmp_path / "alone" / ".test"
+    units = [line.split("\t") for line in (test / "config" / "units.tsv").read_text().splitlines()[1:]]
+    assert all((test / path).is_file() for row in units for path in row[2:4] if path)
+    planned = snakemake(test, "--dry-run", "--snakefile", tmp_path / "alone" / "workflow" / "Snakefile").stdout
+    assert re.search(r"^vcf +2\s*$", planned, re.M)
 
 
 def test_a_bad_input_is_said(project, tmp_path):

@@ -7,15 +7,17 @@ from typing import Any, Unpack
 
 from readwarp.align import steps, trim
 from readwarp.align.api import AlignmentOptions, ScoringOptions, alignment_parameters, given_sizes
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.results import Record, Records
 from readwarp.align.trim.options import TrimOptions
 from readwarp.batches import InsertSizes
 from readwarp.config import AlignParameters
 from readwarp.device import backend as backends
 from readwarp.device.machine import usable_threads
+from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.index import Index, open_or_build
-from readwarp.keywords import check_keywords
+from readwarp.keywords import check_keywords, explain_names
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 from readwarp.sequences import Read, read_of, several
@@ -52,6 +54,7 @@ class Aligner:
         **options: Unpack[AlignerOptions],
     ):
         check_keywords("Aligner", options, AlignerOptions)
+        prepare_once("Aligner")
         if parameters is not None and options:
             raise UsageError(f"Aligner: give either parameters or options ({', '.join(options)})")
         wanted = parameters or alignment_parameters(options)
@@ -99,9 +102,13 @@ class Aligner:
         if parameters.trim and learned:
             parameters = replace(parameters, trim=trim.with_learned(parameters.trim, learned))
         with placed.backend.on():
-            sizes = self.insert_sizes or steps.train([batch], placed, parameters, self.metrics)
+            given = self.insert_sizes and InsertModels(self.insert_sizes)
+            sizes = given or steps.train([batch], placed, parameters, self.metrics)
             batch, rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)
         return Records(batch, rows, self.index.reference, self._fasta)
+
+
+explain_names(Aligner, {"map": "align", "seq_names": "index.reference.names"}, "records go by SAM's fields")
 
 
 def list_reads(reads: Any, mates: Any = None) -> list[Read]:

@@ -10,7 +10,7 @@ from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
 from readwarp.align.trim.options import TrimOptions, parameters_of
 from readwarp.batches import InsertSizes
-from readwarp.config import PRESETS, AlignParameters
+from readwarp.config import MAX_PLACES, PRESETS, AlignParameters, PairParameters, RecordParameters
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
@@ -21,6 +21,7 @@ from readwarp.stream.reporter import Result
 
 SCORES = {name: name for name in ("match", "mismatch", "gap_open", "gap_extend")} | {"clip": "end_bonus"}
 RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx"}
+RECORDS |= {"five_prime": "five_prime_primary", "split_secondary": "splits_as_secondary"}
 
 
 class IndexOptions(TypedDict, total=False):
@@ -33,6 +34,12 @@ class AlignmentOptions(TypedDict, total=False):
     min_score: int  # lowest score to report
     soft_clip: bool  # in supplementary alignments, instead of hard clips
     eqx: bool  # = and X in CIGARs instead of M
+    all_hits: bool  # all other places of a read are secondary records
+    secondary: int | None  # so many of them, the best ones; None: they are named in XA, if they are few
+    split_secondary: bool  # parts of a split read other than the primary are secondary, not supplementary
+    five_prime: bool  # of a split read, the part that was sequenced first is primary
+    no_rescue: bool  # do not look for mates near each other
+    no_pairing: bool  # place each mate by itself
 
 
 class ScoringOptions(TypedDict, total=False):
@@ -53,6 +60,7 @@ class AlignOptions(
     sort: str | None  # coordinate, name, none; None: coordinate if that is needed to mark duplicates or write an index
     mark_duplicates: bool
     write_index: bool
+    paf: bool  # PAF instead of SAM; also by the output's name
     no_pg: bool  # no @PG line in the header
     part: str | None  # I/N: every N-th block of reads, from the I-th
     resume: bool  # keep intermediate results beside the output, and continue from them
@@ -69,9 +77,9 @@ def align(
     """Align reads to a file of alignments, as `readwarp align` does.
 
     reference: FASTA, GenBank or EMBL, whose index is built if it is absent, or an index. reads: FASTQ, BAM or CRAM;
-    two FASTQ files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in
-    this thread, with a `Progress`; an exception from it ends the job. options: the long options of the command with
-    underscores, such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
+    two FASTQ files are mates, more are further pairs. output: .sam, .bam, .cram or .paf. progress: called now and
+    then, in this thread, with a `Progress`; an exception from it ends the job. options: the long options of the command
+    with underscores, such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
 
         readwarp.align("ref.fa", "reads_1.fq.gz", "reads_2.fq.gz", output="out.bam", sort="coordinate")
 
@@ -96,6 +104,7 @@ def make_job(
         reference=Path(reference),
         inputs=open_inputs(Path(reference), [str(path) for path in reads], options),
         output=path_or_none(output),
+        paf=options.get("paf", False),
         parameters=parameters,
         resources=resources_of(options),
         index=path_or_none(options.get("index")),
@@ -121,7 +130,8 @@ def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
     return replace(
         own,
         scoring=replace(own.scoring, **pick(every, SCORES)),
-        records=replace(own.records, **pick(every, RECORDS)),
+        records=records_of(own.records, options),
+        pair=pairs_of(own, options),
         trim=parameters_of(every),
     )
 
@@ -131,3 +141,26 @@ def given_sizes(options: AlignmentOptions) -> InsertSizes | None:
     size = options.get("insert_size")
     sizes: tuple[Any, ...] = size if isinstance(size, tuple) else (size,)
     return None if size is None else given(*sizes)
+
+
+def records_of(preset: RecordParameters, options: AlignmentOptions) -> RecordParameters:
+    """Raises UsageError."""
+    records = replace(preset, **pick(options, RECORDS))
+    number = options.get("secondary")
+    if options.get("all_hits"):
+        if number is not None:
+            raise UsageError("--all-hits and --secondary do not go together")
+        return replace(records, secondary_records=True, max_secondary=MAX_PLACES, secondary_ratio=0.0)
+    if number is None:
+        return records
+    if not 0 <= number <= MAX_PLACES:
+        raise UsageError(f"--secondary must be 0 to {MAX_PLACES}")
+    return replace(records, secondary_records=True, max_secondary=number)
+
+
+def pairs_of(preset: AlignParameters, options: AlignmentOptions) -> PairParameters:
+    """As many places are looked at as are asked for, and can be found."""
+    rescue, pairing = not options.get("no_rescue"), not options.get("no_pairing")
+    wanted = MAX_PLACES if options.get("all_hits") else 1 + (options.get("secondary") or 0)
+    most = max(preset.pair.max_candidates, min(wanted, preset.chain.max_chains))
+    return replace(preset.pair, rescue=rescue, pairing=pairing, max_candidates=most)

@@ -8,7 +8,7 @@ from readwarp.metrics import Metrics
 
 PAIRED, PROPER, UNMAPPED, MATE_UNMAPPED, FIRST, LAST = 0x1, 0x2, 0x4, 0x8, 0x40, 0x80
 SECONDARY, SUPPLEMENTARY = 0x100, 0x800
-COUNTERS = {  # of samtools flagstat; the aligner writes no secondary alignments
+COUNTERS = {  # of samtools flagstat
     "total": "records_all",
     "primary": "records_primary",
     "secondary": "records_secondary",
@@ -43,7 +43,7 @@ def count(reads: ReadBatch, aligned: ReadBatch, rows: Alignments, metrics: Metri
         ("reads_too_long", np.diff(aligned.read_offsets) > MAX_READ_LENGTH),
         ("mapped", primary & mapped),
         ("proper", primary & mapped & ((flag & PROPER) != 0)),
-        ("supplementary", ~primary),
+        ("supplementary", (flag & SUPPLEMENTARY) != 0),
         ("records_all", np.ones_like(primary)),
         ("records_primary", primary),
         ("records_secondary", (flag & SECONDARY) != 0),

@@ -94,25 +94,30 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
 
     lines = read_group_lines(naming, groups, own, look)
     merged = merge_lines([line for line in lines if line] + [line for group in own for line in group])
+    ids = [field(line, "ID") or "" for line in merged]
+    comments = options.get("comments", False)
+    every = tuple(range(len(ids))) if comments else ()
+    named = [tuple(map(merged.index, mine)) if header else every for header, mine in zip(headers, own, strict=True)]
     inputs = tuple(
         ReadInput(
             paths,
             interleaved=interleaved and not header,
             single=alone,
             read_group=merged.index(line) if line else -1,
-            comments=options.get("comments", False) and not header,
-            groups=tuple(field(line, "ID") or "" for line in merged),
+            comments=comments and not header,
+            groups=tuple(ids),
+            named_groups=known if len(known) > 1 else (),
             reference=str(reference),
             phred=phred,
         )
-        for paths, line, header in zip(groups, lines, headers, strict=True)
+        for paths, line, header, known in zip(groups, lines, headers, named, strict=True)
     )
     for given, header in zip(inputs, headers, strict=True):
         if not header:
             mates.check_files(given)
             mention_missing_mates(given, reads)
-    comments = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
-    return Inputs(inputs, tuple(merged), tuple(merge_programs(headers)), tuple(dict.fromkeys(comments)))
+    remarks = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
+    return Inputs(inputs, tuple(merged), tuple(merge_programs(headers)), tuple(dict.fromkeys(remarks)))
 
 
 def mention_missing_mates(given: ReadInput, reads: Sequence[str]) -> None:

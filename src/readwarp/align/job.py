@@ -4,22 +4,20 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from readwarp.align import flagstat, steps
-from readwarp.align import trim as trimming
 from readwarp.align.budget import plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
-from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
+from readwarp.align.summary import summarize, warn_of_shares
+from readwarp.align.trainer import AlignCards, Model, Trainer
+from readwarp.batches import Alignments, InsertSizes, ReadBatch
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
-from readwarp.device.precompile import precompile_stages
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
@@ -29,29 +27,23 @@ from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.formats.common.index_file import is_index
 from readwarp.formats.reads.raw import RawBatch
-from readwarp.formats.reads.stream import check_encoding, open_reads, parse
+from readwarp.formats.reads.stream import open_reads, parse
 from readwarp.index import Index, open_or_build
 from readwarp.index.place import cache_folder, place_of
 from readwarp.metrics import Metrics
-from readwarp.stream.cards import Cards, open_cards
+from readwarp.stream.cards import open_cards
 from readwarp.stream.choice import ALIGN, choose_backend
 from readwarp.stream.halving import READS
-from readwarp.stream.parts import BLOCK, WHOLE, Part, select_reads
+from readwarp.stream.parts import WHOLE, Part, select_reads
 from readwarp.stream.plan import CardPlan, Plan, readable
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import run_ordered
-from readwarp.stream.training import train_sources
+from readwarp.stream.training import Groups, train_sources
 from readwarp.version import __version__
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
-NOT_IN_FULL = {  # counter -> noun and the rest of a warning
-    "reads_too_long": ("read", "too long to align: left unmapped"),
-    "batches_halved": ("batch", "too large for the GPU's memory: aligned in halves"),
-    "reads_on_host": ("read", "too large for the GPU's memory: aligned on the CPU"),
-}
 SORT_BYTES = 256 << 20
-AlignCards = Cards[ReadBatch, steps.PlacedIndex]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +52,8 @@ class AlignJob:
 
     reference: Path
     inputs: Inputs
-    output: Path | None = None  # SAM, BAM or CRAM by its ending; None: SAM to stdout
+    output: Path | None = None  # SAM, BAM, CRAM or PAF by its ending; None: SAM to stdout
+    paf: bool = False  # PAF instead of SAM
     parameters: AlignParameters = field(default_factory=AlignParameters)
     resources: Resources = field(default_factory=Resources)
     index: Path | None = None  # of the reference; None: REF.rwx, or in the cache folder
@@ -79,9 +72,14 @@ class AlignJob:
             raise UsageError("--part: parts are unsorted BAM files; readwarp merge sorts them and marks duplicates")
 
     @property
-    def is_text(self) -> bool:
-        """Whether batches are encoded as SAM, not as BAM."""
-        return self.sort == "none" and format_of(self.output) == "sam"
+    def finish(self) -> Finish:
+        return Finish(self.sort, self.mark_duplicates, self.write_index, SORT_BYTES, self.paf)
+
+    @property
+    def form(self) -> str:
+        """As what batches are encoded: paf, text (of SAM), or formats (BAM records)."""
+        format = self.finish.format_of(self.output)
+        return "paf" if format == "paf" else "text" if format == "sam" and self.sort == "none" else "formats"
 
 
 def run_align(job: AlignJob, reporter: Reporter) -> Result:
@@ -91,6 +89,7 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
         backend = choose_side(job)
+        reporter.prepare("align", job.resources.threads)
         return align_reads(job, open_index(job, reporter), backend, reporter)
 
 
@@ -99,25 +98,24 @@ def choose_side(job: AlignJob) -> Backend:
     return choose_backend(job.resources, job.inputs.files, ALIGN)
 
 
-def align_reads(
-    job: AlignJob, index: Index, backend: Backend, reporter: Reporter, compile_too: Sequence[str] = ()
-) -> Result:
-    """`run_align` with the output checked and locked. compile_too: stages whose kernels are compiled meanwhile."""
+def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporter) -> Result:
+    """`run_align` with the output checked and locked."""
     metrics, have = reporter.metrics, index.parameters
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes, trims = SORT_BYTES if job.sort != "none" else 0, job.parameters.trim is not None
     planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
     with closing(cards):
-        stages = ("text" if job.is_text else "formats", *compile_too)
-        with reporter.compiling(), precompile_stages(stages, job.resources.threads):
+        with reporter.compiling():
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
         started = time.perf_counter()
         with reporter.progress("aligning", "reads") as meter, open_writer(job, index, metrics) as writer:
             stream = Stream(job, cards, writer, metrics, meter)
             batches = open_reads(job.inputs.inputs, planned.batch_bases)
-            items = train_sources(batches, job.parameters.pair.training_pairs, parse, stream.train)
+            trainer = Trainer(job.inputs, job.parameters, job.insert_sizes, cards, metrics)
+            groups: Groups[RawBatch, Model] = Groups(lambda raw: raw.input.named_groups, trainer.add_group)
+            items = train_sources(batches, job.parameters.pair.training_pairs, parse, trainer.train, groups)
             run_ordered(items, stream.align, stream.write, planned.workers, planned.in_flight)
             note_cards(cards, metrics)
             cards.close()
@@ -128,6 +126,7 @@ def align_reads(
         metrics.count("duplicates", writer.duplicates)
     metrics.note(flagstat=flagstat.flagstat(metrics))
     summarize(metrics, time.perf_counter() - started, stream.earlier, job.part)
+    warn_of_shares(metrics, trainer.first, index, job.parameters.pair.pairing)
     return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
 
 
@@ -178,7 +177,7 @@ def note_cards(cards: AlignCards, metrics: Metrics) -> None:
 
 
 class Stream:
-    """What is done with a batch in the reader's thread (train), in a worker (align) and in the main thread (write)."""
+    """What is done with a batch in a worker (align) and in the main thread (write)."""
 
     def __init__(
         self,
@@ -190,9 +189,8 @@ class Stream:
     ) -> None:
         self.job, self.cards, self.writer, self.metrics, self.meter = job, cards, writer, metrics, meter
         names, groups = cards.on_host.host.reference.names, job.inputs.read_group_ids
-        self.models: list[dict[str, object]] = []  # of each input
-        self.adapters: list[dict[str, object]] = []  # likewise, where they were learned
-        self.encoder = Encoder(names, groups, text=writer.text)
+        lengths = np.diff(cards.on_host.host.reference.contig_offsets).tolist() if job.form == "paf" else ()
+        self.encoder = Encoder(names, groups, writer.text, tuple(lengths))
         earlier = writer.counts if isinstance(writer, ResumableWriter) else {}
         self.done = writer.done if isinstance(writer, ResumableWriter) else 0  # templates of earlier runs
         self.earlier = earlier.get("reads", 0)
@@ -200,49 +198,7 @@ class Stream:
         for name, number in earlier.items():
             self.aligned.count(name, number)
 
-    def train(self, first: list[ReadBatch]) -> "Model":
-        if first:
-            check_encoding(first, self.job.inputs.inputs[first[0].source])
-        parameters = self._learn(first)
-        return Model(self.job.insert_sizes or self._size(first, parameters), parameters)
-
-    def _learn(self, first: list[ReadBatch]) -> AlignParameters:
-        """The job's parameters, with the adapters of the input if they are not known."""
-        parameters = self.job.parameters
-        if parameters.trim is None:
-            return parameters
-        with self.metrics.time("trim"):
-            learned = trimming.learn(first, parameters.trim)
-        if learned is None:
-            return parameters
-        self.adapters.append(learned._asdict())
-        self.metrics.note(adapters=self.adapters)
-        logger.info("adapters %s and %s, learned from %s", learned.first, learned.last, counted(learned.pairs, "pair"))
-        return replace(parameters, trim=trimming.with_learned(parameters.trim, learned))
-
-    def _size(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
-        sizes = self._estimate(first, parameters)
-        self.models.append(sizes._asdict())
-        self.metrics.note(insert_sizes=self.models)
-        if sizes.pairs:
-            logger.info("insert size %.0f ± %.0f, from %s", sizes.mean, sizes.deviation, counted(sizes.pairs, "pair"))
-        elif any((reads.segment == Segment.FIRST).any() for reads in first):
-            text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
-            logger.info(text, sizes.mean, sizes.deviation)
-        return sizes
-
-    def _estimate(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
-        """The model; estimated on the CPU, with the same result, if the reads do not fit on the card."""
-        cards = self.cards
-        try:
-            with cards.borrow() as index:
-                return steps.train(first, index, parameters, self.metrics)
-        except Exception as error:
-            if not cards.backend.is_out_of_memory(error):
-                raise
-        return steps.train(first, cards.on_host, parameters, self.metrics)
-
-    def align(self, item: "tuple[RawBatch, Model]") -> "Done":
+    def align(self, item: tuple[RawBatch, Model]) -> "Done":
         """The records of those reads of a batch that are in the job's part and not aligned yet."""
         (raw, (sizes, parameters)), metrics = item, Metrics()
         stop, encoded, number = raw.first_template + raw.templates, [], 0
@@ -270,13 +226,6 @@ class Stream:
         if isinstance(self.writer, ResumableWriter) and done.stop > self.done:
             self.writer.checkpoint(done.stop, dict(self.aligned.counts))
         self.meter.advance(done.reads, self.job.inputs.share_read(done.source))
-
-
-class Model(NamedTuple):
-    """What the first pairs of an input show."""
-
-    sizes: InsertSizes
-    parameters: AlignParameters  # the job's, with the adapters of this input
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,20 +269,20 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
         return AlignmentWriter(
             None if job.output is None else str(job.output),
             header,
-            Finish(job.sort, job.mark_duplicates, job.write_index, SORT_BYTES),
+            job.finish,
             threads=job.resources.threads,
             reference=str(job.reference),
         )
 
     if not job.resume:
         return open_output()
-    segments = Segments(str(job.output), {**facts_of(job, index), "text": job.is_text})
+    segments = Segments(str(job.output), {**facts_of(job, index), "form": job.form})
     if segments.done:
         done = counted(segments.done, "pair or single read", "pairs or single reads")
         logger.info("continuing after %s, from %s", done, segments.folder)
         for name, number in segments.counts.items():
             metrics.count(name, number)
-    return ResumableWriter(segments, open_output, job.is_text, job.resources.threads)
+    return ResumableWriter(segments, open_output, job.form != "formats", job.resources.threads)
 
 
 def facts_of(job: AlignJob, index: Index) -> dict[str, object]:
@@ -368,29 +317,3 @@ def run_of(job: AlignJob, index: Index) -> str:
     names = [(path.name, path.stat().st_size) for path in files if path.is_file()]
     text = json.dumps([common_facts(job, index), reads, names], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> None:
-    """Log a line on the result, and one for each kind of read that could not be aligned as usual.
-
-    earlier: reads aligned by the runs that this one continues, which took none of the seconds.
-    """
-    counts = metrics.counts
-    reads = counts.get("reads", 0)
-    metrics.note(align_seconds=round(seconds, 3), reads_per_second=round((reads - earlier) / seconds))
-    if earlier:
-        metrics.note(reads_of_earlier_runs=earlier)
-    if not reads:
-        none = "the input holds no reads" if part == WHOLE else f"part {part} has no reads: a block is {BLOCK:,} pairs"
-        logger.warning(none)
-        return
-    mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
-    shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"
-    logger.info(
-        "%s in %.1f s, %s/s: %s", counted(reads, "read"), seconds, f"{(reads - earlier) / seconds:,.0f}", shares
-    )
-    if "reads_trimmed" in counts:
-        logger.info(trimming.describe(counts))
-    for name, (noun, text) in NOT_IN_FULL.items():
-        if counts.get(name):
-            logger.warning("%s %s", counted(counts[name], noun), text)

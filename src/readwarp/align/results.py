@@ -104,7 +104,7 @@ explain_names(Record, NAMES_ELSEWHERE, "to_pysam() gives records of pysam")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Records(Sequence[Record]):
-    """Alignments of reads: the primary (or unmapped) record of each, then supplementary ones; mates are neighbours.
+    """Alignments of reads: the primary (or unmapped) record of each, then other ones; mates are neighbours.
 
     A sequence of `Record`; slices and arrays of indices or of bools give `Records`.
 
@@ -186,7 +186,7 @@ class Records(Sequence[Record]):
         read_group: str | None = None,
         force: bool = False,
     ) -> Path:
-        r"""Write a .sam, .bam or .cram file, as `readwarp align` does, and return its path.
+        r"""Write a .sam, .bam, .cram or .paf file, as `readwarp align` does, and return its path.
 
         sort: coordinate, name or none; None: coordinate, if that is needed to mark duplicates or write an index.
         read_group: a line such as r"@RG\tID:lane1\tSM:sample". force: replace a file that exists. CRAM needs an
@@ -210,7 +210,9 @@ class Records(Sequence[Record]):
         reads = self.reads if line is None else replace(self.reads, read_group=np.zeros(len(self.reads), np.int32))
         groups = () if line is None else (field(line, "ID") or "",)
         with AlignmentWriter(path, header, finish, reference=None if fasta is None else str(fasta)) as writer:
-            writer.write(Encoder(self.reference.names, groups, writer.text).encode(reads, self.rows))
+            lengths = np.diff(self.reference.contig_offsets).tolist() if writer.format == "paf" else ()
+            encoder = Encoder(self.reference.names, groups, writer.text, tuple(lengths))
+            writer.write(encoder.encode(reads, self.rows))
 
     def _header(self, sort: str, read_group: str | None) -> str:
         lengths = np.diff(self.reference.contig_offsets).tolist()
@@ -223,7 +225,7 @@ class Records(Sequence[Record]):
         read, flag = int(rows.read[number]), int(rows.flag[number])
         runs = rows.cigar[rows.cigar_offsets[number] : rows.cigar_offsets[number + 1]].tolist()
         cigar = [(run >> 4, OPERATIONS[run & 15]) for run in runs]
-        sequence, qualities = _bases(reads, read, flag, cigar)
+        sequence, qualities = _bases(reads, read, flag, cigar) if rows.has_bases[number] else ("", None)
         return Record(
             name=reads.names[reads.name_offsets[read] : reads.name_offsets[read + 1]].tobytes().decode(),
             flag=flag,
@@ -261,9 +263,7 @@ class Records(Sequence[Record]):
 
 
 def _bases(reads: ReadBatch, read: int, flag: int, cigar: list[tuple[int, str]]) -> tuple[str, str | None]:
-    """Sequence and qualities as the record shows them; a secondary one shows none."""
-    if flag & 0x100:
-        return "", None
+    """Sequence and qualities as the record shows them."""
     start, stop = int(reads.read_offsets[read]), int(reads.read_offsets[read + 1])
     letters = LETTERS[reads.bases[start:stop]].tobytes()
     phreds = reads.qualities[start:stop]

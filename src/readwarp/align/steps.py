@@ -7,7 +7,8 @@ import numpy as np
 
 from readwarp.align import flagstat, pair, records
 from readwarp.align import trim as trimming
-from readwarp.batches import Alignments, Candidates, Chains, InsertSizes, ReadBatch, Scores, Segment, Status
+from readwarp.align.insert_models import InsertModels
+from readwarp.batches import Alignments, Candidates, Chains, ReadBatch, Scores, Segment, Status
 from readwarp.config import AlignParameters
 from readwarp.device.backend import Backend
 from readwarp.index import Index
@@ -49,13 +50,13 @@ def place(index: Index, backend: Backend, seeds_on_host: bool = False) -> Placed
 def align_batch(
     reads: ReadBatch,
     index: PlacedIndex,
-    sizes: InsertSizes,
+    sizes: InsertModels,
     parameters: AlignParameters,
     metrics: Metrics,
 ) -> tuple[ReadBatch, Alignments]:
     """The reads of a batch as records show them, and its records.
 
-    Each read is there once as primary or unmapped, followed by its supplementary alignments.
+    Each read is there once as primary or unmapped, followed by its supplementary and secondary alignments.
     """
     given, trimmed = reads, trim(reads, parameters, metrics)
     backend, reads = index.backend, trimmed.aligned
@@ -121,8 +122,8 @@ def find_chains(
 
 def train(
     batches: Iterable[ReadBatch], index: PlacedIndex, parameters: AlignParameters, metrics: Metrics
-) -> InsertSizes:
-    """The insert-size model of an input, from its first `training_pairs` pairs, which the caller cuts."""
+) -> InsertModels:
+    """The insert-size models of an input, from its first `training_pairs` pairs, which the caller cuts."""
     evidence = []
     with metrics.time("train"):
         for reads in batches:
@@ -132,15 +133,15 @@ def train(
                     there = index.backend.to_device(reads, *ON_DEVICE)
                     chains = find_chains(reads, there, index, parameters, metrics)
                 evidence.append(pair.collect_evidence(reads, chains, index.host.reference.contig_offsets))
-    return pair.fit(evidence, parameters.pair)
+    return pair.fit_groups(evidence, parameters.pair)
 
 
 def warm_up(index: PlacedIndex, parameters: AlignParameters) -> None:
     """Compile every kernel with pairs cut from the reference, half of them with a gap and a mate that needs rescue."""
     reads = sample_pairs(index.host)
     metrics = Metrics()
-    sizes = train([reads], index, parameters, metrics)
-    align_batch(reads, index, replace(sizes, low=1, high=1000), parameters, metrics)
+    sizes = train([reads], index, parameters, metrics).common
+    align_batch(reads, index, InsertModels(replace(sizes, low=1, high=1000)), parameters, metrics)
 
 
 def sample_pairs(index: Index) -> ReadBatch:

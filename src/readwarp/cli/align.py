@@ -27,8 +27,10 @@ HABITS = {  # of users of bwa and minimap2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_inputs(parser)
-    shared.add_output(parser, "SAM, BAM or CRAM, by its ending [SAM to stdout]")
-    shared.add_sorting(parser).add_argument("--no-pg", action="store_true", help="no @PG line in the header")
+    shared.add_output(parser, "SAM, BAM, CRAM or PAF, by its ending [SAM to stdout]")
+    group = shared.add_sorting(parser)
+    group.add_argument("--no-pg", action="store_true", help="no @PG line in the header")
+    group.add_argument("--paf", action="store_true", help="PAF with CIGARs, as of `minimap2 -c`, instead of SAM")
     add_alignment(parser)
     shared.add_scoring(parser)
     shared.add_trimming(parser)
@@ -41,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
-    """--index --preset -I --min-score -Y --eqx."""
+    """--index --preset -I --min-score -Y --eqx, and which places become records: -a --secondary -M -5 -S -P."""
     default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
     text = "index of REF, built there if it does not exist [REF.rwx, or in a cache folder if that cannot be written]"
@@ -61,6 +63,22 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     text = "soft-clip supplementary alignments instead of hard-clipping them"
     group.add_argument("-Y", "--soft-clip", action="store_true", default=None, help=text)  # None: as the preset has it
     group.add_argument("--eqx", action="store_true", default=None, help="= and X in CIGARs instead of M")
+    add_places(group)
+
+
+def add_places(group: "argparse._ArgumentGroup") -> None:
+    """-a --secondary -M -5 -S -P."""
+    text = "write all places of a read: the others are secondary records, not named in XA"
+    group.add_argument("-a", "--all-hits", action="store_true", help=text)
+    text = "likewise N of them at most, the best ones, with 0.8 of the best score or more"
+    group.add_argument("--secondary", type=shared.natural, metavar="N", help=text)
+    text = "mark parts of split reads as secondary instead of supplementary"
+    group.add_argument("-M", "--split-secondary", action="store_true", default=None, help=text)
+    text = "the part of a split read that was sequenced first is primary, not the best one; for Hi-C: -5SP"
+    group.add_argument("-5", "--five-prime", action="store_true", default=None, help=text)
+    group.add_argument("-S", "--no-rescue", action="store_true", help="do not look for a mate near the other")
+    text = "place each mate by itself; no pair is marked as proper"
+    group.add_argument("-P", "--no-pairing", action="store_true", help=text)
 
 
 def insert_size(text: str) -> tuple[float | int, ...]:

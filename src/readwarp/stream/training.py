@@ -1,9 +1,16 @@
-"""The insert-size model of each source, made from exactly its first pairs, whatever the batches."""
+"""The insert-size models of each source, made from exactly its first pairs, whatever the batches.
 
+A read group that first appears later has a model of its own too, made of its pairs among as many pairs from there on.
+"""
+
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass, field
 from itertools import chain, groupby
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
 
 from readwarp.batches import ReadBatch, Segment
 from readwarp.ragged import take
@@ -18,11 +25,20 @@ B = TypeVar("B", bound=HasSource)
 M = TypeVar("M")
 
 
+@dataclass(frozen=True, slots=True)
+class Groups(Generic[B, M]):
+    """How sources with several read groups are trained."""
+
+    of: Callable[[B], Iterable[int]]  # the groups that the source of a batch may have, if it may have several
+    add: Callable[[M, int, list[ReadBatch]], M]  # the model with that of a group, made of these reads
+
+
 def train_sources(
     batches: Generator[B, None, None],
     pairs: int,
     parse: Callable[[B], ReadBatch],
     train: Callable[[list[ReadBatch]], M],
+    groups: Groups[B, M] | None = None,
 ) -> Iterator[tuple[B, M]]:
     """Each batch with the model of its source.
 
@@ -32,10 +48,22 @@ def train_sources(
     """
     with closing(batches):
         for _, of_source in groupby(batches, key=lambda batch: batch.source):
-            held, sample = _first_reads(of_source, 2 * pairs, parse)
-            model = train(sample)
-            for batch in chain(held, of_source):
-                yield batch, model
+            yield from _train_source(of_source, 2 * pairs, parse, train, groups)
+
+
+def _train_source(
+    batches: Iterator[B],
+    number: int,
+    parse: Callable[[B], ReadBatch],
+    train: Callable[[list[ReadBatch]], M],
+    groups: Groups[B, M] | None,
+) -> Iterator[tuple[B, M]]:
+    """Batches of one source, trained on its first `number` reads."""
+    held, sample = _first_reads(batches, number, parse)
+    model, late = train(sample), set(groups.of(held[0]) if groups else ())
+    for reads in sample if late else ():
+        late -= set(np.unique(reads.read_group).tolist())
+    yield from _train_late(chain(held, batches), late, number, parse, (model, groups))
 
 
 def _first_reads(
@@ -47,10 +75,67 @@ def _first_reads(
     for batch in batches:
         held.append(batch)
         reads = parse(batch)
-        if len(reads) >= missing:
-            parts_mates = missing < len(reads) and reads.segment[missing] == Segment.LAST
-            sample.append(take(reads, "reads", slice(missing + int(parts_mates))))
-            break
-        sample.append(reads)
+        sample.append(_head(reads, missing))
         missing -= len(reads)
+        if missing <= 0:
+            break
     return held, sample
+
+
+def _head(reads: ReadBatch, number: int) -> ReadBatch:
+    """The first reads; one more if mates would be separated."""
+    if number < len(reads):
+        return take(reads, "reads", slice(number + int(reads.segment[number] == Segment.LAST)))
+    return reads
+
+
+@dataclass
+class _Window:
+    """The reads from the first one of a read group on."""
+
+    missing: int
+    sample: list[ReadBatch] = field(default_factory=list)  # those of the group
+
+    def add(self, reads: ReadBatch, of_group: np.ndarray) -> bool:
+        """Take as many of the reads as are missing -> whether that is all."""
+        mine = of_group[: len(_head(reads, self.missing))]
+        self.sample.append(take(reads, "reads", np.flatnonzero(mine)))
+        self.missing -= len(reads)
+        return self.missing <= 0
+
+
+def _train_late(
+    batches: Iterable[B],
+    late: set[int],
+    number: int,
+    parse: Callable[[B], ReadBatch],
+    start: tuple[M, Groups[B, M] | None],
+) -> Iterator[tuple[B, M]]:
+    """Each batch with a model that has all read groups in it. start: the model without the late ones, and how to add.
+
+    A late group is trained on its reads among `number` reads from its first one on; its batches wait until that is
+    done.
+    """
+    (model, groups), windows = start, dict[int, _Window]()
+    held: deque[tuple[B, set[int]]] = deque()
+    for batch in batches:
+        if groups is None or not late:
+            yield batch, model
+            continue
+        reads = parse(batch)
+        leader = np.maximum.accumulate(np.where(reads.segment == Segment.LAST, 0, np.arange(len(reads))))
+        group = reads.read_group[leader]  # mates count as one
+        present = late & set(np.unique(group).tolist())
+        windows |= {each: _Window(number) for each in sorted(present - windows.keys())}
+        for each, window in list(windows.items()):
+            first = int(np.argmax(group == each)) if window.missing == number else 0
+            if window.add(take(reads, "reads", slice(first, None)), group[first:] == each):
+                model = groups.add(model, each, windows.pop(each).sample)
+                late.discard(each)
+        held.append((batch, present))
+        while held and not held[0][1] & late:
+            yield held.popleft()[0], model
+    for each, window in windows.items():
+        model = groups.add(model, each, window.sample) if groups else model
+    for batch, _ in held:
+        yield batch, model

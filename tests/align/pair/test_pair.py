@@ -7,14 +7,17 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from readwarp.align import pair
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.pair.insert_sizes import DEFAULT, InsertEvidence
 from readwarp.batches import Chains, InsertSizes, ReadBatch, Scores, Segment
 from readwarp.config import AlignParameters, PairParameters
 from readwarp.errors import UsageError
 from readwarp.index.reference import Reference
+from readwarp.ragged import replace
 from readwarp.rules.bases import pack
 
 SIZES = InsertSizes(mean=300, deviation=30, low=180, high=420, pairs=1000, other_orientations=0)
+MODELS = InsertModels(SIZES)
 LENGTH = 60
 
 
@@ -66,11 +69,16 @@ def reference_of(bases: np.ndarray) -> Reference:
     return Reference(("one",), np.array([0, bases.size], np.int64), ("",), packed)
 
 
+def evidence_of(distances, others: int = 0, group: int = -1) -> InsertEvidence:
+    both = np.concatenate([distances, np.zeros(others)]).astype(np.int32)
+    return InsertEvidence(both, np.full(both.size, group, np.int32))
+
+
 def test_model_of_normal_inserts():
     rng = np.random.default_rng(1)
     distances = rng.normal(350, 40, 4000).round().astype(np.int32)
     distances[::100] = 9000  # chimeras
-    sizes = pair.fit([InsertEvidence(distances[:1000], 3), InsertEvidence(distances[1000:], 4)], PairParameters())
+    sizes = pair.fit([evidence_of(distances[:1000], 3), evidence_of(distances[1000:], 4)], PairParameters())
     assert abs(sizes.mean - 350) < 3 and abs(sizes.deviation - 40) < 3
     assert 350 - 5 * 40 < sizes.low <= sizes.mean - 4 * sizes.deviation < sizes.mean + 4 * sizes.deviation <= sizes.high
     assert (sizes.pairs, sizes.other_orientations) == (4000, 7)
@@ -78,16 +86,43 @@ def test_model_of_normal_inserts():
 
 def test_parts_of_the_evidence_do_not_matter():
     distances = np.random.default_rng(2).integers(200, 500, 1000).astype(np.int32)
-    whole = pair.fit([InsertEvidence(distances, 0)], PairParameters())
-    assert whole == pair.fit([InsertEvidence(part, 0) for part in np.split(distances, [1, 400])], PairParameters())
+    whole = pair.fit([evidence_of(distances)], PairParameters())
+    assert whole == pair.fit([evidence_of(part) for part in np.split(distances, [1, 400])], PairParameters())
 
 
 def test_too_few_pairs_give_the_default():
-    few = pair.fit([InsertEvidence(np.full(24, 300, np.int32), 2)], PairParameters())
+    few = pair.fit([evidence_of(np.full(24, 300), 2)], PairParameters())
     assert (few.mean, few.low, few.high, few.pairs) == (DEFAULT.mean, DEFAULT.low, DEFAULT.high, 0)
     assert pair.fit([], PairParameters()).pairs == 0
-    equal = pair.fit([InsertEvidence(np.full(25, 300, np.int32), 2)], PairParameters())
+    equal = pair.fit([evidence_of(np.full(25, 300), 2)], PairParameters())
     assert (equal.mean, equal.deviation, equal.pairs) == (300, 1, 25) and equal.low < 300 < equal.high
+
+
+def test_each_read_group_has_a_model():
+    rng = np.random.default_rng(3)
+    short, long = (rng.normal(mean, 20, 500).round() for mean in (200, 600))
+    evidence = [evidence_of(part, 1, group) for group, part in ((4, short), (1, long), (7, short[:24]), (-1, long))]
+    models = pair.fit_groups(evidence, PairParameters())
+    assert models.common == pair.fit(evidence, PairParameters()) and list(models.groups) == [1, 4]
+    for group, part in ((4, short), (1, long)):
+        assert models.groups[group] == pair.fit([evidence_of(part, 1)], PairParameters())
+    limits = models.limits(np.array([-1, 0, 1, 4, 7, 99], np.int32))
+    low = [models.common.low, models.groups[1].low, models.groups[4].low]
+    assert limits.low[limits.model].tolist() == [low[0], low[0], low[1], low[2], low[0], low[0]]
+    assert pair.fit_groups(evidence[:1], PairParameters()).groups == {}
+    assert pair.fit_groups([], PairParameters()).common == DEFAULT
+
+
+def test_candidates_by_the_model_of_the_read_group():
+    """Two pairs alike, 600 apart: concordant in the second read group only."""
+    models = InsertModels(SIZES, {1: InsertSizes(600, 30, 480, 720, 1000, 0)})
+    reads = replace(dummy_reads(4), read_group=np.array([0, 0, 1, 1], np.int32))
+    near = [(1000, 0, 40)], [(1540, 1, 40), (4000, 1, 41), (5000, 1, 42)]
+    chains, offsets = chains_of([*near, *near]), np.array([0, 9000], np.int64)
+    found = pair.plan_candidates(reads, chains, offsets, models, PairParameters(max_candidates=1))
+    assert found.diagonal.tolist()[1::2] == [5000, 1540]
+    found = pair.plan_candidates(reads, chains, offsets, models, PairParameters(max_candidates=1, pairing=False))
+    assert found.diagonal.tolist()[1::2] == [5000, 5000]
 
 
 def test_stated_model():
@@ -112,7 +147,7 @@ def test_orientations_are_told_apart():
     ]
     chains = chains_of([read for mates in confident for read in mates])
     evidence = pair.collect_evidence(dummy_reads(18), chains, np.array([0, 95_000, 200_000], np.int64))
-    assert evidence.distances.tolist() == [300, 300] and evidence.others == 2
+    assert evidence.distances.tolist() == [300, 300, 0, 0] and evidence.groups.tolist() == [-1] * 4
 
 
 @settings(max_examples=50, deadline=None)
@@ -126,7 +161,7 @@ def test_candidates_are_the_best_chains_by_score_and_mate(data):
     ]
     mates = [sorted(mate, key=lambda c: -c[2]) for mate in mates]
     parameters = PairParameters(max_candidates=data.draw(st.integers(1, 4)), window_padding=16)
-    found = pair.plan_candidates(dummy_reads(2), chains_of(mates), contig_offsets, SIZES, parameters)
+    found = pair.plan_candidates(dummy_reads(2), chains_of(mates), contig_offsets, MODELS, parameters)
 
     def concordant(a, b):
         forward, reverse = (a, b) if a[1] == 0 else (b, a)
@@ -172,7 +207,7 @@ def test_rescue_finds_a_mate(turned, changes):
         )
     chains = chains_of([[(placed, strand, 60)], []])
     found, scores = planned(reads, chains, genome)
-    rescued = pair.plan_rescue(reads, found, scores, reference_of(genome), SIZES, AlignParameters())
+    rescued = pair.plan_rescue(reads, found, scores, reference_of(genome), MODELS, AlignParameters())
     assert rescued.candidate_offsets.tolist() == [0, 0, 1]
     assert (rescued.diagonal.tolist(), rescued.strand.tolist()) == ([missing], [1 - strand])
     assert rescued.window_start[0] <= missing - 16 and rescued.window_stop[0] >= missing + LENGTH + 16
@@ -184,7 +219,7 @@ def test_rescue_finds_a_mate(turned, changes):
 
 def planned(reads: ReadBatch, chains: Chains, genome: np.ndarray):
     """Candidates with perfect scores."""
-    found = pair.plan_candidates(reads, chains, np.array([0, genome.size], np.int64), SIZES, PairParameters())
+    found = pair.plan_candidates(reads, chains, np.array([0, genome.size], np.int64), MODELS, PairParameters())
     n = len(found)
     stop = np.full(n, LENGTH, np.int32)
     return found, Scores(np.full(n, LENGTH + 10, np.int32), stop, found.diagonal + LENGTH, np.zeros(n, np.uint8))
@@ -200,10 +235,10 @@ def test_nothing_is_rescued_where_nothing_is_missing_or_found():
     reads = batch([genome[2000:2060], reverse_complement(genome[2240:2300]), genome[1000:1060], other])
     chains = chains_of([[(2000, 0, 60)], [(2240, 1, 60)], [(1000, 0, 60)], []])
     found, scores = planned(reads, chains, genome)
-    assert len(pair.plan_rescue(reads, found, scores, reference_of(genome), SIZES, AlignParameters())) == 0
+    assert len(pair.plan_rescue(reads, found, scores, reference_of(genome), MODELS, AlignParameters())) == 0
     single = batch([genome[2000:2060], genome[1000:1060]], paired=False)
     found, scores = planned(single, chains_of([[(2000, 0, 60)], [(1000, 0, 60)]]), genome)
-    assert len(pair.plan_rescue(single, found, scores, reference_of(genome), SIZES, AlignParameters())) == 0
+    assert len(pair.plan_rescue(single, found, scores, reference_of(genome), MODELS, AlignParameters())) == 0
 
 
 def test_rescue_of_homopolymers_is_bounded():
@@ -211,5 +246,5 @@ def test_rescue_of_homopolymers_is_bounded():
     genome = np.zeros(3000, np.int64)
     reads = batch([np.zeros(LENGTH, np.int64), np.full(LENGTH, 3)])
     found, scores = planned(reads, chains_of([[(1000, 0, 60)], []]), genome)
-    rescued = pair.plan_rescue(reads, found, scores, reference_of(genome), SIZES, AlignParameters())
+    rescued = pair.plan_rescue(reads, found, scores, reference_of(genome), MODELS, AlignParameters())
     assert len(rescued) == 1 and rescued.window_stop[0] - rescued.window_start[0] <= SIZES.high + 2 * LENGTH + 64

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.records import choose
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY
 from readwarp.align.records.scalar import (
@@ -65,7 +66,7 @@ def chosen(reads: list[list[tuple]], paired: bool = False, names: list[str] | No
     scores = Scores(score.astype(np.int32), stop.astype(np.int32), v + stop, status.astype(np.uint8))
     names = names or ["r" for _ in reads]
     left_out = np.full(len(reads), repetitive, np.int32)
-    return choose(batch(names, paired), (candidates, scores), SIZES, AlignParameters(), left_out, CONTIGS)
+    return choose(batch(names, paired), (candidates, scores), InsertModels(SIZES), AlignParameters(), left_out, CONTIGS)
 
 
 def test_insert_penalties_are_bwa_s():

@@ -68,12 +68,15 @@ def rows(draw, index):
     contig, mate = draw(st.integers(0, 1)) if mapped else -1, draw(st.integers(-1, 1))
     place, mate_place = draw(st.integers(0, 2000)) if mapped else -1, draw(st.integers(0, 2000)) if mate >= 0 else -1
     size, quality = draw(st.integers(-(10**6), 10**6)), draw(st.integers(0, 60))
-    row = Row(index, flag, contig, place, quality, cigar, mate, mate_place, size, own)
+    has_bases = draw(st.integers(0, 3)) > 0
+    row = Row(index, flag, contig, place, quality, cigar, mate, mate_place, size, own, has_bases)
     shown = bases[::-1].translate(COMPLEMENT) if strand else bases
     shown_qualities = read.qualities[::-1] if strand and read.qualities else read.qualities
     if mapped and supplementary:
         shown = shown[left : length - right]
         shown_qualities = shown_qualities and shown_qualities[left : length - right]
+    if not has_bases:
+        shown = shown_qualities = ""
     line = [
         name or "*",
         str(flag),

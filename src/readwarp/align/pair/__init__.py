@@ -1,8 +1,8 @@
 """Pair: the insert-size model, which chains to extend, and where to look for a mate (host only).
 
     collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: int64) -> InsertEvidence
-    fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes
-    plan_candidates(reads, chains, contig_offsets, sizes: InsertSizes, parameters: PairParameters) -> Candidates
+    fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertModels
+    plan_candidates(reads, chains, contig_offsets, sizes: InsertModels, parameters: PairParameters) -> Candidates
     plan_rescue(reads, candidates: Candidates, scores: Scores, reference: Reference, sizes, parameters) -> Candidates
     merge(candidates, scores, rescued: Candidates, rescued_scores: Scores) -> tuple[Candidates, Scores]
 
@@ -14,7 +14,8 @@ Mates of a proper pair lie on opposite strands of one contig and point at each o
 **Model.** From the first pairs of an input in which both mates have one confident chain: quartiles q1 and q3 of d;
 mean and deviation of the d within 2 (q3 - q1) of the quartiles; limits at 3 (q3 - q1) from the quartiles or at
 `deviations` deviations from the mean, whichever is wider (the rule of bwa mem). It is frozen before the first record is
-written.
+written. If an input has reads of several read groups, each has a model of its own, made of those of its first pairs;
+with too few of them, that of all of the input's first pairs.
 
 **Candidates.** A chain is worth its score plus that of the mate's best concordant chain. The best `max_candidates` are
 extended; ties go to the earlier chain. A window is the diagonal span of its chain with padding on both sides, clipped
@@ -23,10 +24,12 @@ to the contig.
 **Rescue.** A mate is looked for near each good candidate of the other that has no good concordant one. The window
 follows from the model. Exact matches of 10 bases between mate and window are counted by diagonal; a window is kept only
 if a band of 16 diagonals has enough of them, and is cut to the surroundings of such bands.
+
+Without `pairing` (-P), reads are placed each by itself; without `rescue` (-S), no mate is looked for.
 """
 
-from readwarp.align.pair.insert_sizes import collect_evidence, fit, given
+from readwarp.align.pair.insert_sizes import DEFAULT, collect_evidence, fit, fit_groups, given
 from readwarp.align.pair.plan import merge, plan_candidates
 from readwarp.align.pair.rescue import plan_rescue
 
-__all__ = ["collect_evidence", "fit", "given", "merge", "plan_candidates", "plan_rescue"]
+__all__ = ["DEFAULT", "collect_evidence", "fit", "fit_groups", "given", "merge", "plan_candidates", "plan_rescue"]

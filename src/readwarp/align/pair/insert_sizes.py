@@ -1,9 +1,10 @@
-"""The insert-size model of one input."""
+"""The insert-size models of one input."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from readwarp.align.insert_models import InsertModels
 from readwarp.align.places import contig_of, outer_distance
 from readwarp.batches import Chains, InsertSizes, ReadBatch, Segment
 from readwarp.config import PairParameters
@@ -20,8 +21,8 @@ FIRST = int(Segment.FIRST)
 class InsertEvidence(NamedTuple):
     """Confident pairs of some reads, in read order."""
 
-    distances: np.ndarray  # int32 [confident forward-reverse pairs], outer distances
-    others: int  # confident pairs of another orientation
+    distances: np.ndarray  # int32 [confident pairs], outer distances; 0: another orientation than forward-reverse
+    groups: np.ndarray  # int32 [confident pairs], read groups; -1: none
 
 
 @kernel
@@ -35,8 +36,8 @@ def is_confident(r, length, chains):
 
 @kernel
 def measure_pairs(reads, chains, contig_offsets, out):
-    """Outer distances of confident forward-reverse pairs -> out; their number, and that of other pairs."""
-    found = others = 0
+    """First reads and outer distances (0: not forward-reverse) of confident pairs -> out; returns their number."""
+    found = 0
     read_offsets, start, strand = reads.read_offsets, chains.reference_start, chains.strand
     for r in range(reads.segment.size - 1):
         if reads.segment[r] != FIRST:
@@ -51,25 +52,33 @@ def measure_pairs(reads, chains, contig_offsets, out):
         if abs(v_a - v_b) > MAX_INSERT:
             continue
         distance = outer_distance(strand[a], v_a, length_a, v_b, length_b)
-        if strand[a] != strand[b] and distance > 0:
-            out[found] = distance
-            found += 1
-        else:
-            others += 1
-    return found, others
+        out[found, 0], out[found, 1] = r, distance if strand[a] != strand[b] and distance > 0 else 0
+        found += 1
+    return found
 
 
 def collect_evidence(reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray) -> InsertEvidence:
     """The confident pairs of a batch."""
-    out = np.empty(len(reads) // 2 + 1, np.int32)
-    found, others = measure_pairs(reads, chains, contig_offsets, out)
-    return InsertEvidence(out[:found].copy(), int(others))
+    out = np.empty((len(reads) // 2 + 1, 2), np.int32)
+    found = out[: measure_pairs(reads, chains, contig_offsets, out)]
+    return InsertEvidence(found[:, 1].copy(), reads.read_group[found[:, 0]])
+
+
+def fit_groups(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertModels:
+    """The model of all these pairs and, if they are of several read groups, of each that has MIN_PAIRS."""
+    groups = np.unique(np.concatenate([np.empty(0, np.int32), *(e.groups for e in evidence)])).tolist()
+    own = dict[int, InsertSizes]()
+    for group in groups if len(groups) > 1 else ():
+        model = fit([InsertEvidence(e.distances[e.groups == group], e.groups) for e in evidence], parameters)
+        if group >= 0 and model.pairs:
+            own[group] = model
+    return InsertModels(fit(evidence, parameters), own)
 
 
 def fit(evidence: list[InsertEvidence], parameters: PairParameters) -> InsertSizes:
     """The model of these pairs; the default if they are fewer than MIN_PAIRS."""
     distances = np.sort(np.concatenate([np.empty(0, np.int64), *(e.distances for e in evidence)]))
-    others = sum(e.others for e in evidence)
+    others, distances = int((distances == 0).sum()), distances[distances > 0]
     if distances.size < MIN_PAIRS:
         return replace(DEFAULT, other_orientations=others)
     q1, q3 = (int(distances[int(share * distances.size)]) for share in (0.25, 0.75))

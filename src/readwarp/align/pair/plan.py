@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from readwarp.align.insert_models import InsertModels, Limits
 from readwarp.align.places import contig_of, outer_distance
-from readwarp.batches import Candidates, Chains, InsertSizes, ReadBatch, Scores, Segment
+from readwarp.batches import Candidates, Chains, ReadBatch, Scores, Segment
 from readwarp.config import PairParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, empty, replace, take
@@ -15,24 +16,26 @@ WEAK = 7  # tenths of the score of a read's best chain
 
 
 class Rules(NamedTuple):
-    sizes: InsertSizes
+    limits: Limits
+    pairing: bool
     max_candidates: int
     padding: int
 
 
 @kernel
-def add_mate_scores(r, read_offsets, chains, contig_offsets, sizes, value):
+def add_mate_scores(r, read_offsets, chains, contig_offsets, limits, value):
     """Each chain of reads r and r + 1: its score plus that of the mate's best concordant chain -> value."""
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
     offsets, start, query_start = chains.chain_offsets, chains.reference_start, chains.query_start
-    strand, score = chains.strand, chains.score
+    strand, score, model = chains.strand, chains.score, limits.model[r]
+    low, high = limits.low[model], limits.high[model]
     for a in range(offsets[r], offsets[r + 1]):
         v_a = start[a] - query_start[a]
         for b in range(offsets[r + 1], offsets[r + 2]):
             if strand[a] == strand[b]:
                 continue
             d = outer_distance(strand[a], v_a, length_a, start[b] - query_start[b], length_b)
-            if d < sizes.low or d > sizes.high:
+            if d < low or d > high:
                 continue
             if contig_of(contig_offsets, start[a]) == contig_of(contig_offsets, start[b]):
                 both = score[a] + score[b]
@@ -83,8 +86,8 @@ def plan(reads, chains, contig_offsets, rules, out):
     read_offsets, segment = reads.read_offsets, reads.segment
     out.candidate_offsets[0] = 0
     for r in range(segment.size):
-        if segment[r] == FIRST:
-            add_mate_scores(r, read_offsets, chains, contig_offsets, rules.sizes, value)
+        if rules.pairing and segment[r] == FIRST:
+            add_mate_scores(r, read_offsets, chains, contig_offsets, rules.limits, value)
         length = read_offsets[r + 1] - read_offsets[r]
         for i in range(best_chains(r, length, chains, value, order)):
             c = order[i]
@@ -101,11 +104,12 @@ def plan(reads, chains, contig_offsets, rules, out):
 
 
 def plan_candidates(
-    reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray, sizes: InsertSizes, parameters: PairParameters
+    reads: ReadBatch, chains: Chains, contig_offsets: np.ndarray, sizes: InsertModels, parameters: PairParameters
 ) -> Candidates:
     """The windows in which to extend each read: of the best `max_candidates` chains, mates taken together."""
     out = empty(Candidates, {"reads": len(reads), "candidates": chains.score.size})
-    rules = Rules(sizes, parameters.max_candidates, parameters.window_padding)
+    limits = sizes.limits(reads.read_group)
+    rules = Rules(limits, parameters.pairing, parameters.max_candidates, parameters.window_padding)
     made = plan(reads, chains, contig_offsets, rules, out)
     return take(out, "candidates", slice(made))
 

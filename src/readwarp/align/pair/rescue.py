@@ -5,8 +5,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.insert_models import InsertModels, Limits
 from readwarp.align.places import Genome, contig_of, outer_distance, places_of
-from readwarp.batches import Candidates, InsertSizes, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Candidates, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.index.reference import Reference
@@ -33,7 +34,7 @@ class WordTable(NamedTuple):
 
 
 class Rules(NamedTuple):
-    sizes: InsertSizes
+    limits: Limits
     match: int
     min_score: int
     unpaired_penalty: int
@@ -116,7 +117,8 @@ def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score)
 
     lengths: of the read and of the mate; min_score: of a good candidate of the read.
     """
-    strand, v, sizes, good = places.strand, places.v, rules.sizes, 3 * lengths[1] * rules.match // 5
+    strand, v, limits, good = places.strand, places.v, rules.limits, 3 * lengths[1] * rules.match // 5
+    low, high = limits.low[limits.model[mate]], limits.high[limits.model[mate]]
     while a < last:
         if places.status[a] <= UNGAPPED and places.score[a] >= min_score:
             alone = True
@@ -124,7 +126,7 @@ def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score)
                 if strand[a] == strand[b] or places.status[b] > UNGAPPED or places.score[b] < good:
                     continue
                 d = outer_distance(strand[a], v[a], lengths[0], v[b], lengths[1])
-                if sizes.low <= d <= sizes.high:
+                if low <= d <= high:
                     contig = contig_of(contig_offsets, places.stop[a] - 1)
                     if contig_of(contig_offsets, places.stop[b] - 1) == contig:
                         alone = False
@@ -136,12 +138,12 @@ def next_alone(a, last, mate, lengths, places, contig_offsets, rules, min_score)
 
 
 @kernel
-def mate_window(strand, v, length, mate_length, sizes, contig_start, contig_stop):
+def mate_window(strand, v, length, mate_length, low, high, contig_start, contig_stop):
     """Where the mate of a read may be, clipped to the contig."""
     if strand == 0:
-        start, stop = v + sizes.low - mate_length, v + sizes.high
+        start, stop = v + low - mate_length, v + high
     else:
-        start, stop = v + length - sizes.high, v + length - sizes.low + mate_length
+        start, stop = v + length - high, v + length - low + mate_length
     start = max(start, contig_start)
     return start, min(stop, contig_stop, start + MAX_WINDOW)
 
@@ -178,11 +180,12 @@ def rescue_mate(a, mate, reads, places, genome, rules, table, out):
     r = mate + 1 if reads.segment[mate] == FIRST else mate - 1
     length, mate_length = read_offsets[r + 1] - read_offsets[r], read_offsets[mate + 1] - read_offsets[mate]
     last, min_score = places.offsets[r + 1], min_anchor_score(r, places, rules)
-    indexed, searched = -1, 0
+    indexed, searched, model = -1, 0, rules.limits.model[mate]
+    low, high = rules.limits.low[model], rules.limits.high[model]
     while a < last and searched < rules.max_rescues:
         contig, strand, v = contig_of(contig_offsets, places.stop[a] - 1), places.strand[a], places.v[a]
         contig_start, contig_stop = contig_offsets[contig], contig_offsets[contig + 1]
-        start, stop = mate_window(strand, v, length, mate_length, rules.sizes, contig_start, contig_stop)
+        start, stop = mate_window(strand, v, length, mate_length, low, high, contig_start, contig_stop)
         a = next_alone(a + 1, last, mate, (length, mate_length), places, contig_offsets, rules, min_score)
         if stop - start < WORD:
             continue
@@ -232,12 +235,15 @@ def plan_rescue(
     candidates: Candidates,
     scores: Scores,
     reference: Reference,
-    sizes: InsertSizes,
+    sizes: InsertModels,
     parameters: AlignParameters,
 ) -> Candidates:
     """Windows in which to look for mates, near good candidates of the other read without a concordant one."""
     pair, match, min_score = parameters.pair, parameters.scoring.match, parameters.records.min_score
-    rules = Rules(sizes, match, min_score, pair.unpaired_penalty, pair.max_rescues, pair.window_padding)
+    if not pair.rescue:
+        return empty(Candidates, {"candidates": 0}, candidate_offsets=np.zeros(len(reads) + 1, np.int64))
+    limits = sizes.limits(reads.read_group)
+    rules = Rules(limits, match, min_score, pair.unpaired_penalty, pair.max_rescues, pair.window_padding)
     out = empty(Candidates, {"reads": len(reads), "candidates": len(reads) * pair.max_rescues})
     genome = Genome(reference.packed, reference.contig_offsets)
     made = rescue(reads, places_of(candidates, scores), genome, rules, out)

@@ -1,6 +1,6 @@
 """Records: pair scores, MAPQ, primary, supplementary and secondary alignments, flags and tags (host only).
 
-    choose(reads: ReadBatch, scored: tuple[Candidates, Scores], sizes: InsertSizes, parameters: AlignParameters,
+    choose(reads: ReadBatch, scored: tuple[Candidates, Scores], sizes: InsertModels, parameters: AlignParameters,
            repetitive: int32 [reads], contig_offsets: int64) -> Choices
     build((aligned, written): ReadBatch, choices: Choices, extensions: Extensions, reference: Reference, parameters)
         -> Alignments                         of the written reads, which may go on where those aligned were trimmed
@@ -22,7 +22,8 @@ the read's length; for a read without such a place, `min_mate_bases` matches are
 
 **Rows.** One primary per read. Supplementary alignments share less than half of the shorter read span with each
 previous row of the read. Up to `max_secondary` other places with at least `secondary_ratio` of the best score are named
-in XA, or none if there are more.
+in XA, or none if there are more; with `secondary_records`, the best ones are records. With `five_prime_primary`, the
+primary and supplementary rows exchange roles, so that the part sequenced first is primary.
 
 **Tags**, in this order, as BAM encodes them: NM MD AS XS MC MQ ms SA XA. AS is the score of the CIGAR; XS is the next
 best score less the end bonus of the best; ms is the sum of the mate's base qualities of at least 15, as samtools

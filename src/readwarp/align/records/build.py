@@ -1,9 +1,11 @@
 """Traced places to records: which are reported, with which fields and CIGARs."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from readwarp.align.places import contig_of, share_half
-from readwarp.align.records.choose import PRIMARY, SUPPLEMENTARY, Choices, Traced, min_mate_score
+from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices, Traced, min_mate_score
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.align.records.tags import Rows, encode_tags
 from readwarp.batches import Alignments, Extensions, ReadBatch, Segment, Status
@@ -17,6 +19,15 @@ from readwarp.rules.cigar import EQUAL, HARD_CLIP, MATCH, SOFT_CLIP, UNEQUAL, ru
 UNPAIRED, FIRST, UNGAPPED = int(Segment.UNPAIRED), int(Segment.FIRST), int(Status.UNGAPPED)
 
 
+class Layout(NamedTuple):
+    """Which places of a read become records."""
+
+    min_score: int
+    min_mate_score: int  # of a read of a proper pair
+    secondary: bool  # secondary places are records
+    five_prime: bool  # of the primary and supplementary ones, the one that was sequenced first becomes the primary
+
+
 @kernel
 def shares_half(a, b, length, strand, extensions):
     """Whether two traced places share at least half of the shorter span of the read."""
@@ -28,23 +39,22 @@ def shares_half(a, b, length, strand, extensions):
 
 
 @kernel
-def lay_rows(read_offsets, aligned, traced, min_score, min_mate_score, rows):
-    """The rows of each read: the primary, then supplementary alignments that add a part of the read.
+def lay_rows(read_offsets, aligned, traced, layout, rows):
+    """The rows of each read: the primary, then supplementary alignments that add a part of it, then secondary ones.
 
-    aligned: how many bases of each read were aligned. A read of a proper pair is reported from min_mate_score on.
-    Returns the number of rows.
+    aligned: how many bases of each read were aligned. Returns the number of rows.
     """
-    (offsets, reads, traces), (choices, extensions) = rows, traced
+    (offsets, reads, traces, kinds), (choices, extensions) = rows, traced
     made = 0
     offsets[0] = 0
     for r in range(read_offsets.size - 1):
         length, first = read_offsets[r + 1] - read_offsets[r], made
         half = max(1, aligned[r] // 2)
-        reads[made], traces[made] = r, -1
+        reads[made], traces[made], kinds[made] = r, -1, PRIMARY
         made += 1
         for e in range(choices.choice_offsets[r], choices.choice_offsets[r + 1]):
             role = choices.role[e]
-            lowest = min(half, min_mate_score if role == PRIMARY and choices.proper[r] else min_score)
+            lowest = min(half, layout.min_mate_score if role == PRIMARY and choices.proper[r] else layout.min_score)
             if extensions.status[e] > UNGAPPED or extensions.score[e] < lowest:
                 if role == PRIMARY:
                     break
@@ -55,10 +65,38 @@ def lay_rows(read_offsets, aligned, traced, min_score, min_mate_score, rows):
                 for other in range(first, made):
                     adds = adds and not shares_half(traces[other], e, length, choices.strand, extensions)
                 if adds:
-                    reads[made], traces[made] = r, e
+                    reads[made], traces[made], kinds[made] = r, e, SUPPLEMENTARY
                     made += 1
+            elif layout.secondary and is_new(e, traces[first:made], choices.strand, extensions):
+                reads[made], traces[made], kinds[made] = r, e, SECONDARY
+                made += 1
+        if layout.five_prime:
+            lead_with_first_part(traces[first:made], kinds[first:made], length, choices.strand, extensions)
         offsets[r + 1] = made
     return made
+
+
+@kernel
+def is_new(e, others, strand, extensions):
+    """Whether no other alignment of the read begins or ends where alignment e does."""
+    start, stop = extensions.reference_start, extensions.reference_stop
+    for other in others:
+        if strand[other] == strand[e] and (start[other] == start[e] or stop[other] == stop[e]):
+            return False
+    return True
+
+
+@kernel
+def lead_with_first_part(traces, kinds, length, strand, extensions):
+    """Exchange the primary alignment of a read for the one that was sequenced first, unless that is secondary."""
+    first, least = 0, length + 1
+    for row in range(traces.size):
+        e = traces[row]
+        if e >= 0 and kinds[row] != SECONDARY:
+            begin = extensions.query_start[e] if strand[e] == 0 else length - extensions.query_stop[e]
+            if begin < least:
+                first, least = row, begin
+    traces[0], traces[first] = traces[first], traces[0]
 
 
 @kernel
@@ -84,13 +122,15 @@ def template_length(e, m, strand, extensions):
 
 
 @kernel
-def fill_mates(segment, rows, traced, out):
-    """Flags and mate fields; an unmapped read gets the place of its mapped mate."""
-    strand, proper = traced.choices.strand, traced.choices.proper
+def fill_mates(segment, rows, traced, splits, out):
+    """Flags and mate fields; an unmapped read gets the place of its mapped mate. splits: flag of supplementary rows."""
+    strand, proper, role, kind = traced.choices.strand, traced.choices.proper, traced.choices.role, rows.kind
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
         own_row = rows.offsets[r]
-        flag = (0x4 if e < 0 else 0x10 * strand[e]) | (0x800 if row > own_row else 0)
+        flag = (0x4 if e < 0 else 0x10 * strand[e]) | (splits if kind[row] == SUPPLEMENTARY else 0)
+        flag |= 0x100 if kind[row] == SECONDARY else 0
+        out.has_bases[row] = kind[row] != SECONDARY
         out.mate_contig[row], out.mate_position[row], out.template_length[row] = -1, -1, 0
         if segment[r] != UNPAIRED:
             mate_row = rows.offsets[r + 1] if segment[r] == FIRST else rows.offsets[r - 1]
@@ -102,7 +142,8 @@ def fill_mates(segment, rows, traced, out):
             if e < 0:
                 out.contig[row], out.position[row] = out.mate_contig[row], out.mate_position[row]
             elif m >= 0:
-                flag |= 0x2 * proper[r]
+                is_pair = role[rows.trace[own_row]] == PRIMARY and role[m] == PRIMARY  # those that make it proper
+                flag |= 0x2 * proper[r] if is_pair and kind[row] != SECONDARY else 0
                 if out.contig[row] == out.contig[mate_row]:
                     out.template_length[row] = template_length(e, m, strand, traced.extensions)
         out.flag[row] = flag
@@ -177,16 +218,22 @@ def build(
     aligned, reads = batch
     extensions = place_in_written(aligned, reads, choices, extensions)
     traced, options, contig_offsets = Traced(choices, extensions), parameters.records, reference.contig_offsets
-    room = len(reads) + int((choices.role == SUPPLEMENTARY).sum())
+    layout = Layout(
+        options.min_score, min_mate_score(parameters), options.secondary_records, options.five_prime_primary
+    )
+    room = len(reads) + int((choices.role != PRIMARY).sum())
     rows = empty(Rows, {"reads": len(reads), "records": room})
     lengths = np.diff(aligned.read_offsets)
-    n = lay_rows(reads.read_offsets, lengths, traced, options.min_score, min_mate_score(parameters), rows)
+    n = lay_rows(reads.read_offsets, lengths, traced, layout, rows)
     rows = take(rows, "records", slice(n))
     room = extensions.cigar.size + 2 * n + (2 * int(extensions.edit_distance.sum()) if options.eqx else 0)
     out = replace(empty(Alignments, {"records": n, "operations": room, "tag bytes": 0}), read=rows.read)
     fill_places(rows, traced, contig_offsets, out)
-    fill_mates(reads.segment, rows, traced, out)
+    fill_mates(reads.segment, rows, traced, 0x100 if options.splits_as_secondary else 0x800, out)
     hard_clips = not options.soft_clip_supplementary
     used = write_cigars(reads, reference.packed, rows, traced, hard_clips, options.eqx, out)
+    if options.secondary_records:  # XA does not name what is a record
+        role = np.where(choices.role == SECONDARY, np.uint8(SUPPLEMENTARY), choices.role)
+        traced = Traced(replace(choices, role=role), extensions)
     tags, tag_offsets = encode_tags(reads, reference, rows, traced, out)
     return replace(out, cigar=out.cigar[:used], tags=tags, tag_offsets=tag_offsets)

@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.align.insert_models import InsertModels, Limits
 from readwarp.align.places import contig_of, outer_distance, places_of, share_half
 from readwarp.align.records.scalar import (
     FINE,
@@ -16,7 +17,7 @@ from readwarp.align.records.scalar import (
     mix,
     quality_slopes,
 )
-from readwarp.batches import Candidates, Extensions, InsertSizes, ReadBatch, Scores, Segment, Status
+from readwarp.batches import Candidates, Extensions, ReadBatch, Scores, Segment, Status
 from readwarp.config import MAX_READ_LENGTH, AlignParameters
 from readwarp.device.jit import kernel
 from readwarp.ragged import empty, take
@@ -28,7 +29,7 @@ MAX_SUPPLEMENTARY = 4
 
 
 class Choices(NamedTuple):
-    """Candidates to trace, grouped by read: the primary first, then supplementary ones, then those for XA."""
+    """Candidates to trace, grouped by read: the primary first, then supplementary ones, then secondary ones."""
 
     choice_offsets: Annotated[ndarray, "int64 [reads + 1] of choices"]
     candidate: Annotated[ndarray, "int64 [choices]"]  # row in Candidates
@@ -59,8 +60,8 @@ class Ranking(NamedTuple):
 
 
 class Rules(NamedTuple):
-    sizes: InsertSizes
-    insert_penalty: Annotated[ndarray, "int32 [distances]"]  # times FINE
+    limits: Limits
+    insert_penalty: Annotated[ndarray, "int32 [models, distances]"]  # times FINE
     slope: Annotated[ndarray, "int32 [lengths]"]  # by read length
     crowd_penalty: Annotated[ndarray, "int32 [places]"]  # by number of places
     match: int
@@ -70,8 +71,24 @@ class Rules(NamedTuple):
     min_score: int
     min_mate_score: int
     max_secondary: int
+    keeps_best: bool  # of more secondary places than max_secondary; else there are none then
     secondary_ratio: int  # of 1000
+    pairing: bool
     seed_step: int  # read bases per seed
+
+
+class PlaceRules(NamedTuple):
+    """Those of the rules that concern one read; few, since they are passed for every place."""
+
+    slope: Annotated[ndarray, "int32 [lengths]"]
+    crowd_penalty: Annotated[ndarray, "int32 [places]"]
+    match: int
+    mismatch: int
+    end_bonus: int
+    max_secondary: int
+    keeps_best: bool
+    secondary_ratio: int
+    seed_step: int
 
 
 @kernel
@@ -109,17 +126,18 @@ def weigh_pairs(r, read_offsets, places, contig_offsets, rules, ranking):
     """
     best_a, best_b, best_score, best_key = -1, -1, 0, np.uint64(0)
     length_a, length_b = read_offsets[r + 1] - read_offsets[r], read_offsets[r + 2] - read_offsets[r + 1]
-    strand, v, stop, worth = places.strand, places.v, places.stop, ranking.worth
+    strand, v, stop, worth, model = places.strand, places.v, places.stop, ranking.worth, rules.limits.model[r]
+    low, high = rules.limits.low[model], rules.limits.high[model]
     for a in range(places.offsets[r], places.offsets[r + 1]):
         for b in range(places.offsets[r + 1], places.offsets[r + 2]):
             if not ranking.distinct[a] or not ranking.distinct[b] or strand[a] == strand[b]:
                 continue
             d = outer_distance(strand[a], v[a], length_a, v[b], length_b)
-            if d < rules.sizes.low or d > rules.sizes.high:
+            if d < low or d > high:
                 continue
             if contig_of(contig_offsets, stop[a] - 1) != contig_of(contig_offsets, stop[b] - 1):
                 continue
-            both = FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[d]
+            both = FINE * (places.score[a] + places.score[b]) - rules.insert_penalty[model, d]
             whole = (both + FINE // 2) // FINE
             worth[a], worth[b] = max(worth[a], whole), max(worth[b], whole)
             key = mix(ranking.key[a] ^ (ranking.key[b] << np.uint64(1)))
@@ -196,16 +214,27 @@ def pick_supplementary(a, span, length, places, match, ranking):
 
 @kernel
 def pick_secondary(a, span, length, places, rules, ranking, n):
-    """Places nearly as good as a for the same part of the read -> ranking.picked from row n; none if too many."""
-    found = n
+    """Places nearly as good as a for the same part of the read -> ranking.picked from row n.
+
+    If there are too many: the best ones, best first, or none.
+    """
+    score, key, picked, found, most = places.score, ranking.key, ranking.picked, n, n + rules.max_secondary
+    if most == n:
+        return n
     for b in range(*span):
         if b == a or not ranking.distinct[b] or 1000 * places.score[b] < rules.secondary_ratio * places.score[a]:
             continue
         if is_rival(a, b, length, places, rules.match):
-            if found - n == rules.max_secondary:
+            if found == most and not rules.keeps_best:
                 return n
-            ranking.picked[found] = b
-            found += 1
+            if found == most and not is_ahead(b, picked[most - 1], score, key):
+                continue
+            found = min(found + 1, most)
+            i = found - 1
+            while rules.keeps_best and i > n and is_ahead(b, picked[i - 1], score, key):
+                picked[i] = picked[i - 1]
+                i -= 1
+            picked[i] = b
     return found
 
 
@@ -245,6 +274,10 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
     picked, winner = np.empty(MAX_SUPPLEMENTARY + rules.max_secondary, np.int64), np.empty(2, np.int64)
     ranking = Ranking(np.zeros(candidates, np.uint8), np.empty(candidates, np.uint64), places.score.copy(), picked)
     made = np.int64(0)
+    of_one = PlaceRules(
+        *(rules.slope, rules.crowd_penalty, rules.match, rules.mismatch, rules.end_bonus),
+        *(rules.max_secondary, rules.keeps_best, rules.secondary_ratio, rules.seed_step),
+    )
     out.choice_offsets[0] = 0
     for r in range(segment.size):
         if segment[r] == LAST:
@@ -253,11 +286,11 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
         name_key = hash_of(reads.names, reads.name_offsets[r], reads.name_offsets[r + 1])
         for m in range(mates):
             winner[m] = rank_read(r + m, rules.min_score, name_key, reads, places, ranking)
-        weak = 0 if winner[0] < 0 else 1
-        leaning = mates == 2 and winner[weak] < 0 and winner[1 - weak] >= 0  # is placed beside its mate or not at all
+        weak, pairing = 0 if winner[0] < 0 else 1, mates == 2 and rules.pairing
+        leaning = pairing and winner[weak] < 0 and winner[1 - weak] >= 0  # is placed beside its mate or not at all
         if leaning:
             winner[weak] = rank_read(r + weak, rules.min_mate_score, name_key, reads, places, ranking)
-        paired = mates == 2 and winner[0] >= 0 and winner[1] >= 0
+        paired = pairing and winner[0] >= 0 and winner[1] >= 0
         paired = paired and place_pair(r, read_offsets, places, contig_offsets, rules, ranking, winner)
         if leaning:
             if not paired:
@@ -266,7 +299,7 @@ def choose_places(reads, repetitive, places, contig_offsets, rules, out):
                 ranking.worth[a] = places.score[a]  # the mate does not make it surer
         for q in range(r, r + mates):
             length = read_offsets[q + 1] - read_offsets[q]
-            made = list_choices(winner[q - r], q, length, repetitive[q], places, rules, ranking, out)
+            made = list_choices(winner[q - r], q, length, repetitive[q], places, of_one, ranking, out)
             out.proper[q], out.choice_offsets[q + 1] = paired, made
     return made
 
@@ -276,11 +309,15 @@ def min_mate_score(parameters: AlignParameters) -> int:
     return min(parameters.records.min_score, parameters.records.min_mate_bases * parameters.scoring.match)
 
 
-def rules_of(sizes: InsertSizes, parameters: AlignParameters) -> Rules:
+def rules_of(sizes: InsertModels, read_group: ndarray, parameters: AlignParameters) -> Rules:
     scoring, records, seed = parameters.scoring, parameters.records, parameters.seed
+    penalties = [insert_penalties(each, scoring.match) for each in sizes.all]
+    table = np.zeros((len(penalties), max(row.size for row in penalties)), np.int32)
+    for row, penalty in zip(table, penalties, strict=True):
+        row[: penalty.size] = penalty
     return Rules(
-        sizes,
-        insert_penalties(sizes, scoring.match),
+        sizes.limits(read_group),
+        table,
         quality_slopes(scoring.match),
         crowd_penalties(),
         scoring.match,
@@ -290,7 +327,9 @@ def rules_of(sizes: InsertSizes, parameters: AlignParameters) -> Rules:
         records.min_score,
         min_mate_score(parameters),
         records.max_secondary,
+        records.secondary_records,
         round(1000 * records.secondary_ratio),
+        parameters.pair.pairing,
         seed.k - seed.s + 1,
     )
 
@@ -298,13 +337,13 @@ def rules_of(sizes: InsertSizes, parameters: AlignParameters) -> Rules:
 def choose(
     reads: ReadBatch,
     scored: tuple[Candidates, Scores],
-    sizes: InsertSizes,
+    sizes: InsertModels,
     parameters: AlignParameters,
     repetitive: ndarray,
     contig_offsets: ndarray,
 ) -> Choices:
     """The place of each read and its mate, other places worth tracing, and mapping qualities."""
-    room = len(reads) * (1 + MAX_SUPPLEMENTARY + parameters.records.max_secondary)
-    out, places = empty(Choices, {"reads": len(reads), "choices": room}), places_of(*scored)
-    made = choose_places(reads, repetitive, places, contig_offsets, rules_of(sizes, parameters), out)
+    out, places = empty(Choices, {"reads": len(reads), "choices": len(scored[0])}), places_of(*scored)
+    rules = rules_of(sizes, reads.read_group, parameters)
+    made = choose_places(reads, repetitive, places, contig_offsets, rules, out)
     return take(out, "choices", slice(made))

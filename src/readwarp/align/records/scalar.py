@@ -17,7 +17,7 @@ MAX_CROWD = 255
 HARMLESS_SHARE = 600  # of SCALE: if fewer seeds are left out, the others find the place
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1024)
 def insert_penalties(sizes: InsertSizes, match: int) -> np.ndarray:
     """int32 [high + 1]: what to subtract from a pair's score (times FINE), by outer distance; below 0 near the mean."""
     out = np.zeros(sizes.high + 1, np.int32)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.align.places import Genome, contig_of
-from readwarp.align.records.choose import SECONDARY, Traced
+from readwarp.align.records.choose import PRIMARY, SECONDARY, Traced
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.batches import Alignments, ReadBatch, Segment, Status
 from readwarp.device.jit import kernel
@@ -32,6 +32,7 @@ class Rows(NamedTuple):
     offsets: Annotated[ndarray, "int64 [reads + 1] of records"]
     read: Annotated[ndarray, "int32 [records]"]
     trace: Annotated[ndarray, "int64 [records]"]  # row in Traced, -1 unmapped
+    kind: Annotated[ndarray, "uint8 [records]"]  # PRIMARY, SUPPLEMENTARY or SECONDARY; secondary ones are last
 
 
 class ContigNames(NamedTuple):
@@ -138,10 +139,10 @@ def put_contig(out, at, contig, names):
 
 @kernel
 def put_supplementary(out, at, row, length, rows, traced, alignments, names):
-    """SA: the other records of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
+    """SA: the other parts of the read, primary first: contig,position,strand,CIGAR,MAPQ,NM;"""
     at, (choices, extensions), r = put_text_start(out, at, SA), traced, rows.read[row]
     for other in range(rows.offsets[r], rows.offsets[r + 1]):
-        if other == row:
+        if other == row or rows.kind[other] == SECONDARY:
             continue
         e = rows.trace[other]
         at = put_contig(out, at, alignments.contig[other], names)
@@ -225,7 +226,7 @@ def put_mate(out, at, mate, reads, rows, alignments):
 @kernel
 def write_tags(reads, genome, rows, traced, alignments, names, out, out_offsets):
     """Tags of all records; returns their bytes."""
-    at, (packed, contig_offsets), (choices, extensions) = 0, genome, traced
+    at, (packed, contig_offsets), (choices, extensions), kind = 0, genome, traced, rows.kind
     out_offsets[0] = 0
     for row in range(rows.read.size):
         r, e = rows.read[row], rows.trace[row]
@@ -239,9 +240,10 @@ def write_tags(reads, genome, rows, traced, alignments, names, out, out_offsets)
             at = put_integer(out, at, XS, np.int64(max(0, choices.second_score[e] - bonus)))
         if reads.segment[r] != UNPAIRED:
             at = put_mate(out, at, mate_of(r, reads.segment), reads, rows, alignments)
-        if rows.offsets[r + 1] - rows.offsets[r] > 1:
+        first, stop = rows.offsets[r], rows.offsets[r + 1]
+        if stop - first > 1 and kind[row] != SECONDARY and kind[first + 1] != SECONDARY:
             at = put_supplementary(out, at, row, bases.size, rows, traced, alignments, names)
-        if e >= 0 and row == rows.offsets[r]:
+        if e >= 0 and choices.role[e] == PRIMARY:
             at = put_secondary(out, at, r, bases.size, traced, contig_offsets, names)
         out_offsets[row + 1] = at
     return at

@@ -1,6 +1,7 @@
 """Compiled encoders: rows of Alignments and their reads -> SAM text or BAM records, one after another.
 
-SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are omitted.
+SEQ and QUAL follow the strand of the flag; bases and qualities under a hard clip are omitted, and all of a record that
+has none.
 """
 
 import numpy as np
@@ -85,6 +86,7 @@ def encode_sam(reads, rows, contigs, groups, out):
     read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
     cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
     mate, mate_position, template_length = rows.mate_contig, rows.mate_position, rows.template_length
+    has_bases = rows.has_bases
     (contig_letters, contig_offsets), (group_letters, group_offsets) = contigs, groups
     data, offsets, at = out.data, out.offsets, 0
     for row in range(read.size):
@@ -108,6 +110,7 @@ def encode_sam(reads, rows, contigs, groups, out):
         at = put_next(TAB, np.int64(template_length[row]), data, at)
         reverse = flag[row] & REVERSE != 0
         start, stop = shown_span(cigar, first, last, reverse, read_offsets[r], read_offsets[r + 1])
+        stop = stop if has_bases[row] else start
         at = put_letters(bases, qualities, start, stop, reverse, data, at)
         at = put_tags(tags, tag_offsets[row], tag_offsets[row + 1], data, at)
         if read_group[r] >= 0:
@@ -158,6 +161,7 @@ def encode_bam(reads, rows, groups, out):
     read, flag, contig, position, quality = rows.read, rows.flag, rows.contig, rows.position, rows.mapping_quality
     cigar, cigar_offsets, tags, tag_offsets = rows.cigar, rows.cigar_offsets, rows.tags, rows.tag_offsets
     mate, mate_position, template_length = rows.mate_contig, rows.mate_position, rows.template_length
+    has_bases = rows.has_bases
     group_letters, group_offsets = groups
     data, offsets, at = out.data, out.offsets, 0
     for row in range(read.size):
@@ -166,6 +170,7 @@ def encode_bam(reads, rows, groups, out):
         first, last = cigar_offsets[row], cigar_offsets[row + 1]
         reverse = flag[row] & REVERSE != 0
         start, stop = shown_span(cigar, first, last, reverse, read_offsets[r], read_offsets[r + 1])
+        stop = stop if has_bases[row] else start
         covered = 0
         for i in range(first, last):
             _, _, on_reference, _ = run_of(cigar[i])

@@ -1,4 +1,4 @@
-"""Alignments out: SAM, BAM or CRAM by the name's ending, SAM on stdout; sorted, marked and indexed on the way.
+"""Alignments out: SAM, BAM, CRAM or PAF by the name's ending, SAM on stdout; sorted, marked and indexed on the way.
 
 A file appears under its name when it is complete: until `close` renames it or `abort` removes it, it has another.
 """
@@ -25,8 +25,8 @@ from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 
 
 def format_of(path: str | Path | None) -> str:
-    """sam, bam or cram, by the name's ending; stdout (None or "-"), pipes and devices are SAM. Raises UsageError."""
-    return ending_of(path, "sam", "bam", "cram")
+    """sam, bam, cram or paf, by the name's ending; stdout (None, "-"), pipes and devices are SAM. Raises UsageError."""
+    return ending_of(path, "sam", "bam", "cram", "paf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,14 @@ class Finish:
     mark_duplicates: bool = False  # mates must be neighbours in what is written
     write_index: bool = False
     memory: int = 256 << 20  # bytes, for sorting
+    paf: bool = False  # what has no name that says otherwise is PAF
+
+    def format_of(self, path: str | Path | None) -> str:
+        """As `format_of`. Raises UsageError for another format than PAF where that is asked for."""
+        format = format_of(path)
+        if self.paf and format not in ("sam", "paf"):
+            raise UsageError(f"--paf: {path} is to be {format.upper()}")
+        return "paf" if self.paf else format
 
     def check(self, format: str) -> None:
         """Raises UsageError."""
@@ -45,6 +53,8 @@ class Finish:
         for option, is_given in (("--mark-duplicates", self.mark_duplicates), ("--write-index", self.write_index)):
             if is_given and self.sort != "coordinate":
                 raise UsageError(f"{option} and --sort {self.sort} do not go together: it needs --sort coordinate")
+        if format == "paf" and self.sort != "none":
+            raise UsageError("PAF is not sorted: leave out --sort, --mark-duplicates and --write-index, or write BAM")
         if self.write_index and format == "sam":
             raise UsageError("--write-index needs BAM or CRAM output: name it with -o")
 
@@ -67,8 +77,10 @@ class AlignmentWriter(Writer):
         reference: str | None = None,  # FASTA, for CRAM
         binary: bool = False,  # `write` takes BAM records, even for SAM output
     ):
-        self.format = format_of(path)
-        self.text = self.format == "sam" and finish.sort == "none" and not binary  # what Encoder.text must be
+        self.format = finish.format_of(path)
+        if self.format == "paf" and binary:
+            raise UsageError(f"{path}: PAF is written by readwarp align alone")
+        self.text = self.format in ("sam", "paf") and finish.sort == "none" and not binary  # for Encoder
         finish.check(self.format)
         self.duplicates = 0  # marked; known after `close`, as `index` is
         self.index: Path | None = None
@@ -88,7 +100,8 @@ class AlignmentWriter(Writer):
         if not self.text and self.format != "bam":
             return SamtoolsWriter(self._file, self._header, reference if self.format == "cram" else None)
         sink = ByteWriter(self._file.open(), 0 if self.text else threads)
-        sink.write(self._header.encode() if self.text else binary_header(self._header))
+        if self.format != "paf":
+            sink.write(self._header.encode() if self.text else binary_header(self._header))
         return sink
 
     def write(self, encoded: Encoded) -> None:

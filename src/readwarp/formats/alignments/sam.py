@@ -1,13 +1,15 @@
-"""Records out: Alignments and their reads as SAM text or BAM records, encoded in compiled code for a whole batch."""
+"""Records out: Alignments and their reads as SAM text, BAM records or PAF, encoded in compiled code for a batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
+import numpy as np
 from numpy import ndarray
 
 from readwarp.batches import Alignments, ReadBatch
 from readwarp.formats.alignments import encode_kernels as kernels
+from readwarp.formats.alignments import paf_kernels
 from readwarp.formats.alignments.tag_text import FACTOR
 from readwarp.formats.common.text import pack_names
 from readwarp.ragged import empty, replace
@@ -33,12 +35,16 @@ class Encoder:
     contigs: tuple[str, ...]
     read_groups: tuple[str, ...] = ()
     text: bool = False  # SAM text instead of BAM records
+    lengths: tuple[int, ...] = ()  # of the contigs: PAF instead
 
     def encode(self, reads: ReadBatch, alignments: Alignments) -> Encoded:
         """The records of `alignments` in their order. Runs without the GIL."""
         groups, size = pack_names(self.read_groups), self._max_bytes(reads, alignments)
         out = empty(Encoded, {"records": len(alignments), "bytes": size})
-        if self.text:
+        if self.lengths:
+            lengths = np.array(self.lengths, np.int64)
+            written = paf_kernels.encode_paf(reads, alignments, pack_names(self.contigs), lengths, out)
+        elif self.text:
             written = kernels.encode_sam(reads, alignments, pack_names(self.contigs), groups, out)
         else:
             written = kernels.encode_bam(reads, alignments, groups, out)
@@ -50,8 +56,8 @@ class Encoder:
             int((offsets[rows.read + 1] - offsets[rows.read]).sum())
             for offsets in (reads.read_offsets, reads.name_offsets, reads.tag_offsets)
         )
-        longest = 2 * _longest(self.contigs if self.text else ()) + _longest(self.read_groups)
-        fixed = (160 + longest) * len(rows)
+        longest = 2 * _longest(self.contigs if self.text or self.lengths else ()) + _longest(self.read_groups)
+        fixed = (200 + longest) * len(rows)
         return fixed + names + 2 * lengths + 10 * rows.cigar.size + FACTOR * (carried + rows.tags.size) + 64
 
 

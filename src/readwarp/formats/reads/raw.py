@@ -16,6 +16,7 @@ class ReadInput:
     single: bool = False  # FASTQ and FASTA: reads are unpaired, whatever their names say
     comments: bool = False  # FASTQ and FASTA: comments hold SAM tags
     groups: tuple[str, ...] = ()  # IDs of the header's read groups, which RG tags refer to
+    named_groups: tuple[int, ...] = ()  # those of them that this input's own header or comments may name, if several
     reference: str | None = None  # FASTA that CRAM was written against
     phred: int | None = None  # 33 or 64, of the qualities; None: 33, unless they look like 64, which is an error
 

@@ -1,0 +1,111 @@
+"""What the first reads of each input show before any is aligned: insert sizes and adapters."""
+
+import logging
+from dataclasses import replace
+from typing import NamedTuple
+
+from readwarp.align import steps
+from readwarp.align import trim as trimming
+from readwarp.align.inputs import Inputs
+from readwarp.align.insert_models import InsertModels
+from readwarp.align.pair import DEFAULT
+from readwarp.batches import InsertSizes, ReadBatch, Segment
+from readwarp.config import AlignParameters
+from readwarp.formats.reads.stream import check_encoding
+from readwarp.metrics import Metrics
+from readwarp.stream.cards import Cards
+from readwarp.wording import counted
+
+logger = logging.getLogger("readwarp")
+AlignCards = Cards[ReadBatch, steps.PlacedIndex]
+
+
+class Model(NamedTuple):
+    """What the first pairs of an input and of its read groups show."""
+
+    sizes: InsertModels
+    parameters: AlignParameters  # the job's, with the adapters of this input
+
+
+class Trainer:
+    """Works in the thread that reads; what it finds is logged and noted in the metrics."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        parameters: AlignParameters,
+        given: InsertSizes | None,  # by the user
+        cards: AlignCards,
+        metrics: Metrics,
+    ) -> None:
+        self.inputs, self.parameters, self.given = inputs, parameters, given
+        self.cards, self.metrics = cards, metrics
+        self.first: list[ReadBatch] = []  # reads of the first input, for what is said at the end
+        self.models: list[dict[str, object]] = []  # of each input
+        self.adapters: list[dict[str, object]] = []  # likewise, where they were learned
+
+    def train(self, first: list[ReadBatch]) -> Model:
+        self.first = self.first or first
+        if first:
+            check_encoding(first, self.inputs.inputs[first[0].source])
+        parameters = self._learn(first)
+        own, pair = self.given, parameters.pair
+        if own or not (pair.pairing or pair.rescue):
+            return Model(InsertModels(own or DEFAULT), parameters)
+        return Model(self._size(first, parameters), parameters)
+
+    def add_group(self, model: Model, group: int, first: list[ReadBatch]) -> Model:
+        """The model of an input with that of a read group that comes later; if it has too few pairs, as it is."""
+        pair = model.parameters.pair
+        if self.given or not (pair.pairing or pair.rescue):
+            return model
+        sizes = self._estimate(first, model.parameters).common
+        if not sizes.pairs:
+            return model
+        self._note_group(group, sizes)
+        return model._replace(sizes=InsertModels(model.sizes.common, {**model.sizes.groups, group: sizes}))
+
+    def _note_group(self, group: int, sizes: InsertSizes) -> None:
+        name = self.inputs.read_group_ids[group]
+        self.metrics.append("insert_sizes_of_read_groups", [{"read_group": name, **sizes._asdict()}])
+        known = sizes.mean, sizes.deviation, counted(sizes.pairs, "pair")
+        logger.info("insert size of %s %.0f ± %.0f, from %s", name, *known)
+
+    def _learn(self, first: list[ReadBatch]) -> AlignParameters:
+        """The job's parameters, with the adapters of the input if they are not known."""
+        parameters = self.parameters
+        if parameters.trim is None:
+            return parameters
+        with self.metrics.time("trim"):
+            learned = trimming.learn(first, parameters.trim)
+        if learned is None:
+            return parameters
+        self.adapters.append(learned._asdict())
+        self.metrics.note(adapters=self.adapters)
+        logger.info("adapters %s and %s, learned from %s", learned.first, learned.last, counted(learned.pairs, "pair"))
+        return replace(parameters, trim=trimming.with_learned(parameters.trim, learned))
+
+    def _size(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertModels:
+        found = self._estimate(first, parameters)
+        sizes = found.common
+        self.models.append(sizes._asdict())
+        self.metrics.note(insert_sizes=self.models)
+        if sizes.pairs:
+            logger.info("insert size %.0f ± %.0f, from %s", sizes.mean, sizes.deviation, counted(sizes.pairs, "pair"))
+        elif any((reads.segment == Segment.FIRST).any() for reads in first):
+            text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
+            logger.info(text, sizes.mean, sizes.deviation)
+        for group, own in found.groups.items():
+            self._note_group(group, own)
+        return found
+
+    def _estimate(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertModels:
+        """The models; estimated on the CPU, with the same result, if the reads do not fit on the card."""
+        cards = self.cards
+        try:
+            with cards.borrow() as index:
+                return steps.train(first, index, parameters, self.metrics)
+        except Exception as error:
+            if not cards.backend.is_out_of_memory(error):
+                raise
+        return steps.train(first, cards.on_host, parameters, self.metrics)
