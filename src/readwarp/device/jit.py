@@ -12,8 +12,9 @@ import numba
 from numba.extending import typeof_impl
 
 from readwarp.device import kernel_cache
+from readwarp.device.dispatcher import EntryPoint
 
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": False}
+OPTIONS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False}
 
 kernel_cache.install()
 
@@ -35,12 +36,14 @@ numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # sc
 
 def kernel(function: Callable[..., Any]) -> Any:
     """A loop over arrays, compiled for the CPU; releases the GIL."""
-    return numba.njit(**OPTIONS)(function)
+    made = EntryPoint(function, None, OPTIONS)
+    made.enable_caching()
+    return made
 
 
 def scalar(function: Callable[..., Any]) -> Any:
     """A rule, compiled into the kernels that call it, CPU or CUDA."""
-    return numba.njit(inline="never", **OPTIONS)(function)
+    return kernel(function)
 
 
 def cuda_kernel(function: Callable[..., Any]) -> Any:
