@@ -166,8 +166,10 @@ def test_errors(given, bam, tmp_path):
         readwarp.align(given[0], tmp_path / "no.fq", output=there, force=True)
     with pytest.raises(UsageError, match="no files of reads are given"):
         readwarp.align(given[0], output=there, force=True)
-    with pytest.raises(UsageError, match="--write-index needs --sort coordinate"):
-        readwarp.align(*given, output=tmp_path / "s.bam", write_index=True)
+    with pytest.raises(UsageError, match="--write-index and --sort none do not go together"):
+        readwarp.align(*given, output=tmp_path / "s.bam", write_index=True, sort="none")
+    with pytest.raises(UsageError, match="--write-index needs BAM or CRAM output"):
+        readwarp.align(*given, output=tmp_path / "s.sam", write_index=True)
     with pytest.raises(UsageError, match="preset long: not one of standard, short"):
         readwarp.align(*given, output=tmp_path / "s.bam", preset="long")
     with pytest.raises(TypeError, match=r"align\(\) got an unexpected keyword argument 'colour'"):
@@ -267,7 +269,7 @@ def test_scripts_of_users_are_checked(tmp_path):
     assert said[:4] == [
         'note: Revealed type is "pathlib.Path"',
         'note: Revealed type is "int"',
-        'error: Argument "sort" to "align" has incompatible type "int"; expected "str"  [arg-type]',
+        'error: Argument "sort" to "align" has incompatible type "int"; expected "str | None"  [arg-type]',
         'error: Unexpected keyword argument "colour" for "run"  [call-arg]',
     ]
 

@@ -155,7 +155,7 @@ def processor_time_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-COMPILERS = {"kernel", "scalar", "cuda_kernel", "cuda.jit", "inlined", "intrinsic"}
+COMPILERS = {"kernel", "scalar", "cuda_kernel", "cuda.jit", "inlined", "code_of"}
 HOST_PARAMETERS, COMPILED_PARAMETERS = 6, 8
 PYTHON_API = {  # keywords that users give
     "readwarp/call/caller.py: write",

@@ -68,7 +68,7 @@ def test_header(sam, mates, reference):
     assert [line.split("\t")[:3] for line in header[1:3]] == [
         ["@SQ", f"SN:{name}", f"LN:{len(s)}"] for name, s in CONTIGS.items()
     ]
-    assert header[3:] == ["@RG\tID:s\tSM:s"]
+    assert header[3:] == ["@RG\tID:s\tSM:s\tLB:s\tPL:ILLUMINA"]
 
 
 def test_program_line(reference, mates, tmp_path):
@@ -99,7 +99,7 @@ def test_same_bytes_from_gzip_and_pipe(sam, mates, write, monkeypatch):
     assert sam(*zipped) == plain
     one, other = (path.read_text().splitlines(keepends=True) for path in mates)
     records = ["".join(text[i : i + 4]) for i in range(0, len(one), 4) for text in (one, other)]
-    group = ("-R", "@RG\tID:s\tSM:s")
+    group = ("-R", "@RG\tID:s\tSM:s\tLB:s\tPL:ILLUMINA")
     assert sam(write("i.fq", "".join(records)), "--interleaved", *group) == plain
     stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(gzip.compress("".join(records).encode()))))
     monkeypatch.setattr(sys, "stdin", stdin)
@@ -126,10 +126,25 @@ def test_bam_holds_what_sam_says(sam, mates, reference, tmp_path):
 def test_several_inputs_with_their_read_groups(sam, mates, write):
     again = [write(f"t_{i}.fq", path.read_text()) for i, path in enumerate(mates, 1)]
     text = sam(*mates, *again)
-    assert [line for line in text.splitlines() if line.startswith("@RG")] == ["@RG\tID:s\tSM:s", "@RG\tID:t\tSM:t"]
+    groups = [line for line in text.splitlines() if line.startswith("@RG")]
+    assert groups == [f"@RG\tID:{name}\tSM:{name}\tLB:{name}\tPL:ILLUMINA" for name in "st"]
     lines = sam_lines(text)
     assert [line.split("RG:Z:")[1].split("\t")[0] for line in lines] == ["s"] * 400 + ["t"] * 400
     assert [line.replace("RG:Z:t", "RG:Z:s") for line in lines[400:]] == lines[:400]
+
+
+def test_lanes_of_one_sample(sam, mates, tmp_path):
+    names = [f"NA1_S3_L00{lane}_R{mate}_00{part}.fastq" for lane, part in ((1, 1), (1, 2), (2, 1)) for mate in (1, 2)]
+    for number, name in enumerate(names):
+        (tmp_path / name).write_text(mates[number % 2].read_text())
+    text = sam(*(tmp_path / name for name in names))
+    assert [line for line in text.splitlines() if line.startswith("@RG")] == [
+        f"@RG\tID:NA1_S3_L00{lane}\tSM:NA1\tLB:NA1\tPL:ILLUMINA" for lane in (1, 2)
+    ]
+    groups = [line.split("RG:Z:")[1].split("\t")[0] for line in sam_lines(text)]
+    assert groups == ["NA1_S3_L001"] * 800 + ["NA1_S3_L002"] * 400
+    text = sam(*(tmp_path / name for name in names[:2]), "--sample", "other", "--library", "pcr")
+    assert "@RG\tID:NA1_S3_L001\tSM:other\tLB:pcr\tPL:ILLUMINA\n" in text
 
 
 def test_sorted_marked_and_indexed(mates, reference, tmp_path, write):
@@ -177,7 +192,7 @@ def test_odd_reads_are_fine(text, reads, sam, write):
 
 def test_a_read_that_is_too_long_comes_out_unmapped(sam, write):
     text = record("a", CONTIGS["one"][:5000]) + record("b", CONTIGS["one"][:100])
-    lines = sam_lines(sam(write("long.fq", text), warns="1 reads too long to align were left unmapped"))
+    lines = sam_lines(sam(write("long.fq", text), warns="1 read too long to align: left unmapped"))
     assert [fields(line)[:3] for line in lines] == [["a", "4", "*"], ["b", "0", "one"]]
 
 

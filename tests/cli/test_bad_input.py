@@ -191,7 +191,7 @@ def test_usage(refused, write, tmp_path):
     reads = write("r.fq", ONE)
     assert "do not make pairs" in refused(reads, reads, reads, code=2)
     assert "must be" in refused(reads, "-R", "ID:x", code=2)
-    assert "needs --sort coordinate" in refused(reads, "--write-index", code=2)
+    assert "needs --sort coordinate" in refused(reads, "--mark-duplicates", "--sort", "name", code=2)
 
 
 def test_device_that_is_not_there(refused, write):

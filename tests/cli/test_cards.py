@@ -83,7 +83,7 @@ def test_pairs_that_fit_no_card_are_aligned_on_the_host(align, monkeypatch, caps
     assert metrics["counts"]["reads_on_host"] == 12
     (gpu,) = metrics["gpu"]
     assert gpu["vram_planned_bytes"] - gpu["workspaces"] * 256 > 0 and gpu["seeding"] == "cuda"
-    assert "12 reads were too large for the GPU's memory and were aligned on the CPU" in capsys.readouterr().err
+    assert "12 reads too large for the GPU's memory: aligned on the CPU" in capsys.readouterr().err
 
 
 @pytest.fixture

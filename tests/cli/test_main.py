@@ -82,7 +82,7 @@ def test_without_arguments_the_help_is_shown(capsys):
 
 def test_unknown_command(capsys):
     assert main(["fold"]) == 2
-    assert "invalid choice: 'fold'" in capsys.readouterr().err
+    assert "no command 'fold': there are run, index, align," in capsys.readouterr().err
 
 
 def test_version(capsys):

@@ -105,30 +105,25 @@ def test_a_kernel_is_compiled_anew_where_it_must_be(copied):
     assert run(PENALIZE) == ["1"]
 
 
-def test_a_folder_of_another_user_is_passed_over(tmp_path, monkeypatch):
-    """As in a shared READWARP_CACHE: neither a stale kernel nor an error; the next folder is used."""
-    monkeypatch.setenv("READWARP_CACHE", str(tmp_path / "shared"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    foreign, utime = tmp_path / "shared" / "a.b-0", os.utime
-    foreign.mkdir(parents=True)
-
-    def refused(path, *times):
-        if path == foreign:
-            raise PermissionError(path)
-        utime(path, *times)
-
-    monkeypatch.setattr(os, "utime", refused)
-    made = kernel_cache._folder.__wrapped__("a.b-0")
-    assert made == tmp_path / "home" / "readwarp" / "a.b-0" and made.is_dir()
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(OSError, match=str(tmp_path / "shared")):
-        kernel_cache._folder.__wrapped__("a.b-0")
+def test_levels_and_vectors_have_keys_of_their_own(monkeypatch):
+    module = "readwarp.pairwise.lanes"
+    keys = set()
+    for name, value in (("LEVEL", "x86-64-v2"), ("LEVEL", "x86-64-v3"), ("VECTOR_BYTES", "16")):
+        monkeypatch.setenv(f"READWARP_{name}", value)
+        keys.add(kernel_cache.key_of.__wrapped__(module))
+    assert len(keys) == 3
 
 
-def test_other_vectors_have_other_keys(monkeypatch):
-    own = kernel_cache.key_of("readwarp.pairwise.lanes")
-    monkeypatch.setattr(kernel_cache, "SURROUNDINGS", "another width")
-    assert kernel_cache.key_of.__wrapped__("readwarp.pairwise.lanes") != own
+def test_the_compiler_is_known_without_importing_it():
+    code = """
+import sys
+from readwarp.device.kernel_cache import compiler
+name = compiler()
+assert not {"numba", "llvmlite"} & set(sys.modules)
+import llvmlite, numba
+assert name == f"numba-{numba.__version__}-llvmlite-{llvmlite.__version__}-{sys.implementation.cache_tag}", name
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_versions_that_nothing_uses_are_removed(tmp_path):

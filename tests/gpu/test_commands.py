@@ -66,7 +66,9 @@ def test_align_within_any_limits(limits, made_reads, aligned):
     assert metrics["counts"]["rescue_windows"] > 0 and metrics["counts"]["traced"] > 0
 
 
-@pytest.mark.parametrize("options", [("-L", "0"), ("-A", "2", "-B", "3"), ("-A", "20", "-O", "60", "-L", "100")])
+@pytest.mark.parametrize(
+    "options", [("--clip", "0"), ("-A", "2", "-B", "3"), ("-A", "20", "-O", "60", "--clip", "100")]
+)
 def test_align_with_other_scores(options, made_reads, aligned):
     expected, _ = aligned("cpu", made_reads.reference, made_reads.reads, *options)
     found, _ = aligned("cuda", made_reads.reference, made_reads.reads, *options)

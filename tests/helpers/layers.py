@@ -15,7 +15,7 @@ LAYERS = [
     {"align", "call", "report"},
     {"pairwise", "index", "stream"},
     {"device", "formats", "rules"},
-    {"batches", "callable_package", "config", "errors", "keywords", "metrics", "ragged", "version"},
+    {"batches", "callable_package", "config", "errors", "keywords", "metrics", "ragged", "version", "wording"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 

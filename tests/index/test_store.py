@@ -163,6 +163,7 @@ def test_no_reference_beside_the_index(saved, reference):
 
 def test_folder_that_cannot_be_written(reference, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setenv("READWARP_INDEX_DIR", f"{reference}/none")
     metrics = Metrics()
     assert open_or_build(reference, metrics=metrics).positions.size > 0
     assert metrics.counts["index_not_saved"] == 1 and not index_path(reference).exists()

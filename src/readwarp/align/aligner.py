@@ -13,6 +13,7 @@ from readwarp.index import Index, open_or_build
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 from readwarp.rules.cigar import LETTERS
+from readwarp.wording import counted
 
 Read = str | tuple[str, str] | tuple[str, str, str | None]
 
@@ -51,7 +52,7 @@ class Record(NamedTuple):
 class Aligner:
     """Reads to records, with the parameters and results of `readwarp align`.
 
-    index: an Index, or the path of a reference, whose index is opened or built. Safe to use from several threads.
+    index: an Index, its path, or that of a reference, whose index is opened or built. Safe to use from several threads.
 
         aligner = Aligner("ref.fa")
         aligner.align(["ACGT..."])                                        # single reads
@@ -101,7 +102,7 @@ def _interleave(reads: Sequence[Read], mates: Sequence[Read] | None) -> list[tup
         return firsts
     lasts = [_name(mate, str(number)) for number, mate in enumerate(mates)]
     if len(firsts) != len(lasts):
-        raise UsageError(f"{len(firsts)} reads, but {len(lasts)} mates")
+        raise UsageError(f"{counted(len(firsts), 'read')}, but {counted(len(lasts), 'mate')}")
     for first, last in zip(firsts, lasts, strict=True):
         if first[0] != last[0]:
             raise UsageError(f"mates have different names: {first[0]} and {last[0]}")
@@ -112,7 +113,7 @@ def _name(read: Read, number: str) -> tuple[str, str, str | None]:
     name, sequence, *rest = (number, read) if isinstance(read, str) else read
     qualities = rest[0] if rest else None
     if qualities is not None and len(qualities) != len(sequence):
-        raise UsageError(f"read {name}: quality has {len(qualities)} letters, sequence {len(sequence)}")
+        raise UsageError(f"read {name}: quality has {counted(len(qualities), 'letter')}, sequence {len(sequence)}")
     return name, sequence, qualities
 
 

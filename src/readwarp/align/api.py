@@ -11,6 +11,7 @@ from readwarp.align.pair import given
 from readwarp.align.trim.options import TrimOptions, parameters_of
 from readwarp.config import PRESETS
 from readwarp.errors import UsageError
+from readwarp.formats.alignments.output import sort_for
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.parts import WHOLE, parse_part
@@ -21,6 +22,7 @@ RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eq
 
 
 class AlignmentOptions(TypedDict, total=False):
+    index: AnyPath | None  # of the reference, built there if it is absent; None: REF.rwx, or in the cache folder
     preset: str | None  # of `config.PRESETS`; None: standard, with the seeds of the existing index
     insert_size: float | tuple[float | int, ...] | None  # mean[, deviation[, max[, min]]]; None: estimated
     min_score: int  # lowest score to report
@@ -41,7 +43,7 @@ class ScoringOptions(TypedDict, total=False):
 class AlignOptions(ReadOptions, AlignmentOptions, ScoringOptions, TrimOptions, ResourceOptions, total=False):
     """Long options of `readwarp align`, with its defaults."""
 
-    sort: str  # coordinate, name, none
+    sort: str | None  # coordinate, name, none; None: coordinate if that is needed to mark duplicates or write an index
     mark_duplicates: bool
     write_index: bool
     no_pg: bool  # no @PG line in the header
@@ -59,10 +61,10 @@ def align(
 ) -> Result:
     """Align reads to a file of alignments, as `readwarp align` does.
 
-    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it if it is absent. reads: FASTQ, BAM or CRAM; two FASTQ
-    files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in this thread,
-    with a `Progress`; an exception from it ends the job. options: the long options of the command with underscores,
-    such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
+    reference: FASTA, GenBank or EMBL, whose index is built if it is absent, or an index. reads: FASTQ, BAM or CRAM;
+    two FASTQ files are mates, more are further pairs. output: .sam, .bam or .cram. progress: called now and then, in
+    this thread, with a `Progress`; an exception from it ends the job. options: the long options of the command with
+    underscores, such as sort="coordinate", mark_duplicates=True, write_index=True, threads=8 (`AlignOptions`).
 
         readwarp.align("ref.fa", "reads_1.fq.gz", "reads_2.fq.gz", output="out.bam", sort="coordinate")
 
@@ -81,6 +83,7 @@ def make_job(
     if not reads:
         raise UsageError("no files of reads are given")
     part, preset, size = options.get("part"), options.get("preset"), options.get("insert_size")
+    marks, indexes = options.get("mark_duplicates", False), options.get("write_index", False)
     if preset and preset not in PRESETS:
         raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
     own = PRESETS[preset or "standard"].parameters
@@ -96,10 +99,11 @@ def make_job(
             trim=parameters_of(options),
         ),
         resources=resources_of(options),
+        index=path_or_none(options.get("index")),
         seeds=own.seed if preset else None,
-        sort=options.get("sort", "none"),
-        mark_duplicates=options.get("mark_duplicates", False),
-        write_index=options.get("write_index", False),
+        sort=sort_for(options.get("sort"), marks, indexes),
+        mark_duplicates=marks,
+        write_index=indexes,
         insert_sizes=None if size is None else given(*sizes),
         command=None if options.get("no_pg") else command,
         part=parse_part(part) if part else WHOLE,

@@ -1,18 +1,19 @@
 """Files of reads -> inputs, each with its read group, and the header lines to carry over."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TypedDict
 
+from readwarp.align.read_groups import Naming, read_group_lines
 from readwarp.errors import UsageError
-from readwarp.formats.alignments.header import PART, field, lines_of, merge_lines, read_group_line, read_group_of_file
+from readwarp.formats.alignments.header import PART, field, lines_of, merge_lines
 from readwarp.formats.common.files import check_inputs
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.source import kind_of
 from readwarp.formats.reads.bam import read_header
+from readwarp.formats.reads.first_name import Instrument, first_instrument
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.keywords import as_tuple
 
@@ -62,6 +63,8 @@ class ReadOptions(TypedDict, total=False):
     """How to read the inputs."""
 
     read_group: str | Sequence[str] | None  # @RG line of all inputs, or one for each; None: named after the files
+    sample: str | None  # SM of all read groups, also of those that BAM and CRAM bring along
+    library: str | None  # LB, likewise
     interleaved: bool  # each FASTQ file has both mates of its pairs
     single: bool  # FASTQ files have single reads, even if there are two files
     comments: bool  # FASTQ comments are SAM tags: keep them
@@ -80,8 +83,13 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
         if len(paths) > len(set(paths)):
             raise UsageError(f"{paths[0]}: is given as both files of a pair")
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
-    own = [lines_of(header, "RG") for header in headers]
-    lines = read_group_lines(as_tuple(options.get("read_group")), groups, own)
+    naming = Naming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"))
+    own = [[naming.apply(line) for line in lines_of(header, "RG")] for header in headers]
+
+    def look(path: str) -> Instrument:
+        return first_instrument(path, kinds[path]) if Path(path).is_file() else Instrument()  # a pipe is read once
+
+    lines = read_group_lines(naming, groups, own, look)
     merged = merge_lines([line for line in lines if line] + [line for group in own for line in group])
     inputs = tuple(
         ReadInput(
@@ -115,36 +123,6 @@ def group_files(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list
         else:
             waiting.append(file)
     return groups
-
-
-def read_group_lines(
-    given: Sequence[str] | None, inputs: Sequence[Sequence[str]], own: Sequence[Sequence[str]]
-) -> list[str]:
-    """The header line for each input's reads without a group: as given, else ID and SM from the file's name.
-
-    Empty for an input with lines of its own, unless one is given.
-    """
-    if not given:
-        named = [paths[0] for paths, lines in zip(inputs, own, strict=True) if not lines]
-        names = iter(_number_ids([read_group_of_file(path) for path in named]))
-        return ["" if lines else next(names) for lines in own]
-    lines = [read_group_line(text) for text in given]
-    if len(lines) == 1:
-        lines *= len(inputs)
-    if len(lines) != len(inputs):
-        raise UsageError(f"{len(lines)} read groups for {len(inputs)} inputs: give one for all or one for each")
-    return lines
-
-
-def _number_ids(lines: Sequence[str]) -> list[str]:
-    """The lines, with a number after an ID that was used before."""
-    seen: Counter[str] = Counter()
-    out = []
-    for line in lines:
-        name = field(line, "ID") or ""
-        seen[name] += 1
-        out.append(line if seen[name] == 1 else line.replace(f"\tID:{name}\t", f"\tID:{name}.{seen[name]}\t", 1))
-    return out
 
 
 def merge_programs(headers: Sequence[str]) -> list[str]:

@@ -27,9 +27,11 @@ from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_o
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
 from readwarp.formats.common.files import check_output, check_resume, locked
+from readwarp.formats.common.index_file import is_index
 from readwarp.formats.reads.raw import RawBatch
 from readwarp.formats.reads.stream import check_encoding, open_reads, parse
-from readwarp.index import Index, index_path, open_or_build
+from readwarp.index import Index, open_or_build
+from readwarp.index.place import cache_folder, place_of
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.choice import ALIGN, choose_backend
@@ -40,12 +42,13 @@ from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import run_ordered
 from readwarp.stream.training import train_sources
 from readwarp.version import __version__
+from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
-NOT_IN_FULL = {  # counter -> warning
-    "reads_too_long": "reads too long to align were left unmapped",
-    "batches_halved": "batches were too large for the GPU's memory and were aligned in halves",
-    "reads_on_host": "reads were too large for the GPU's memory and were aligned on the CPU",
+NOT_IN_FULL = {  # counter -> noun and the rest of a warning
+    "reads_too_long": ("read", "too long to align: left unmapped"),
+    "batches_halved": ("batch", "too large for the GPU's memory: aligned in halves"),
+    "reads_on_host": ("read", "too large for the GPU's memory: aligned on the CPU"),
 }
 SORT_BYTES = 256 << 20
 AlignCards = Cards[ReadBatch, steps.PlacedIndex]
@@ -60,6 +63,7 @@ class AlignJob:
     output: Path | None = None  # SAM, BAM or CRAM by its ending; None: SAM to stdout
     parameters: AlignParameters = field(default_factory=AlignParameters)
     resources: Resources = field(default_factory=Resources)
+    index: Path | None = None  # of the reference; None: REF.rwx, or in the cache folder
     seeds: SeedParameters | None = None  # that the index must have; None: any
     sort: str = "none"  # coordinate | name | none
     mark_duplicates: bool = False
@@ -71,8 +75,6 @@ class AlignJob:
     force: bool = False  # replace an output that exists
 
     def __post_init__(self) -> None:
-        if self.write_index and self.sort != "coordinate":
-            raise UsageError("--write-index needs --sort coordinate")
         if self.part != WHOLE and (self.sort != "none" or format_of(self.output) != "bam"):
             raise UsageError("--part: parts are unsorted BAM files; readwarp merge sorts them and marks duplicates")
 
@@ -85,6 +87,7 @@ class AlignJob:
 def run_align(job: AlignJob, reporter: Reporter) -> Result:
     """Run the job: each read gets into the output once, in input order or sorted. Raises ReadwarpError."""
     check_output(job.output, job.force, [job.reference, *job.inputs.files])
+    Finish(job.sort, job.mark_duplicates, job.write_index).check(format_of(job.output))
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
         backend = choose_side(job)
@@ -161,8 +164,8 @@ def log_cards(card: CardPlan, backend: Backend) -> None:
     for device in backend.devices:
         known = identity(device)
         logger.info(
-            "cuda:%d (%s, kernels %s): %d batches of %s bases in flight, %s planned, seeding %s",
-            *(device, known["name"], known["kernel_form"], card.workspaces, f"{card.batch_bases:,}"),
+            "cuda:%d (%s, kernels %s): %s of %s bases in flight, %s planned, seeding %s",
+            *(device, known["name"], known["kernel_form"], counted(card.workspaces, "batch"), f"{card.batch_bases:,}"),
             *(readable(card.device_bytes), seeding),
         )
 
@@ -214,7 +217,7 @@ class Stream:
             return parameters
         self.adapters.append(learned._asdict())
         self.metrics.note(adapters=self.adapters)
-        logger.info("adapters %s and %s, learned from %s pairs", learned.first, learned.last, f"{learned.pairs:,}")
+        logger.info("adapters %s and %s, learned from %s", learned.first, learned.last, counted(learned.pairs, "pair"))
         return replace(parameters, trim=trimming.with_learned(parameters.trim, learned))
 
     def _size(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertSizes:
@@ -222,7 +225,7 @@ class Stream:
         self.models.append(sizes._asdict())
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
-            logger.info("insert size %.0f ± %.0f, from %d pairs", sizes.mean, sizes.deviation, sizes.pairs)
+            logger.info("insert size %.0f ± %.0f, from %s", sizes.mean, sizes.deviation, counted(sizes.pairs, "pair"))
         elif any((reads.segment == Segment.FIRST).any() for reads in first):
             text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
             logger.info(text, sizes.mean, sizes.deviation)
@@ -288,16 +291,21 @@ class Done:
 
 
 def open_index(job: AlignJob, reporter: Reporter) -> Index:
-    """REF.rwx, which is built if it is absent. Its seeds are those of the job, if that names any."""
-    path, metrics, threads = index_path(job.reference), reporter.metrics, job.resources.threads
+    """The reference itself or its index, which is built if it is absent. Its seeds are the job's, if that names any."""
+    wanted = job.reference, job.seeds, job.resources.threads, reporter.metrics, job.index
+    if is_index(job.reference) or not job.reference.is_file():
+        return open_or_build(*wanted)
+    path = job.index or place_of(job.reference, job.seeds)
+    is_kept = path != job.index and path.parent == cache_folder()
     if path.exists():
-        return open_or_build(job.reference, job.seeds, threads, metrics)
+        if is_kept:
+            logger.info("index %s", path)
+        return open_or_build(*wanted)
     logger.info("building the index %s", path)
+    if is_kept:
+        logger.info("it is kept there for later runs (another folder: READWARP_INDEX_DIR; another file: --index)")
     with reporter.compiling():
-        index = open_or_build(job.reference, job.seeds, threads, metrics)
-    if metrics.counts.get("index_not_saved"):
-        logger.warning("the index cannot be saved as %s: each run will build it again", path)
-    return index
+        return open_or_build(*wanted)
 
 
 def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWriter | ResumableWriter:
@@ -321,7 +329,8 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
         return open_output()
     segments = Segments(str(job.output), {**facts_of(job, index), "text": job.is_text})
     if segments.done:
-        logger.info("continuing after %s pairs or single reads, from %s", f"{segments.done:,}", segments.folder)
+        done = counted(segments.done, "pair or single read", "pairs or single reads")
+        logger.info("continuing after %s, from %s", done, segments.folder)
         for name, number in segments.counts.items():
             metrics.count(name, number)
     return ResumableWriter(segments, open_output, job.is_text, job.resources.threads)
@@ -377,9 +386,11 @@ def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> Non
         return
     mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
     shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"
-    logger.info("%s reads in %.1f s, %s/s: %s", f"{reads:,}", seconds, f"{(reads - earlier) / seconds:,.0f}", shares)
+    logger.info(
+        "%s in %.1f s, %s/s: %s", counted(reads, "read"), seconds, f"{(reads - earlier) / seconds:,.0f}", shares
+    )
     if "reads_trimmed" in counts:
         logger.info(trimming.describe(counts))
-    for name, text in NOT_IN_FULL.items():
+    for name, (noun, text) in NOT_IN_FULL.items():
         if counts.get(name):
-            logger.warning("%s %s", f"{counts[name]:,}", text)
+            logger.warning("%s %s", counted(counts[name], noun), text)

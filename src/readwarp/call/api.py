@@ -91,7 +91,7 @@ def call(
 ) -> Result:
     """Call variants in sorted alignments, as `readwarp call` does; `readwarp.Caller` gives them one by one instead.
 
-    reference: FASTA, GenBank or EMBL. alignments: sorted and indexed BAM or CRAM, one file or several, of one
+    reference: FASTA, GenBank, EMBL or an index. alignments: sorted and indexed BAM or CRAM, one file or several, of one
     sample or many; @FILE is a list of them. output: .vcf, .vcf.gz or .bcf.
     progress: called now and then, in this thread, with a `Progress`; what it raises ends the job. options: the long
     options of the command with underscores, such as region=["chr20:1-1,000,000"], ploidy=1, gvcf=True, threads=8

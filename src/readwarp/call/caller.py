@@ -51,7 +51,8 @@ class Variant(NamedTuple):
 class Caller:
     """Sorted alignments to variants, those of `readwarp call`.
 
-    reference: the path of a FASTA, GenBank or EMBL file; parameters: those of `readwarp.config.CallParameters`.
+    reference: the path of a FASTA, GenBank or EMBL file, or of an index; parameters: those of
+    `readwarp.config.CallParameters`.
 
         caller = Caller("ref.fa", ploidy=1)
         for variant in caller.call("sample.bam", ["chr20:1-1,000,000"]):

@@ -32,6 +32,7 @@ from readwarp.call.sites import MAX_ALLELES
 from readwarp.call.spelling import Allele, Bases, encode, is_indel, spell_alleles
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError
+from readwarp.formats.common.compressed import is_damage, unpacked
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of, ranges
 
@@ -121,10 +122,14 @@ def _records(path: Path) -> Iterator[tuple[int, str, int, str, tuple[str, ...]]]
 
     number, verbosity = 0, pysam.set_verbosity(0)  # the InputError says what htslib would say on stderr
     try:
-        with pysam.VariantFile(str(path), drop_samples=True) as file:
+        with unpacked(path) as plain, pysam.VariantFile(str(plain), drop_samples=True) as file:
             for number, record in enumerate(file, 1):
                 yield number, record.chrom, record.pos - 1, record.ref or "", record.alts or ()
-    except (OSError, ValueError, NotImplementedError) as error:
+    except InputError:
+        raise
+    except Exception as error:
+        if not (is_damage(error) or isinstance(error, ValueError | NotImplementedError)):
+            raise
         reason = getattr(error, "strerror", None) or "not a VCF or BCF file, or damaged"
         raise InputError(path, f"cannot be read ({reason})", number + 1 if number else None) from error
     finally:

@@ -39,21 +39,22 @@ from readwarp.stream.halving import Divisible
 from readwarp.stream.plan import CardPlan, share_card, workers_of
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import map_ordered
+from readwarp.wording import counted
 
 WINDOW = 1 << 17  # reference bases
 LEAST_WINDOW, USUAL_DEPTH = 1 << 13, 32  # a window is made to fit if samples have that depth; deeper ones are cut
 MIN_WINDOW = 1024  # is not cut further, however deep it is
 USUAL_WORKSPACE, MIN_WORKSPACE = 512 << 20, 32 << 20  # bytes on a card; deep windows are cut until they fit
-WARNINGS = {  # by counter
-    "windows_halved": "windows were too deep for the GPU's memory and were cut",
-    "windows_on_host": "windows were too deep for the GPU's memory and were called on the CPU",
-    "windows_beyond_memory": "windows have more reads than --memory allows for, and are too short to be cut",
-    "reads_beyond_max_depth": "reads are left out where their sample is deeper than --max-depth",
-    "regions_thinned": "regions have more reads of a sample than are compared with haplotypes: some are left out",
-    "regions_short_of_haplotypes": "regions have more haplotypes in a sample than are compared: some are left out",
-    "regions_cut": "regions are too long and were cut, so that variants are not in phase across the cuts",
-    "alleles_left_out": "alleles are left out of sites that have too many",
-    "reads_without_qualities": "reads have no base qualities: these are taken as 20",
+WARNINGS = {  # counter -> noun and the rest of a warning
+    "windows_halved": ("window", "too deep for the GPU's memory: cut"),
+    "windows_on_host": ("window", "too deep for the GPU's memory: called on the CPU"),
+    "windows_beyond_memory": ("window", "with more reads than --memory allows for, and too short to be cut"),
+    "reads_beyond_max_depth": ("read", "left out where the sample is deeper than --max-depth"),
+    "regions_thinned": ("region", "with more reads of a sample than are compared with haplotypes: some are left out"),
+    "regions_short_of_haplotypes": ("region", "with more haplotypes in a sample than are compared: some are left out"),
+    "regions_cut": ("region", "too long and therefore cut: variants are not in phase across the cuts"),
+    "alleles_left_out": ("allele", "left out of sites that have too many"),
+    "reads_without_qualities": ("read", "without base qualities: these are taken as 20"),
 }
 DEPTH_OF_A_BATCH = 64  # reads across a base, as --batch-bases assumes
 T = TypeVar("T")
@@ -96,7 +97,7 @@ def run_call(job: CallJob, reporter: Reporter) -> Result:
     inputs = [job.reference, *job.alignments, *job.places.files, *extra]
     result = job.run(inputs, lambda reference: call_variants(job, reference, reporter), reporter)
     if lost := reporter.metrics.counts.get("reads_without_sample", 0):
-        logger.warning("%s reads have no read group of a sample in the header: left out", f"{lost:,}")
+        logger.warning("%s without a read group of a sample in the header: left out", counted(lost, "read"))
     return result
 
 
@@ -117,9 +118,9 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
                 with metrics.time("bam_output"):
                     shown.write()
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
-    for name, text in WARNINGS.items():
+    for name, (noun, text) in WARNINGS.items():
         if number := metrics.counts.get(name):
-            logger.warning("%s %s", f"{number:,}", text)
+            logger.warning("%s %s", counted(number, noun), text)
     if promise := explain_qualities(metrics.counts):
         logger.warning("%s", promise)
     files = {"variants": job.output, "variants_index": writer.index, "realigned": job.bam_output}
@@ -215,7 +216,7 @@ def plan_bases(resources: Resources, alignments: Alignments, workers: int) -> in
     """
     memory, held = resources.memory or free_memory() // 2, alignments.memory
     if memory <= held:
-        files = f"the indexes of {len(alignments.sources):,} files take {held >> 20:,} MB"
+        files = f"the indexes of {counted(len(alignments.sources), 'file')} take {held >> 20:,} MB"
         raise MemoryBudgetError(f"{files}: more than the {memory >> 20:,} MB of --memory")
     return (memory - held) // (BYTES_PER_BASE * workers)
 
@@ -277,5 +278,5 @@ def read_forced(path: Path, reference: Reference, metrics: Metrics) -> Forced:
     metrics.count("alleles_asked", len(forced))
     for reason, number in forced.skipped.items():
         metrics.count(f"alleles_skipped_{reason}", number)
-        logger.warning("%s: %s alleles are left out (%s)", path, f"{number:,}", reason)
+        logger.warning("%s: %s left out (%s)", path, counted(number, "allele"), reason)
     return forced

@@ -24,6 +24,7 @@ from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.reporter import Reporter, Result
+from readwarp.wording import counted
 
 TRANSITIONS = {("A", "G"), ("G", "A"), ("C", "T"), ("T", "C")}
 logger = logging.getLogger("readwarp")
@@ -74,7 +75,8 @@ class VariantJob:
                 reference = read_reference(self.reference)
             result = work(reference)
         found, passed = (reporter.metrics.counts.get(name, 0) for name in ("variants", "variants_pass"))
-        logger.info("%s variants, %s pass all filters", f"{found:,}", f"{passed:,}")
+        verb = "passes" if passed == 1 else "pass"
+        logger.info("%s, %s %s all filters", counted(found, "variant"), f"{passed:,}", verb)
         return result
 
     @contextmanager

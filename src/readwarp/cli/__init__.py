@@ -10,11 +10,11 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from readwarp.cli import stopping
+from readwarp.cli import slips, stopping
 from readwarp.cli.stopping import Terminated
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
@@ -40,7 +40,7 @@ EPILOG = """\
 example:
   readwarp run ref.fa reads_1.fq.gz reads_2.fq.gz -o results
 
-`readwarp COMMAND --help` shows the options of one command.
+`readwarp help COMMAND`, or `readwarp COMMAND --help`, shows the options of one command.
 exit codes: 0 success, 1 internal error, 2 usage, 3 bad input, 4 unusable device, 5 not enough memory, 130 / 143 stopped
 """
 
@@ -48,31 +48,25 @@ exit codes: 0 success, 1 internal error, 2 usage, 3 bad input, 4 unusable device
 class Parser(argparse.ArgumentParser):
     """Raises UsageError where argparse would end the process."""
 
+    habits: Mapping[str, str] = {}  # options of other tools, and what to say of them
     _given: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self._given = list(args or ())
+        slips.check_dashes(self._given, self._option_string_actions)
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {shlex.join(unknown)}")
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}{self._slips()} (see `{self.prog} --help`)")
-
-    def _slips(self) -> str:
-        """Unknown options, each with the known one that it resembles."""
-        from difflib import get_close_matches
-
-        given = {text.partition("=")[0] for text in self._given if text.startswith("--")}
-        known = self._option_string_actions
-        near = {text: get_close_matches(text, known, 1, 0.75) for text in sorted(given - {"--", *known})}
-        return "".join(f"; {text}: perhaps {found[0]}" for text, found in near.items() if found)
+        unknown = slips.explain_unknown(self._given, self._option_string_actions, self.habits)
+        raise UsageError(f"{message}{unknown} (see `{self.prog} --help`)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command -> exit code. Without `argv` the process is the command: signals stop it, and it may end here."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = slips.expand_help(sys.argv[1:] if argv is None else argv)
     if argv is None:
         stopping.install()
     try:
@@ -96,6 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options of the requested command. Raises UsageError."""
+    slips.check_words(arguments, COMMANDS)
     return build_parser(arguments).parse_args(arguments)
 
 
@@ -117,6 +112,7 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
         if every or name in arguments[:1]:
             module = import_module(f"readwarp.cli.{name}")
             command.epilog = getattr(module, "EPILOG", None)
+            command.habits = getattr(module, "HABITS", {})
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return parser

@@ -2,19 +2,27 @@
 
 import argparse
 from math import isfinite
+from pathlib import Path
 
 from readwarp.cli import options as shared
 from readwarp.config import PRESETS
 
 EPILOG = """\
 examples:
-  readwarp align ref.fa reads_1.fq.gz reads_2.fq.gz -o out.bam --sort coordinate --write-index
+  readwarp align ref.fa reads_1.fq.gz reads_2.fq.gz -o out.bam --mark-duplicates --write-index
   readwarp align ref.fa lane1_1.fq lane1_2.fq lane2_1.fq lane2_2.fq -o out.cram
   bcl2fastq ... | readwarp align --interleaved ref.fa - | samtools view -b > out.bam
   readwarp align ref.fa reads_1.fq.gz reads_2.fq.gz --part 2/8 --resume -o part.2.bam
 
 The index REF.rwx is built if it does not exist.
 """
+
+HABITS = {  # of users of bwa and minimap2
+    "-L": "the penalty for clipping is --clip; -L is --targets in call, run, genotype and report",
+    "-k": "the length of seeds is a matter of the index: `readwarp index -k`",
+    "-x": "presets are --preset",
+    "-H": "give read groups by --read-group; other header lines are added by `samtools reheader`",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:
-    """--preset -I --min-score -Y --eqx."""
+    """--index --preset -I --min-score -Y --eqx."""
     default = PRESETS["standard"].parameters.records
     group = parser.add_argument_group("alignment")
+    text = "index of REF, built there if it does not exist [REF.rwx, or in a cache folder if that cannot be written]"
+    group.add_argument("--index", type=Path, metavar="FILE", help=text)
     text = f"{shared.describe_presets()} [standard, with the seeds of an index that exists]"
     group.add_argument("--preset", choices=PRESETS, help=text)
     group.add_argument(

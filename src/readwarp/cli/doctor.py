@@ -11,6 +11,7 @@ from readwarp.device import machine
 from readwarp.device.driver import Driver, has_card, read_driver
 from readwarp.stream.plan import FREE_SHARE, USUAL_BATCH, min_bytes, plan_card, readable, workers_of
 from readwarp.version import __version__
+from readwarp.wording import counted
 
 EPILOG = """\
 examples:
@@ -60,8 +61,9 @@ def describe_plan(options: argparse.Namespace, driver: Driver | str) -> list[str
     for name, room in rooms.items():
         made = plan_card(room, card, threads, USUAL_BATCH)
         side = "the card" if made.seeding == "cuda" else "the CPU"
+        batches = counted(made.workspaces, "batch")
         lines.append(
-            f"{name} with --vram {readable(room)}: {made.workspaces} batches in flight of {made.batch_bases:,} bases, "
+            f"{name} with --vram {readable(room)}: {batches} in flight of {made.batch_bases:,} bases, "
             f"{readable(made.capacity)} each; seeds are looked up on {side}; {readable(made.device_bytes)} are used"
         )
     context = f"about {readable(CONTEXT_BYTES)} more for CUDA itself"
@@ -97,15 +99,25 @@ def describe_gpus(driver: Driver | str) -> list[tuple[str, str]]:
 
 
 def describe_software() -> list[tuple[str, str]]:
-    from readwarp.device.kernel_cache import count_kernels, package_folder
+    from readwarp.device.cache_folders import own_folder
+    from readwarp.device.kernel_cache import count_kernels
+    from readwarp.index.place import cache_folder, kept_indexes
 
     versions, kernels = machine.library_versions(), count_kernels()
-    content = f"{kernels} kernels" if kernels else "empty: the first run compiles"
+    content = counted(kernels, "kernel") if kernels else "empty: the first run compiles"
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
         ("libraries", ", ".join(f"{name} {version}" for name, version in versions.items() if version)),
-        ("kernel cache", f"{package_folder().parent} ({content})"),
+        ("kernel cache", f"{own_folder()} ({content})"),
+        ("index cache", f"{cache_folder()} ({describe_kept(kept_indexes())})"),
     ]
+
+
+def describe_kept(indexes: list[Path]) -> str:
+    """How many indexes there are, and what they take."""
+    if not indexes:
+        return "empty"
+    return f"{len(indexes)} indexes, {readable(sum(path.stat().st_size for path in indexes))}"
 
 
 def advise(driver: Driver | str, problem: str | None) -> list[str]:

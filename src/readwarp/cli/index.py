@@ -8,6 +8,7 @@ from pathlib import Path
 from readwarp.cli import options as shared
 from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import UsageError
+from readwarp.wording import counted
 
 EPILOG = """\
 examples:
@@ -19,7 +20,7 @@ align and run build the index if it does not exist.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", metavar="REF", type=Path, help="FASTA (plain, gzip, bgzip), GenBank or EMBL")
+    parser.add_argument("reference", metavar="REF", type=Path, help="FASTA, GenBank or EMBL; may be compressed")
     shared.add_output(parser, "the index [REF.rwx]")
     shared.add_threads(parser)
     group = parser.add_argument_group("seeds")
@@ -41,12 +42,15 @@ def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
     from readwarp.formats.common.files import check_inputs, check_output
+    from readwarp.formats.common.index_file import is_index
     from readwarp.index import Index, index_path
 
     started = time.perf_counter()
     parameters = choose_seeds(options)
-    output = options.output or index_path(options.reference)
     check_inputs([options.reference])
+    if options.output is None and is_index(options.reference):
+        raise UsageError(f"{options.reference}: is an index already (-o FILE makes one with other seeds from it)")
+    output = options.output or index_path(options.reference)
     check_output(output, options.force, [options.reference])
     with CommandReporter(options) as reporter:
         with reporter.metrics.time("index_build"), reporter.compiling():
@@ -57,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
         for name, number in (("contigs", contigs), ("bases", bases), ("seeds", index.positions.size)):
             reporter.metrics.count(f"index_{name}", number)
         logging.getLogger("readwarp").info(
-            "%s: %s contig%s, %s bases, %s seeds (k=%d, s=%d), %.1f s",
-            output, f"{contigs:,}", "" if contigs == 1 else "s", f"{bases:,}", f"{index.positions.size:,}",
+            "%s: %s, %s, %s (k=%d, s=%d), %.1f s",
+            output, counted(contigs, "contig"), counted(bases, "base"), counted(index.positions.size, "seed"),
             parameters.k, parameters.s, time.perf_counter() - started,
         )  # fmt: skip

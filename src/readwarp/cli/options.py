@@ -16,7 +16,7 @@ SCORES = (  # options, field of `Scoring`, what it is
     ("-O", "--gap-open", "gap_open", "penalty for opening a gap"),
     ("-E", "--gap-extend", "gap_extend", "penalty for each base in a gap"),
 )
-READ_SCORES = (*SCORES, ("-L", "--clip", "end_bonus", "penalty for clipping a read end"))
+READ_SCORES = (*SCORES, ("", "--clip", "end_bonus", "penalty for clipping a read end"))  # -L is --targets everywhere
 MNPS = ("max_mnp_distance", "phased substitutions at most N bases apart are one record; 0: none")
 CALLING = (  # fields of `CallParameters`
     ("ploidy", "copies of each contig"),
@@ -115,7 +115,9 @@ def describe_presets() -> str:
 
 
 def add_reference(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL; may be gzipped")
+    parser.add_argument(
+        "reference", type=Path, metavar="REF", help="FASTA, GenBank or EMBL, may be compressed; or its index (.rwx)"
+    )
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -125,11 +127,15 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         "reads",
         nargs="+",
         metavar="READS",
-        help="FASTQ (plain or gzip), BAM, uBAM or CRAM; - is stdin. Two FASTQ files are mates; more are further pairs",
+        help="FASTQ (plain, gzip, bzip2, xz or zstd), BAM, uBAM or CRAM; - is stdin. Two FASTQ files are mates; more "
+        "are further pairs",
     )
     group = parser.add_argument_group("reads")
-    text = r"'@RG\tID:x\tSM:y'; once for all inputs or once for each [ID and SM from the file name]"
+    text = r"'@RG\tID:x\tSM:y'; once for all inputs or once for each [by the names of files and reads]"
     group.add_argument("-R", "--read-group", action="append", metavar="LINE", help=text)
+    text = "sample (SM) of all reads, also of those of BAM and CRAM files [by the file name, or as these say]"
+    group.add_argument("--sample", metavar="NAME", help=text)
+    group.add_argument("--library", metavar="NAME", help="library (LB), likewise [the sample, or as these say]")
     group.add_argument("-p", "--interleaved", action="store_true", help="mates alternate in each FASTQ file")
     group.add_argument("--single", action="store_true", help="reads are unpaired, even in two FASTQ files")
     group.add_argument("-C", "--comments", action="store_true", help="keep FASTQ comments, which are SAM tags")
@@ -153,9 +159,10 @@ def add_output(parser: argparse.ArgumentParser, text: str) -> None:
 def add_sorting(parser: argparse.ArgumentParser) -> "argparse._ArgumentGroup":
     """--sort --mark-duplicates --write-index; their group."""
     group = parser.add_argument_group("output")
-    group.add_argument("--sort", choices=SORTS, default="none", help="order of the records [none: that of the input]")
-    group.add_argument("--mark-duplicates", action="store_true", help="flag duplicates; needs --sort coordinate")
-    group.add_argument("--write-index", action="store_true", help="write .bai or .crai; needs --sort coordinate")
+    text = "order of the records [none: that of the input; coordinate with --mark-duplicates or --write-index]"
+    group.add_argument("--sort", choices=SORTS, help=text)
+    group.add_argument("--mark-duplicates", action="store_true", help="sort by coordinate, and flag duplicates")
+    group.add_argument("--write-index", action="store_true", help="sort by coordinate, and write .bai or .crai")
     return group
 
 
@@ -166,13 +173,13 @@ def add_resume(group: "argparse._ActionsContainer") -> None:
 
 
 def add_scoring(parser: argparse.ArgumentParser, short: bool = True) -> None:
-    """-A -B -O -E -L as in bwa mem; without `short` only --match and so on."""
+    """-A -B -O -E as in bwa mem, --clip; without `short` only --match and so on."""
     add_scores(parser.add_argument_group("scores (as in bwa mem)"), READ_SCORES, short)
 
 
 def add_scores(group: "argparse._ArgumentGroup", rows: Iterable[tuple[str, str, str, str]], short: bool = True) -> None:
     for letter, name, field, text in rows:
-        names = (letter, name) if short else (name,)
+        names = (letter, name) if short and letter else (name,)
         group.add_argument(*names, type=natural, metavar="N", help=f"{text} [{getattr(Scoring(), field)}]")
 
 

@@ -13,6 +13,7 @@ from readwarp.cli.options import pick_keywords
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_output
 from readwarp.stream.reporter import Meter, Reporter, Result
+from readwarp.wording import counted
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
 COMPILING = "compiling kernels for this machine (once, about a minute)"
@@ -127,7 +128,8 @@ class _LogLines(Meter):
             self.said = now
             of_whole = "" if self.share is None else f", {self.share:.0%} of the input"
             rate = self.done / (now - self.started)
-            logger.info("%s: %s %s, %s/s%s", self.what, f"{self.done:,}", self.unit, f"{rate:,.0f}", of_whole)
+            done = counted(self.done, self.unit.removesuffix("s"))
+            logger.info("%s: %s, %s/s%s", self.what, done, f"{rate:,.0f}", of_whole)
 
     def kernel(self, name: str, number: int) -> None:
         _say_compiling_once()

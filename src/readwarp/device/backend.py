@@ -202,10 +202,13 @@ def describe(device: int) -> Device:
 
 
 def unusable() -> str | None:
-    """Why CUDA cannot be used here, or None."""
+    """Why CUDA cannot be used here, or None. The driver is asked first: importing numba.cuda takes a quarter second."""
     try:
-        from readwarp.device.jit import cuda
+        if devices():
+            from readwarp.device.jit import cuda
 
-        return None if cuda.is_available() else "no CUDA driver or no device was found (see `readwarp doctor`)"
+            if cuda.is_available():
+                return None
+        return "no CUDA driver or no device was found (see `readwarp doctor`)"
     except Exception as error:  # a broken driver raises many kinds
         return f"CUDA cannot be loaded ({error})"

@@ -1,30 +1,32 @@
-"""Reports which kernel Numba is compiling; kernels that come from the disk cache are not reported."""
+"""Reports which kernel Numba is compiling; kernels that come from the disk cache are not reported.
 
-import sys
+Numba tells of its compilations from its import on, which comes with the first one (`listen`, `listen_to_cards`).
+"""
+
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
-
-from numba.core import event
 
 FIRST_PASS = "translate_bytecode"  # part of the name of the first pass that numba-cuda reports
 
 
-class Compilation(event.Listener):
+class Compilation:
     """Counts compiled kernels, but not the functions that they call, whose events are nested in theirs."""
 
     def __init__(self, started: Callable[[str, int], None]) -> None:
         self.kernels, self._depth, self._started = 0, 0, started
 
-    def on_start(self, event: Any) -> None:
+    def notify(self, event: Any) -> None:
+        """An event of Numba or numba-cuda."""
+        if event.is_end:
+            self._depth -= 1
+            return
         self._depth += 1
         name = _kernel_of(event.data)
         if self._depth == 1 and name:
             self.kernels += 1
             self._started(name, self.kernels)
-
-    def on_end(self, event: Any) -> None:
-        self._depth -= 1
 
 
 def _kernel_of(data: dict[str, Any]) -> str | None:
@@ -34,22 +36,41 @@ def _kernel_of(data: dict[str, Any]) -> str | None:
     return data["qualname"].rpartition(".")[2] if FIRST_PASS in data["name"] else None
 
 
+_watching: list[Compilation] = []
+
+
 @contextmanager
 def watch(started: Callable[[str, int], None]) -> Iterator[Compilation]:
     """While the block runs, call `started(name, number)` before each kernel is compiled."""
-    listener = Compilation(started)
-    with event.install_listener("numba:compile", listener), _watch_cards(listener):
-        yield listener
+    compilation = Compilation(started)
+    _watching.append(compilation)
+    try:
+        yield compilation
+    finally:
+        _watching.remove(compilation)
 
 
-@contextmanager
-def _watch_cards(listener: Compilation) -> Iterator[None]:
-    """numba-cuda has its own register, which is loaded by now if kernels for cards may be compiled."""
-    if "numba.cuda.core.event" not in sys.modules:  # Numba itself has no such module
-        yield
-        return
-    from numba.cuda.core import event as of_cards
+class _Listeners:
+    """All who watch, to Numba."""
 
-    of_cards.Listener.register(Compilation)
-    with of_cards.install_listener("numba-cuda:run_pass", listener):
-        yield
+    def notify(self, event: Any) -> None:
+        for compilation in tuple(_watching):
+            compilation.notify(event)
+
+
+@cache
+def listen() -> None:
+    """Hear of Numba's compilations from now on."""
+    from numba.core import event
+
+    event.Listener.register(_Listeners)
+    event.register("numba:compile", _Listeners())
+
+
+@cache
+def listen_to_cards() -> None:
+    """Hear of those of numba-cuda, which has its own register."""
+    from numba.cuda.core import event
+
+    event.Listener.register(_Listeners)
+    event.register("numba-cuda:run_pass", _Listeners())

@@ -1,26 +1,28 @@
 """How Numba compiles a kernel: as one piece of machine code, with all functions that it calls inside.
 
-By itself, Numba treats each function that a kernel calls like one that Python calls: it optimises it, makes machine code
-and wrappers of it, does so again for each integer constant that it is given, and counts references wherever an array is
-named. Here a function is a `Part` for those that call it, LLVM code and no more, and an `EntryPoint` for Python. An
-entry point gathers the parts below its own, and they are optimised together, once.
+By itself, Numba treats each function that a kernel calls like one that Python calls: it optimises it, makes machine
+code and wrappers of it, does so again for each integer constant that it is given, and counts references wherever an
+array is named. Here a function is a `Part` for those that call it, LLVM code and no more, and an `EntryPoint` for
+Python. An entry point gathers the parts below its own, and they are optimised together, once.
 
-This leans on parts of Numba that it does not promise to keep; tests/device/test_dispatcher.py says which.
+This leans on inner parts of Numba; tests/device/test_dispatcher.py names them.
 """
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from llvmlite import binding
 from numba.core import ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.core.target_extension import dispatcher_registry, target_registry
 from numba.core.typed_passes import AnnotateTypes
 
@@ -93,7 +95,7 @@ class PartFlags(Flags):
 
     __slots__ = ()
     __hash__ = object.__hash__
-    _known: dict[str, "PartFlags"] = {}
+    _known: ClassVar[dict[str, "PartFlags"]] = {}
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -134,15 +136,17 @@ class PartLibrary(JITCodeLibrary):
         return found
 
     def _get_module_for_linking(self) -> Any:
-        """The code with that of all parts below it, for a function that Numba compiles in its own way."""
-        self._ensure_finalized()
-        whole = self._final_module.clone()
-        for library in list(self.gather())[1:]:
-            whole.link_in(library.module, preserve=True)
+        """The code with that of all below it, for a function that Numba compiles in its own way."""
+        whole = self.module.clone()
+        for library in self.gather():
+            if library is not self:
+                is_part = isinstance(library, PartLibrary)
+                whole.link_in(library.module if is_part else library._get_module_for_linking(), preserve=True)
         return whole
 
     @property
     def module(self) -> Any:
+        """The code of this function alone."""
         self._ensure_finalized()
         return self._final_module
 
@@ -151,21 +155,14 @@ class EntryLibrary(JITCodeLibrary):
     """The code of an entry point and of all parts below it, optimised together."""
 
     def add_linking_library(self, library: Any) -> None:
-        for part in library.gather():
-            if isinstance(part, PartLibrary):
-                self._final_module.link_in(part.module, preserve=True)
-                self._reload_init.update(part._reload_init)
+        for each in library.gather() if isinstance(library, PartLibrary) else (library,):
+            if isinstance(each, PartLibrary):
+                self._final_module.link_in(each.module, preserve=True)
             else:
-                super().add_linking_library(part)
+                super().add_linking_library(each)
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Nothing before all parts are there."""
-
-    def _optimize_final_module(self) -> None:
-        import os
-        if os.environ.get("RWMODE") == "B":
-            super()._optimize_functions(self._final_module)
-        super()._optimize_final_module()
 
 
 class _PartFunctionCompiler(_FunctionCompiler):
@@ -182,10 +179,8 @@ class LibraryPart(CPUDispatcher):
     """A function of Numba's own, for those that call it."""
 
     def __init__(self, py_func: Callable[..., Any], locals: Any = None, targetoptions: Any = None, **_: Any) -> None:
-        super().__init__(py_func, locals, targetoptions, PartCompiler)
-        self._compiler = _PartFunctionCompiler(
-            py_func, self.targetdescr, self.targetoptions, self.locals, PartCompiler
-        )
+        super().__init__(py_func, locals or {}, targetoptions or {}, PartCompiler)
+        self._compiler = _PartFunctionCompiler(py_func, self.targetdescr, self.targetoptions, self.locals, PartCompiler)
 
     def add_overload(self, cres: Any) -> None:
         """Python cannot call it, so the dispatcher in C need not know."""
@@ -203,21 +198,23 @@ class Part(LibraryPart):
 
 @contextmanager
 def _making_parts() -> Iterator[None]:
-    """Inside, what Numba compiles becomes parts. The compiler's lock is held, or nothing is compiled."""
-    codegen = CONTEXT.codegen()
-    before = codegen._library_class, dispatcher_registry[CPU]
-    codegen._library_class = PartLibrary
-    dispatcher_registry.update({CPU: LibraryPart})
-    try:
-        yield
-    finally:
-        codegen._library_class = before[0]
-        dispatcher_registry.update({CPU: before[1]})
+    """Inside, what Numba compiles becomes parts. Holds the compiler's lock."""
+    with global_compiler_lock:
+        codegen = CONTEXT.codegen()
+        rtsys.initialize(CONTEXT)  # Numba's own library, which it would otherwise compile now
+        before = codegen._library_class, dispatcher_registry[CPU]
+        codegen._library_class = PartLibrary
+        dispatcher_registry.update({CPU: LibraryPart})
+        try:
+            yield
+        finally:
+            codegen._library_class = before[0]
+            dispatcher_registry.update({CPU: before[1]})
 
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """A compilation makes millions of objects that stay until its end; looking through them takes a sixth of its time."""
+    """A compilation makes millions of objects that stay until its end; to look through them takes a sixth of its time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -255,7 +252,7 @@ class EntryPoint(CPUDispatcher):
     """A function of ours, for Python; those compiled by Numba that call it get its part."""
 
     def __init__(self, py_func: Callable[..., Any], locals: Any = None, targetoptions: Any = None, **_: Any) -> None:
-        super().__init__(py_func, locals, targetoptions)
+        super().__init__(py_func, locals or {}, targetoptions or {})
         self.part = Part(py_func, locals, targetoptions)
         self._compiler = _EntryFunctionCompiler(
             py_func, self.targetdescr, self.targetoptions, self.locals, PartCompiler

@@ -11,12 +11,15 @@ from typing import Any
 import numba
 from numba.extending import typeof_impl
 
-from readwarp.device import kernel_cache
+from readwarp.device import numba_cache, vectors
+from readwarp.device.compilation import listen, listen_to_cards
 from readwarp.device.dispatcher import EntryPoint
 
 OPTIONS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False}
 
-kernel_cache.install()
+numba_cache.install()
+listen()
+assert vectors  # registers the operations of `simd`
 
 
 @typeof_impl.register(tuple)
@@ -53,7 +56,8 @@ def cuda_kernel(function: Callable[..., Any]) -> Any:
     """
     from numba import cuda
 
-    kernel_cache.install_for_cards()
+    numba_cache.install_for_cards()
+    listen_to_cards()
     _load_one_at_a_time()
     jit: Any = cuda.jit
     return jit(cache=True, extensions=[PlainTuples()])(function)

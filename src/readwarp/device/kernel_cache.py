@@ -1,70 +1,77 @@
 """Where compiled kernels are kept: a folder for each module, named after a hash of all that its kernels depend on.
 
-That is the module and all that it imports from the package, directly or not; Numba itself does not notice an edit in an
-imported module. A changed help text or report recompiles nothing. Old versions are removed when a new one is made.
+That is the module and all that it imports from the package, directly or not, and the level of processors: nothing about
+the machine, the user or the place of the package. A changed help text or report recompiles nothing. In each of
+`cache_folders` they are at COMPILER/LEVEL/MODULE-KEY, as machine code calls functions of Numba and Python. Old versions
+are removed when a new one is made.
 """
 
 import hashlib
 import os
 import re
 import shutil
-import tempfile
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
-import numba
-from numba.core.caching import CacheImpl, UserProvidedCacheLocator
+from readwarp.device import cache_folders
+from readwarp.device.cache_folders import NAME, PACKAGE
+from readwarp.device.levels import current_level
 
-PACKAGE = Path(__file__).resolve().parent.parent
-NAME = PACKAGE.name
 NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
-# What the code depends on besides its source: Numba's key has the CPU, but not its own version nor our vector width.
-SURROUNDINGS = f"{numba.__version__} {os.environ.get('READWARP_VECTOR_BYTES', '')}"
 LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
+DAY = 24 * 3600
 
 
-def cache_roots() -> list[Path]:
-    """$READWARP_CACHE, $XDG_CACHE_HOME or ~/.cache, the temporary folder: the first writable one is used."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    roots = [home / NAME, Path(tempfile.gettempdir()) / f"{NAME}-{os.getuid()}"]
-    given = os.environ.get("READWARP_CACHE")
-    return [Path(given), *roots] if given else roots
+def read_entries(module: str, name: str) -> Iterator[tuple[Path, bytes]]:
+    """The files of that name among the kernels of a module, from each folder that has one, for the current level."""
+    for path, content in cache_folders.read(folder / _version_of(module) / name for folder in cache_folders.folders()):
+        _mark_as_used(path.parent)
+        yield path, content
 
 
 def folder_of(module: str) -> Path:
-    """Where the kernels of a module are kept. Raises OSError if no folder is writable."""
-    return _folder(f"{module}-{key_of(module)}")
+    """Where new kernels of a module go, for the current level. Raises OSError if no folder can be written."""
+    return _made(_version_of(module))
 
 
 def package_folder() -> Path:
     """Where to keep what depends on the whole package except NO_KERNELS. Raises OSError."""
-    return _folder(f"{NAME}-{_package_key()}")
+    return _made(Path(compiler(), current_level().name, f"{NAME}-{_package_key()}"))
 
 
 @cache
-def _folder(name: str) -> Path:
-    for root in cache_roots():
-        folder, is_new = root / name, not (root / name).exists()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            os.utime(folder)  # marks it as used
-        except OSError:  # such as for a folder of another user
-            continue
-        if os.access(folder, os.W_OK):
-            if is_new:
-                prune(folder)
-            return folder
-    raise OSError(f"no folder for compiled kernels is writable: {', '.join(map(str, cache_roots()))}")
+def _version_of(module: str) -> Path:
+    """The folder of a module's kernels within a folder of `cache_folders`."""
+    return Path(compiler(), current_level().name, f"{module}-{key_of(module)}")
+
+
+@cache
+def _made(version: Path) -> Path:
+    folder = cache_folders.own_folder() / version
+    is_new = not folder.exists()
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if is_new:
+        prune(folder)
+    _mark_as_used(folder)
+    return folder
+
+
+@cache
+def _mark_as_used(folder: Path) -> None:
+    with suppress(OSError):  # of a folder that cannot be written
+        if folder.stat().st_mtime < time.time() - DAY:
+            os.utime(folder)
 
 
 def prune(newest: Path) -> None:
     """Remove versions of the same module, except the LATEST ones, that nothing has used for UNUSED days."""
-    limit = time.time() - UNUSED * 24 * 3600
+    limit = time.time() - UNUSED * DAY
     with suppress(OSError):  # another process removes them too
         others = [path for path in newest.parent.iterdir() if _module_of(path) == _module_of(newest)]
         by_use = sorted((path.stat().st_mtime, path) for path in others if path != newest)
@@ -78,8 +85,29 @@ def _module_of(folder: Path) -> str:
 
 
 @cache
+def compiler() -> str:
+    """What compiles here, without importing it: Numba, llvmlite and Python."""
+    versions = (f"{name}-{_release_of(name)}" for name in ("numba", "llvmlite"))
+    return "-".join((*versions, sys.implementation.cache_tag + sys.abiflags))
+
+
+def _release_of(name: str) -> str:
+    """The version of a library, from its _version.py: the metadata of its distribution take longer to find."""
+    spec = find_spec(name)
+    if spec is not None and spec.origin is not None:
+        with suppress(OSError):
+            text = Path(spec.origin).with_name("_version.py").read_text()
+            match = re.search(r"""version"?\s*[:=]\s*["'](.+?)["']""", text)
+            if match:
+                return match[1]
+    from importlib.metadata import version
+
+    return version(name)
+
+
+@cache
 def key_of(module: str) -> str:
-    """A hash of the sources that the module depends on, 16 hexadecimal digits."""
+    """A hash of the sources that the module depends on and of the level, 16 hexadecimal digits."""
     return _hash(name + _source(name) for name in sorted(dependencies(module)))
 
 
@@ -90,14 +118,9 @@ def _package_key() -> str:
 
 
 def _hash(sources: Iterable[str]) -> str:
-    return hashlib.sha256("".join((SURROUNDINGS, *sources)).encode()).hexdigest()[:16]
-
-
-def count_kernels() -> int:
-    """Number of compiled kernels of the current version of the package."""
-    folders = [path for path in package_folder().parent.glob(f"{NAME}.*-*") if path.is_dir()]
-    current = (path for path in folders if path.name == f"{_module_of(path)}-{key_of(_module_of(path))}")
-    return sum(1 for folder in current for _ in folder.glob("*.nbi"))
+    level = current_level()
+    surroundings = f"{level.cpu} {level.features} {os.environ.get('READWARP_VECTOR_BYTES') or level.vector_bytes}"
+    return hashlib.sha256("".join((surroundings, *sources)).encode()).hexdigest()[:16]
 
 
 def dependencies(module: str) -> set[str]:
@@ -133,31 +156,9 @@ def _path(module: str) -> Path | None:
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 
 
-class KernelLocator(UserProvidedCacheLocator):
-    """Tells Numba and numba-cuda where the kernels of this package are, and whether they are current."""
-
-    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
-        self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
-        self._cache_path = str(folder_of(py_func.__module__))
-
-    def get_source_stamp(self) -> str:
-        return key_of(self._module)
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Any:
-        is_ours = py_func.__module__.startswith(f"{NAME}.")
-        return super().from_function(py_func, py_file) if is_ours else None  # type: ignore[no-untyped-call]
-
-
-def install() -> None:
-    """From now on, keep kernels of the package in this way, and all others below `package_folder`."""
-    numba.config.CACHE_DIR = str(package_folder())  # type: ignore[attr-defined]
-    CacheImpl._locator_classes.insert(0, KernelLocator)
-
-
-def install_for_cards() -> None:
-    """The same for numba-cuda, whose cache is a copy of Numba's."""
-    from numba.cuda.core.caching import CacheImpl as OfCards
-
-    if KernelLocator not in OfCards._locator_classes:
-        OfCards._locator_classes.insert(0, KernelLocator)
+def count_kernels() -> int:
+    """Number of files with compiled kernels for the current version of the package, in all folders."""
+    level = Path(compiler(), current_level().name)
+    found = {path for root in cache_folders.folders() for path in (root / level).glob(f"{NAME}.*-*")}
+    current = (path for path in found if path.name == _version_of(_module_of(path)).name)
+    return len({(path.name, kernel.name) for path in current for kernel in path.glob("*.nbi")})

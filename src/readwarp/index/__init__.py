@@ -1,10 +1,11 @@
 """The index of a reference: its packed bases and the positions of its syncmers, in one memory-mapped file.
 
-    Index.build(path) -> Index,  Index.open(path.rwx) -> Index,  open_or_build(reference path) -> Index
+    Index.build(path) -> Index,  Index.open(path.rwx) -> Index,  open_or_build(path of either) -> Index
 
 Contigs follow one another; a k-mer that spans a border or a base other than A C G T is not in the index.
 """
 
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +13,16 @@ from pathlib import Path
 from numpy import ndarray
 
 from readwarp.config import SeedParameters
-from readwarp.errors import InputError
+from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.files import check_output
+from readwarp.formats.common.index_file import is_index
 from readwarp.index import store
+from readwarp.index.place import cache_folder, index_path, place_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 
 __all__ = ["Index", "Reference", "index_path", "open_or_build"]
-SUFFIX = ".rwx"
+logger = logging.getLogger("readwarp")
 AGAIN = "build it again with readwarp index --force"
 
 
@@ -69,41 +73,64 @@ class Index:
         file.check(len(file.blocks))
 
 
-def index_path(reference: str | Path) -> Path:
-    return Path(f"{reference}{SUFFIX}")
-
-
 def open_or_build(
     reference: str | Path,
     parameters: SeedParameters | None = None,
     threads: int = 1,
     metrics: Metrics | None = None,
+    place: str | Path | None = None,
 ) -> Index:
-    """The index of a reference file: REF.rwx if it exists; else it is built, and saved there if the folder is writable.
+    """The index of a reference file, which may be an index itself: opened if it exists, else built and saved.
 
-    parameters: None: any that REF.rwx has. Raises InputError for a reference that cannot be read, and for an index that
-    is damaged, of another version, or made with other k, s or t or from another reference.
+    parameters: None: any that the index has. place: of the index; None: REF.rwx, or the cache folder
+    (`readwarp.index.place`). An index that cannot be saved, and is counted as such (`index_not_saved`), is built each
+    time. Raises InputError for a reference that cannot be read, and for an index that is damaged, of another version,
+    or made with other k, s or t or from another reference; UsageError for a place that cannot be written.
     """
-    path, metrics = index_path(reference), metrics or Metrics()
+    metrics = metrics or Metrics()
+    if is_index(reference):
+        if place:
+            raise UsageError(f"--index {place}: {reference} is an index itself")
+        return _open(Path(reference), parameters, metrics)
     if not Path(reference).is_file():
         raise InputError(reference, "no such file")
-    if not path.exists():
-        with metrics.time("index_build"):
-            index = Index.build(reference, parameters, threads)
-            metrics.count("index_built")
-            if not os.access(path.parent, os.W_OK):
-                metrics.count("index_not_saved")
-                return index
+    path = Path(place) if place else place_of(reference, parameters)
+    is_kept = not place and path.parent == cache_folder()
+    if path.exists():
+        try:
+            index = _open(path, parameters, metrics)
+            _check_source(path, index, reference)
+            return index
+        except InputError as error:
+            if not is_kept:
+                raise
+            logger.warning("%s: it is built again", error)
+    elif place:
+        check_output(path, force=False)
+    with metrics.time("index_build"):
+        index = Index.build(reference, parameters, threads)
+        metrics.count("index_built")
+        try:
+            if is_kept:
+                path.parent.mkdir(0o700, parents=True, exist_ok=True)
             index.save(path, reference)
-            return Index.open(path)
+        except OSError as error:
+            metrics.count("index_not_saved")
+            why = (error.strerror or "cannot be written").lower()
+            logger.warning("%s: %s; so the index is not saved, and each run will build it again", path, why)
+            return index
+        return Index.open(path)
+
+
+def _open(path: Path, parameters: SeedParameters | None, metrics: Metrics) -> Index:
+    """Raises InputError if its seeds are not those of the parameters."""
     with metrics.time("index_open"):
         index = Index.open(path)
-        have = index.parameters
-        if parameters and (parameters.k, parameters.s) != (have.k, have.s):
-            text = f"made with k={have.k} s={have.s}, asked for k={parameters.k} s={parameters.s}"
-            raise InputError(path, f"{text}; {AGAIN}")
-        _check_source(path, index, reference)
-        return index
+    have = index.parameters
+    if parameters and (parameters.k, parameters.s) != (have.k, have.s):
+        text = f"made with k={have.k} s={have.s}, asked for k={parameters.k} s={parameters.s}"
+        raise InputError(path, f"{text}; {AGAIN}")
+    return index
 
 
 def _check_source(path: Path, index: Index, reference: str | Path) -> None:

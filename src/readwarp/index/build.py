@@ -21,7 +21,9 @@ from readwarp.config import SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_contigs
+from readwarp.formats.common.index_file import CHECKED_BLOCKS, is_index
 from readwarp.index.reference import Reference
+from readwarp.index.store import IndexFile
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, sketch, tag_of
 from readwarp.ragged import empty
 from readwarp.rules.bases import CODES, pack, unpack
@@ -43,7 +45,14 @@ class Form(NamedTuple):
 
 
 def read_reference(path: str | Path) -> Reference:
-    """The contigs of a file (see `formats.common.fasta`), packed. Raises InputError, also for more than MAX_BASES."""
+    """The contigs of a file (see `formats.common.fasta`), packed; those of an index as they are.
+
+    Raises InputError, also for more than MAX_BASES.
+    """
+    if is_index(path):
+        file = IndexFile(Path(path))
+        file.check(CHECKED_BLOCKS)
+        return file.reference()
     names, digests, ends = [], [], [0]
     packed = np.zeros(1 + Path(path).stat().st_size // 2 if Path(path).exists() else 1, np.uint8)
     for name, letters in read_contigs(path):

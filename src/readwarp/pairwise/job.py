@@ -13,10 +13,14 @@ import dnaio
 
 from readwarp.config import Scoring
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.index_file import is_index, read_index
 from readwarp.formats.common.output_file import OutputFile
+from readwarp.formats.common.source import reading
 from readwarp.pairwise.api import Alignments, pairwise
 from readwarp.version import __version__
+from readwarp.wording import counted
 
 BATCH, MAX_LETTERS = 1 << 16, 1 << 24  # pairs and their letters that are aligned together
 Record = tuple[str, str]  # name, sequence
@@ -64,18 +68,26 @@ def run_pairwise(job: PairwiseJob) -> None:
 
 
 def _records(path: str) -> Iterator[Record]:
-    """(name, sequence) of each record. Raises InputError."""
+    """(name, sequence) of each record, or of each contig of an index. Raises InputError."""
+    if is_index(path):
+        yield from ((name, letters.decode()) for name, letters in read_index(Path(path)))
+        return
     number = 0
     try:
-        with dnaio.open(sys.stdin.buffer if path == "-" else path, open_threads=0) as records:
+        with reading(path), _open(path) as stream, dnaio.open(stream, open_threads=0) as records:
             for number, record in enumerate(records, 1):
                 yield (record.name.split() or [f"record_{number}"])[0], record.sequence
     except (dnaio.UnknownFileFormat, NotImplementedError):  # the latter: BAM
         raise InputError(path, "neither FASTA nor FASTQ") from None
-    except (dnaio.FileFormatError, EOFError, UnicodeDecodeError) as error:
+    except (dnaio.FileFormatError, UnicodeDecodeError) as error:
         raise InputError(path, str(error), number + 1) from None
-    except OSError as error:
-        raise InputError(path, error.strerror or str(error)) from None
+
+
+@contextmanager
+def _open(path: str) -> Iterator[BinaryIO]:
+    """The decompressed bytes of a file, or of stdin."""
+    with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as raw:
+        yield decompress(raw)
 
 
 def _pairs(queries: str, targets: str) -> Iterator[tuple[Record, Record]]:
@@ -91,7 +103,7 @@ def _pairs(queries: str, targets: str) -> Iterator[tuple[Record, Record]]:
         for number, (one, other) in enumerate(zip_longest(ones, others)):
             if one is None or other is None:
                 short, long = (queries, targets) if one is None else (targets, queries)
-                raise InputError(short, f"ends after {number} records, {long} does not")
+                raise InputError(short, f"ends after {counted(number, 'record')}, {long} does not")
             yield one, other
 
 

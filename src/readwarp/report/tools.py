@@ -5,16 +5,14 @@ In our process they would hold the GIL and redirect stdout, and a second call ma
 
 import os
 import subprocess
-import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from readwarp.errors import InputError, ReadwarpError
-from readwarp.formats.alignments.samtools import reason
+from readwarp.formats.alignments.samtools import TOOL, reason
 
-OUTPUT_IS_AN_OPTION = ("query", "view")  # of bcftools; the others write to stdout
 Sections = defaultdict[str, list[list[str]]]  # rows of fields by the name of their section; a missing one has no rows
 
 
@@ -61,7 +59,7 @@ class Tools:
         self._finish(process, tool, arguments)
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-m", "readwarp.report.tools", str(folder.absolute()), tool, *arguments]
+        command = [*TOOL, str(folder.absolute()), tool, *arguments]
         environment = {"REF_PATH": os.devnull} | os.environ  # nothing is fetched from the network
         with self._lock:
             if self._is_stopped:
@@ -83,26 +81,3 @@ class Tools:
             self._running.discard(process)
         if process.returncode:
             raise ReadwarpError(f"{tool} {arguments[0]}, {arguments[-1]}: {reason(said)}")
-
-
-def main() -> int:
-    import pysam.bcftools
-    import pysam.samtools
-    from pysam.utils import SamtoolsError
-
-    folder, tool, command, *arguments = sys.argv[1:]
-    os.chdir(folder)  # here, and not by Popen: sys.path may hold relative names
-    function = getattr({"samtools": pysam.samtools, "bcftools": pysam.bcftools}[tool], command)
-    try:
-        if command in OUTPUT_IS_AN_OPTION:
-            function("-o", "/dev/stdout", *arguments, catch_stdout=False)
-        else:
-            function(*arguments, save_stdout="/dev/stdout")
-    except SamtoolsError as error:
-        print(str(error.args[0]).partition("stderr=")[2].strip("'").removesuffix("\\n") or error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -39,7 +39,7 @@ def run(
 ) -> Result:
     """Align the reads of one sample, sort, mark duplicates, index and call variants, as `readwarp run` does.
 
-    reference: FASTA, GenBank or EMBL; REF.rwx is built beside it if it is missing. reads: FASTQ, BAM or CRAM; two
+    reference: FASTA, GenBank or EMBL, whose index is built if it is absent, or an index. reads: FASTQ, BAM or CRAM; two
     FASTQ files are mates, more are further pairs. output: the folder of the results. progress: called now and then, in
     this thread, with a `Progress`; what it raises ends the job. options: the long options of the command with
     underscores, such as gvcf=True, no_report=True, threads=8 (`RunOptions`).
@@ -69,7 +69,7 @@ def make_job(
     return RunJob(
         folder=Path(folder),
         alignment=replace(alignment, output=bam),
-        calling=replace(make_call_job(reference, bam, vcf, given, command), phred=PHRED33),
+        calling=replace(make_call_job(reference, bam, vcf, given, command), phred=PHRED33, samples=()),
         report=not options.get("no_report", False),
         force=options.get("force", False),
     )

@@ -57,7 +57,8 @@ def sample_of(inputs: Inputs) -> str:
     """The one sample of all read groups, as a part of file names. Raises UsageError."""
     samples = sorted({field(line, "SM") or field(line, "ID") or "sample" for line in inputs.read_groups})
     if len(samples) > 1:
-        raise UsageError(f"run takes the reads of one sample; these are of {', '.join(samples)} (name it with -R)")
+        named = ", ".join(samples)
+        raise UsageError(f"run takes the reads of one sample; these are of {named} (are they one? give --sample NAME)")
     return samples[0].replace("/", "_")
 
 

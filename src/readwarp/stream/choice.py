@@ -20,6 +20,7 @@ from readwarp.device import backend as backends
 from readwarp.device.backend import Backend
 from readwarp.device.driver import has_card
 from readwarp.device.machine import usable_threads
+from readwarp.formats.common.compressed import compression_of
 
 logger = logging.getLogger("readwarp")
 START_SECONDS = 5.0
@@ -103,6 +104,6 @@ def _packing(path: Path) -> str:
         head = file.read(18)
     if head[:4] == b"CRAM":
         return "CRAM"
-    if head[:2] != b"\x1f\x8b":
+    if compression_of(head) is None:
         return "text"
     return "BAM" if path.suffix == ".bam" else "gzip"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from readwarp.metrics import Metrics
 from readwarp.version import __version__
+from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
 
@@ -99,7 +100,8 @@ class Reporter:
         if compilation.kernels:
             spent = time.perf_counter() - started
             self.metrics.note(compiled_kernels=compilation.kernels, compile_seconds=round(spent, 1))
-            logger.info("compiled %d kernels in %.0f s; later runs find them in the cache", compilation.kernels, spent)
+            kernels = counted(compilation.kernels, "kernel")
+            logger.info("compiled %s in %.0f s; later runs find them in the cache", kernels, spent)
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:

@@ -288,5 +288,5 @@ def test_counts_and_words():
     text = describe({**metrics.counts, "reads": 10, "bases": 1000, "bases_corrected": 3})
     assert text == (
         "trimmed 50.00 % of the reads, 28.00 % of the bases (2 adapters by the overlap of mates, 2 adapters by "
-        "sequence, 1 poly-G tails); 2 became too short to be aligned; corrected in the overlap of mates: 3"
+        "sequence, 1 poly-G tail); 2 became too short to be aligned; corrected in the overlap of mates: 3"
     )

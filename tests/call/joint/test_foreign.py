@@ -258,7 +258,7 @@ def test_what_limits_left_out_is_said(reference, tmp_path, caplog):
         rows = rows_of(tmp_path / "out.vcf")
         assert [f"LIM={limits}" in row[7].split(";") for row in rows] == [True, False]
         assert "LIM" not in rows[1][7]
-    assert "1 sites have more alleles than --max-alleles: the rarest are left out" in caplog.text
+    assert "1 site with more alleles than --max-alleles: the rarest are left out" in caplog.text
 
 
 def test_strand_bias_of_independent_reads(reference, tmp_path):

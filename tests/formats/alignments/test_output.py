@@ -27,7 +27,6 @@ from readwarp.formats.alignments.header import (
     merge_lines,
     program_lines,
     read_group_line,
-    read_group_of_file,
 )
 from readwarp.formats.alignments.output import AlignmentWriter, Finish
 from readwarp.formats.alignments.sam import Encoder
@@ -182,10 +181,6 @@ def test_read_groups():
     for wrong in ("ID:a", "@RG\tSM:a", "@RG\tID:", "@RG\tID:a\tS:b", "@RG\tID:a\nx"):
         with pytest.raises(UsageError):
             read_group_line(wrong)
-    names = {"lane/NA12878_R1_001.fastq.gz": "NA12878", "x.1.fq": "x", "-": "stdin", "a.unaligned.bam": "a.unaligned"}
-    assert {path: read_group_of_file(path) for path in names} == {
-        path: f"@RG\tID:{name}\tSM:{name}" for path, name in names.items()
-    }
     assert merge_lines(["@RG\tID:a", "@RG\tID:b", "@RG\tID:a"]) == ["@RG\tID:a", "@RG\tID:b"]
     with pytest.raises(UsageError):
         merge_lines(["@RG\tID:a", "@RG\tID:a\tSM:x"])

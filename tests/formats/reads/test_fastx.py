@@ -149,16 +149,16 @@ def test_fasta_over_several_lines(tmp_path):
 
 
 def test_stdin(tmp_path):
-    code = "from helpers.batch_samples import read_all; print(kind_of('-'), read_all('-'))"
+    code = "from helpers.batch_samples import read_all; print(read_all('-'))"
     text = gzip.compress(fastq([("a", "ACGT", "IIII")]))
     done = subprocess.run(
-        [sys.executable, "-c", "from readwarp.formats.common.source import kind_of\n" + code],
+        [sys.executable, "-c", code],
         input=text,
         capture_output=True,
         check=True,
         env=environment_with_tests(),
     )
-    assert done.stdout.decode().strip() == f"fastq {[Read('a', 0, 'ACGT', 'IIII')]}"
+    assert done.stdout.decode().strip() == str([Read("a", 0, "ACGT", "IIII")])
 
 
 def test_comments_become_tags(tmp_path, test_data):

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from readwarp.align.trim.batch import Trimmed
 from readwarp.align.trim.cuts import Reason
 from readwarp.metrics import Metrics
+from readwarp.wording import counted
 
-WORDS = {
-    Reason.MATES: "adapters by the overlap of mates",
-    Reason.ADAPTER: "adapters by sequence",
-    Reason.POLY_G: "poly-G tails",
-    Reason.QUALITY: "ends of low quality",
+WORDS = {  # noun and the rest
+    Reason.MATES: ("adapter", " by the overlap of mates"),
+    Reason.ADAPTER: ("adapter", " by sequence"),
+    Reason.POLY_G: ("poly-G tail", ""),
+    Reason.QUALITY: ("end", " of low quality"),
 }
 
 
@@ -32,7 +33,7 @@ def describe(counts: Mapping[str, int]) -> str:
     shares = (100 * counts[f"{what}_trimmed"] / max(1, counts[what]) for what in ("reads", "bases"))
     text = "trimmed {:.2f} % of the reads, {:.2f} % of the bases".format(*shares)
     number = {reason: counts[f"reads_trimmed_{reason.name.lower()}"] for reason in Reason}
-    reasons = [f"{number[reason]:,} {WORDS[reason]}" for reason in Reason if number[reason]]
+    reasons = [counted(number[reason], noun) + rest for reason, (noun, rest) in WORDS.items() if number[reason]]
     text += f" ({', '.join(reasons)})" if reasons else ""
     if short := counts["reads_trimmed_too_short"]:
         text += f"; {short:,} became too short to be aligned"

@@ -34,10 +34,10 @@ def genotype(
 ) -> Result:
     """Genotype a cohort from the gVCF of each sample, as `readwarp genotype` does.
 
-    reference: FASTA, GenBank or EMBL. gvcfs: VCF.gz, BCF or VCF of `readwarp.call(..., gvcf=True)`, GATK, DeepVariant
-    or bcftools; @FILE is a list of them. output: .vcf, .vcf.gz or .bcf. progress: called now and then, in this thread,
-    with a `Progress`; what it raises ends the job. options: the long options of the command with underscores, such as
-    region="chr20", threads=8 (`GenotypeOptions`).
+    reference: FASTA, GenBank, EMBL or an index. gvcfs: VCF.gz, BCF or VCF of `readwarp.call(..., gvcf=True)`, GATK,
+    DeepVariant or bcftools; @FILE is a list of them. output: .vcf, .vcf.gz or .bcf. progress: called now and then, in
+    this thread, with a `Progress`; what it raises ends the job. options: the long options of the command with
+    underscores, such as region="chr20", threads=8 (`GenotypeOptions`).
 
         readwarp.genotype("ref.fa", "a.g.vcf.gz", "b.g.vcf.gz", output="cohort.vcf.gz")
 

@@ -23,6 +23,7 @@ from readwarp.formats.variants.vcf import VariantWriter, lines_of
 from readwarp.index.reference import Reference
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import map_ordered
+from readwarp.wording import counted
 
 WINDOW, MIN_WINDOW = 1 << 17, 1 << 10  # reference bases at a time
 GAP = 1 << 15  # bases between targets that are read through: a jump costs as much
@@ -52,7 +53,7 @@ def run_genotype(job: GenotypeJob, reporter: Reporter) -> Result:
     inputs = [job.reference, *job.places.files, *job.inputs]
     result = job.run(inputs, lambda reference: genotype_cohort(job, reference, reporter), reporter)
     if cut := reporter.metrics.counts.get("sites_with_alleles_left_out", 0):
-        logger.warning("%s sites have more alleles than --max-alleles: the rarest are left out", f"{cut:,}")
+        logger.warning("%s with more alleles than --max-alleles: the rarest are left out", counted(cut, "site"))
     return result
 
 

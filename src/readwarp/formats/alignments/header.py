@@ -54,14 +54,6 @@ def read_group_line(option: str) -> str:
     return line
 
 
-def read_group_of_file(path: str) -> str:
-    """The read group of an input without one: ID and SM are the file name up to its mate number or ending."""
-    name = "stdin" if path == "-" else path.rsplit("/", 1)[-1]
-    name = re.sub(r"(\.(fastq|fq|fasta|fa|bam|cram|sam|gz|bgz|txt))+$", "", name, flags=re.IGNORECASE)
-    name = re.sub(r"([._]R?[12])(_001)?$", "", name) or name
-    return f"@RG\tID:{name}\tSM:{name}"
-
-
 def program_lines(carried: Sequence[str], command: str) -> list[str]:
     """@PG lines of the inputs, then ours: its PP is the end of their chain, and its ID is none of theirs."""
     ids = [field(line, "ID") for line in carried]

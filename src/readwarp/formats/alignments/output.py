@@ -42,10 +42,16 @@ class Finish:
         """Raises UsageError."""
         if self.sort not in ("coordinate", "name", "none"):
             raise UsageError(f"--sort {self.sort}: not one of coordinate, name, none")
-        if self.mark_duplicates and self.sort != "coordinate":
-            raise UsageError("--mark-duplicates needs --sort coordinate")
-        if self.write_index and (format == "sam" or self.sort != "coordinate"):
-            raise UsageError("--write-index needs BAM or CRAM output and --sort coordinate")
+        for option, is_given in (("--mark-duplicates", self.mark_duplicates), ("--write-index", self.write_index)):
+            if is_given and self.sort != "coordinate":
+                raise UsageError(f"{option} and --sort {self.sort} do not go together: it needs --sort coordinate")
+        if self.write_index and format == "sam":
+            raise UsageError("--write-index needs BAM or CRAM output: name it with -o")
+
+
+def sort_for(given: str | None, mark_duplicates: bool, write_index: bool) -> str:
+    """The order that was asked for; if none was, the one that marking and indexing need."""
+    return given or ("coordinate" if mark_duplicates or write_index else "none")
 
 
 class AlignmentWriter(Writer):

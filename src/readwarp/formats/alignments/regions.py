@@ -29,9 +29,9 @@ from readwarp.formats.alignments.layout import CONTIG, NAME, POSITION, values_at
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, has_bam_index, load_bam_index
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
-from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
 

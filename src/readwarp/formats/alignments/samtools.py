@@ -11,6 +11,9 @@ from typing import Any
 
 from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.common.fasta import read_contigs
+from readwarp.formats.common.index_file import is_index, source_of
+
+TOOL = (sys.executable, "-m", "readwarp.formats.common.tool")  # it takes a folder, samtools or bcftools, and arguments
 
 
 class Child(subprocess.Popen[bytes]):
@@ -21,7 +24,7 @@ class Child(subprocess.Popen[bytes]):
     """
 
     def __init__(self, *arguments: str, **pipes: Any):
-        command = [sys.executable, "-m", "readwarp.formats.alignments.samtools", *arguments]
+        command = [*TOOL, ".", "samtools", *arguments]
         environment = {"REF_PATH": os.devnull} | os.environ
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         super().__init__(command, env=environment, start_new_session=True, stderr=self._said, **pipes)
@@ -55,7 +58,12 @@ def reason(said: bytes) -> str:
 
 
 def reference_in(path: str, folder: str) -> str:
-    """The reference as FASTA that has an index, or beside which one can be made: itself, or a copy in `folder`."""
+    """The reference as FASTA that has a .fai, or beside which one can be made: itself, or a copy in `folder`.
+
+    Of an index (.rwx), that is the file it was made from, or its contigs.
+    """
+    if is_index(path) and (source := source_of(path)):
+        path = str(source)
     if Path(f"{path}.fai").exists() and (not path.endswith(".gz") or Path(f"{path}.gzi").exists()):
         return path
     try:
@@ -71,20 +79,3 @@ def reference_in(path: str, folder: str) -> str:
         for contig in read_contigs(path):
             out.write(b">" + contig.name.encode() + b"\n" + contig.letters + b"\n")
     return str(copy)
-
-
-def main() -> int:
-    import pysam.samtools
-    from pysam.utils import SamtoolsError
-
-    command, *arguments = sys.argv[1:]
-    try:
-        getattr(pysam.samtools, command)(*arguments, catch_stdout=False)
-    except SamtoolsError as error:
-        print(str(error.args[0]).partition("stderr=")[2] or error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -24,8 +24,8 @@ from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.decode_kernels import Blocks, Windows
 from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.common.bgzf import blocks_of
+from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex, fill_in
-from readwarp.formats.common.source import BROKEN, GZIP_MAGIC
 from readwarp.ragged import concatenate, empty, offsets_of
 
 CHUNK = 1 << 20  # compressed bytes read at a time

@@ -1,16 +1,17 @@
-"""References in FASTA, GenBank or EMBL, plain, gzip or bgzip -> contigs of upper-case letters."""
+"""References in FASTA, GenBank or EMBL, plain or compressed -> contigs of upper-case letters."""
 
 import io
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from isal import igzip
-
 from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
-from readwarp.formats.common.source import GZIP_MAGIC, reading
+from readwarp.formats.common.compressed import decompress, is_bgzf
+from readwarp.formats.common.index_file import is_index, read_index
+from readwarp.formats.common.source import reading
 
 BLOCK = 1 << 24  # bytes read at a time
 IUPAC = b"ACGTUNRYSWKMBDHV"
@@ -25,11 +26,14 @@ class Contig(NamedTuple):
 def read_contigs(path: str | Path) -> Iterator[Contig]:
     """The contigs of a reference file, one at a time, in file order.
 
-    The first bytes of a file tell its format, not its name. Raises InputError for a file that cannot be read, is
-    truncated, corrupt or of another format, and for an empty, repeated or unprintable name, a contig without sequence,
-    and letters outside IUPAC.
+    The first bytes of a file tell its format, not its name; an index (.rwx) is read too. Raises InputError for a file
+    that cannot be read, is truncated, corrupt or of another format, and for an empty, repeated or unprintable name, a
+    contig without sequence, and letters outside IUPAC.
     """
     path = Path(path)
+    if is_index(path):
+        yield from (Contig(*contig) for contig in read_index(path))
+        return
     seen: set[str] = set()
     with reading(path), _open(path) as stream:
         for contig in _parse(stream, path):
@@ -39,18 +43,14 @@ def read_contigs(path: str | Path) -> Iterator[Contig]:
         raise InputError(path, "holds no sequence")
 
 
-def _open(path: Path) -> BinaryIO:
-    raw = path.open("rb")
-    head = raw.read(16)
-    if head[:2] != GZIP_MAGIC:
+@contextmanager
+def _open(path: Path) -> Iterator[BinaryIO]:
+    with path.open("rb") as raw:
+        if is_bgzf(raw.peek(14)) and tail_of(raw) != EOF_BLOCK:
+            raise InputError(path, "truncated bgzip: its last block is missing")
         raw.seek(0)
-        return raw
-    is_whole = head[12:14] != b"BC" or tail_of(raw) == EOF_BLOCK
-    raw.close()
-    if not is_whole:
-        raise InputError(path, "truncated bgzip: its last block is missing")
-    stream: BinaryIO = igzip.open(path, "rb")
-    return stream
+        with decompress(raw) as stream:
+            yield stream
 
 
 def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
-from readwarp.formats.common.source import GZIP_MAGIC
+from readwarp.formats.common.compressed import GZIP_MAGIC
 
 T = TypeVar("T")
 CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index

@@ -1,13 +1,14 @@
-"""Intervals of a reference: BED, Picard's interval lists, and lists of regions, plain or gzip."""
+"""Intervals of a reference: BED, Picard's interval lists, and lists of regions, plain or compressed."""
 
-import gzip
+import io
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.errors import InputError
+from readwarp.formats.common.compressed import decompress
+from readwarp.formats.common.source import reading
 
 BED, PICARD, REGIONS = "BED", "interval list", "list of regions"
 
@@ -71,12 +72,10 @@ def kind_of(path: Path, text: str) -> str:
 
 
 def read_text(path: Path) -> str:
+    with reading(path):
+        data = path.read_bytes()  # a pipe too
+        data = decompress(io.BufferedReader(io.BytesIO(data))).read()
     try:
-        data = path.read_bytes()
-        return (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
-    except OSError as error:
-        raise InputError(path, f"cannot be read ({error.strerror or error})") from error
-    except (EOFError, zlib.error) as error:
-        raise InputError(path, f"truncated or corrupt gzip ({error})") from error
+        return data.decode()
     except UnicodeDecodeError as error:
         raise InputError(path, "is not text") from error

@@ -1,20 +1,28 @@
-"""Bytes of an input file or pipe, plain or gzip (of any number of members, so bgzip too)."""
+"""Bytes of an input file or pipe, plain or compressed (`compressed`)."""
 
-import io
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from gzip import BadGzipFile
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
-from isal import igzip_threaded, isal_zlib
+from isal import igzip_threaded
 
 from readwarp.errors import InputError
+from readwarp.formats.common.compressed import compression_of, decompress, explain_damage, is_damage
 
-GZIP_MAGIC = b"\x1f\x8b"
-BROKEN: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
+SAM = "is SAM: convert it to BAM (`samtools view -b`) or FASTQ"
+WEB_PAGE = "is a web page: the download went wrong"
+OTHER_FILES = {  # first bytes of what may lie under the name of reads -> what it is, and what to do
+    **dict.fromkeys((b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t"), SAM),
+    **dict.fromkeys((b"<!DO", b"<!do", b"<htm", b"<HTM"), WEB_PAGE),
+    b"##fi": "is VCF, not reads",
+    b"BCF\x02": "is BCF, not reads",
+    b"PK\x03\x04": "is a ZIP archive: unpack it first",
+    b"NCBI": "is an SRA archive: unpack it with `fasterq-dump`",
+    b"\xef\xbb\xbf": "begins with a byte order mark: save it as plain text without one",
+    b"\xff\xfe": "is UTF-16 text: save it as plain text (ASCII)",
+}
 
 
 class Source:
@@ -23,10 +31,7 @@ class Source:
     def __init__(self, path: str, pipe: BinaryIO | None = None):
         """Open `path` ("-": stdin) or a pipe. Raises InputError where it cannot be read or holds no reads."""
         self.path = path
-        self.raw, self.kind = _open(path, pipe)
-        self._stream: BinaryIO = self.raw
-        if self.raw.peek(2)[:2] == GZIP_MAGIC:
-            self._stream = cast(BinaryIO, igzip_threaded.open(self.raw, "rb"))
+        self.raw, self._stream, self.kind = _open(path, pipe)
 
     def read_into(self, buffer: np.ndarray) -> int:
         """Fill `buffer` (uint8), or as much of it as the file has -> bytes. Raises InputError for a damaged file."""
@@ -53,41 +58,39 @@ def reading(path: object) -> Iterator[None]:
     """Turns errors of the system and of decompressors into InputError, with a reason that a user can act on."""
     try:
         yield
-    except BROKEN as error:
-        if isinstance(error, EOFError):
-            reason = "truncated: the compressed data end before their end marker"
-        elif isinstance(error, OSError) and not isinstance(error, BadGzipFile):
-            reason = f"cannot be read ({error.strerror or error})"
-        else:
-            reason = f"corrupt compressed data ({error})"
-        raise InputError(path, reason) from error
+    except Exception as error:
+        if not is_damage(error):
+            raise
+        raise InputError(path, explain_damage(error)) from error
 
 
 def kind_of(path: str) -> str:
-    """fastq, fasta, bam, cram or empty, by the first bytes; they stay in stdin to be read again. Raises InputError."""
-    raw, kind = _open(path)
-    if path != "-":
-        raw.close()
+    """fastq, fasta, bam, cram or empty, by the first bytes of a file. Raises InputError."""
+    raw, stream, kind = _open(path)
+    stream.close()
+    raw.close()
     return kind
 
 
-def _open(path: str, pipe: BinaryIO | None = None) -> tuple[io.BufferedReader, str]:
-    """The open file and its kind, by its first four bytes when decompressed."""
+def _open(path: str, pipe: BinaryIO | None = None) -> tuple[Any, Any, str]:
+    """The open file, its decompressed bytes, and its kind by the first four of them."""
     with reading(path), ExitStack() as stack:
         raw: Any = pipe or (sys.stdin.buffer if path == "-" else open(path, "rb", buffering=1 << 20))  # noqa: SIM115
         if path != "-":
             stack.enter_context(raw)
-        head = raw.peek(4096)
-        if head[:2] == GZIP_MAGIC:
-            head = isal_zlib.decompressobj(31).decompress(head, 4) or b"\n"  # reading shows whether it is empty
-        kind = _kind(path, head[:4])
+        is_gzip = compression_of(raw.peek(2)[:2]) == "gzip"
+        decompressed: Any = igzip_threaded.open(raw, "rb") if is_gzip else decompress(raw)
+        if decompressed is not raw:
+            stack.enter_context(decompressed)
+        kind = _kind(path, decompressed.peek(4)[:4])
         stack.pop_all()
-        return raw, kind
+        return raw, decompressed, kind
 
 
 def _kind(path: str, head: bytes) -> str:
-    if head in (b"@HD\t", b"@SQ\t", b"@RG\t", b"@PG\t"):
-        raise InputError(path, "is SAM: convert it to BAM (`samtools view -b`) or FASTQ")
+    for start, reason in OTHER_FILES.items():
+        if head.startswith(start):
+            raise InputError(path, reason)
     kinds = {b"": "empty", b"@": "fastq", b">": "fasta", b"BAM\x01": "bam", b"CRAM": "cram"}
     kind = kinds.get(head) or kinds.get(head[:1])
     if kind is None and head.strip():

@@ -16,6 +16,7 @@ from readwarp.formats.reads.fastx_kernels import Records, Text
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.formats.reads.tags import encode_comments
 from readwarp.ragged import empty, offsets_of
+from readwarp.wording import counted
 
 MAX_BYTES = 1 << 31  # of one record
 
@@ -140,7 +141,7 @@ def _check_ends(files: Sequence[_File], step: int) -> None:
         raise InputError(files[0].path, "the last read has no mate", files[0].emitted + 1)
     for file, other in (files, files[::-1]) if len(files) == 2 else ():
         if file.ended and not file.remaining and other.remaining:
-            raise InputError(file.path, f"has {file.emitted} reads, {other.path} has more", file.emitted + 1)
+            raise InputError(file.path, f"has {counted(file.emitted, 'read')}, {other.path} has more", file.emitted + 1)
 
 
 def parse(raw: RawBatch) -> ReadBatch:
@@ -183,7 +184,7 @@ def _measure(raw: RawBatch, file: int) -> Records:
     record, reason, found = (kernels.measure_fasta if is_fasta else kernels.measure_fastq)(text, ends, records)
     if record >= 0:
         if reason == kernels.UNEQUAL:
-            why = f"quality has {found} letters, sequence {records.length[record]}"
+            why = f"quality has {counted(found, 'letter')}, sequence {records.length[record]}"
         else:
             why = kernels.REASONS[reason]
         raise InputError(raw.input.paths[file], why, chunk.first_record + record)

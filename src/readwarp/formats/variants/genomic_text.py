@@ -1,4 +1,4 @@
-"""The text of a VCF in whole lines: plain, gzip or BGZF.
+"""The text of a VCF in whole lines: plain, BGZF, or compressed otherwise.
 
 Of a BGZF file only the place of the next block is kept, so it can be closed between two reads, and jumps cost nothing.
 """
@@ -7,11 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from isal import igzip, isal_zlib
+from isal import isal_zlib
 
 from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, blocks_of, tail_of
-from readwarp.formats.common.source import GZIP_MAGIC, reading
+from readwarp.formats.common.compressed import decompress, is_bgzf
+from readwarp.formats.common.source import reading
 
 COMPRESSED = 1 << 15  # bytes of a BGZF file that are read at a time
 
@@ -25,15 +26,14 @@ class LineText:
         with reading(path):
             self._raw: BinaryIO | None = path.open("rb")
             try:
-                head = self._raw.read(18)
-                is_gzip, self.is_bgzf = head[:2] == GZIP_MAGIC, head[12:14] == b"BC"
+                self.is_bgzf = is_bgzf(self._raw.read(18))
                 if self.is_bgzf and tail_of(self._raw) != EOF_BLOCK:
                     raise InputError(path, "truncated: the compressed data end before their end marker")
                 self._raw.seek(0)
             except BaseException:
                 self.close()
                 raise
-        self._stream: Any = igzip.IGzipFile(fileobj=self._raw, mode="rb") if is_gzip and not self.is_bgzf else self._raw
+        self._stream: Any = self._raw if self.is_bgzf else decompress(self._raw)
         if self.is_bgzf and not stays_open:
             self.close()
 

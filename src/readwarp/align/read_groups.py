@@ -1,0 +1,98 @@
+"""Read groups of the inputs: what -R, --sample and --library say, and the names of files and reads."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from readwarp.errors import UsageError
+from readwarp.formats.alignments.header import field, read_group_line
+from readwarp.formats.reads.first_name import Instrument
+from readwarp.wording import counted
+
+ENDING = re.compile(r"(\.(fastq|fq|fasta|fa|bam|cram|sam|gz|bgz|bz2|xz|zst|txt))+$", re.IGNORECASE)
+NAME = re.compile(  # SAMPLE_S1_L001_R1_001: sample, its number in the sheet, lane, mate, set
+    r"(?P<group>(?P<sample>.+?)((_S\d+)?_L\d{3}|_S\d+(?=_R[12]_\d{3}$))?)"
+    r"([._]R[12]_(?P<set>\d{3})|[._]R?[12](_001)?)?"
+)
+PLATFORM = "ILLUMINA"  # where names of reads say nothing, or cannot be seen yet
+
+
+class Naming(NamedTuple):
+    """What the user says."""
+
+    lines: tuple[str, ...] = ()  # @RG lines of -R: one for all inputs or one for each; none: by the files' names
+    sample: str | None = None  # SM of all read groups, also of those that inputs bring along
+    library: str | None = None  # LB, likewise
+
+    def apply(self, line: str) -> str:
+        """An @RG line with the sample and the library."""
+        for tag, value in (("LB", self.library), ("SM", self.sample)):
+            if value is not None:
+                fields = [part for part in line.split("\t") if not part.startswith(f"{tag}:")]
+                line = "\t".join([*fields[:2], f"{tag}:{value}", *fields[2:]])
+        return line
+
+
+class FileName(NamedTuple):
+    """What the name of a file of reads says."""
+
+    group: str  # without mate and set
+    sample: str  # without number and lane too
+    set: str | None  # of a lane whose reads are in several files: 001, 002, ...
+
+
+def parse_name(path: str) -> FileName:
+    """Read the name of a file, as Illumina's software or anyone else gives it."""
+    name = "stdin" if path == "-" else ENDING.sub("", Path(path).name) or Path(path).name
+    found = NAME.fullmatch(name)
+    return FileName(found["group"], found["sample"], found["set"]) if found else FileName(name, name, None)
+
+
+def read_group_lines(
+    naming: Naming,
+    inputs: Sequence[Sequence[str]],
+    own: Sequence[Sequence[str]],
+    look: Callable[[str], Instrument] = lambda path: Instrument(),
+) -> list[str]:
+    """The header line for each input's reads without a group: as given, else by the names of its file and reads.
+
+    Empty for an input with lines of its own, unless one is given. look: the instrument of the first read of a file.
+    Raises UsageError.
+    """
+    for option, value in (("--sample", naming.sample), ("--library", naming.library)):
+        if value is not None and (not value.isprintable() or not value.strip()):
+            raise UsageError(f"{option} {value!r}: must be a name of printable characters")
+    if not naming.lines:
+        named = [paths[0] for paths, lines in zip(inputs, own, strict=True) if not lines]
+        names = iter(name_groups(naming, named, look))
+        return ["" if lines else next(names) for lines in own]
+    lines = [read_group_line(text) for text in naming.lines]
+    for line in lines:
+        if naming.sample is not None and field(line, "SM") not in (None, naming.sample):
+            raise UsageError(f"--sample {naming.sample}: --read-group says SM:{field(line, 'SM')}")
+    if len(lines) == 1:
+        lines *= len(inputs)
+    if len(lines) != len(inputs):
+        numbers = f"{counted(len(lines), 'read group')} for {counted(len(inputs), 'input')}"
+        raise UsageError(f"{numbers}: give one for all or one for each")
+    return [naming.apply(line) for line in lines]
+
+
+def name_groups(naming: Naming, paths: Sequence[str], look: Callable[[str], Instrument]) -> list[str]:
+    """A line for each file. Sets of one lane in one folder share theirs; an ID that was used before gets a number."""
+    lines: dict[tuple[str, ...], str] = {}
+    seen: dict[str, int] = {}
+    out: list[str] = []
+    for path in paths:
+        name = parse_name(path)
+        key = (str(Path(path).parent), name.group) if name.set else (str(len(out)),)
+        if key not in lines:
+            seen[name.group] = seen.get(name.group, 0) + 1
+            number = "" if seen[name.group] == 1 else f".{seen[name.group]}"
+            instrument, sample = look(path), naming.sample or name.sample
+            fields = [f"ID:{name.group}{number}", f"SM:{sample}", f"LB:{naming.library or sample}"]
+            fields.append(f"PL:{instrument.platform or PLATFORM}")
+            lines[key] = "\t".join(["@RG", *fields, *([f"PU:{instrument.unit}"] if instrument.unit else [])])
+        out.append(lines[key])
+    return out

@@ -1,0 +1,43 @@
+"""Where Numba and numba-cuda, whose own caches these are, keep what they compile.
+
+They unpickle what they find, so they are given nothing but the user's own folder.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core.caching import CacheImpl, UserProvidedCacheLocator
+
+from readwarp.device.cache_folders import NAME
+from readwarp.device.kernel_cache import folder_of, key_of, package_folder
+
+
+class KernelLocator(UserProvidedCacheLocator):
+    """Tells Numba and numba-cuda where the kernels of this package are, and whether they are current."""
+
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
+        self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
+        self._cache_path = str(folder_of(py_func.__module__))
+
+    def get_source_stamp(self) -> str:
+        return key_of(self._module)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Any:
+        is_ours = py_func.__module__.startswith(f"{NAME}.")
+        return super().from_function(py_func, py_file) if is_ours else None  # type: ignore[no-untyped-call]
+
+
+def install() -> None:
+    """From now on, keep kernels of the package in this way, and all others below `package_folder`."""
+    numba.config.CACHE_DIR = str(package_folder())  # type: ignore[attr-defined]
+    CacheImpl._locator_classes.insert(0, KernelLocator)
+
+
+def install_for_cards() -> None:
+    """The same for numba-cuda, whose cache is a copy of Numba's."""
+    from numba.cuda.core.caching import CacheImpl as OfCards
+
+    if KernelLocator not in OfCards._locator_classes:
+        OfCards._locator_classes.insert(0, KernelLocator)

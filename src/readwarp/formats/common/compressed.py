@@ -1,0 +1,85 @@
+"""Compressed input, known by its first bytes: gzip (of any number of members, so bgzip too), bzip2, xz, Zstandard."""
+
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from gzip import BadGzipFile
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from isal import igzip, isal_zlib
+
+GZIP_MAGIC = b"\x1f\x8b"
+SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames that pzstd begins with
+MAGIC: dict[str, tuple[bytes, ...]] = {
+    "gzip": (GZIP_MAGIC,),
+    "bzip2": (b"BZh",),
+    "xz": (b"\xfd7zXZ\0",),
+    "zstd": (b"\x28\xb5\x2f\xfd", *SKIPPABLE),
+}
+READERS = {  # module, class; imported when they are needed
+    "bzip2": ("bz2", "BZ2File"),
+    "xz": ("lzma", "LZMAFile"),
+    "zstd": ("backports.zstd", "ZstdFile"),
+}
+BROKEN: tuple[Any, ...] = (EOFError, OSError, zlib.error, isal_zlib.error)
+BROKEN_ELSEWHERE = ("LZMAError", "ZstdError")  # exceptions of modules that may not have been imported
+TRUNCATED = "truncated: the compressed data end before their end marker"
+
+
+def compression_of(head: bytes) -> str | None:
+    """gzip, bzip2, xz or zstd, by the first bytes of a file; None: it is not compressed."""
+    return next((name for name, magic in MAGIC.items() if head.startswith(magic)), None)
+
+
+def is_bgzf(head: bytes) -> bool:
+    """Whether a file with these first bytes (14 or more) is BGZF, the gzip of htslib."""
+    return head.startswith(GZIP_MAGIC) and head[12:14] == b"BC"
+
+
+def decompress(raw: Any) -> BinaryIO:
+    """The decompressed bytes of an open file whose position is its beginning, or the file itself if it is plain.
+
+    Raises what `is_damage` recognises for bytes that are damaged or end too early, while they are read.
+    """
+    kind = compression_of(raw.peek(6)[:6])
+    if kind is None:
+        return cast(BinaryIO, raw)
+    if kind == "gzip":
+        return cast(BinaryIO, igzip.IGzipFile(fileobj=raw, mode="rb"))
+    module, name = READERS[kind]
+    return cast(BinaryIO, getattr(import_module(module), name)(raw))
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """A plain or BGZF file itself; of any other, which htslib cannot read, a copy in the temporary folder.
+
+    Raises what `is_damage` recognises.
+    """
+    with path.open("rb") as raw:
+        head = raw.peek(14)
+        if compression_of(head) is None or is_bgzf(head):
+            yield path
+            return
+        with tempfile.NamedTemporaryFile(prefix="readwarp-", suffix=path.stem) as copy:
+            shutil.copyfileobj(decompress(raw), copy)
+            copy.flush()
+            yield Path(copy.name)
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether the error comes from the system, or from a decompressor that cannot go on."""
+    return isinstance(error, BROKEN) or type(error).__name__ in BROKEN_ELSEWHERE
+
+
+def explain_damage(error: Exception) -> str:
+    """The reason, as a user can act on it."""
+    if isinstance(error, EOFError):
+        return TRUNCATED
+    if isinstance(error, OSError) and error.errno is not None and not isinstance(error, BadGzipFile):
+        return f"cannot be read ({error.strerror or error})"
+    return f"corrupt compressed data ({str(error).strip() or 'its checksum differs'})"

@@ -1,0 +1,54 @@
+"""Where the index of a reference is kept: beside it, or in a folder of the user where that cannot be written.
+
+An index in that folder is named after what it is made of: the reference's name, its content and its seeds. So copies of
+a reference share an index, and another reference of the same name has its own.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+from readwarp.config import SeedParameters
+
+SUFFIX = ".rwx"
+SAMPLES, SAMPLE = 64, 1 << 16  # pieces of the reference, and their bytes, that its identity is made of
+
+
+def index_path(reference: str | Path) -> Path:
+    """The usual place, beside the reference."""
+    return Path(f"{reference}{SUFFIX}")
+
+
+def cache_folder() -> Path:
+    """$READWARP_INDEX_DIR, else readwarp/indexes in $XDG_CACHE_HOME or ~/.cache."""
+    given = os.environ.get("READWARP_INDEX_DIR")
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(given) if given else Path(home, "readwarp", "indexes")
+
+
+def place_of(reference: str | Path, seeds: SeedParameters | None) -> Path:
+    """Where the index of a reference is, or is to be. seeds: None: those of the standard preset, where nothing is yet.
+
+    That is beside it; in the cache folder, if there is none beside it and its folder cannot be written or
+    READWARP_INDEX_DIR is set.
+    """
+    beside = index_path(reference)
+    if beside.exists() or (not os.environ.get("READWARP_INDEX_DIR") and os.access(beside.parent, os.W_OK)):
+        return beside
+    return cache_folder() / f"{Path(reference).name}-{identity_of(reference, seeds or SeedParameters())}{SUFFIX}"
+
+
+def identity_of(reference: str | Path, seeds: SeedParameters) -> str:
+    """A hash of the reference's size, of evenly spread pieces of it, and of the seeds."""
+    size = Path(reference).stat().st_size
+    digest = hashlib.sha256(f"{size} {seeds.k} {seeds.s} {seeds.t}".encode())
+    with Path(reference).open("rb") as file:
+        for piece in range(SAMPLES):
+            file.seek(max(0, size - SAMPLE) * piece // (SAMPLES - 1))
+            digest.update(file.read(SAMPLE))
+    return digest.hexdigest()[:16]
+
+
+def kept_indexes() -> list[Path]:
+    """Those in the cache folder."""
+    return sorted(cache_folder().glob(f"*{SUFFIX}"))

@@ -1,0 +1,127 @@
+"""Slips of tired users: mistyped words, and what is known by other names elsewhere."""
+
+import argparse
+
+import pysam
+import pytest
+
+from helpers.command_samples import run_main, sam_lines
+from readwarp.cli import COMMANDS, build_parser, main, slips
+from readwarp.wording import counted, nearest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("aling r q", "no command 'aling': perhaps align (see"),
+        ("help aling", "no command 'aling': perhaps align (see"),
+        ("mem r q", "no command 'mem': perhaps align (see"),
+        ("HaplotypeCaller r b", "no command 'HaplotypeCaller': perhaps call (see"),
+        ("-t 4 align r q", "-t: the command comes first: `readwarp align ... -t` (see"),
+        ("--vresion", "--vresion: perhaps --version (see"),
+        ("align r q -threads 4", "-threads: long names begin with two hyphens: --threads"),
+        ("align r q -output=x", "-output: long names begin with two hyphens: --output"),
+        ("align r q \u2013t 4", "\u2013t: begins with a long dash: type a hyphen"),
+        ("align r q \u2014\u2014sort name", "begins with a long dash: type a hyphen"),
+        ("align r q -L 5", "-L: the penalty for clipping is --clip; -L is --targets in call"),
+        ("align r q -k 19", "-k: the length of seeds is a matter of the index"),
+        ("call r b --plody 1", "--plody: perhaps --ploidy (see"),
+        ("call r b --PLOIDY 1", "--PLOIDY: perhaps --ploidy (see"),
+    ],
+)
+def test_what_was_meant(arguments, said, capsys):
+    assert main(arguments.split()) == 2
+    out, error = capsys.readouterr()
+    assert out == "" and error.count("\n") == 1 and said in error
+
+
+def test_a_file_in_place_of_the_command(tmp_path, capsys):
+    path = tmp_path / "ref.fa"
+    path.touch()
+    assert main([str(path), "reads.fq"]) == 2
+    assert f"{path} is a file: the command comes first, as in `readwarp run" in capsys.readouterr().err
+
+
+def test_every_other_name_is_of_a_command():
+    assert set(slips.OTHER_NAMES.values()) <= set(COMMANDS) and not set(slips.OTHER_NAMES) & set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_is_a_command(command, capsys):
+    assert main([*command.split(), "--help"]) == 0
+    expected = capsys.readouterr()
+    assert main(["help", *command.split()]) == 0
+    assert capsys.readouterr() == expected and expected.out.startswith("usage: readwarp")
+
+
+def test_short_options_mean_one_thing_in_all_commands():
+    """-L is --targets wherever it is; so with every letter."""
+    parser = build_parser(every=True)
+    commands = next(a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    meaning: dict[str, set[str]] = {}
+    for action in (action for command in commands.values() for action in command._actions):
+        for short in (name for name in action.option_strings if not name.startswith("--")):
+            long = next((name for name in action.option_strings if name.startswith("--")), short)
+            meaning.setdefault(short, set()).add(long)
+    assert meaning["-L"] == {"--targets"}
+    assert {short: names for short, names in meaning.items() if len(names) > 1} == {}
+
+
+@pytest.mark.parametrize("options", [["--mark-duplicates"], ["--write-index"], ["--mark-duplicates", "--write-index"]])
+def test_marking_and_indexing_imply_sorting(options, reference, mates, tmp_path):
+    def records(*given: str) -> list[str]:
+        path = tmp_path / "o.bam"
+        assert run_main(["align", reference, *mates, "-o", path, "-q", "-f", "--no-pg", *given]) == 0
+        return pysam.view("-h", "--no-PG", str(path)).splitlines()
+
+    implied = records(*options)
+    assert implied == records(*options, "--sort", "coordinate") and "SO:coordinate" in implied[0]
+    assert (tmp_path / "o.bam.bai").exists() == ("--write-index" in options)
+
+
+def test_merge_implies_sorting_too(reference, mates, tmp_path):
+    unsorted, merged = tmp_path / "u.bam", tmp_path / "m.bam"
+    assert run_main(["align", reference, *mates, "-o", unsorted, "-q"]) == 0
+    assert run_main(["merge", unsorted, "-o", merged, "--mark-duplicates", "--write-index", "-q"]) == 0
+    with pysam.AlignmentFile(str(merged)) as file:
+        assert file.header["HD"]["SO"] == "coordinate" and file.has_index()
+
+
+@pytest.mark.parametrize("order", ["name", "none"])
+def test_another_order_is_refused_with_them(order, reference, mates, tmp_path, capsys):
+    command = ["align", reference, *mates, "-o", tmp_path / "o.bam", "--mark-duplicates", "--sort", order]
+    assert run_main(command) == 2
+    assert f"--mark-duplicates and --sort {order} do not go together" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_index_of_a_stream_is_refused_before_the_work(tmp_path, mates, capsys):
+    """Before the reference is even read."""
+    empty = tmp_path / "empty.fa"
+    empty.touch()
+    assert run_main(["align", empty, *mates, "--write-index"]) == 2
+    assert "--write-index needs BAM or CRAM output: name it with -o" in capsys.readouterr().err
+
+
+def test_numbers_have_their_nouns():
+    assert [counted(n, "variant") for n in (0, 1, 2, 12345)] == [
+        "0 variants",
+        "1 variant",
+        "2 variants",
+        "12,345 variants",
+    ]
+    assert (counted(2, "batch"), counted(1, "batch")) == ("2 batches", "1 batch")
+    assert counted(2, "pair or single read", "pairs or single reads") == "2 pairs or single reads"
+
+
+def test_one_read_is_one_read(reference, write, capfd):
+    path = write("one.fq", "@a\nACGTACGTACGTACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII\n")
+    assert run_main(["align", reference, path]) == 0
+    out, said = capfd.readouterr()
+    assert len(sam_lines(out)) == 1 and "readwarp: 1 read in " in said
+
+
+def test_the_nearest_word():
+    assert nearest("ploidi", ["sample", "ploidy"]) == "ploidy"
+    assert nearest("SAMPLE", ["Sample", "x"]) == "Sample"
+    assert nearest("colour", ["sample", "ploidy"]) is None
