@@ -5,7 +5,9 @@ import gzip
 import inspect
 import itertools
 import os
+import pickle
 import pydoc
+import re
 import shutil
 import subprocess
 import sys
@@ -176,7 +178,7 @@ def test_errors(given, bam, tmp_path):
         readwarp.align(*given, output=tmp_path / "s.bam", colour=1)
     with pytest.raises(UsageError, match=r"must end in \.vcf"):
         readwarp.call(given[0], bam, output=tmp_path / "s.txt")
-    with pytest.raises(InputError, match="no such contig"):
+    with pytest.raises(InputError, match="no contig 'chr22' in the reference"):
         readwarp.call(given[0], bam, output=tmp_path / "s.vcf", region="chr22")
     with pytest.raises(UsageError, match="do not go together"):
         readwarp.call(given[0], bam, output=tmp_path / "s.vcf", gvcf=True, alleles=bam)
@@ -276,3 +278,37 @@ def test_scripts_of_users_are_checked(tmp_path):
 
 def with_sources() -> dict[str, str]:
     return os.environ | {"MYPYPATH": str(Path(readwarp.__file__).parent.parent)}
+
+
+def test_help_lists_the_options():
+    """With the types and the comments of their declarations, in the signature too."""
+    for function, kind in ((readwarp.align, KEYWORDS["align"]), (readwarp.genotype, KEYWORDS["genotype"])):
+        text = pydoc.render_doc(function, renderer=pydoc.plaintext)
+        for name in kind.__annotations__:
+            assert re.search(rf"^ +{name}: ", text, re.M), name
+            assert name in inspect.signature(function).parameters
+    text = inspect.getdoc(readwarp.align) or ""
+    assert text.startswith("Align reads to a file of alignments") and "seed -> chain" in text
+    assert "    mark_duplicates: bool\n" in text and "    eqx: bool  # = and X in CIGARs instead of M\n" in text
+    assert "options" not in inspect.signature(readwarp.align).parameters
+    assert "    mismatch: int\n" in (inspect.getdoc(readwarp.Aligner) or "")
+    assert "    ploidy: int  # copies of each contig\n" in (inspect.getdoc(readwarp.Caller) or "")
+
+
+def test_functions_pickle():
+    for name in ("align", "call", "run", "pairwise", "genotype"):
+        assert pickle.loads(pickle.dumps(getattr(readwarp, name))) is getattr(readwarp, name)
+
+
+def test_results_pickle_and_show_themselves(given, tmp_path):
+    result = readwarp.align(*given, output=tmp_path / "s.bam")
+    again = pickle.loads(pickle.dumps(result))
+    assert again.paths == result.paths and again.metrics.counts == result.metrics.counts
+    again.metrics.count("reads")
+    text = repr(result)
+    assert (
+        text
+        == f"Result(alignments={str(tmp_path / 's.bam')!r}; reads=6,000, mapped={result.metrics.counts['mapped']:,})"
+    )
+    with pytest.raises(FileExistsError, match=r"exists already \(force=True replaces it\)"):
+        readwarp.align(*given, output=tmp_path / "s.bam")

@@ -18,6 +18,11 @@ BESIDE = {  # imports between rooms of one layer
     ("formats", "rules"),
     ("rules", "device"),
     ("config", "errors"),
+    ("sequences", "errors"),
+    ("sequences", "wording"),
+    ("keywords", "wording"),
+    ("callable_package", "option_help"),
+    ("tables", "errors"),
 }
 
 

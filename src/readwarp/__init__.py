@@ -50,7 +50,9 @@ def __getattr__(name: str) -> Any:
     if name in _CALLABLE_PACKAGES:
         return import_module(f"readwarp.{name}")
     if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
+        from readwarp.callable_package import documented
+
+        return documented(getattr(import_module(_PUBLIC[name]), name))
     raise AttributeError(f"module 'readwarp' has no attribute {name!r}")
 
 

@@ -9,13 +9,14 @@ import inspect
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, Unpack, get_args, get_origin
 
 
 class CallablePackage(ModuleType):
     """A package that calls the function of its own name. All that it offers is imported on first use."""
 
     offers: dict[str, str]  # name -> the module that has it
+    contents: str  # what its docstring says about the package
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return self.function(*arguments, **options)
@@ -28,10 +29,18 @@ class CallablePackage(ModuleType):
     def __signature__(self) -> inspect.Signature:
         return inspect.signature(self.function)
 
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        """For help(): that of the function, with its options, then that of the package."""
+        return f"{inspect.getdoc(self.function)}\n\n{self.contents}"
+
     def __getattr__(self, name: str) -> Any:
         if name in self.offers:
-            return getattr(import_module(self.offers[name]), name)
+            return documented(getattr(import_module(self.offers[name]), name))
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:  # other processes import it
+        return import_module, (self.__name__,)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.offers})
@@ -40,6 +49,19 @@ class CallablePackage(ModuleType):
 def make_callable(package: str, offers: dict[str, str]) -> None:
     """Make a package that is being imported callable. offers: names, and the modules that have them."""
     module = sys.modules[package]
+    contents = module.__doc__ or ""
     module.__class__ = CallablePackage
     assert isinstance(module, CallablePackage)
-    module.offers = offers
+    module.offers, module.contents = offers, contents
+
+
+def documented(found: Any) -> Any:
+    """The same; if it is a function or class with `**options: Unpack[Kind]`, help() lists those options."""
+    if (inspect.isfunction(found) or inspect.isclass(found)) and "__signature__" not in vars(found):
+        function = found.__init__ if inspect.isclass(found) else found
+        taken = [hint for hint in getattr(function, "__annotations__", {}).values() if get_origin(hint) is Unpack]
+        if taken:
+            from readwarp.option_help import explain_options
+
+            explain_options(found, *get_args(taken[0]))
+    return found

@@ -13,6 +13,21 @@ class UsageError(ReadwarpError):
     exit_code = 2
 
 
+class OutputExistsError(UsageError, FileExistsError):
+    """An output exists already, and it is not to be replaced."""
+
+    def __init__(self, path: object, remedy: str = "use --force to replace it"):
+        super().__init__(f"{path}: exists already ({remedy})")
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.path,)
+
+
+class MissingLibraryError(UsageError, ImportError):
+    """An optional library is not installed."""
+
+
 class InputError(ReadwarpError):
     """Bad input: names the file, the record (1-based number or name) if known, and the reason."""
 
@@ -22,6 +37,9 @@ class InputError(ReadwarpError):
         place = f"{path}: " if record is None else f"{path}: record {record}: "
         super().__init__(place + reason)
         self.path, self.record, self.reason = path, record, reason
+
+    def __reduce__(self) -> tuple[object, ...]:  # other processes get it whole
+        return type(self), (self.path, self.reason, self.record)
 
 
 class DeviceError(ReadwarpError):

@@ -6,14 +6,18 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from readwarp.wording import nearest
+
 AnyPath = str | PathLike[str]
 
 
-def check_keywords(function: str, options: Mapping[str, Any], known: type) -> None:
-    """Raises TypeError, as Python does, for a keyword that the TypedDict `known` lacks."""
+def check_keywords(function: str, options: Mapping[str, Any], *known: type) -> None:
+    """Raises TypeError, as Python does, for a keyword that none of these TypedDicts has."""
+    names = {name for kind in known for name in kind.__annotations__}
     for name in options:
-        if name not in known.__annotations__:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
+        if name not in names:
+            hint = f"; perhaps {near}" if (near := nearest(name, names)) else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def pick(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -49,3 +53,14 @@ def as_paths(given: AnyPath | Sequence[AnyPath]) -> tuple[AnyPath, ...]:
 def as_tuple(given: str | Sequence[str] | None) -> tuple[str, ...]:
     """One text, several, or none."""
     return (given,) if isinstance(given, str) else tuple(given or ())
+
+
+def explain_names(kind: type, elsewhere: Mapping[str, str], remedy: str) -> None:
+    """Let AttributeError tell what a name of another library is here: `elsewhere` has it by that name."""
+
+    def explain(self: object, name: str) -> Any:
+        known = elsewhere.get(name)
+        hint = f"; here it is {known}, and {remedy}" if known else ""
+        raise AttributeError(f"a {kind.__name__} has no {name!r}{hint}", name=name, obj=self)
+
+    kind.__getattr__ = explain  # type: ignore[attr-defined]

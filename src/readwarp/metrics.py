@@ -19,6 +19,12 @@ class Metrics:
         self.phases: dict[str, float] = {}
         self.facts: dict[str, object] = {}
 
+    def __getstate__(self) -> dict[str, object]:  # a lock belongs to its process
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
     def count(self, name: str, number: int = 1) -> None:
         with self._lock:
             self.counts[name] = self.counts.get(name, 0) + int(number)

@@ -7,8 +7,9 @@ import pytest
 
 from helpers.align_oracle import READ, cut_pair, operations, random_bases, retold, reverse_complement
 from readwarp.align import Aligner, steps
-from readwarp.align.aligner import _interleave, _records
+from readwarp.align.aligner import list_reads
 from readwarp.align.pair import given
+from readwarp.align.results import Records
 from readwarp.config import RecordParameters
 from readwarp.ragged import replace, take
 
@@ -64,13 +65,13 @@ def test_every_record_retells_its_score_distance_and_md(aligner, genome):
 
 def test_batches_do_not_matter(aligner, genome, index):
     reads, mates, _ = simulated(genome, 40, seed=2)
-    batch = steps.make_batch(_interleave(reads, mates), True)
+    batch = steps.make_batch(list_reads(reads, mates), True)
     sizes = given(350, 40)
 
     def aligned(start, stop):
         part = take(batch, "reads", slice(start, stop))
         _, rows = steps.align_batch(part, aligner._placed, sizes, aligner.parameters, aligner.metrics)
-        return _records(part, rows, index.reference.names)
+        return list(Records(part, rows, index.reference))
 
     assert aligned(0, 80) == aligned(0, 14) + aligned(14, 16) + aligned(16, 80)
 

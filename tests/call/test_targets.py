@@ -8,17 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readwarp.call.targets import (
+from readwarp.call.targets import Places, join_targets, subtract
+from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.regions import (
     Contigs,
-    Places,
     Target,
-    join_targets,
     locate_region,
+    locate_regions,
     merge_targets,
     read_targets,
-    subtract,
 )
-from readwarp.errors import InputError, UsageError
 from readwarp.index.reference import Reference
 
 CONTIGS = Contigs(["c1", "HLA-A*01", "HLA-A*01:01", "a,b"], [10_000, 500, 700, 90])
@@ -49,6 +48,56 @@ def test_regions(text, target):
 
 
 @pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("c1,a,b", [(0, 0, 10_000), (3, 0, 90)]),
+        ("c1:5-1,000,a,b:8-9", [(0, 4, 1000), (3, 7, 9)]),
+        ("a,b,a,b", [(3, 0, 90), (3, 0, 90)]),
+        ("c1:1-5, HLA-A*01:01:2", [(0, 0, 5), (2, 1, 700)]),
+        ("c1:5-1,000", [(0, 4, 1000)]),
+        (("c1", 4, 9), [(0, 4, 9)]),
+    ],
+)
+def test_several_regions_in_one_text(text, targets):
+    assert locate_regions(text, CONTIGS) == targets
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("1:1-2,000,2", [(0, 0, 2000), (1, 0, 50)]),
+        ("1:10-20,2:1-5", [(0, 9, 20), (1, 0, 5)]),
+        ("1,2", [(0, 0, 3000), (1, 0, 50)]),
+    ],
+)
+def test_several_regions_of_contigs_whose_names_are_numbers(text, targets):
+    assert locate_regions(text, Contigs(["1", "2"], [3000, 50])) == targets
+
+
+@pytest.mark.parametrize("text", ["c1,c9", "c1:5,,a,b", "c1,"])
+def test_broken_lists_of_regions(text):
+    with pytest.raises(InputError, match=r"no contig|a region is NAME"):
+        locate_regions(text, CONTIGS)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "#chrom\tstart\tend\n",
+        "chrom\tstart\tend\n",
+        "Chr\tchromStart\tchromEnd\tname\n",
+        "browser position c1:1-100\nbrowser hide all\ntrack name=x description='a b'\n",
+        "\ufeff",
+        "\n\n",
+    ],
+)
+def test_headers_of_bed(header, tmp_path):
+    path = tmp_path / "x.bed"
+    path.write_text(f"{header}c1\t5\t10\n")
+    assert read_targets(str(path), CONTIGS) == [(0, 5, 10)]
+
+
+@pytest.mark.parametrize(
     "text", ["c1:", "c1:-", "c1:5--6", "c1:5-6-7", "c1:\u0665", "c1:1 -2", "c1:10001", "c1:+5", ":5"]
 )
 def test_broken_regions(text):
@@ -69,8 +118,8 @@ def test_bed_of_any_line_end_and_packing(pack, tmp_path):
     [
         (b"c1\t5\t10\nc1\t\xd9\xa5\t10\n", "record 2: not contig, start and end"),
         (b"c1\t5\t\n", "record 1: not contig, start and end"),
-        (b"c1,5,10\n", "record 1: not contig, start and end"),
-        (gzip.compress(b"c1\t5\t10\n" * 99, mtime=0)[:30], "truncated or corrupt gzip"),
+        (b"c1,5,10\n", r"record 1: not contig, start and end \(columns are separated by tabs\)"),
+        (gzip.compress(b"c1\t5\t10\n" * 99, mtime=0)[:30], "truncated: the compressed data end"),
         (b"\xff\xfe\x00", "is not text"),
     ],
 )
@@ -111,7 +160,7 @@ def test_a_list_of_regions(tmp_path):
     path.write_text("# mine\nc1:6-10\n\na,b\nHLA-A*01:01:1,0-20\n")
     assert read_targets(str(path), CONTIGS) == [(0, 5, 10), (3, 0, 90), (2, 9, 20)]
     path.write_text("c1:6-10\nc9\n")
-    with pytest.raises(InputError, match=r"x\.list: record 2: c9: no such contig"):
+    with pytest.raises(InputError, match=r"x\.list: record 2: c9: no contig 'c9' in the reference, which has 'c1'"):
         read_targets(str(path), CONTIGS)
 
 
@@ -120,7 +169,7 @@ def test_targets_may_be_regions_and_a_file_goes_before_a_region(tmp_path, monkey
     assert read_targets("a,b", CONTIGS) == [(3, 0, 90)]
     (tmp_path / "a,b").write_text("c1\t5\t10\n")
     assert read_targets("a,b", CONTIGS) == [(0, 5, 10)]
-    with pytest.raises(InputError, match=r"none\.bed: no such file, and no region of the reference"):
+    with pytest.raises(InputError, match=r"none\.bed: no such file, and no contig 'none.bed' in the reference"):
         read_targets("none.bed", CONTIGS)
 
 

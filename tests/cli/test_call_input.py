@@ -232,7 +232,7 @@ def test_phred_64_is_an_error_that_names_the_option(plain, refused, called, tmp_
 def test_other_names(plain, refused, tmp_path):
     ref = tmp_path / "other.fa"
     ref.write_text(fasta({"chrone": CONTIGS["one"]}))
-    assert refused(plain[1], ref=ref) == f"{plain[1]}: has reads on contig 'one', which is not in the reference"
+    assert refused(plain[1], ref=ref) == f"{plain[1]}: has reads on contig 'one', which the reference calls 'chrone'"
 
 
 def test_other_length(plain, refused, tmp_path):
@@ -283,8 +283,8 @@ def test_truncated_cram(plain, refused, tmp_path):
 @pytest.mark.parametrize(
     ("region", "says"),
     [
-        ("three", "three: no such contig in the reference"),
-        ("three:1-5", "three:1-5: no such contig in the reference"),
+        ("three", "three: no contig 'three' in the reference, which has 'one', 'two'"),
+        ("three:1-5", "three:1-5: no contig 'three' in the reference, which has 'one', 'two'"),
         ("one:x", "one:x: a region is NAME, NAME:FROM or NAME:FROM-TO"),
         ("one:9,000", "one:9,000: empty or outside the contig, which has 6000 bases"),
         ("one:20-10", "one:20-10: empty or outside the contig, which has 6000 bases"),
@@ -297,7 +297,7 @@ def test_unknown_region(region, says, plain, refused):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("three\t1\t2", "record 2: no contig 'three' in the reference"),
+        ("three\t1\t2", "record 2: no contig 'three' in the reference, which has 'one', 'two'"),
         ("one\t1", "record 2: not contig, start and end"),
         ("one\t9\t5", "record 2: ends before it starts, or lies outside 'one'"),
     ],
@@ -310,14 +310,14 @@ def test_broken_targets(line, says, plain, refused, write):
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        ("-L", "no such file, and no region of the reference"),
-        ("--exclude-regions", "no such file, and no region of the reference"),
+        ("-L", "no such file, and no contig"),
+        ("--exclude-regions", "no such file, and no contig"),
         ("--alleles", "no such file or directory"),
         ("--ploidy-bed", "no such file or directory"),
     ],
 )
 def test_files_that_are_not_there(option, says, plain, refused, tmp_path):
-    assert refused(plain[1], option, tmp_path / "no") == f"{tmp_path / 'no'}: {says}"
+    assert refused(plain[1], option, tmp_path / "no").startswith(f"{tmp_path / 'no'}: {says}")
 
 
 VCF = "##fileformat=VCFv4.2\n##contig=<ID={name}>\n#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n{name}\t{line}\n"
@@ -328,7 +328,7 @@ VCF = "##fileformat=VCFv4.2\n##contig=<ID={name}>\n#CHROM\tPOS\tID\tREF\tALT\tQU
     [
         ("one", f"101\t.\t{other(CONTIGS['one'][100])}\t{CONTIGS['one'][100]}\t.\t.\t.", "record 1: "),
         ("one", "9000\t.\tA\tC\t.\t.\t.", "record 1: "),
-        ("three", "5\t.\tA\tC\t.\t.\t.", "record 1: no contig 'three' in the reference"),
+        ("three", "5\t.\tA\tC\t.\t.\t.", "record 1: no contig 'three' in the reference, which has 'one', 'two'"),
         ("one", "x\ty", ""),
     ],
 )

@@ -129,4 +129,4 @@ def test_bad_files(reference, gvcf, tmp_path, capsys):
     assert "truncated" in refused(lone)
     lone.write_bytes(good.read_bytes()[:-60] + good.read_bytes()[-28:])
     assert "lone.g.vcf.gz: " in refused(lone)
-    assert "no such contig" in refused(good, "-r", "three")
+    assert "no contig 'three' in the reference" in refused(good, "-r", "three")

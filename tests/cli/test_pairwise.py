@@ -75,3 +75,10 @@ def test_a_pipe_is_written_to_and_not_replaced(files, tmp_path):
     assert main(["pairwise", *files, "-o", str(pipe), "--device", "cpu"]) == 0
     assert os.read(reader, 1 << 16).count(b"\n") == 3 and pipe.is_fifo()
     os.close(reader)
+
+
+def test_proteins_are_refused(write, capsys):
+    queries, targets = write("q.fa", ">a\nACGT\n>b\nMKVE\n"), write("t.fa", ">t\nACGTT\n")
+    assert main(["pairwise", queries, targets]) == 3
+    said = capsys.readouterr().err
+    assert said == f"readwarp: error: {queries}: record b: has 'E' at position 4, which is no nucleotide\n"

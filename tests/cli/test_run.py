@@ -11,10 +11,10 @@ from helpers.command_samples import CONTIGS, pairs, record, reverse_complement, 
 
 RESULTS = ["metrics.json", "x.bam", "x.bam.bai", "x.vcf.gz", "x.vcf.gz.tbi"]
 REPORTED = [
-    "report.html",
+    *("igv_session.xml", "report.html", "x.depth.bedgraph"),
     *(f"x.{name}.txt" for name in ("depth", "flagstat", "idxstats", "stats", "vcf.stats")),
-    "x_mqc.json",
-    "x_phases_mqc.json",
+    "x.readwarp_mqc.json",
+    "x.readwarp_phases_mqc.json",
 ]
 ALLELES = """##fileformat=VCFv4.2
 ##contig=<ID=three,length=9>

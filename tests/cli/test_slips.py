@@ -125,3 +125,14 @@ def test_the_nearest_word():
     assert nearest("ploidi", ["sample", "ploidy"]) == "ploidy"
     assert nearest("SAMPLE", ["Sample", "x"]) == "Sample"
     assert nearest("colour", ["sample", "ploidy"]) is None
+
+
+def test_a_lone_file_of_first_reads(reference, mates, tmp_path, capfd):
+    """It is aligned; the line goes away with the mates' file, and with --single."""
+
+    def warned(*files: object) -> bool:
+        assert run_main(["align", reference, *files, "-o", tmp_path / "o.bam", "-f"]) == 0
+        return f"lies beside it: give {mates[1]} too" in capfd.readouterr().err
+
+    assert warned(mates[0])
+    assert not warned(mates[0], "--single") and not warned(*mates) and not warned(mates[1])

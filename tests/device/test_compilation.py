@@ -11,9 +11,9 @@ pytest.importorskip("numba_cuda")
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SCRIPT = """
 from types import SimpleNamespace
-import numba
 import numpy as np
 from numba.cuda import compile_ptx, dispatcher
+from readwarp.device import jit
 from readwarp.device.compilation import watch
 from compiled.compile import types_of
 from compiled.kernels import KERNELS
@@ -23,7 +23,7 @@ said = []
 with watch(lambda name, number: said.append(f"{number}={name}")) as compilation:
     for kernel in KERNELS[:2]:
         compile_ptx(kernel.compiled_by().py_func, types_of(kernel.arguments), cc=(9, 0))
-    numba.njit(lambda n: n + 1)(3)
+    jit.kernel(lambda n: n + 1)(3)
 print(*said, compilation.kernels)
 """
 

@@ -15,7 +15,20 @@ LAYERS = [
     {"align", "call", "report"},
     {"pairwise", "index", "stream"},
     {"device", "formats", "rules"},
-    {"batches", "callable_package", "config", "errors", "keywords", "metrics", "ragged", "version", "wording"},
+    {
+        "batches",
+        "callable_package",
+        "config",
+        "errors",
+        "keywords",
+        "metrics",
+        "option_help",
+        "ragged",
+        "sequences",
+        "tables",
+        "version",
+        "wording",
+    },
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 

@@ -30,6 +30,7 @@ one	800	.	G	T	2	LowQual;StrandBias	.	GT:DP:AD	0/1:9:7,2
 """
 METRICS = {
     "readwarp": "0.0.1",
+    "date": "2026-11-20T10:30:00",
     "command": "readwarp run ref.fa x_1.fq x_2.fq -o <here>",
     "device": "cpu",
     "threads": 2,
@@ -39,7 +40,7 @@ METRICS = {
     "peak_memory_bytes": 3 << 29,
     "wall_seconds": 4.5,
     "phase_seconds": {"start": 1.0, "align": 2.0, "sort": 0.5, "call": 1.0},
-    "counts": {"bases": 96000, "variants_pass": 6, "dp_cells": 5_000_000},
+    "counts": {"bases": 96000, "variants": 8, "variants_pass": 6, "snvs": 3, "indels": 3, "dp_cells": 5_000_000},
     "stage_seconds": {"seed": 1.5, "call": 1.0, "pileup": 0.25},
 }
 

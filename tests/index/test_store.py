@@ -13,6 +13,7 @@ from helpers.seeding import random_letters, write_fasta
 from readwarp import Index
 from readwarp.config import PRESETS, SeedParameters
 from readwarp.errors import InputError
+from readwarp.formats.common import index_file
 from readwarp.index import index_path, open_or_build, store
 from readwarp.metrics import Metrics
 
@@ -92,9 +93,10 @@ def test_damage_is_found_wherever_it_is(saved):
 
 
 def test_large_files_are_checked_in_part_when_opened_and_wholly_by_verify(saved, monkeypatch):
-    monkeypatch.setattr(store, "BLOCK", 1 << 9)
+    for module in (store, index_file):  # which writes and which reads
+        monkeypatch.setattr(module, "BLOCK", 1 << 9)
     monkeypatch.setattr(store, "CHECKED_BLOCKS", 2)
-    Index.build(saved.with_suffix("")).save(saved)
+    Index.build(saved.with_suffix("")).save(saved, force=True)
     file = store.IndexFile(saved)
     middle = file.array("positions").ctypes.data - file.data.ctypes.data
     damaged(saved, middle)

@@ -1,5 +1,6 @@
 """readwarp.pairwise compared with parasail and Biopython, and odd inputs."""
 
+import pickle
 import subprocess
 import sys
 
@@ -7,11 +8,14 @@ import numpy as np
 import parasail
 import pytest
 from Bio.Align import PairwiseAligner, substitution_matrices
+from Bio.Seq import Seq
 
 import readwarp
+from helpers.sequences import records_of
 from readwarp.config import Scoring
 from readwarp.errors import UsageError
 from readwarp.pairwise import MatrixScoring, pairwise
+from readwarp.sequences import SequenceError
 
 PEERS = {"local": parasail.sw_striped_32, "global": parasail.nw_striped_32, "semiglobal": parasail.sg_dx_striped_32}
 SCORINGS = [Scoring(), Scoring(2, 3, 4, 1), Scoring(1, 0, 0, 2), Scoring(5, 1, 3, 1), Scoring(10, 9, 25, 3)]
@@ -102,7 +106,7 @@ def test_kinds_of_input():
     assert len(pairwise([], [])) == len(pairwise([], [], traceback=True)) == 0
     plain = pairwise("ACGT", "AGGT", Scoring(3, 1, 9, 1), traceback=True, eqx=False)
     assert (plain.cigar_string(0), plain.edit_distance[0]) == ("4M", 1)
-    assert pairwise(["BX"], ["BX"]).score[0] == 2
+    assert pairwise(["BV"], ["BV"]).score[0] == 2  # equal letters match
 
 
 @pytest.mark.parametrize(
@@ -122,7 +126,7 @@ def test_bad_input():
         pairwise(["A"] * 2, ["A"] * 3)
     with pytest.raises(UsageError, match="traceback"):
         pairwise("A", "A").cigar_string(0)
-    with pytest.raises(UsageError, match="sequence 1 has letters"):
+    with pytest.raises(UsageError, match="queries: sequence 1 has 'Z' at position 2, which the matrix does not have"):
         pairwise("AZ", "A", MatrixScoring(np.eye(4), "ACGT", 1, 1))
     with pytest.raises(UsageError, match="integers"):
         pairwise("A", "A", MatrixScoring(np.eye(4) / 2, "ACGT", 1, 1))
@@ -150,3 +154,60 @@ def test_callable_in_any_order_of_imports(lines):
 
 def test_the_module_is_the_function():
     assert readwarp.pairwise("ACGT", "CG", mode="local").score.tolist() == [2]
+
+
+@pytest.mark.parametrize("kind", ["SeqRecord", "dnaio", "FastxRecord", "AlignedSegment"])
+def test_records_of_other_libraries(kind, tmp_path):
+    record = records_of("r", "ACGTA", "IIIII", tmp_path)[kind]
+    expected = pairwise("ACGTA", "TTACGTATT", traceback=True)
+    assert list(pairwise([record], ["TTACGTATT"], traceback=True)) == list(expected)
+    assert list(pairwise(record, Seq("TTACGTATT"), traceback=True)) == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("queries", "reason"),
+    [
+        (["ACGT", "MKVLE"], "queries: sequence 2 has 'L' at position 4, .*; proteins need a matrix"),
+        ("ref.fa", "queries: sequence 1 has 'e' at position 2"),
+        (["AC-T"], "queries: sequence 1 has '-' at position 3"),
+        ([None], "queries: sequence 1 is of type NoneType: neither text nor an array of codes"),
+        ([np.array([0.5])], "queries: sequence 1 is an array, but not of codes"),
+        ([np.frombuffer(b"ACGT", np.uint8)], r"has 65, a code .*; these are letters: give array.tobytes\(\)"),
+        ([np.array([0, 5])], "queries: sequence 1 has 5, a code that the scoring does not know"),
+        (np.array([-1, 0]), "queries: sequence 1 has -1, a code"),
+        (readwarp.Ragged(np.array([9], np.uint8), [0, 1]), "queries: the Ragged has 9, a code"),
+        (3, "queries: int is neither a sequence nor a list of them"),
+    ],
+)  # fmt: skip
+def test_refusals_of_sequences(queries, reason):
+    with pytest.raises(UsageError, match=reason):
+        pairwise(queries, "ACGT")
+
+
+def test_a_matrix_by_its_name():
+    assert pairwise("HEAGAWGHEE", "PAWHEAE", MatrixScoring.load("BLOSUM62")).score.tolist() == [17]
+    with pytest.raises(UsageError, match=r"matrix 'BLOSUM63': not one of .*BLOSUM62"):
+        MatrixScoring.load("BLOSUM63")
+
+
+def test_rows_and_tables():
+    found = pairwise(["ACGTT", "GG"], ["TTACGTT", "CC"], traceback=True)
+    assert list(found) == [(5, 5, 7, 0, 2, 0, "5="), (0, 0, 0, 0, 0, 0, "")] and found[-1] == found[1]
+    assert repr(found) == "Alignments(scores, spans and CIGARs of 2 pairs)"
+    frame, arrow = found.to_pandas(), found.to_arrow()
+    assert frame.to_dict("list") == arrow.to_pydict()
+    assert arrow.to_pylist() == [pair._asdict() for pair in found]
+    scores = pairwise("ACGTT", "TTACGTT")
+    assert list(scores) == [(5, 5, 7, None, None, None, None)] and scores[0] == next(iter(scores))
+    assert scores.to_arrow().column_names == ["score", "query_stop", "target_stop"]
+    assert repr(scores) == "Alignments(scores and stops of 1 pair)"
+    with pytest.raises(IndexError, match="pair 1: there are 1"):
+        scores[1]
+
+
+def test_results_and_functions_pickle():
+    found = pairwise("ACGTT", "TTACGTT", traceback=True)
+    assert list(pickle.loads(pickle.dumps(found))) == list(found)
+    assert pickle.loads(pickle.dumps(readwarp.pairwise)) is readwarp.pairwise
+    error = SequenceError("queries", 3, "is bad")
+    assert vars(pickle.loads(pickle.dumps(error))) == vars(error)

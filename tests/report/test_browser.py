@@ -1,140 +1,192 @@
-"""The page in a real browser: no complaint, no request, nothing cut off, on a phone and on paper (slow).
+"""The page in a real browser: phone, tablet, desktop, dark, paper, without scripts; hover, tables, links (slow).
 
 With READWARP_SCREENSHOTS=FOLDER the pictures are kept, to be looked at.
 """
 
-import json
 import os
 import re
-import shutil
-import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-QUIET = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps"),
-)
-SCHEMES = {"light": "1", "dark": "0"}
-PROBE = """<script>
-addEventListener("load", () => {
-  const small = [...document.querySelectorAll("svg text")].map(t => parseFloat(getComputedStyle(t).fontSize)
-    * t.closest("svg").getBoundingClientRect().width / t.closest("svg").viewBox.baseVal.width);
-  const cut = [...document.querySelectorAll("svg text")].filter(t => {
-    const own = t.getBoundingClientRect(), card = t.closest("figure").getBoundingClientRect();
-    return own.width && (own.left < card.left || own.right > card.right);
-  }).map(t => t.textContent);
-  const ink = getComputedStyle(document.body).color, paper = getComputedStyle(document.body).backgroundColor;
-  document.body.dataset.probe = JSON.stringify({
-    width: innerWidth, needed: document.documentElement.scrollWidth, smallest: Math.min(...small), cut, ink, paper,
-    empty: [...document.querySelectorAll("svg")].filter(s => s.getBoundingClientRect().height < 60).length,
-  });
-});
-</script></body>"""
+from helpers.browser import PROGRAM, Browser
+from helpers.made_samples import build
+from readwarp.cli import main
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+WIDTHS = {"phone": 390, "tablet": 820, "desktop": 1280}
+TOO_SMALL = """[...document.querySelectorAll("svg text")].filter(text => {
+    const svg = text.closest("svg"), box = svg.viewBox.baseVal;
+    const scale = box && box.width ? svg.getBoundingClientRect().width / box.width : 1;
+    const size = parseFloat(getComputedStyle(text).fontSize) * scale;
+    return text.textContent && text.getBoundingClientRect().width && size < 8;
+}).map(text => text.textContent)"""
+CUT_OFF = """[...document.querySelectorAll("svg text")].filter(text => {
+    const own = text.getBoundingClientRect(), card = text.closest("figure").getBoundingClientRect();
+    const still = text.closest(".still"), isScrolled = still && still.scrollWidth > still.clientWidth;
+    return own.width && !isScrolled && (own.left < card.left || own.right > card.right);
+}).map(text => text.textContent)"""
+BRIGHTNESS = """["color", "backgroundColor"].map(name =>
+    getComputedStyle(document.body)[name].match(/\\d+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0))"""
+SHOWN = """(kind => [...document.querySelectorAll("figure")].filter(figure =>
+    figure.querySelector("." + kind).getBoundingClientRect().height > 60).length)"""
 
 
 @pytest.fixture(scope="module")
-def browse(tmp_path_factory):
-    if BROWSER is None:
+def browser():
+    if PROGRAM is None:
         pytest.skip("needs Chromium: apt-get install chromium")
-
-    def run(what: Path | str, *options: str) -> subprocess.CompletedProcess[str]:
-        address = what if isinstance(what, str) else what.as_uri()
-        profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
-        command = [BROWSER, *QUIET, profile, "--enable-logging=stderr", "--v=0", *options, address]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240)
-        assert done.returncode == 0, done.stderr
-        return done
-
-    return run
+    browser = Browser()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(scope="module")
-def file(made, page, tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(page)
-    return path
+def file(made, page) -> Path:
+    return made.folder / "report.html"
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", [360, 1280])
-def test_screenshots(browse, file, tmp_path, width, scheme):
-    """The console stays empty, and the picture is more than one colour."""
-    kept = Path(os.environ.get("READWARP_SCREENSHOTS") or tmp_path) / f"report-{width}-{scheme}.png"
-    options = (f"--window-size={width},5000", f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}")
-    done = browse(file, *options, f"--screenshot={kept}")
-    assert "CONSOLE" not in done.stderr
-    assert kept.stat().st_size > 50_000
+@pytest.fixture(scope="module")
+def cohort(tmp_path_factory) -> Path:
+    """Three samples, one of which has a long name."""
+    folder = tmp_path_factory.mktemp("cohort")
+    names = "one", "two", "a_rather_long_name_of_a_sample"
+    folders = [str(build(folder / name, name).folder) for name in names]
+    assert main(["report", *folders, "-o", str(folder / "cohort.html"), "-q", "-t", "2"]) == 0
+    return folder / "cohort.html"
 
 
-def test_the_console_would_be_heard(browse, file):
+def keep(browser: Browser, name: str) -> None:
+    if folder := os.environ.get("READWARP_SCREENSHOTS"):
+        browser.screenshot(Path(folder) / f"{name}.png")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", WIDTHS)
+@pytest.mark.parametrize("which", ["file", "cohort"])
+def test_devices(browser, request, which, device, scheme):
+    """All is drawn, nothing is cut off or too small, the console stays empty, and nothing is asked of the network."""
+    path = request.getfixturevalue(which)
+    browser.open(path, WIDTHS[device], prefers_color_scheme=scheme)
+    browser.scroll_through()
+    keep(browser, f"{which}-{device}-{scheme}")
+    assert browser.heard == [path.as_uri()]
+    figures = browser.run("document.querySelectorAll('figure').length")
+    assert figures > 15 and browser.run(f"{SHOWN}('live')") == figures and browser.run(f"{SHOWN}('still')") == 0
+    assert browser.run("document.documentElement.scrollWidth") == WIDTHS[device]
+    assert browser.run(TOO_SMALL) == [] and browser.run(CUT_OFF) == []
+    ink, paper = browser.run(BRIGHTNESS)
+    assert (ink < paper) == (scheme == "light")
+
+
+def test_three_samples_fit_a_desktop(browser, cohort):
+    browser.open(cohort, 1280)
+    scrolled = "document.querySelector('#overview .scroll')"
+    assert browser.run(f"{scrolled}.scrollWidth <= {scrolled}.clientWidth")
+    assert browser.run("document.querySelectorAll('#overview thead th').length") > 12
+
+
+def test_noise_would_be_heard(browser, file):
+    """A script that the policy forbids, and what is fetched where there is no policy."""
     other = file.with_name("noisy.html")
-    other.write_text(file.read_text().replace("</body>", "<script>1</script></body>"))
-    assert "CONSOLE" in browse(other, "--dump-dom").stderr  # the page's own policy forbids the script
+    extra = '<script>1</script><img src="http://other.test/x.png">'
+    other.write_text(file.read_text().replace("</body>", f"{extra}</body>"))
+    browser.open(other)
+    assert sum("Content Security Policy" in text for text in browser.heard) == 2
+    other.write_text(re.sub(r"<meta http-equiv=[^>]*>", "", other.read_text()))
+    browser.open(other)
+    assert "http://other.test/x.png" in browser.heard
+    other.unlink()
 
 
-class Proxy(BaseHTTPRequestHandler):
-    """Serves the page under one address, and records every other request, to any host."""
-
-    page, asked = b"", set[str]()
-
-    def do_GET(self):
-        self.asked.add(self.path)
-        self.send_response(200 if self.path == ADDRESS else 404)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.end_headers()
-        self.wfile.write(self.page if self.path == ADDRESS else b"")
-
-    def do_CONNECT(self):  # https
-        self.asked.add(self.path)
-        self.send_error(403)
-
-    def log_message(self, *_):
-        pass
+@pytest.mark.parametrize("device", WIDTHS)
+def test_without_scripts(browser, file, device):
+    """Every figure is a plain picture, and the calls are a table."""
+    plain = file.with_name("plain.html")
+    plain.write_text(re.sub(r"<script>.*?</script>", "", file.read_text(), flags=re.DOTALL))
+    browser.open(plain, WIDTHS[device])
+    figures = browser.run("document.querySelectorAll('figure').length")
+    assert figures > 15 and browser.run(f"{SHOWN}('still')") == figures and browser.run(f"{SHOWN}('live')") == 0
+    assert browser.run(TOO_SMALL) == [] and browser.run(CUT_OFF) == []
+    assert browser.run("document.querySelectorAll('.calls tbody tr').length") == 8
+    assert browser.run("document.querySelectorAll('input, button').length") == 0
+    keep(browser, f"plain-{device}")
 
 
-ADDRESS = "http://page.test/report.html"
-MAKER = r"([\w-]+\.)*(google|googleapis|gstatic|gvt1)\.com\b"  # asked by Chromium itself, whatever the page is
+def hover(browser: Browser, figure: str, across: float, down: float) -> str:
+    """The text shown at a place of the plot."""
+    browser.run(f"document.getElementById('{figure}').scrollIntoView({{behavior: 'instant', block: 'center'}})")
+    browser.run("new Promise(done => setTimeout(done, 600))")
+    box = browser.run(f"""(() => {{
+        const box = document.querySelector("#{figure} .live .nsewdrag").getBoundingClientRect();
+        return [box.left, box.top, box.width, box.height];
+    }})()""")
+    place = {"x": box[0] + across * box[2], "y": box[1] + down * box[3]}
+    for step in (3, 0):
+        browser.send("Input.dispatchMouseEvent", type="mouseMoved", x=place["x"] + step, y=place["y"])
+    browser.run("new Promise(done => setTimeout(done, 400))")
+    return browser.run(f"document.querySelector('#{figure} .hoverlayer').textContent")
 
 
-@pytest.mark.parametrize("extra", ["", '<img src="http://other.test/x.png"><link rel="stylesheet" href="other.css">'])
-def test_nothing_is_requested(browse, page, extra):
-    """All requests go through the test's proxy, which does see those of a page that makes some (without its policy)."""
-    Proxy.asked = set()
-    Proxy.page = re.sub(r"<meta http-equiv=[^>]*>", "", page).replace("<body>", f"<body>{extra}").encode()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        proxy = f"--proxy-server=http://127.0.0.1:{server.server_address[1]}"
-        assert "Alignment" in browse(ADDRESS, proxy, "--dump-dom").stdout
-        server.shutdown()
-    asked = {url for url in Proxy.asked if not re.match(rf"(https?://)?{MAKER}", url)}
-    others = {"http://other.test/x.png", "http://page.test/other.css"} if extra else set()
-    assert asked == {ADDRESS} | others
+def test_hover_shows_values(browser, file):
+    """A bar, a place along the genome, a line."""
+    browser.open(file, 1280)
+    shown = hover(browser, "types", 0.5, 0.9)
+    assert shown == "insertions: 2"
+    assert re.fullmatch(r"one:[\d,]+-[\d,]+: [\d.]+", hover(browser, "along", 0.3, 0.5))
+    assert re.fullmatch(r"\d+[\d.]+%", hover(browser, "mismatches", 0.3, 0.5))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("width", [500, 1280])  # a window of less is not made without a screenshot
-def test_nothing_is_cut_off_or_too_small(browse, file, width, scheme):
-    probed = file.with_name(f"probe-{width}-{scheme}.html")
-    text = re.sub(r"<meta http-equiv=[^>]*>", "", file.read_text())
-    probed.write_text(text.replace("</body>", PROBE))
-    options = (f"--window-size={width},900", f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}")
-    dom = browse(probed, *options, "--virtual-time-budget=3000", "--dump-dom").stdout
-    found = json.loads(re.search(r'data-probe="([^"]*)"', dom)[1].replace("&quot;", '"'))
-    assert found["needed"] <= found["width"], found
-    assert found["cut"] == [] and found["empty"] == 0
-    assert found["smallest"] >= 8
-    inks, papers = [sum(map(int, re.findall(r"\d+", found[name])[:3])) for name in ("ink", "paper")]
-    assert (inks < papers) == (scheme == "light")
+def test_a_change_of_scheme_changes_colours(browser, file):
+    browser.open(file, 1280, prefers_color_scheme="light")
+    browser.scroll_through()
+    script = "document.querySelector('#depth .js-line').style.stroke"
+    light = browser.run(script)
+    browser.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    browser.run("new Promise(done => setTimeout(done, 400))")
+    assert light and browser.run(script) not in ("", light)
 
 
-def test_paper(browse, file, tmp_path):
-    pdf = tmp_path / "report.pdf"
-    browse(file, f"--print-to-pdf={pdf}")
-    text = pdf.read_bytes()
-    assert text.startswith(b"%PDF") and 2 <= len(re.findall(rb"/Type\s*/Page\b", text)) <= 12
+def test_calls_are_sorted_and_filtered(browser, file):
+    browser.open(file, 1280)
+    column = "[...document.querySelectorAll('.calls tbody tr:not([hidden])')].map(row => row.cells[{}].textContent)"
+
+    def click(title: str) -> None:
+        buttons = "[...document.querySelectorAll('.calls th button')]"
+        browser.run(f"{buttons}.find(button => button.textContent === '{title}').click()")
+
+    click("QUAL")
+    assert browser.run(column.format(4)) == ["500", "250", "90", "80", "80", "40", "3", "2"]
+    click("QUAL")
+    assert browser.run(column.format(4))[:2] == ["2", "3"]
+    click("place")
+    assert browser.run(column.format(0))[0] == "one:100"
+
+    def look_for(words: str) -> list[str]:
+        script = "document.querySelector('#calls input')"
+        browser.run(f"{script}.value = '{words}'; {script}.dispatchEvent(new Event('input'))")
+        return browser.run(column.format(0))
+
+    assert look_for("indel pass 1/1") == ["one:500"]
+    assert browser.run("document.querySelector('#calls output').textContent") == "1 of 8"
+    assert len(look_for("")) == 8
+
+
+def test_a_link_opens_the_sample(browser, cohort):
+    browser.open(cohort, 1280)
+    assert browser.run("document.getElementById('sample-2').open") is False
+    browser.run("document.querySelector('#overview tbody tr:nth-child(2) a').click()")
+    browser.run("new Promise(done => setTimeout(done, 200))")
+    assert browser.run("document.getElementById('sample-2').open") is True
+
+
+def test_paper(browser, file):
+    """The plain pictures, in the colours of the light scheme, on some pages."""
+    browser.open(file, 1280, prefers_color_scheme="dark")
+    browser.scroll_through()
+    data = browser.print()
+    assert data.startswith(b"%PDF") and 3 <= len(re.findall(rb"/Type\s*/Page\b", data)) <= 14
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    figures = browser.run("document.querySelectorAll('figure').length")
+    assert browser.run(f"{SHOWN}('still')") == figures and browser.run(f"{SHOWN}('live')") == 0
+    assert browser.run("getComputedStyle(document.documentElement).getPropertyValue('--card').trim()") == "#ffffff"

@@ -21,6 +21,10 @@ GOOD = AlignmentStatistics(
     gc_last=[],
     depth=[(0.0, 10.0), (30.0, 990.0)],
     depth_title="Depth of the reference: x",
+    quality_bases={20: 100, 36: 900},
+    contents={},
+    along=[],
+    targets=[],
 )
 CALLS = VariantStatistics(
     {"SNPs": 4000, "records": 4000}, 2700, 1300, {}, {}, Genotypes(balance_snvs=Counter({20: 2000}), passed=4000)

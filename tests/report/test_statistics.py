@@ -10,10 +10,10 @@ import pytest
 from helpers.made_samples import build
 from readwarp.cli import main
 from readwarp.errors import InputError, ReadwarpError, UsageError
-from readwarp.report.alignments import read_depth
+from readwarp.report.alignments import read_depth, read_rows
 from readwarp.report.headline import read_subject
 from readwarp.report.inputs import Sample, samples_in, stem, tell_apart
-from readwarp.report.statistics import make, merge_intervals, texts_of
+from readwarp.report.statistics import make, texts_of
 from readwarp.report.tools import Tools, read_sections
 
 
@@ -26,7 +26,8 @@ def test_texts_are_made_once_and_again_when_their_file_is_newer(folder):
     samples = samples_in(folder.folder)
     texts = make(samples, None, 2)[0].texts.values()
     assert set(texts) == {
-        folder.folder / f"x.{name}.txt" for name in ("stats", "flagstat", "idxstats", "depth", "vcf.stats")
+        *(folder.folder / f"x.{name}.txt" for name in ("stats", "flagstat", "idxstats", "depth", "vcf.stats")),
+        folder.folder / "x.depth.bedgraph",
     }
     assert list(texts) == list(texts_of(samples[0]).values())
     before = {path: path.stat().st_mtime_ns for path in texts}
@@ -36,7 +37,7 @@ def test_texts_are_made_once_and_again_when_their_file_is_newer(folder):
     os.utime(folder.folder / "x.bam", ns=(later, later))
     make(samples, None, 2)
     changed = {path.name for path in texts if path.stat().st_mtime_ns != before[path]}
-    assert changed == {"x.stats.txt", "x.flagstat.txt", "x.idxstats.txt", "x.depth.txt"}
+    assert changed == {"x.stats.txt", "x.flagstat.txt", "x.idxstats.txt", "x.depth.txt", "x.depth.bedgraph"}
     assert not [path for path in folder.folder.iterdir() if "partial" in path.name]
 
 
@@ -55,10 +56,12 @@ def test_targets(folder):
     bed.write_text("track name=x\none\t100\t200\none\t150\t250\n\ntwo\t0\t50\textra\n")
     packed = folder.folder / "targets.bed.gz"
     packed.write_bytes(gzip.compress(bed.read_bytes()))
-    assert merge_intervals(bed) == merge_intervals(packed) == [("one", 100, 250), ("two", 0, 50)]
-    samples = [replace(sample, targets=bed) for sample in samples_in(folder.folder)]
-    title, depth = read_depth(make(samples, None, 2)[0].texts["depth"])
-    assert title.startswith("Depth of the intervals of targets.bed: ")
+    samples = [replace(sample, targets=packed) for sample in samples_in(folder.folder)]
+    same = read_depth(make(samples, None, 2)[0].texts["depth"])[1]
+    samples = [replace(sample, targets=bed) for sample in samples]
+    texts = make(samples, None, 2)[0].texts
+    title, depth = read_depth(texts["depth"])
+    assert depth == same and title.startswith("Depth of the intervals of targets.bed: ")
     names: list[set[str]] = [set() for _ in range(150)]
     with pysam.AlignmentFile(str(folder.folder / "x.bam")) as file:
         for read in file.fetch("one", 100, 250):
@@ -68,13 +71,25 @@ def test_targets(folder):
     counted = {d: n for d, n in depth if n}
     wanted = [len(covering) for covering in names] + [0] * 50
     assert counted == {d: wanted.count(d) for d in set(wanted)}
+    found = read_rows(texts["targets"])
+    assert [row[:4] for row in found] == [
+        ["one", "100", "200", ""],
+        ["one", "150", "250", ""],
+        ["two", "0", "50", "extra"],
+    ]
+    assert [float(row[4]) for row in found] == [
+        pytest.approx(sum(part) / len(part), rel=1e-4) for part in (wanted[:100], wanted[50:150], [0])
+    ]
+    assert [float(row[5]) for row in found[:2]] == [
+        pytest.approx(sum(d >= 20 for d in part) / 100) for part in (wanted[:100], wanted[50:150])
+    ]
 
 
-def test_a_bad_interval_is_named(tmp_path):
+def test_a_bad_interval_is_named(folder, tmp_path):
     bed = tmp_path / "bad.bed"
     bed.write_text("one\t0\t10\none\tten\t20\n")
     with pytest.raises(InputError, match=r"bad\.bed: record 2"):
-        merge_intervals(bed)
+        make([Sample("x", folder.folder / "x.bam", targets=bed)], None, 1)
 
 
 def test_gvcf(folder):
@@ -92,8 +107,7 @@ def test_gvcf(folder):
     wanted = read_subject(plain[0], make(plain, None, 1)[0]).variants
     (folder.folder / "x.vcf.stats.txt").unlink()
     found = read_subject(both[0], make(both, None, 1)[0]).variants
-    assert found == replace(wanted, genotypes=found.genotypes)
-    assert found.genotypes == wanted.genotypes
+    assert found == replace(wanted, rows=found.rows)
 
 
 def test_calls_without_genotypes_or_qualities(tmp_path):
@@ -124,7 +138,7 @@ def test_no_reads_and_no_calls(folder):
 def test_a_tool_that_fails_is_named_and_leaves_nothing(folder):
     bam = folder.folder / "x.bam"
     bam.write_bytes(bam.read_bytes()[:3000])
-    with pytest.raises(ReadwarpError, match=r"samtools (stats|idxstats|flagstat), x\.bam: "):
+    with pytest.raises(ReadwarpError, match=r"x\.bam: "):
         make(samples_in(folder.folder), None, 1)
     assert not [path for path in folder.folder.iterdir() if "partial" in path.name or path.name == "x.stats.txt"]
 

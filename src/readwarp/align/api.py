@@ -1,6 +1,6 @@
 """readwarp.align: the command `readwarp align`, from Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -9,20 +9,25 @@ from readwarp.align.inputs import ReadOptions, open_inputs
 from readwarp.align.job import AlignJob, run_align
 from readwarp.align.pair import given
 from readwarp.align.trim.options import TrimOptions, parameters_of
-from readwarp.config import PRESETS
+from readwarp.batches import InsertSizes
+from readwarp.config import PRESETS, AlignParameters
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import sort_for
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
+from readwarp.stream.display import Listener, reporting
 from readwarp.stream.parts import WHOLE, parse_part
-from readwarp.stream.reporter import Progress, Reporter, Result
+from readwarp.stream.reporter import Result
 
 SCORES = {name: name for name in ("match", "mismatch", "gap_open", "gap_extend")} | {"clip": "end_bonus"}
 RECORDS = {"min_score": "min_score", "soft_clip": "soft_clip_supplementary", "eqx": "eqx"}
 
 
-class AlignmentOptions(TypedDict, total=False):
+class IndexOptions(TypedDict, total=False):
     index: AnyPath | None  # of the reference, built there if it is absent; None: REF.rwx, or in the cache folder
+
+
+class AlignmentOptions(TypedDict, total=False):
     preset: str | None  # of `config.PRESETS`; None: standard, with the seeds of the existing index
     insert_size: float | tuple[float | int, ...] | None  # mean[, deviation[, max[, min]]]; None: estimated
     min_score: int  # lowest score to report
@@ -40,7 +45,9 @@ class ScoringOptions(TypedDict, total=False):
     clip: int  # of clipping a read end
 
 
-class AlignOptions(ReadOptions, AlignmentOptions, ScoringOptions, TrimOptions, ResourceOptions, total=False):
+class AlignOptions(
+    ReadOptions, IndexOptions, AlignmentOptions, ScoringOptions, TrimOptions, ResourceOptions, total=False
+):
     """Long options of `readwarp align`, with its defaults."""
 
     sort: str | None  # coordinate, name, none; None: coordinate if that is needed to mark duplicates or write an index
@@ -56,7 +63,7 @@ def align(
     reference: AnyPath,
     *reads: AnyPath,
     output: AnyPath,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Listener | bool | None = None,
     **options: Unpack[AlignOptions],
 ) -> Result:
     """Align reads to a file of alignments, as `readwarp align` does.
@@ -73,7 +80,8 @@ def align(
     """
     check_keywords("align", options, AlignOptions)
     command = command_line("align", reference, *reads, output=output, **options)
-    return run_align(make_job(reference, reads, output, options, command), Reporter(command, progress))
+    with reporting(command, progress) as reporter:
+        return run_align(make_job(reference, reads, output, options, command), reporter)
 
 
 def make_job(
@@ -82,31 +90,44 @@ def make_job(
     """Raises InputError and UsageError."""
     if not reads:
         raise UsageError("no files of reads are given")
-    part, preset, size = options.get("part"), options.get("preset"), options.get("insert_size")
+    part, parameters = options.get("part"), alignment_parameters(options)
     marks, indexes = options.get("mark_duplicates", False), options.get("write_index", False)
-    if preset and preset not in PRESETS:
-        raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
-    own = PRESETS[preset or "standard"].parameters
-    sizes: tuple[Any, ...] = size if isinstance(size, tuple) else (size,)
     return AlignJob(
         reference=Path(reference),
         inputs=open_inputs(Path(reference), [str(path) for path in reads], options),
         output=path_or_none(output),
-        parameters=replace(
-            own,
-            scoring=replace(own.scoring, **pick(options, SCORES)),
-            records=replace(own.records, **pick(options, RECORDS)),
-            trim=parameters_of(options),
-        ),
+        parameters=parameters,
         resources=resources_of(options),
         index=path_or_none(options.get("index")),
-        seeds=own.seed if preset else None,
+        seeds=parameters.seed if options.get("preset") else None,
         sort=sort_for(options.get("sort"), marks, indexes),
         mark_duplicates=marks,
         write_index=indexes,
-        insert_sizes=None if size is None else given(*sizes),
+        insert_sizes=given_sizes(options),
         command=None if options.get("no_pg") else command,
         part=parse_part(part) if part else WHOLE,
         resume=options.get("resume", False),
         force=options.get("force", False),
     )
+
+
+def alignment_parameters(options: AlignmentOptions) -> AlignParameters:
+    """The parameters that options of aligning, scoring and trimming ask for. Raises UsageError."""
+    every: Any = options
+    preset = options.get("preset")
+    if preset and preset not in PRESETS:
+        raise UsageError(f"preset {preset}: not one of {', '.join(PRESETS)}")
+    own = PRESETS[preset or "standard"].parameters
+    return replace(
+        own,
+        scoring=replace(own.scoring, **pick(every, SCORES)),
+        records=replace(own.records, **pick(every, RECORDS)),
+        trim=parameters_of(every),
+    )
+
+
+def given_sizes(options: AlignmentOptions) -> InsertSizes | None:
+    """The insert sizes that are given, if they are."""
+    size = options.get("insert_size")
+    sizes: tuple[Any, ...] = size if isinstance(size, tuple) else (size,)
+    return None if size is None else given(*sizes)

@@ -1,5 +1,6 @@
 """Files of reads -> inputs, each with its read group, and the header lines to carry over."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -12,12 +13,14 @@ from readwarp.formats.alignments.header import PART, field, lines_of, merge_line
 from readwarp.formats.common.files import check_inputs
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.source import kind_of
+from readwarp.formats.reads import mates
 from readwarp.formats.reads.bam import read_header
 from readwarp.formats.reads.first_name import Instrument, first_instrument
 from readwarp.formats.reads.raw import ReadInput
 from readwarp.keywords import as_tuple
 
 ALIGNED = ("bam", "cram")
+logger = logging.getLogger("readwarp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
         ReadInput(
             paths,
             interleaved=interleaved and not header,
+            single=alone,
             read_group=merged.index(line) if line else -1,
             comments=options.get("comments", False) and not header,
             groups=tuple(field(line, "ID") or "" for line in merged),
@@ -103,8 +107,20 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
         )
         for paths, line, header in zip(groups, lines, headers, strict=True)
     )
+    for given, header in zip(inputs, headers, strict=True):
+        if not header:
+            mates.check_files(given)
+            mention_missing_mates(given, reads)
     comments = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
     return Inputs(inputs, tuple(merged), tuple(merge_programs(headers)), tuple(dict.fromkeys(comments)))
+
+
+def mention_missing_mates(given: ReadInput, reads: Sequence[str]) -> None:
+    """Log a line on a file of first reads that is given alone, while that of their mates lies beside it."""
+    other = mates.find_other_file(given.paths[0]) if len(given.paths) == 1 else None
+    if other and not (given.interleaved or given.single) and str(other) not in reads:
+        text = "%s: aligned as unpaired reads, but the file of their mates lies beside it: give %s too, or --single"
+        logger.info(text, given.paths[0], other)
 
 
 def group_files(files: Sequence[str], kinds: Sequence[str], alone: bool) -> list[tuple[str, ...]]:

@@ -15,6 +15,7 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.ragged import offsets_of, replace, take
 from readwarp.rules.bases import CODES, LETTERS, unpack
+from readwarp.sequences import Read, read_of
 
 NO_QUALITY = 255
 SAMPLE_PAIRS = 256  # which the kernels are compiled with
@@ -155,27 +156,25 @@ def sample_pairs(index: Index) -> ReadBatch:
     return make_batch([("a", read, "?" * length) for read in letters] * (SAMPLE_PAIRS // 2), paired=True)
 
 
-def make_batch(reads: Sequence[tuple[str, str, str | None]], paired: bool) -> ReadBatch:
-    """Reads given as (name, sequence, qualities in Phred + 33); of pairs, mates are neighbours."""
-    names = [name.encode() for name, _, _ in reads]
-    letters = np.frombuffer("".join(sequence for _, sequence, _ in reads).encode("ascii", "replace"), np.uint8)
-    qualities = [
-        np.full(len(sequence), NO_QUALITY, np.uint8) if text is None else np.frombuffer(text.encode(), np.uint8) - 33
-        for _, sequence, text in reads
-    ]
-    segments = [Segment.FIRST, Segment.LAST] * (len(reads) // 2) if paired else [Segment.UNPAIRED] * len(reads)
+def make_batch(reads: Sequence[Read | tuple[str, str, str | None]], paired: bool) -> ReadBatch:
+    """Reads, or (name, sequence, qualities in Phred + 33), as a batch; of pairs, mates are neighbours."""
+    given = [read if isinstance(read, Read) else read_of(read, number) for number, read in enumerate(reads)]
+    names, letters = [read.name for read in given], [read.letters for read in given]
+    unknown = np.full(max(map(len, letters), default=0), NO_QUALITY, np.uint8)
+    qualities = [unknown[: len(read.letters)] if read.qualities is None else read.qualities for read in given]
+    segments = [Segment.FIRST, Segment.LAST] * (len(given) // 2) if paired else [Segment.UNPAIRED] * len(given)
     return ReadBatch(
         number=0,
         source=0,
-        bases=CODES[letters],
+        bases=CODES[np.frombuffer(b"".join(letters), np.uint8)],
         qualities=np.concatenate([np.empty(0, np.uint8), *qualities]),
-        read_offsets=offsets_of([len(sequence) for _, sequence, _ in reads]),
-        names=np.frombuffer(b"".join(names), np.uint8).copy(),
+        read_offsets=offsets_of([len(text) for text in letters]),
+        names=np.frombuffer("".join(names).encode(), np.uint8).copy(),
         name_offsets=offsets_of([len(name) for name in names]),
         tags=np.empty(0, np.uint8),
-        tag_offsets=np.zeros(len(reads) + 1, np.int64),
+        tag_offsets=np.zeros(len(given) + 1, np.int64),
         segment=np.array(segments, np.uint8),
-        read_group=np.full(len(reads), -1, np.int32),
+        read_group=np.full(len(given), -1, np.int32),
     )
 
 

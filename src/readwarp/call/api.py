@@ -1,18 +1,20 @@
 """readwarp.call: the command `readwarp call`, from Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from readwarp.call.job import CallJob, run_call
-from readwarp.call.targets import Places, Region, as_regions, spell_region
+from readwarp.call.targets import Places, as_regions, spell_region
 from readwarp.config import CallParameters
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
+from readwarp.formats.common.regions import Region
 from readwarp.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
-from readwarp.stream.reporter import Progress, Reporter, Result
+from readwarp.stream.display import Listener, reporting
+from readwarp.stream.reporter import Result
 
 
 class PlaceOptions(TypedDict, total=False):
@@ -45,13 +47,10 @@ class PriorOptions(TypedDict, total=False):
     indel_heterozygosity: float  # likewise, that an insertion or deletion begins there
 
 
-class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
-    bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
-    gvcf: bool  # also say how sure the reference is, in blocks (one sample)
-    alleles: AnyPath | None  # VCF file whose alleles are always genotyped
+class ParameterOptions(FilterOptions, PriorOptions, total=False):
+    """Fields of `CallParameters`, by the names of the command line."""
+
     ploidy: int  # copies of each contig
-    ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column; of a sample: the fifth
-    primers: AnyPath | None  # BED file of the primers of an amplicon panel
     ignore_soft_clips: bool
     min_base_quality: int
     min_mapping_quality: int
@@ -61,6 +60,14 @@ class CallingOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
     min_indel_fraction: float  # likewise, an insertion or deletion
     min_alternate_quality: int  # sum of base qualities that makes a substitution worth testing
     max_mnp_distance: int  # bases; phased substitutions that are as near are one record
+
+
+class CallingOptions(PlaceOptions, ParameterOptions, total=False):
+    bam_output: AnyPath | None  # a BAM file of the reads in called regions, aligned to the called haplotypes
+    gvcf: bool  # also say how sure the reference is, in blocks (one sample)
+    alleles: AnyPath | None  # VCF file whose alleles are always genotyped
+    ploidy_bed: AnyPath | None  # intervals with a ploidy of their own, in the fourth column; of a sample: the fifth
+    primers: AnyPath | None  # BED file of the primers of an amplicon panel
 
 
 PRIORS = {"heterozygosity": "snv_prior", "indel_heterozygosity": "indel_prior"}
@@ -86,7 +93,7 @@ def call(
     alignments: AnyPath | Sequence[AnyPath],
     *,
     output: AnyPath,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Listener | bool | None = None,
     **options: Unpack[CallOptions],
 ) -> Result:
     """Call variants in sorted alignments, as `readwarp call` does; `readwarp.Caller` gives them one by one instead.
@@ -106,7 +113,8 @@ def call(
     check_keywords("call", options, CallOptions)
     spell_regions(options)
     command = command_line("call", reference, *as_paths(alignments), output=output, **options)
-    return run_call(make_job(reference, alignments, output, options, command), Reporter(command, progress))
+    with reporting(command, progress) as reporter:
+        return run_call(make_job(reference, alignments, output, options, command), reporter)
 
 
 def make_job(
@@ -136,6 +144,12 @@ def make_job(
         command=command,
         force=options.get("force", False),
     )
+
+
+def parameters_of(options: ParameterOptions) -> CallParameters:
+    """By names of the command line or of `CallParameters`. Raises UsageError, and TypeError for other names."""
+    check_keywords("Caller", options, ParameterOptions, CallParameters)
+    return CallParameters(**{PARAMETERS.get(name, name): value for name, value in options.items()})  # type: ignore[arg-type]
 
 
 def places_of(options: PlaceOptions) -> Places:

@@ -1,71 +1,61 @@
 """Calling variants from Python."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Unpack
 
 from readwarp.batches import Calls
-from readwarp.call.job import CallJob, call_variants, open_calling
-from readwarp.call.targets import Places, Region, as_regions
+from readwarp.call.api import ParameterOptions, parameters_of
+from readwarp.call.job import Calling, CallJob, call_variants, open_calling
+from readwarp.call.results import Genotype, Variant, Variants
+from readwarp.call.targets import Places, as_regions
 from readwarp.call.variant_job import count_calls
-from readwarp.config import CallParameters, Resources
+from readwarp.config import Resources
+from readwarp.errors import UsageError
+from readwarp.formats.common.files import check_inputs, locked
+from readwarp.formats.common.regions import Region
 from readwarp.index.build import read_reference
 from readwarp.keywords import AnyPath, as_paths
 from readwarp.metrics import Metrics
+from readwarp.stream.display import check_new
 from readwarp.stream.reporter import Reporter
 
-
-class Genotype(NamedTuple):
-    """What a sample has at a site. Alleles are numbers: 0 is the reference's, -1 unknown."""
-
-    alleles: tuple[int, ...]  # as many as the ploidy; in the order of haplotypes if phased
-    quality: int  # GQ
-    depth: int
-    allele_depth: tuple[int, ...]
-    likelihoods: tuple[int, ...]  # PL, in VCF order
-    phase_set: int | None  # 0-based position of its first site; None: not phased
-
-
-class Variant(NamedTuple):
-    """One site as in a line of VCF, but 0-based."""
-
-    contig: str
-    position: int
-    alleles: tuple[str, ...]  # the reference's first
-    quality: float
-    filters: tuple[str, ...]  # names of those that it fails
-    annotations: dict[str, float | int | str | tuple[float, ...]]
-    genotypes: dict[str, Genotype]  # by sample
-
-    @property
-    def passes(self) -> bool:
-        return not self.filters
-
-    @property
-    def is_snv(self) -> bool:
-        return all(len(allele) == 1 for allele in self.alleles)
+__all__ = ["Caller", "Genotype", "Variant", "Variants"]
 
 
 class Caller:
-    """Sorted alignments to variants, those of `readwarp call`.
+    """Sorted alignments to variants, those of `readwarp call`. It can be pickled, for several processes.
 
-    reference: the path of a FASTA, GenBank or EMBL file, or of an index; parameters: those of
-    `readwarp.config.CallParameters`.
+    reference: the path of a FASTA, GenBank or EMBL file, or of an index; parameters: the long options of the command,
+    such as ploidy=1, min_base_quality=15, and the fields of `readwarp.config.CallParameters`.
 
-        caller = Caller("ref.fa", ploidy=1)
+        caller = readwarp.Caller("ref.fa", ploidy=1)
         for variant in caller.call("sample.bam", ["chr20:1-1,000,000"]):
             print(variant.contig, variant.position, variant.alleles)
+        caller.call("sample.bam").to_pandas()
         caller.write("sample.bam", "sample.vcf.gz")
     """
 
-    def __init__(self, reference: str | Path, *, threads: int = 1, device: str = "cpu", **parameters: Any):
+    def __init__(
+        self, reference: str | Path, *, threads: int = 1, device: str = "cpu", **parameters: Unpack[ParameterOptions]
+    ):
         self.path = Path(reference)
-        self.reference = read_reference(self.path)
-        self.parameters = CallParameters(**parameters)
+        self.parameters = parameters_of(parameters)
         self.resources = Resources(threads, device)
+        self.reference = read_reference(self.path)
         self.metrics = Metrics()
+
+    def __repr__(self) -> str:
+        return f"Caller({self.path}, ploidy={self.parameters.ploidy}, threads={self.resources.threads})"
+
+    def __getstate__(self) -> tuple[Any, ...]:  # the other process reads the reference
+        return self.path.resolve(), self.parameters, self.resources
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.path, self.parameters, self.resources = state
+        self.reference, self.metrics = read_reference(self.path), Metrics()
 
     def call(
         self,
@@ -76,21 +66,26 @@ class Caller:
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
         primers: str | Path | None = None,
-    ) -> Iterator[Variant]:
-        """Variants in order of position, as they are found.
+    ) -> Variants:
+        """An iterator over variants in order of position, as they are found; it also makes tables and files of them.
 
-        alignments: one file or several. regions: one or several, as texts of the command line or (contig, start, stop),
-        0-based and half-open; None: the whole reference. samples: those to call together, by default all in the
-        headers. alleles: a VCF file of alleles that are always genotyped. ploidies, primers: BED files. Raises
-        InputError and UsageError.
+        alignments: sorted and indexed BAM or CRAM files, one or several. regions: one or several, as texts of the
+        command line or (contig, start, stop), 0-based and half-open; None: the whole reference. samples: those to call
+        together, by default all in the headers. alleles: a VCF file of alleles that are always genotyped. ploidies,
+        primers: BED files. Raises InputError and UsageError.
         """
         job = self._job(alignments, regions, samples, alleles, ploidies, primers)
-        with open_calling(job, self.reference, self.metrics) as calling:
-            names = self.reference.names
-            with closing(calling.run(calling.call)) as windows:
-                for calls in (found.calls for window in windows for found in window):
-                    count_calls(calls, self.metrics)
-                    yield from list_variants(calls, names, calling.samples)
+        check_inputs(job.alignments)
+        with ExitStack() as stack:  # what cannot be called is refused here, not at the first variant
+            calling = stack.enter_context(open_calling(job, self.reference, self.metrics))
+            return Variants(job, self.reference, self._found(calling, stack.pop_all()), calling.samples)
+
+    def _found(self, calling: Calling, opened: ExitStack) -> Generator[Calls, None, None]:
+        """Calls as they are made; then all is closed."""
+        with opened, closing(calling.run(calling.call)) as windows:
+            for calls in (found.calls for window in windows for found in window):
+                count_calls(calls, self.metrics)
+                yield calls
 
     def write(
         self,
@@ -103,16 +98,22 @@ class Caller:
         alleles: str | Path | None = None,
         ploidies: str | Path | None = None,
         primers: str | Path | None = None,
+        force: bool = False,
     ) -> None:
-        """Write variants to a .vcf, .vcf.gz or .bcf file, and replace one that exists; see `call`."""
+        """Write variants to a .vcf, .vcf.gz or .bcf file; see `call`. force: replace a file that exists.
+
+        Raises OutputExistsError, InputError and UsageError.
+        """
         job = replace(
             self._job(alignments, regions, samples, alleles, ploidies, primers),
             output=Path(output),
             gvcf=gvcf,
-            command="readwarp.Caller",
         )
+        check_new(Path(output), force, [self.path, *job.alignments])
+        check_inputs(job.alignments)
         reporter = Reporter(job.command)
-        call_variants(job, self.reference, reporter)
+        with locked(job.output):
+            call_variants(job, self.reference, reporter)
         self.metrics.include(reporter.metrics)
 
     def _job(
@@ -122,6 +123,12 @@ class Caller:
         samples: Iterable[str],
         *files: str | Path | None,
     ) -> CallJob:
+        for given in as_paths(alignments):
+            if not isinstance(given, str | Path) and not hasattr(given, "__fspath__"):
+                kind = type(given).__name__
+                raise UsageError(
+                    f"alignments: {kind} is not a path; give the name of a sorted, indexed BAM or CRAM file"
+                )
         alleles, ploidies, primers = (Path(file) if file else None for file in files)
         return CallJob(
             reference=self.path,
@@ -129,29 +136,9 @@ class Caller:
             parameters=self.parameters,
             resources=self.resources,
             places=Places(regions=as_regions(regions)),
-            samples=tuple(samples),
+            command="readwarp.Caller",
+            samples=(samples,) if isinstance(samples, str) else tuple(samples),
             alleles=alleles,
             ploidies=ploidies,
             primers=primers,
-        )
-
-
-def list_variants(calls: Calls, contigs: tuple[str, ...], samples: tuple[str, ...]) -> Iterator[Variant]:
-    annotations = {name: column.tolist() for name, column in calls.annotations.items()}
-    for i, alleles in enumerate(calls.alleles):
-        fields = zip(
-            *(calls.genotype[i], calls.genotype_quality[i].tolist(), calls.depth[i].tolist(), calls.allele_depth[i]),
-            *(calls.likelihoods[i], (start if start >= 0 else None for start in calls.phase_set[i].tolist())),
-            strict=True,
-        )
-        yield Variant(
-            contig=contigs[calls.contig[i]],
-            position=int(calls.position[i]),
-            alleles=alleles,
-            quality=float(calls.quality[i]),
-            filters=calls.filters[i],
-            annotations={
-                name: column[i] for name, column in annotations.items() if column[i] == column[i] and column[i] != ""
-            },
-            genotypes={name: Genotype(*values) for name, values in zip(samples, fields, strict=True)},
         )

@@ -33,6 +33,7 @@ from readwarp.call.spelling import Allele, Bases, encode, is_indel, spell_allele
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError
 from readwarp.formats.common.compressed import is_damage, unpacked
+from readwarp.formats.common.contig_names import explain_absent
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of, ranges
 
@@ -80,7 +81,7 @@ def read_alleles(path: Path, reference: Reference) -> Forced:
     numbers = {name: i for i, name in enumerate(reference.names)}
     for record, name, position, ref, alts in _records(path):
         if name not in numbers:
-            raise InputError(path, f"no contig {name!r} in the reference", record)
+            raise InputError(path, explain_absent(name, numbers, "variants"), record)
         here = Bases(reference, numbers[name])
         _check(path, record, here, position, ref)
         for alt in alts:

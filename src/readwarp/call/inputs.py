@@ -13,6 +13,7 @@ from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter, join_parts
+from readwarp.formats.common.contig_names import explain_strange, listed, other_name, remedy_for
 from readwarp.formats.common.files import allow_files
 from readwarp.index.reference import Reference
 from readwarp.ragged import replace, take
@@ -172,10 +173,25 @@ def match_contigs(reader: AlignedReader, reference: Reference, whole: bool = Tru
             _check_contig(reader, line, reference, numbers[name])
             out[numbers[name]] = i
         elif whole and reader.has_reads(i):
-            raise InputError(reader.path, f"has reads on contig {name!r}, which is not in the reference")
+            raise InputError(reader.path, f"has reads on contig {name!r}, {explain_strange(name, reference.names)}")
     if not out:
-        raise InputError(reader.path, f"none of its contigs ({reader.names[0]!r}, ...) is in the reference")
+        raise InputError(reader.path, _explain_other_names(reader, reference))
     return out
+
+
+def _explain_other_names(reader: AlignedReader, reference: Reference) -> str:
+    """Why no contig of a file is in the reference: other names, or another reference."""
+    text = f"none of its contigs ({listed(reader.names)}) is in the reference, which has {listed(reference.names)}"
+    lengths = dict(zip(reference.names, np.diff(reference.contig_offsets).tolist(), strict=True))
+    own = zip(reader.names, reader.lengths, strict=True)
+    same = [(name, length, other) for name, length in own if (other := other_name(name, lengths)) is not None]
+    if not same:
+        return f"{text}: it was aligned to another reference"
+    for name, length, other in same:
+        if length != lengths[other]:
+            bases = f"whose {name!r} has {length} bases, {other!r} here has {lengths[other]}"
+            return f"{text}: it was aligned to another reference, {bases}"
+    return f"{text}: {remedy_for('alignments', same[0][0], same[0][2])}"
 
 
 def _check_contig(reader: AlignedReader, line: dict[str, Any], reference: Reference, contig: int) -> None:

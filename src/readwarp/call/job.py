@@ -20,7 +20,7 @@ from readwarp.call.qualities import explain_qualities
 from readwarp.call.realigned import CalledSite, sites_of
 from readwarp.call.steps import BYTES_PER_BASE, Found, Steps
 from readwarp.call.strips import Place, join_contigs
-from readwarp.call.targets import Target, bases_of, join_targets
+from readwarp.call.targets import bases_of, join_targets
 from readwarp.call.variant_job import FIELDS, GENOMIC_FIELDS, VariantJob, count_calls
 from readwarp.call.warm import warm_up
 from readwarp.config import CallParameters, Resources
@@ -29,6 +29,7 @@ from readwarp.device.machine import free_memory
 from readwarp.errors import MemoryBudgetError, UsageError
 from readwarp.formats.alignments.regions import Form, ReadFilter
 from readwarp.formats.common.files import check_output, check_twice
+from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
 from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.index.reference import Reference

@@ -11,9 +11,9 @@ from numpy import ndarray
 from readwarp.batches import Likelihoods
 from readwarp.call.evidence import NOTHING
 from readwarp.call.strips import Strip
-from readwarp.call.targets import Contigs, read_target_lines
 from readwarp.config import MAX_PLOIDY
 from readwarp.errors import InputError
+from readwarp.formats.common.regions import Contigs, read_target_lines
 from readwarp.index.reference import Reference
 from readwarp.ragged import replace
 

@@ -20,7 +20,8 @@ from readwarp.call.depth import BLOCK
 from readwarp.call.genotypes.surroundings import STEP
 from readwarp.call.regions import MAX_REGION
 from readwarp.call.spelling import Bases
-from readwarp.call.targets import MARGIN, Stretch, Target
+from readwarp.call.targets import MARGIN, Stretch
+from readwarp.formats.common.regions import Target
 from readwarp.index.reference import Reference
 from readwarp.ragged import ranges
 from readwarp.rules.bases import OUTSIDE

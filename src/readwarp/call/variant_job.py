@@ -15,9 +15,10 @@ from readwarp.call import limits
 from readwarp.call.confidence import GQ_BANDS
 from readwarp.call.genotypes.annotations import ANNOTATIONS, BY_ALLELE
 from readwarp.call.genotypes.filters import FILTERS
-from readwarp.call.targets import Places, Target
+from readwarp.call.targets import Places
 from readwarp.config import Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
+from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import GENOMIC_GENOTYPE_FIELDS, GENOMIC_INFORMATION, NON_REF, header_lines
 from readwarp.formats.variants.vcf import COUNT_FIELDS, GENOTYPE_FIELDS, Declared, Header, VariantWriter, kind_of
 from readwarp.index.build import read_reference
@@ -79,17 +80,22 @@ class VariantJob:
         logger.info("%s, %s %s all filters", counted(found, "variant"), f"{passed:,}", verb)
         return result
 
+    def header(self, reference: Reference, samples: Sequence[str], fields: Fields = FIELDS) -> str:
+        """The lines before the variants."""
+        contigs = list(zip(reference.names, np.diff(reference.contig_offsets).tolist(), reference.md5, strict=True))
+        named = contigs, samples, self.command, str(self.reference)
+        return Header(*named, fields.information, FILTERS, fields.genotypes, fields.extra).text()
+
     @contextmanager
     def open_output(
         self, reference: Reference, samples: Sequence[str], fields: Fields = FIELDS
     ) -> Iterator[VariantWriter]:
         """The writer, once it has the header; if the block fails, no file is left."""
-        lengths = np.diff(reference.contig_offsets).tolist()
-        contigs = list(zip(reference.names, lengths, reference.md5, strict=True))
-        named = contigs, samples, self.command, str(self.reference)
-        header = Header(*named, fields.information, FILTERS, fields.genotypes, fields.extra).text()
-        output = None if self.output is None else str(self.output)
-        writer = VariantWriter(output, header, max(lengths), self.resources.threads)
+        output, longest = (
+            None if self.output is None else str(self.output),
+            int(np.diff(reference.contig_offsets).max()),
+        )
+        writer = VariantWriter(output, self.header(reference, samples, fields), longest, self.resources.threads)
         try:
             yield writer
         except BaseException:

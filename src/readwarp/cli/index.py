@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
         with reporter.metrics.time("index_build"), reporter.compiling():
             index = Index.build(options.reference, parameters, options.threads or usable_threads())
         with reporter.metrics.time("index_save"):
-            index.save(output, options.reference)
+            index.save(output, options.reference, force=True)
         contigs, bases = len(index.reference.names), int(index.reference.contig_offsets[-1])
         for name, number in (("contigs", contigs), ("bases", bases), ("seeds", index.positions.size)):
             reporter.metrics.count(f"index_{name}", number)

@@ -138,7 +138,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--library", metavar="NAME", help="library (LB), likewise [the sample, or as these say]")
     group.add_argument("-p", "--interleaved", action="store_true", help="mates alternate in each FASTQ file")
     group.add_argument("--single", action="store_true", help="reads are unpaired, even in two FASTQ files")
-    group.add_argument("-C", "--comments", action="store_true", help="keep FASTQ comments, which are SAM tags")
+    text = "keep FASTQ comments: SAM tags, or Illumina's 1:N:0:ACGT, whose barcode becomes BC:Z:ACGT"
+    group.add_argument("-C", "--comments", action="store_true", help=text)
     add_encoding(group)
 
 
@@ -207,7 +208,7 @@ def add_trimming(parser: argparse.ArgumentParser) -> None:
 
 def add_places(group: "argparse._ArgumentGroup", verb: str, note: str = "") -> None:
     """-r -L --interval-padding --exclude-regions."""
-    text = f"NAME, NAME:FROM (to the contig's end) or NAME:FROM-TO; may be repeated{note} [everywhere]"
+    text = f"NAME, NAME:FROM (to the contig's end) or NAME:FROM-TO; several with commas, or repeated{note} [everywhere]"
     group.add_argument("-r", "--region", action="append", metavar="R", help=text)
     text = f"{verb} in a region, or in those of a BED file, interval list or list of regions; may be repeated{note}"
     group.add_argument("-L", "--targets", action="append", metavar="FILE", help=text)

@@ -17,8 +17,9 @@ examples:
   readwarp report sample1 sample2 sample3 -o cohort.html
   readwarp report --bam sample.bam --vcf sample.vcf.gz --reference ref.fa -o sample.html
 
-The page is self-contained: it holds no script and fetches nothing. The output of samtools stats, flagstat and idxstats
-and of bcftools stats is written beside each BAM and VCF, where MultiQC reads it; if it is there and newer, it is used.
+The page is complete in itself and fetches nothing; beside it is a session for IGV. The output of samtools stats,
+flagstat and idxstats and of bcftools stats and the depth are written beside each BAM and VCF, where MultiQC reads them;
+what is there and newer is used.
 """
 
 
@@ -44,11 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from readwarp import report
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
     from readwarp.formats.common.files import check_inputs, check_output
-    from readwarp.report import statistics
+    from readwarp.report import page, statistics
 
     folder = options.folders[0] if len(options.folders) == 1 else Path()
     output = options.output or folder / "report.html"
@@ -56,15 +56,12 @@ def run(options: argparse.Namespace) -> None:
     inputs = [file for s in samples for file in (*s.files, s.reference, s.targets) if file]
     check_output(output, options.force, inputs)
     check_inputs(inputs)
-    report.check()
-    from readwarp.report import page  # needs what was checked
-
     with CommandReporter(options) as reporter:
         with reporter.progress("statistics", "tools") as progress:
             texts = statistics.make(samples, options.statistics, options.threads or usable_threads(), progress.reach)
         names = [sample.name for sample in samples]
         title = options.title or (names[0] if len(names) == 1 else f"{len(names)} samples")
-        page.write(samples, texts, output, title, options.statistics)
+        page.write(samples, texts, output, page.Heading(title, options.command_line), options.statistics)
     if not options.quiet:
         print(output)
 

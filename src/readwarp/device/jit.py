@@ -1,52 +1,117 @@
-"""The only place with options of Numba, and the only import of numba.cuda.
+"""How a function becomes a kernel; the only import of numba.cuda.
 
 `kernel` compiles a loop over arrays for the CPU, `cuda_kernel` a kernel for cards, and `scalar` a rule, of scalars or
-arrays, that kernels of both sides call. Compiled code is kept on disk: see `kernel_cache`.
+arrays, that kernels of both sides call. Machine code is kept on disk: see `kernel_cache`. Numba is imported when
+something has to be compiled, not before.
 """
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from threading import RLock
+from types import ModuleType
 from typing import Any
 
-import numba
-from numba.extending import typeof_impl
+from readwarp.device import kernel_cache
+from readwarp.device.loader import load
+from readwarp.device.machine_code import MachineCode
+from readwarp.device.signature import key_of, signature_of
 
-from readwarp.device import numba_cache, vectors
-from readwarp.device.compilation import listen, listen_to_cards
-from readwarp.device.dispatcher import EntryPoint
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": False}
+FOR_CARDS = {"device": True, "debug": False, "opt": True}  # as numba-cuda does with functions of Numba
 
-OPTIONS: dict[str, Any] = {"nopython": True, "nogil": True, "error_model": "numpy", "fastmath": False}
-
-numba_cache.install()
-listen()
-assert vectors  # registers the operations of `simd`
-
-
-@typeof_impl.register(tuple)
-def _typeof_tuple(value: tuple[Any, ...], context: Any) -> Any:
-    """In a batch, a read-only array has the type of any other array, so that one compilation serves all batches.
-
-    Kernels do not write to their inputs. If one wrote to a mapped file, the system would stop it.
-    """
-    parts = [typeof_impl(part, context) for part in value]
-    if hasattr(value, "_fields"):
-        parts = [part.copy(readonly=False) if isinstance(part, numba.types.Array) else part for part in parts]
-    return None if None in parts else numba.types.BaseTuple.from_types(parts, type(value))
+FIRST_PASS = "translate_bytecode"  # part of the name of the first pass that numba-cuda reports
+Listener = Callable[[str, str, float | None], None]  # (kernel, signature, seconds): None before it is compiled
+_listeners: list[Listener] = []
+_lock = RLock()
 
 
-numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
+class Kernel:
+    """A function that is compiled for each signature it is called with. Arguments are positional."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.py_func, self.options = function, options
+        self.name = f"{function.__module__}:{function.__qualname__}"
+        self.__wrapped__, self.__doc__ = function, function.__doc__
+        self.__name__, self.__qualname__, self.__module__ = (
+            function.__name__,
+            function.__qualname__,
+            function.__module__,
+        )
+        self._by_key: dict[Hashable, Callable[..., Any]] = {}
+        self._by_signature: dict[str, Callable[..., Any]] = {}
+        self._dispatcher: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._by_key.get(key_of(arguments)) or self._prepare(arguments))(*arguments)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # pickled as a function is
+
+    def _prepare(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The machine code for these arguments, loaded."""
+        signature = signature_of(arguments)
+        with _lock:
+            if signature not in self._by_signature:
+                self._by_signature[signature] = load(self.compile(signature), self.name)
+            loaded = self._by_key[key_of(arguments)] = self._by_signature[signature]
+            return loaded
+
+    def compile(self, signature: str) -> MachineCode:
+        """The machine code for a signature: from the cache, or compiled and put there."""
+        with _lock:
+            code = kernel_cache.find(self.name, signature)
+            if code is None:
+                _tell(self.name, signature, None)
+                begin = time.perf_counter()
+                code = _compiler().compile_kernel(self.dispatcher, signature)
+                kernel_cache.save(self.name, signature, code)
+                _tell(self.name, signature, time.perf_counter() - begin)
+            return code
+
+    @property
+    def dispatcher(self) -> Any:
+        """What Numba takes the kernel for where another calls it."""
+        if self._dispatcher is None:
+            self._dispatcher = _compiler().Part(self.py_func, targetoptions={"nopython": True, **self.options})
+        return self._dispatcher
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """A loop over arrays, compiled for the CPU; releases the GIL."""
-    made = EntryPoint(function, None, OPTIONS)
-    made.enable_caching()
-    return made
+    return Kernel(function, OPTIONS)
 
 
 def scalar(function: Callable[..., Any]) -> Any:
     """A rule, compiled into the kernels that call it, CPU or CUDA."""
-    return kernel(function)
+    return Kernel(function, OPTIONS | {"inline": "never"})
+
+
+@cache
+def _compiler() -> ModuleType:
+    from readwarp.device import compiler
+
+    compiler.register_kernels(Kernel)
+    return compiler
+
+
+@contextmanager
+def listen(listener: Listener) -> Iterator[None]:
+    """While the block runs, tell the listener of each kernel before and after it is compiled."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
+
+def _tell(*news: Any) -> None:
+    for listener in _listeners:
+        listener(*news)
 
 
 def cuda_kernel(function: Callable[..., Any]) -> Any:
@@ -54,12 +119,7 @@ def cuda_kernel(function: Callable[..., Any]) -> Any:
 
     The functions that kernels call are `scalar`, or `cuda.jit(device=True)` if only a card can run them.
     """
-    from numba import cuda
-
-    numba_cache.install_for_cards()
-    listen_to_cards()
-    _load_one_at_a_time()
-    jit: Any = cuda.jit
+    jit: Any = _cuda().jit
     return jit(cache=True, extensions=[PlainTuples()])(function)
 
 
@@ -70,7 +130,60 @@ class PlainTuples:
         return kind, tuple(value) if isinstance(value, tuple) else value
 
 
+def __getattr__(name: str) -> Any:
+    """`from readwarp.device.jit import cuda` imports numba.cuda only when it is needed."""
+    if name == "cuda":
+        return _cuda()
+    raise AttributeError(name)
+
+
 @cache
+def _cuda() -> Any:
+    """numba.cuda, made to know our cache and our kernels."""
+    import numba
+
+    numba.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # type: ignore[attr-defined]  # scans and last batches are small grids
+    from numba import cuda
+
+    from readwarp.device import numba_cache
+
+    numba_cache.install_for_cards()
+    _register_kernels()
+    _listen_to_cards()
+    _load_one_at_a_time()
+    return cuda
+
+
+def _register_kernels() -> None:
+    """Kernels for cards may call what is compiled for CPUs: numba-cuda compiles it once more, for cards."""
+    from numba.cuda import types
+    from numba.cuda.dispatcher import CUDADispatcher
+    from numba.cuda.typing.typeof import typeof_impl
+
+    functions = cache(lambda kernel: CUDADispatcher(kernel.py_func, kernel.options | FOR_CARDS))
+    typeof_impl.register(Kernel, lambda kernel, _: types.Dispatcher(functions(kernel)))  # type: ignore[attr-defined]
+
+
+def _listen_to_cards() -> None:
+    """Tell our listeners of the kernels that numba-cuda compiles, but not of the functions that those call."""
+    from numba.cuda.core import event
+
+    class Passes(event.Listener):  # type: ignore[misc]
+        """The passes of a compilation; those of the functions that a kernel calls are nested in its own."""
+
+        depth = 0
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            if self.depth == 1 and FIRST_PASS in event.data["name"]:
+                _tell(event.data["qualname"].replace(".", ":", 1), "", None)
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+
+    event.register("numba-cuda:run_pass", Passes())
+
+
 def _load_one_at_a_time() -> None:
     """Have one thread load a kernel onto a card while others wait to launch it: numba-cuda 0.30 has no lock there.
 
@@ -90,12 +203,3 @@ def _load_one_at_a_time() -> None:
         return loaded
 
     CUDACodeLibrary.get_cufunc = get_cufunc  # type: ignore[method-assign]
-
-
-def __getattr__(name: str) -> Any:
-    """`from readwarp.device.jit import cuda` imports numba.cuda only when it is needed."""
-    if name == "cuda":
-        from numba import cuda
-
-        return cuda
-    raise AttributeError(name)

@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -21,6 +21,7 @@ from pathlib import Path
 from readwarp.device import cache_folders
 from readwarp.device.cache_folders import NAME, PACKAGE
 from readwarp.device.levels import current_level
+from readwarp.device.machine_code import MachineCode, from_bytes, to_bytes
 
 NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
@@ -28,11 +29,37 @@ LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days withou
 DAY = 24 * 3600
 
 
-def read_entries(module: str, name: str) -> Iterator[tuple[Path, bytes]]:
-    """The files of that name among the kernels of a module, from each folder that has one, for the current level."""
-    for path, content in cache_folders.read(folder / _version_of(module) / name for folder in cache_folders.folders()):
+def find(kernel: str, signature: str) -> MachineCode | None:
+    """The machine code of a kernel (`module:name`) for a signature and the current level, if a folder has it."""
+    module, _, name = kernel.partition(":")
+    if not _is_kept(module, name):
+        return None
+    file = _version_of(module) / _file_name(name, signature)
+    for path, content in cache_folders.read(folder / file for folder in cache_folders.folders()):
         _mark_as_used(path.parent)
-        yield path, content
+        code = from_bytes(content)
+        if code is not None:
+            return code
+    return None
+
+
+def save(kernel: str, signature: str, code: MachineCode) -> None:
+    """Keep machine code; a file appears as a whole or not at all."""
+    module, _, name = kernel.partition(":")
+    if _is_kept(module, name):
+        path = folder_of(module) / _file_name(name, signature)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        partial.write_bytes(to_bytes(code))
+        partial.replace(path)
+
+
+def _is_kept(module: str, name: str) -> bool:
+    """Not what has no name of its own in a module of the package, such as a user's function or a lambda."""
+    return _path(module) is not None and "<" not in name
+
+
+def _file_name(name: str, signature: str) -> str:
+    return f"{name}-{hashlib.sha256(signature.encode()).hexdigest()[:16]}.kernel"
 
 
 def folder_of(module: str) -> Path:
@@ -161,4 +188,4 @@ def count_kernels() -> int:
     level = Path(compiler(), current_level().name)
     found = {path for root in cache_folders.folders() for path in (root / level).glob(f"{NAME}.*-*")}
     current = (path for path in found if path.name == _version_of(_module_of(path)).name)
-    return len({(path.name, kernel.name) for path in current for kernel in path.glob("*.nbi")})
+    return len({(path.name, kernel.name) for path in current for kernel in path.glob("*.kernel")})

@@ -1,20 +1,21 @@
-"""Where Numba and numba-cuda, whose own caches these are, keep what they compile.
+"""Where numba-cuda, whose own cache this is, keeps what it compiles.
 
-They unpickle what they find, so they are given nothing but the user's own folder.
+It unpickles what it finds, so it is given nothing but the user's own folder.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numba
-from numba.core.caching import CacheImpl, UserProvidedCacheLocator
+from numba.core.caching import UserProvidedCacheLocator
 
 from readwarp.device.cache_folders import NAME
 from readwarp.device.kernel_cache import folder_of, key_of, package_folder
 
 
 class KernelLocator(UserProvidedCacheLocator):
-    """Tells Numba and numba-cuda where the kernels of this package are, and whether they are current."""
+    """Tells numba-cuda where the kernels of this package are, and whether they are current."""
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
@@ -29,15 +30,10 @@ class KernelLocator(UserProvidedCacheLocator):
         return super().from_function(py_func, py_file) if is_ours else None  # type: ignore[no-untyped-call]
 
 
-def install() -> None:
-    """From now on, keep kernels of the package in this way, and all others below `package_folder`."""
+@cache
+def install_for_cards() -> None:
+    """From now on, numba-cuda keeps kernels of the package in this way, and all others below `package_folder`."""
+    from numba.cuda.core.caching import CacheImpl
+
     numba.config.CACHE_DIR = str(package_folder())  # type: ignore[attr-defined]
     CacheImpl._locator_classes.insert(0, KernelLocator)
-
-
-def install_for_cards() -> None:
-    """The same for numba-cuda, whose cache is a copy of Numba's."""
-    from numba.cuda.core.caching import CacheImpl as OfCards
-
-    if KernelLocator not in OfCards._locator_classes:
-        OfCards._locator_classes.insert(0, KernelLocator)

@@ -7,13 +7,14 @@ Contigs follow one another; a k-mer that spans a border or a base other than A C
 
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from numpy import ndarray
 
 from readwarp.config import SeedParameters
-from readwarp.errors import InputError, UsageError
+from readwarp.errors import InputError, OutputExistsError, UsageError
 from readwarp.formats.common.files import check_output
 from readwarp.formats.common.index_file import is_index
 from readwarp.index import store
@@ -38,6 +39,13 @@ class Index:
     bucket_starts: ndarray  # uint32 [buckets + 1]
     tags: ndarray  # uint16 [entries]: 15 more bits of the hash << 1 | strand of the canonical k-mer
     positions: ndarray  # uint32 [entries], first base of the k-mer
+    origin: tuple[str, str] | None = None  # the file that is mapped, and its digest
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A mapped index goes to other processes as the path of its file, which they map too."""
+        if self.origin is not None:
+            return _map_again, self.origin
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __repr__(self) -> str:
         p, reference = self.parameters, self.reference
@@ -58,19 +66,36 @@ class Index:
         """Map an index file. Raises InputError for another kind of file, another version, or damage."""
         file = store.IndexFile(Path(path))
         file.check(store.CHECKED_BLOCKS)
-        seeds = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
-        return cls(file.reference(), file.parameters(), *seeds)
+        starts, tags, positions = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
+        origin = str(Path(path).resolve()), file.digest
+        return cls(file.reference(), file.parameters(), starts, tags, positions, origin)
 
-    def save(self, path: str | Path, source: str | Path | None = None) -> None:
-        """Write the index file; it gets its name when it is complete. source: the file it is made from."""
+    def save(self, path: str | Path, source: str | Path | None = None, *, force: bool = False) -> None:
+        """Write the index file; it gets its name when it is complete. source: the file it is made from.
+
+        force: replace a file that exists; otherwise that raises OutputExistsError.
+        """
+        if Path(path).exists() and not force:
+            raise OutputExistsError(path, "force=True replaces it")
+        self._store(Path(path), source)
+
+    def _store(self, path: Path, source: str | Path | None) -> None:
         seeds = {"bucket_starts": self.bucket_starts, "tags": self.tags, "positions": self.positions}
-        store.save(Path(path), self.reference, self.parameters, seeds, source)
+        store.save(path, self.reference, self.parameters, seeds, source)
 
     @staticmethod
     def verify(path: str | Path) -> None:
         """Check every byte of an index file. Raises InputError if it is damaged."""
         file = store.IndexFile(Path(path))
         file.check(len(file.blocks))
+
+
+def _map_again(path: str, digest: str) -> Index:
+    """The index of another process. Raises InputError if its file is another by now."""
+    index = Index.open(path)
+    if index.origin != (path, digest):
+        raise InputError(path, "is not the index any more that was pickled")
+    return index
 
 
 def open_or_build(
@@ -113,7 +138,7 @@ def open_or_build(
         try:
             if is_kept:
                 path.parent.mkdir(0o700, parents=True, exist_ok=True)
-            index.save(path, reference)
+            index._store(path, reference)  # another process may have been faster, with the same bytes
         except OSError as error:
             metrics.count("index_not_saved")
             why = (error.strerror or "cannot be written").lower()

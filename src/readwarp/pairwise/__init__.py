@@ -31,8 +31,9 @@ from typing import TYPE_CHECKING
 from readwarp.callable_package import make_callable
 
 if TYPE_CHECKING:
-    from readwarp.pairwise.api import Alignments, MatrixScoring, pairwise
+    from readwarp.pairwise.api import MatrixScoring, pairwise
+    from readwarp.pairwise.results import Alignments, Pair
 
-__all__ = ["Alignments", "MatrixScoring", "pairwise"]
+__all__ = ["Alignments", "MatrixScoring", "Pair", "pairwise"]
 
 make_callable(__name__, dict.fromkeys(__all__, "readwarp.pairwise.api"))

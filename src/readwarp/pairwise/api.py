@@ -1,6 +1,6 @@
 """readwarp.pairwise: many pairs of sequences, from Python."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +13,17 @@ from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
 from readwarp.pairwise.matches import split_matches
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
+from readwarp.pairwise.results import Alignments
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMIGLOBAL, UNREACHED
 from readwarp.ragged import Ragged, offsets_of
 from readwarp.rules.bases import CODES
-from readwarp.rules.cigar import LETTERS
+from readwarp.sequences import SequenceError, check_nucleotides, letters_of, several
 
 MODES = {"local": LOCAL, "global": GLOBAL, "semiglobal": SEMIGLOBAL}
 NEVER = 5  # the code of N in targets, which does not match N in queries (4)
+NO_ROW = 255  # instead of the code of a letter that a matrix lacks
 
-Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
+Sequences = str | bytes | ndarray | Ragged | Iterable[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +35,16 @@ class MatrixScoring:
     gap_open: int
     gap_extend: int
 
+    @classmethod
+    def load(cls, name: str = "BLOSUM62", gap_open: int = 10, gap_extend: int = 1) -> "MatrixScoring":
+        """A matrix of Biopython by its name, such as BLOSUM62 or PAM250. Raises UsageError."""
+        from Bio.Align import substitution_matrices
 
-@dataclass(frozen=True, slots=True)
-class Alignments:
-    """Scores and positions of pairs; the last five fields are None without traceback. Positions are 0-based, half-open.
-
-    Arrays are NumPy's or, on a card, Numba's, which have the CUDA Array Interface.
-    """
-
-    score: ndarray  # int32 [p]
-    query_stop: ndarray  # int32 [p]; 0 where no local alignment scores above 0
-    target_stop: ndarray  # int32 [p]
-    query_start: ndarray | None = None  # int32 [p]
-    target_start: ndarray | None = None  # int32 [p]
-    edit_distance: ndarray | None = None  # int32 [p]
-    cigar: ndarray | None = None  # uint32, BAM coding, of the aligned spans
-    cigar_offsets: ndarray | None = None  # int64 [p + 1]
-
-    def __len__(self) -> int:
-        return self.score.size
-
-    def cigar_string(self, pair: int) -> str:
-        if self.cigar is None or self.cigar_offsets is None:
-            raise UsageError("no CIGAR without traceback")
-        runs = on_host(self.cigar[int(self.cigar_offsets[pair]) : int(self.cigar_offsets[pair + 1])], "cigar")
-        return "".join(f"{int(run) >> 4}{LETTERS[int(run) & 15]}" for run in runs)
+        known = substitution_matrices.load()
+        if name not in known:
+            raise UsageError(f"matrix {name!r}: not one of {', '.join(known)}")
+        matrix = substitution_matrices.load(name)
+        return cls(np.asarray(matrix), "".join(matrix.alphabet), gap_open, gap_extend)
 
 
 def pairwise(
@@ -72,9 +59,14 @@ def pairwise(
 ) -> Alignments:
     """Align the i-th query with the i-th target; a single query or target is paired with all of the others.
 
-    Sequences are str or bytes (letters; case does not matter, U is T), or uint8 arrays of codes, 0-3 for A C G T and 4
-    for a base that matches nothing (with a matrix: rows of it). With match and mismatch scores, equal letters match and
-    N matches nothing. The end bonus of a `Scoring` is not used. A gap of n bases costs gap_open + n * gap_extend.
+    Sequences are text (str, bytes, Seq), records (SeqRecord, dnaio, pysam), or uint8 arrays of codes, 0-3 for A C G T
+    and 4 for a base that matches nothing (with a matrix: rows of it). Letters are IUPAC; case does not matter, U is T,
+    equal letters match and N matches nothing. Proteins need a matrix. The end bonus of a `Scoring` is not used. A gap
+    of n bases costs gap_open + n * gap_extend.
+
+        found = readwarp.pairwise(["ACGTTGCA"], ["TTACGTGCATT"], traceback=True)
+        found.score, found[0].cigar
+        readwarp.pairwise(["HEAGAWGHEE"], ["PAWHEAE"], MatrixScoring.load("BLOSUM62"))
 
     Many sequences are a list, the rows of an array of two axes, or a `Ragged` of codes. Its arrays may come from other
     libraries: on the host by DLPack, on a card (device="cuda") by the CUDA Array Interface. Neither is copied, except
@@ -84,8 +76,8 @@ def pairwise(
     eqx: CIGARs with = and X instead of M. device: as --device; auto, cpu or cuda. output: host, or device for results
     on the card.
 
-    Raises UsageError for other modes, unequal numbers, letters that a matrix lacks, arrays on a card without
-    device="cuda", and scores beyond 32 bits; DeviceError for a device that cannot be used.
+    Raises UsageError for other modes, unequal numbers, letters that are no nucleotides or that a matrix lacks, arrays
+    on a card without device="cuda", and scores beyond 32 bits; DeviceError for a device that cannot be used.
     """
     if mode not in MODES:
         raise UsageError(f"mode {mode!r}: not one of {', '.join(MODES)}")
@@ -141,10 +133,13 @@ def _encode(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name
     """
     ragged = ragged_of(sequences, name)
     if ragged is None:
-        encoded = _encode_each(sequences, scoring, unknown)
+        encoded = _encode_each(sequences, scoring, unknown, name)
         return np.concatenate([*encoded, np.empty(0, np.uint8)]), offsets_of([codes.size for codes in encoded])
     if not is_on_card(ragged.values):
-        return _replace_unknown(_check_codes(ragged.values, scoring, name), unknown), ragged.offsets
+        try:
+            return _replace_unknown(_check_codes(ragged.values, scoring), unknown), ragged.offsets
+        except UsageError as error:
+            raise UsageError(f"{name}: the Ragged {error}") from None
     from readwarp.device.cuda_codes import highest, replace_code
     from readwarp.device.memory import current
 
@@ -154,28 +149,47 @@ def _encode(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name
     return replace_code(codes, 4, unknown, current()) if found >= 4 and unknown != 4 else codes, ragged.offsets
 
 
-def _encode_each(sequences: Sequences, scoring: Scoring | MatrixScoring, unknown: int) -> list[ndarray]:
+def _encode_each(sequences: Any, scoring: Scoring | MatrixScoring, unknown: int, name: str) -> list[ndarray]:
     """Each sequence as uint8 codes."""
     if is_foreign(sequences):
-        sequences = on_host(sequences, "sequences")
-    single = isinstance(sequences, str | bytes) or getattr(sequences, "ndim", 0) == 1
-    several: Any = [sequences] if single else sequences
+        sequences = on_host(sequences, name)
     table = _letter_codes(scoring, unknown)
     encoded: list[ndarray] = []
-    for sequence in several:
-        if is_foreign(sequence):
-            if is_on_card(sequence):
-                raise UsageError("a list of arrays on a card: give a Ragged of all, values and offsets")
-            sequence = on_host(sequence, "sequences")
-        if isinstance(sequence, ndarray) and sequence.dtype.kind != "S":
-            codes = _replace_unknown(np.ascontiguousarray(sequence, np.uint8), unknown)
-        else:
-            if not isinstance(sequence, str | bytes | bytearray | ndarray):
-                raise UsageError(f"sequence {len(encoded) + 1} is neither text nor an array of codes")
-            text = sequence.encode() if isinstance(sequence, str) else bytes(sequence)
-            codes = table[np.frombuffer(text, np.uint8)]
-        encoded.append(_check_codes(codes, scoring, f"sequence {len(encoded) + 1}"))
+    for number, sequence in enumerate(several(sequences, name), 1):
+        try:
+            encoded.append(_encode_one(sequence, scoring, unknown, table))
+        except UsageError as error:
+            raise SequenceError(name, number, str(error)) from None
     return encoded
+
+
+def _encode_one(sequence: Any, scoring: Scoring | MatrixScoring, unknown: int, table: ndarray) -> ndarray:
+    """Raises UsageError, whose text goes on from "sequence 1 "."""
+    if is_on_card(sequence):
+        raise UsageError("is on a card: give a Ragged of all, values and offsets")
+    letters = letters_of(sequence)
+    if letters is not None:
+        if isinstance(scoring, Scoring):
+            _check_nucleotides(letters)
+        codes = table[np.frombuffer(letters, np.uint8)]
+        if codes.size and codes.max() == NO_ROW:
+            place = int(codes.argmax())
+            raise UsageError(f"has {chr(letters[place])!r} at position {place + 1}, which the matrix does not have")
+        return codes
+    if not (isinstance(sequence, ndarray) or is_foreign(sequence)):
+        raise UsageError(f"is of type {type(sequence).__name__}: neither text nor an array of codes")
+    given = on_host(sequence, "array")
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "ui"):
+        raise UsageError("is an array, but not of codes on one axis")
+    return _replace_unknown(_check_codes(given, scoring), unknown)
+
+
+def _check_nucleotides(letters: bytes) -> None:
+    try:
+        check_nucleotides(letters)
+    except UsageError as error:
+        example = 'scoring=MatrixScoring.load("BLOSUM62", gap_open=10, gap_extend=1)'
+        raise UsageError(f"{error}; proteins need a matrix, such as {example}") from None
 
 
 def _replace_unknown(codes: ndarray, unknown: int) -> ndarray:
@@ -183,24 +197,27 @@ def _replace_unknown(codes: ndarray, unknown: int) -> ndarray:
 
 
 def _number_of_codes(scoring: Scoring | MatrixScoring) -> int:
-    return PAD if isinstance(scoring, Scoring) else len(scoring.alphabet)
+    return 5 if isinstance(scoring, Scoring) else len(scoring.alphabet)
 
 
-def _check_codes(codes: ndarray, scoring: Scoring | MatrixScoring, name: str) -> ndarray:
-    if codes.size and codes.max() >= _number_of_codes(scoring):
-        raise UsageError(f"{name} has letters or codes that the scoring does not know")
-    return codes
+def _check_codes(codes: ndarray, scoring: Scoring | MatrixScoring) -> ndarray:
+    """As contiguous uint8. Raises UsageError, whose text goes on from "queries: sequence 1 "."""
+    for odd in codes[(codes < 0) | (codes >= _number_of_codes(scoring))][:1].tolist():
+        is_letter = chr(max(0, odd)).isalpha()
+        text = "these are letters: give array.tobytes()" if is_letter else "codes count letters from 0"
+        raise UsageError(f"has {odd}, a code that the scoring does not know; {text}")
+    return np.ascontiguousarray(codes, np.uint8)
 
 
 def _letter_codes(scoring: Scoring | MatrixScoring, unknown: int) -> ndarray:
-    """Byte -> code. With a matrix: its row; for other letters, the row of `*`, or 255 if it has none."""
+    """Byte -> code. With a matrix: its row; for other letters, the row of `*`, or NO_ROW if it has none."""
     if isinstance(scoring, Scoring):
         table = np.where(CODES < 4, CODES, unknown).astype(np.uint8)
-        for letter in "BDEFHIJKLMOPQRSVWXYZ":  # equal letters match, except N
+        for letter in "BDHKMRSVWY":  # equal letters match, except N
             table[ord(letter)] = table[ord(letter.lower())] = ord(letter)
         return table
     alphabet = scoring.alphabet.upper()
-    table = np.full(256, alphabet.index("*") if "*" in alphabet else 255, np.uint8)
+    table = np.full(256, alphabet.index("*") if "*" in alphabet else NO_ROW, np.uint8)
     for code, letter in enumerate(alphabet):
         table[ord(letter)] = table[ord(letter.lower())] = code
     return table

@@ -18,7 +18,9 @@ from readwarp.formats.common.files import check_inputs, check_output
 from readwarp.formats.common.index_file import is_index, read_index
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.source import reading
-from readwarp.pairwise.api import Alignments, pairwise
+from readwarp.pairwise.api import pairwise
+from readwarp.pairwise.results import Alignments
+from readwarp.sequences import SequenceError
 from readwarp.version import __version__
 from readwarp.wording import counted
 
@@ -54,7 +56,12 @@ def run_pairwise(job: PairwiseJob) -> None:
 
     def align(batch: list[tuple[Record, Record]]) -> str:
         queries, targets = [query for (_, query), _ in batch], [target for _, (_, target) in batch]
-        found = pairwise(queries, targets, job.scoring, job.mode, job.traceback, job.device)
+        try:
+            found = pairwise(queries, targets, job.scoring, job.mode, job.traceback, job.device)
+        except SequenceError as error:
+            (query, _), (target, _) = batch[error.number - 1]
+            path, name = (job.queries, query) if error.argument == "queries" else (job.targets, target)
+            raise InputError(path, error.reason.partition(";")[0], name) from None
         lines = _sam_lines if job.format == "sam" else _tsv_lines
         return "".join(lines(batch, found))
 

@@ -37,6 +37,10 @@ class AlignmentStatistics:
     gc_last: Points
     depth: Points  # depth, bases
     depth_title: str
+    quality_bases: dict[int, int]  # quality -> bases, all reads
+    contents: dict[str, Points]  # base -> (cycle, share of the bases), first and last reads together
+    along: list[tuple[str, int, int, float]]  # contig, start, stop, mean depth
+    targets: list[tuple[str, int, int, str, float, float]]  # with name, mean depth, share at 20 or more
 
 
 def read_alignment_statistics(texts: Mapping[str, Path]) -> AlignmentStatistics:
@@ -56,6 +60,13 @@ def read_alignment_statistics(texts: Mapping[str, Path]) -> AlignmentStatistics:
         _points(sections["GCL"]),
         depth,
         title,
+        quality_bases(sections["FFQ"] + sections["LFQ"]),
+        base_contents(sections),
+        [(name, int(start), int(stop), float(mean)) for name, start, stop, mean in read_rows(texts["along"])],
+        [
+            (name, int(start), int(stop), own, float(mean), float(share))
+            for name, start, stop, own, mean, share in read_rows(texts.get("targets"))
+        ],
     )
 
 
@@ -83,8 +94,35 @@ def read_idxstats(path: Path) -> list[tuple[str, int, int]]:
 
 def read_depth(path: Path) -> tuple[str, Points]:
     """The title and (depth, bases), as `readwarp.report.statistics` wrote them."""
-    title, _, *rows = path.read_text().splitlines()
-    return title.removeprefix("# "), _points([row.split("\t") for row in rows])
+    with path.open() as file:
+        title = file.readline().strip().removeprefix("# ")
+    return title, _points(read_rows(path))
+
+
+def read_rows(path: Path | None) -> list[list[str]]:
+    """Fields of the lines without #."""
+    lines = path.read_text().splitlines() if path else []
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+def quality_bases(rows: list[list[str]]) -> dict[int, int]:
+    """How many bases of all cycles have each quality. A row is the cycle and the bases of quality 0, 1, ..."""
+    found = Counter[int]()
+    for _, *bases in rows:
+        found.update({quality: int(number) for quality, number in enumerate(bases) if number != "0"})
+    return dict(found)
+
+
+def base_contents(sections: Sections) -> dict[str, Points]:
+    """The share of A, C, G, T and N at each cycle, on the strand that was sequenced.
+
+    GCT has the percentages of A, C, G and T on that strand; GCC has those of the file's strand, and N.
+    """
+    found: dict[str, Points] = {
+        letter: [(float(row[0]), float(row[1 + n]) / 100) for row in sections["GCT"]] for n, letter in enumerate("ACGT")
+    }
+    unknown = [(float(row[0]), float(row[5]) / 100) for row in sections["GCC"]]
+    return {**found, "N": unknown} if any(share for _, share in unknown) else found
 
 
 def mean_qualities(rows: list[list[str]]) -> Points:

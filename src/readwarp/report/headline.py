@@ -15,6 +15,7 @@ MIN_SNVS, MIN_READS = 1000, 1000  # fewer are not judged
 Figures = dict[str, tuple[str, Callable[[Any], str]]]  # name: meaning, text
 ALIGNMENT_FIGURES: Figures = {
     "reads": ("primary records: each read once", lambda a: f"{a.flagstat['primary']:,}"),
+    "Q30": ("of the bases", lambda a: number_text(share_from(sorted(a.quality_bases.items()), 30), True)),
     "mapped": ("of the reads", lambda a: share_of_reads(a, "mapped")),
     "properly paired": ("of the reads", lambda a: share_of_reads(a, "proper")),
     "duplicates": ("of the reads", lambda a: share_of_reads(a, "duplicates")),
@@ -24,8 +25,8 @@ ALIGNMENT_FIGURES: Figures = {
     "mismatches": ("of aligned bases", lambda a: number_text(a.summary.get("error rate", 0.0), True)),
 }
 VARIANT_FIGURES: Figures = {
-    "SNVs": ("that pass all filters", lambda v: f"{v.summary.get('SNPs', 0):,}"),
-    "indels": ("that pass all filters", lambda v: f"{v.summary.get('indels', 0):,}"),
+    "SNVs": ("records that pass", lambda v: f"{v.summary.get('SNPs', 0):,}"),
+    "indels": ("records that pass", lambda v: f"{v.summary.get('indels', 0):,}"),
     "Ts/Tv": ("transitions to transversions", lambda v: ratio(v.transitions, v.transversions)),
     "het/hom": ("genotypes", lambda v: ratio(v.genotypes.heterozygous, v.genotypes.homozygous)),
 }
@@ -44,13 +45,14 @@ class Subject(NamedTuple):
     alignments: AlignmentStatistics | None
     variants: VariantStatistics | None
     run: dict[str, Any]  # the content of metrics.json
+    sample: Sample | None = None  # whose files are linked
 
 
 def read_subject(sample: Sample, made: Statistics) -> Subject:
     """Raises InputError for a text that cannot be read."""
     alignments = read_alignment_statistics(made.texts) if sample.alignments else None
-    variants = read_variant_statistics(made.texts["calls"], made.genotypes) if made.genotypes else None
-    return Subject(sample.name, alignments, variants, read_metrics(sample.metrics))
+    variants = read_variant_statistics(made.texts["calls"], made.calls) if made.calls else None
+    return Subject(sample.name, alignments, variants, read_metrics(sample.metrics), sample)
 
 
 def find_figures(subject: Subject) -> dict[str, str]:

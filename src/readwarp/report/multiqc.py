@@ -24,9 +24,11 @@ PHASES = {
 
 
 def files_of(sample: Sample, folder: Path | None = None) -> list[Path]:
-    """`SAMPLE_mqc.json` and `SAMPLE_phases_mqc.json` in the folder, or beside metrics.json."""
+    """`SAMPLE.readwarp_mqc.json` and `SAMPLE.readwarp_phases_mqc.json` in the folder, or beside metrics.json."""
     place = folder or (sample.metrics or sample.files[0]).parent
-    return [place / f"{_name(sample, folder)}{ending}" for ending in ("_mqc.json", "_phases_mqc.json")]
+    return [
+        place / f"{_name(sample, folder)}{ending}" for ending in (".readwarp_mqc.json", ".readwarp_phases_mqc.json")
+    ]
 
 
 def write(facts: Mapping[str, Any], sample: Sample, folder: Path | None = None) -> None:

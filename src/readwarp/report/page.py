@@ -1,39 +1,55 @@
-"""The page: plots and tables of the samples, in the template."""
+"""The page: plots and tables of the samples, in one file that needs nothing else."""
 
-from collections.abc import Mapping, Sequence
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime
 from importlib import resources as package
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
-
 from readwarp.formats.alignments.segments import write_whole
 from readwarp.report import alignment_plots as alignments
-from readwarp.report import multiqc, runs
+from readwarp.report import blocks, coverage_plots, links, multiqc, read_plots, runs
 from readwarp.report import variant_plots as variants
-from readwarp.report.drawing import MAX_COLOURS
-from readwarp.report.headline import MEANINGS, Subject, find_figures, find_unusual, read_subject
+from readwarp.report.drawing import MAX_COLOURS, as_json
+from readwarp.report.headline import Subject, find_figures, read_subject
+from readwarp.report.html import Html, element, join
 from readwarp.report.inputs import Sample
 from readwarp.report.plot import Plot, Plotter
 from readwarp.report.statistics import Statistics
 from readwarp.version import __version__
 
 MAX_RUNS = 100  # shown with device, versions and command
-READS = (alignments.plot_reads, alignments.plot_insert_sizes, alignments.plot_mapping_qualities)
-COVERAGE = (alignments.plot_depth, alignments.plot_cumulative_depth, alignments.plot_contigs)
-CYCLES = (alignments.plot_qualities, alignments.plot_mismatches, alignments.plot_gc_contents)
+READS = (
+    *(read_plots.plot_qualities, read_plots.plot_quality_bases, read_plots.plot_contents),
+    *(read_plots.plot_gc_contents, read_plots.plot_adapters, alignments.plot_duplicates),
+)
+ALIGNED = (
+    *(alignments.plot_reads, alignments.plot_insert_sizes, alignments.plot_mapping_qualities),
+    alignments.plot_mismatches,
+)
+COVERAGE = (
+    *(coverage_plots.plot_along, coverage_plots.plot_targets, coverage_plots.plot_depth),
+    *(coverage_plots.plot_cumulative_depth, coverage_plots.plot_contigs),
+)
 CALLS = (variants.plot_types, variants.plot_substitutions, variants.plot_indel_lengths)
 EVIDENCE = (variants.plot_balance, variants.plot_quality, variants.plot_depth, variants.plot_filters)
 SECTIONS = (  # id, title, part of a subject, functions that plot it
-    ("alignment", "Alignment", "alignments", READS),
+    ("read-quality", "Read quality", "alignments", READS),
+    ("trimming-section", "Trimming", "run", (runs.plot_trimming,)),
+    ("alignment", "Alignment", "alignments", ALIGNED),
     ("coverage", "Coverage", "alignments", COVERAGE),
-    ("cycles", "Along the read", "alignments", CYCLES),
     ("variants", "Variants", "variants", CALLS),
     ("evidence", "How sure the calls are", "variants", EVIDENCE),
-    ("trimming", "Trimming", "run", (runs.plot_trimming,)),
     ("times", "Time", "run", (runs.plot_phases, runs.plot_stages)),
 )
+
+
+class Heading(NamedTuple):
+    title: str
+    command: str = ""  # that made the page; of a single run, that of the run is shown
 
 
 class Section(NamedTuple):
@@ -43,41 +59,72 @@ class Section(NamedTuple):
 
 
 def write(
-    samples: Sequence[Sample], statistics: Sequence[Statistics], output: Path, title: str, folder: Path | None = None
+    samples: Sequence[Sample],
+    statistics: Sequence[Statistics],
+    output: Path,
+    heading: Heading,
+    folder: Path | None = None,
 ) -> None:
-    """Write the page, and readwarp's own numbers for MultiQC (to `folder`, or beside each metrics.json).
+    """Write the page and its IGV session, and readwarp's own numbers for MultiQC (to `folder`, or beside metrics.json).
 
     The page appears when it is complete. Raises ReadwarpError.
     """
     subjects = [read_subject(sample, made) for sample, made in zip(samples, statistics, strict=True)]
-    text = render(subjects, title)
+    along = [made.texts["along"] for made in statistics if "along" in made.texts]
+    session = links.write_session(output, samples, along)
+    files = [
+        [*links.files_of(sample, list(made.texts.values()), output.parent)]
+        for sample, made in zip(samples, statistics, strict=True)
+    ]
+    own = [("IGV session", links.link_of(session, output.parent))] if session else []
+    text = render(subjects, heading, files, own)
     for sample, subject in zip(samples, subjects, strict=True):
         if sample.metrics:
             multiqc.write(subject.run, sample, folder)
     write_whole(output, text.encode())
 
 
-def render(subjects: Sequence[Subject], title: str) -> str:
-    """The whole page as HTML, without scripts or anything to be fetched."""
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["svg"] = Markup  # made by matplotlib from numbers and escaped text
-    figures = [find_figures(subject) for subject in subjects]
-    with_runs = [subject for subject in subjects if subject.run]
-    return environment.from_string(_read("page.html")).render(
-        title=title,
-        version=__version__,
-        style=Markup(_read("page.css")),
-        subjects=subjects,
-        figures=figures,
-        headings=[(name, meaning) for name, meaning in MEANINGS.items() if any(name in row for row in figures)],
-        unusual=[(subject.name, sentence) for subject in subjects for sentence in find_unusual(subject)],
-        sections=make_sections(subjects),
-        runs=[
-            (subject.name, subject.run.get("command", ""), list_tables(subject.run)) for subject in with_runs[:MAX_RUNS]
-        ],
-        more_runs=max(0, len(with_runs) - MAX_RUNS),
-        legend=[subject.name for subject in subjects] if 1 < len(subjects) <= MAX_COLOURS else [],
+def render(
+    subjects: Sequence[Subject],
+    heading: Heading,
+    files: Sequence[Sequence[tuple[str, str]]] = (),
+    own: Sequence[tuple[str, str]] = (),
+) -> str:
+    """The whole page as HTML. files: name and address of those of each sample; own: of those of all."""
+    found, is_alone = make_sections(subjects), len(subjects) == 1
+    listed = {name: part for name, part in (("calls", _calls(subjects)), ("targets", _targets(subjects))) if part}
+    sections = [_section(section, listed, subjects) for section in found]
+    ids = [f"sample-{number}" for number in range(1, len(subjects) + 1)]
+    last = ("runs", "Run") if is_alone else ("samples", "Samples")
+    has_last = not is_alone or bool(subjects[0].run)
+    names = [("overview", "Overview"), *((s.id, s.title) for s in found), *((last,) if has_last else ())]
+    main = element(
+        "main",
+        element(
+            "section",
+            element("h2", "Overview", id="overview-title"),
+            blocks.cards(find_figures(subjects[0])) if is_alone else blocks.overview_table(subjects, ids),
+            blocks.unusual(subjects),
+            id="overview",
+            aria_labelledby="overview-title",
+        ),
+        sections,
+        _runs(subjects[0]) if is_alone and has_last else None,
+        None if is_alone else _samples(subjects, ids, files),
+        id="main",
     )
+    shown = [*own, *(files[0] if is_alone and files else ())]
+    legend = [subject.name for subject in subjects] if 1 < len(subjects) <= MAX_COLOURS else []
+    body = element(
+        "body",
+        element("a", "Skip to the figures", class_="skip", href="#main"),
+        _header(subjects, heading, shown),
+        _navigation(names, legend),
+        main,
+        _footer(),
+        _data(found),
+    )
+    return f"<!doctype html>\n{element('html', _head(heading.title), body, lang='en')}\n"
 
 
 def make_sections(subjects: Sequence[Subject]) -> list[Section]:
@@ -98,10 +145,141 @@ def make_sections(subjects: Sequence[Subject]) -> list[Section]:
     return found
 
 
-def list_tables(facts: Mapping[str, Any]) -> list[tuple[str, Sequence[tuple[str, str]]]]:
-    """(caption, rows) of one run."""
-    machine = ("Throughput and device", runs.list_throughput(facts) + runs.list_resources(facts))
-    return [table for table in (machine, *runs.list_cards(facts), ("Versions", runs.list_versions(facts))) if table[1]]
+def _calls(subjects: Sequence[Subject]) -> Html | None:
+    return blocks.call_table({subject.name: subject.variants for subject in subjects if subject.variants})
+
+
+def _targets(subjects: Sequence[Subject]) -> Html | None:
+    return blocks.target_table({subject.name: subject.alignments for subject in subjects if subject.alignments})
+
+
+def _section(section: Section, listed: dict[str, Html], subjects: Sequence[Subject]) -> Html:
+    extra = {"variants": listed.get("calls"), "coverage": listed.get("targets")}.get(section.id)
+    return element(
+        "section",
+        element("h2", section.title, id=f"{section.id}-title"),
+        element("div", [blocks.figure(plot) for plot in section.plots], class_="plots"),
+        extra,
+        id=section.id,
+        aria_labelledby=f"{section.id}-title",
+    )
+
+
+def _head(title: str) -> Html:
+    hashes = " ".join(f"'sha256-{_sha256(_read(name))}'" for name in SCRIPTS)
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src {hashes}"
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content=f"readwarp {__version__}"),
+        element("link", rel="icon", href="data:,"),
+        element("title", title),
+        element("style", Html(_read("page.css"))),
+    )
+
+
+SCRIPTS = ("vendor/plotly-basic.min.js", "page.js")
+
+
+def _header(subjects: Sequence[Subject], heading: Heading, files: Sequence[tuple[str, str]]) -> Html:
+    command = subjects[0].run.get("command", "") if len(subjects) == 1 else heading.command
+    facts = [("date", date_of(subjects)), ("reference", describe_reference(subjects))]
+    return element(
+        "header",
+        element("p", f"readwarp {__version__}", class_="brand"),
+        element("h1", heading.title),
+        element("p", [element("span", text, class_=name) for name, text in facts if text], class_="about"),
+        element("p", element("code", command), class_="command") if command else None,
+        blocks.links(files, "Files") if files else None,
+    )
+
+
+def date_of(subjects: Sequence[Subject]) -> str:
+    """When the newest results were made: what metrics.json says, or the files do. 23 November 2026, 02:12."""
+    noted = [subject.run["date"] for subject in subjects if "date" in subject.run]
+    times = [datetime.fromisoformat(str(text)).timestamp() for text in noted] or [
+        path.stat().st_mtime for subject in subjects if subject.sample for path in subject.sample.files
+    ]
+    return f"{datetime.fromtimestamp(max(times)):%-d %B %Y, %H:%M}" if times else ""
+
+
+def describe_reference(subjects: Sequence[Subject]) -> str:
+    """reference ref.fa: 25 contigs, 3,099,750,718 bases"""
+    known = {
+        (str(s.run.get("reference") or (s.sample and s.sample.reference) or ""), len(a.contigs), length)
+        for s in subjects
+        if (a := s.alignments)
+        for length in [sum(length for _, length, _ in a.contigs)]
+    }
+    if len(known) != 1:
+        return f"{len(known)} references" if known else ""
+    ((path, contigs, bases),) = known
+    name = f"reference {Path(path).name}" if path else "reference"
+    return f"{name}: {contigs:,} contig{'s' if contigs > 1 else ''}, {bases:,} bases"
+
+
+def _navigation(names: Sequence[tuple[str, str]], legend: Sequence[str]) -> Html:
+    items = [element("a", title, href=f"#{name}") for name, title in names]
+    colours = [
+        element("li", element("span", class_="swatch", style=f"background: var(--series-{number})"), name)
+        for number, name in enumerate(legend, 1)
+    ]
+    return element(
+        "div",
+        element("nav", items, aria_label="Sections"),
+        element("ul", colours, class_="legend", aria_label="Colours of the samples") if colours else None,
+        class_="side",
+    )
+
+
+def _runs(subject: Subject) -> Html:
+    return element(
+        "section",
+        element("h2", "Run", id="runs-title"),
+        element("div", blocks.run_tables(subject.run), class_="run"),
+        id="runs",
+        aria_labelledby="runs-title",
+    )
+
+
+def _samples(subjects: Sequence[Subject], ids: Sequence[str], files: Sequence[Sequence[tuple[str, str]]]) -> Html:
+    """A part for each sample, to which the overview leads."""
+    parts = []
+    for number, (subject, own) in enumerate(zip(subjects, ids, strict=True)):
+        command = subject.run.get("command")
+        content = join(
+            blocks.cards(find_figures(subject)),
+            blocks.unusual([subject]),
+            blocks.links(files[number], f"Files of {subject.name}") if files else None,
+            element("p", element("code", str(command)), class_="command") if command else None,
+            blocks.run_tables(subject.run) if subject.run and number < MAX_RUNS else None,
+        )
+        parts.append(element("details", element("summary", subject.name), content, class_="run", id=own))
+    return element(
+        "section", element("h2", "Samples", id="samples-title"), parts, id="samples", aria_labelledby="samples-title"
+    )
+
+
+def _footer() -> Html:
+    text = f"""Made by readwarp {__version__} from the statistics of samtools and bcftools, the depth, and metrics.json.
+        The page is complete in itself and fetches nothing. plotly.js (MIT licence) draws its figures; without scripts
+        and on paper, they are plain pictures."""
+    return element("footer", element("p", " ".join(text.split())))
+
+
+def _data(sections: Sequence[Section]) -> Html:
+    """The pictures as JSON, and the scripts that draw them."""
+    pictures = {plot.caption.id: as_json(plot.picture) for section in sections for plot in section.plots}
+    text = json.dumps(pictures, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    scripts = [Html(f"<script>{_read(name)}</script>\n") for name in SCRIPTS]
+    return join(Html(f'<script type="application/json" id="pictures">{text}</script>\n'), scripts)
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _read(name: str) -> str:

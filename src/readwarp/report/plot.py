@@ -1,17 +1,23 @@
-"""A plot of the page, of one sample or many: SVG, what it shows in words, and its numbers as a table."""
+"""A plot of the page, of one sample or many: a picture, what it shows in words, and its numbers as a table."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-import numpy as np
-
-from readwarp.report.drawing import MAX_COLOURS, Axis, Line, draw_bars, draw_lines, thin_out
+from readwarp.report.drawing import MAX_COLOURS, Axis, Picture, Series, spread_series, thin_out
 from readwarp.report.numbers import number_text
 
-MAX_TABLE_ROWS = 24
+MAX_TABLE_ROWS, MAX_SPREAD_PLACES = 60, 160
+
+
+class Line(NamedTuple):
+    """One line of a sample, in its colour. `name` tells lines of one sample apart (first reads, last reads)."""
+
+    sample: int
+    points: Sequence[tuple[float, float]]
+    name: str = ""
+    dash: bool = False
 
 
 class Caption(NamedTuple):
@@ -23,9 +29,10 @@ class Caption(NamedTuple):
 class Plot(NamedTuple):
     caption: Caption
     summary: str  # what the picture shows, in words
-    svg: str
+    picture: Picture
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    left_out: int = 0  # of the picture's places, so many have no row
 
 
 def caption(name: str, **words: object) -> Caption:
@@ -36,6 +43,8 @@ def caption(name: str, **words: object) -> Caption:
 
 @cache
 def _captions() -> dict[str, dict[str, str]]:
+    import tomllib
+
     return tomllib.loads(resources.files("readwarp.report").joinpath("captions.toml").read_text())
 
 
@@ -45,57 +54,95 @@ class Plotter:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
 
+    @property
+    def is_alone(self) -> bool:
+        return len(self.names) == 1
+
+    @property
+    def is_crowd(self) -> bool:
+        """More samples than colours."""
+        return len(self.names) > MAX_COLOURS
+
     def lines(
         self,
         caption: Caption,
         lines: Sequence[Line],
-        x: Axis,
-        y: Axis,
+        axes: tuple[Axis, Axis],
         texts: Mapping[int, str],
         fill: bool = False,
+        places: Sequence[str] = (),
     ) -> Plot | None:
-        """None without points. `lines` may leave out samples. `texts`: what the lines of each sample show, in words."""
+        """None without points. `lines` may leave out samples. `texts`: what the lines of each sample show, in words.
+
+        places: what each x is, where a number does not say it; then all lines have the same x.
+        """
         lines = [line for line in lines if line.points]
         if not lines:
             return None
-        svg = draw_lines(caption.id, lines, len(self.names), x, y, fill)
-        xs = np.unique([place for line in lines for place, _ in line.points])
-        low, high = (edge if limit is None else limit for limit, edge in zip(x.limits, xs[[0, -1]], strict=True))
-        xs = thin_out(xs[(xs >= low) & (xs <= high)], MAX_TABLE_ROWS)
-        columns = {self._title(line): list(map(dict(line.points).get, xs.tolist())) for line in lines}
-        head, rows = self._table(x.label, [x.ticks.get(v) or number_text(v) for v in xs], columns, y.percent)
-        return Plot(caption, self._summarise(texts), svg, head, rows)
+        (x, y), xs = axes, sorted({place for line in lines for place, _ in line.points})
+        picture = Picture("lines", x, y, self._series(lines, xs, fill), places)
+        low, high = (edge if limit is None else limit for limit, edge in zip(x.limits, (xs[0], xs[-1]), strict=True))
+        inside = [place for place in xs if low <= place <= high]
+        shown = thin_out(inside, MAX_TABLE_ROWS)
+        columns = {self._title(line): [dict(line.points).get(place) for place in shown] for line in lines}
+        named = dict(zip(xs, places, strict=True)) if places else x.ticks
+        head, rows = self._table(x.label, [named.get(v) or number_text(v) for v in shown], columns, y.percent)
+        return Plot(caption, self._summarise(texts), picture, head, rows, len(inside) - len(shown))
+
+    def _series(self, lines: Sequence[Line], xs: Sequence[float], fill: bool) -> list[Series]:
+        if self.is_crowd:
+            places = thin_out(xs, MAX_SPREAD_PLACES)
+            return spread_series(places, [interpolate(line.points, places) for line in lines], is_mark=False)
+        out = []
+        for number, line in enumerate(lines):
+            x, y = zip(*line.points, strict=True)
+            colour = number if self.is_alone else line.sample
+            name = line.name if self.is_alone else self._title(line)
+            legend = line.name if line.sample == lines[0].sample else ""
+            out.append(Series(name, colour, x, y, dash=line.dash, fill=fill and len(lines) == 1, legend=legend))
+        return out
 
     def bars(
         self,
         caption: Caption,
         categories: Sequence[str],
         values: Mapping[int, Sequence[float]],
-        axis: Axis,
+        axes: tuple[Axis, Axis],
         texts: Mapping[int, str],
-        horizontal: bool = False,
+        kind: str = "bars",
     ) -> Plot | None:
-        """None without samples. values[number of the sample][category]. `texts`: what its bars show, in words."""
+        """None without samples. values[number of the sample][category]. `texts`: what its bars show, in words.
+
+        axes: of the categories, with ticks if not all of them are to be named, and of the values.
+        """
         if not values:
             return None
-        svg = draw_bars(caption.id, categories, values, len(self.names), axis, horizontal)
+        (x, axis), xs = axes, [float(number) for number in range(len(categories))]
+        if not x.ticks:
+            x = x._replace(ticks=dict(zip(xs, categories, strict=True)))
+        if self.is_crowd:
+            series = spread_series(xs, list(values.values()), is_mark=True)
+        else:
+            series = [
+                Series("" if self.is_alone else self.names[sample], sample, xs, row) for sample, row in values.items()
+            ]
         columns = {self.names[sample]: row for sample, row in values.items()}
         flat = [category.replace("\n", " ") for category in categories]
-        head, rows = self._table("", flat, columns, axis.percent)
-        return Plot(caption, self._summarise(texts), svg, head, rows)
+        head, rows = self._table(x.label, flat, columns, axis.percent)
+        return Plot(caption, self._summarise(texts), Picture(kind, x, axis, series, flat), head, rows)
 
     def _title(self, line: Line) -> str:
-        own = self.names[line.sample] if len(self.names) > 1 or not line.name else ""
+        own = "" if self.is_alone and line.name else self.names[line.sample]
         return ", ".join(filter(None, (own, line.name)))
 
     def _table(
         self, label: str, places: Sequence[str], columns: Mapping[str, Sequence[float | None]], percent: bool
     ) -> tuple[list[str], list[list[str]]]:
         """A column for each sample; for many samples, their median, minimum and maximum."""
-        if len(self.names) > MAX_COLOURS:
-            known = [[v for v in row if v is not None] or [0.0] for row in zip(*columns.values(), strict=True)]
-            columns = {"median": [float(np.median(row)) for row in known]}
-            columns |= {"minimum": [min(row) for row in known], "maximum": [max(row) for row in known]}
+        if self.is_crowd:
+            known = [sorted(v for v in row if v is not None) or [0.0] for row in zip(*columns.values(), strict=True)]
+            columns = {"median": [median_of(row) for row in known]}
+            columns |= {"minimum": [row[0] for row in known], "maximum": [row[-1] for row in known]}
         rows = [
             [place, *("" if v is None else number_text(v, percent) for v in row)]
             for place, *row in zip(places, *columns.values(), strict=True)
@@ -104,8 +151,27 @@ class Plotter:
 
     def _summarise(self, texts: Mapping[int, str]) -> str:
         """One sentence for all samples: `NA12878 441; HG002 350`; for many, only what the plot shows of them."""
-        if len(self.names) == 1:
+        if self.is_alone:
             return next(iter(texts.values()), "")
-        if len(self.names) > MAX_COLOURS:
+        if self.is_crowd:
             return f"{len(texts)} samples: their median, the range of half of them, and that of all"
         return "; ".join(f"{self.names[sample]} {text}" for sample, text in texts.items())
+
+
+def median_of(ordered: Sequence[float]) -> float:
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def interpolate(points: Sequence[tuple[float, float]], places: Sequence[float]) -> list[float]:
+    """The y of a line at ascending places; 0 beyond its ends."""
+    out, at = [], 0
+    for place in places:
+        while at < len(points) and points[at][0] < place:
+            at += 1
+        if at == len(points) or (at == 0 and points[0][0] > place):
+            out.append(0.0)
+            continue
+        (x, y), (last, before) = points[at], points[max(0, at - 1)]
+        out.append(y if x == last else before + (y - before) * (place - last) / (x - last))
+    return out

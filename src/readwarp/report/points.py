@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Sequence
-from itertools import accumulate
 
 Points = Sequence[tuple[float, float]]
 
@@ -48,11 +47,16 @@ def shares(points: Points) -> Points:
     return [(x, y / whole) for x, y in points] if whole else []
 
 
-def cumulative(points: Points) -> Points:
-    """The share of y at x and above."""
-    whole = total(points) or 1.0
-    sums = [*accumulate(y for _, y in reversed(points))]
-    return [(x, y / whole) for (x, _), y in zip(points, reversed(sums), strict=True)]
+def cumulative(points: Points, places: Sequence[float]) -> Points:
+    """The share of y at each of the places (ascending) and above."""
+    whole, below, number = total(points) or 1.0, 0.0, 0
+    out = []
+    for place in places:
+        while number < len(points) and points[number][0] < place:
+            below += points[number][1]
+            number += 1
+        out.append((place, 1 - below / whole))
+    return out
 
 
 def bin_points(points: Points, width: float, end: float) -> Points:

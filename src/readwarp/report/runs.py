@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from readwarp.report.drawing import Axis
+from readwarp.report.drawing import NAMED, Axis
 from readwarp.report.numbers import bytes_text, duration_text, large_text
 from readwarp.report.plot import Plot, Plotter, caption
 
@@ -34,7 +34,7 @@ def plot_phases(plotter: Plotter, samples: Runs) -> Plot | None:
     values = {number: [float(phases.get(name, 0)) for name in names] for number, phases in times.items()}
     texts = {number: f"{duration_text(sum(row))} in all" for number, row in values.items()}
     x = Axis("seconds", (0, None))
-    return plotter.bars(caption("phases"), names, values, x, texts, horizontal=True)
+    return plotter.bars(caption("phases"), names, values, (NAMED, x), texts, kind="rows")
 
 
 def plot_stages(plotter: Plotter, samples: Runs) -> Plot | None:
@@ -45,7 +45,7 @@ def plot_stages(plotter: Plotter, samples: Runs) -> Plot | None:
     values = {number: [float(stages.get(name, 0)) for name in names] for number, stages in times.items()}
     texts = {number: f"most in {names[row.index(max(row))]}" for number, row in values.items() if row}
     names, x = [name.replace("_", " ") for name in names], Axis("seconds, all threads", (0, None))
-    return plotter.bars(caption("stages"), names, values, x, texts, horizontal=True)
+    return plotter.bars(caption("stages"), names, values, (NAMED, x), texts, kind="rows")
 
 
 def plot_trimming(plotter: Plotter, samples: Runs) -> Plot | None:
@@ -57,7 +57,7 @@ def plot_trimming(plotter: Plotter, samples: Runs) -> Plot | None:
     }
     texts = {n: f"{100 * row['reads_trimmed'] / max(1, row['reads']):.2f} % of the reads" for n, row in counts.items()}
     axis = Axis("bases", (0, None), percent=True)
-    return plotter.bars(caption("trimming"), list(TRIMMED.values()), values, axis, texts)
+    return plotter.bars(caption("trimming"), list(TRIMMED.values()), values, (NAMED, axis), texts)
 
 
 def list_throughput(facts: Mapping[str, Any]) -> Rows:

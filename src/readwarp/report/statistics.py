@@ -1,10 +1,10 @@
-"""Makes the texts of samtools stats, flagstat and idxstats and of bcftools stats beside the files they describe.
+"""Makes the texts of samtools stats, flagstat and idxstats, of bcftools stats and of the depth beside their files.
 
 A text that is newer than its file, and was made with the same reference or targets, is used as it is.
 """
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,20 +13,25 @@ from typing import NamedTuple
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.segments import write_whole
 from readwarp.formats.common.intervals import read_intervals
-from readwarp.report.alignments import read_idxstats
+from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
-from readwarp.report.tools import Tools, read_sections
-from readwarp.report.variants import Genotypes, count_genotypes
+from readwarp.report.tools import Tools
+from readwarp.report.variants import Calls, read_calls
 
-DEPTH_NOTE = "duplicates left out, overlapping mates counted once (samtools stats -d -p)"
-ALIGNMENT_TEXTS = ("stats", "flagstat", "idxstats", "depth")
+DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
+MAX_ROWS = 2000  # of calls on a page
+ALIGNMENT_TEXTS = {
+    **{name: f"{name}.txt" for name in ("stats", "flagstat", "idxstats", "depth")},
+    "along": "depth.bedgraph",  # the genome
+    "targets": "targets.txt",
+}
 
 
 class Statistics(NamedTuple):
     """What is known of one sample's files."""
 
     texts: dict[str, Path]  # of ALIGNMENT_TEXTS, and `calls`; only those of files that the sample has
-    genotypes: Genotypes | None
+    calls: Calls | None
 
 
 def make(
@@ -39,9 +44,10 @@ def make(
     """
     with tempfile.TemporaryDirectory() as scratch:
         helpers = max(0, threads // (3 * len(samples)) - 1)
+        rows = max_rows(len(samples))
         tools = Tools()
         makers = [
-            Maker(sample, tools, texts_of(sample, folder), Path(scratch) / str(number), helpers)
+            Maker(sample, tools, texts_of(sample, folder), Path(scratch) / str(number), helpers, rows)
             for number, sample in enumerate(samples)
         ]
         pool = ThreadPoolExecutor(threads, "readwarp-statistics")
@@ -54,7 +60,12 @@ def make(
         finally:
             tools.stop()
             pool.shutdown(cancel_futures=True)
-    return [Statistics(maker.texts, maker.genotypes) for maker in makers]
+    return [Statistics(maker.texts, maker.found) for maker in makers]
+
+
+def max_rows(samples: int) -> int:
+    """How many calls of each sample a page lists: MAX_ROWS in all; none where there are more samples than colours."""
+    return MAX_ROWS // samples if samples <= MAX_COLOURS else 0
 
 
 def texts_of(sample: Sample, folder: Path | None = None) -> dict[str, Path]:
@@ -65,7 +76,8 @@ def texts_of(sample: Sample, folder: Path | None = None) -> dict[str, Path]:
 
     texts = {}
     if sample.alignments:
-        texts = {name: path(sample.alignments, f"{name}.txt") for name in ALIGNMENT_TEXTS}
+        names = {name: ending for name, ending in ALIGNMENT_TEXTS.items() if name != "targets" or sample.targets}
+        texts = {name: path(sample.alignments, ending) for name, ending in names.items()}
     if sample.calls:
         texts["calls"] = path(sample.calls, "vcf.stats.txt")
     return texts
@@ -80,12 +92,13 @@ class Maker:
     texts: dict[str, Path]
     scratch: Path  # a folder of its own
     helpers: int  # further threads of a tool
-    genotypes: Genotypes | None = None  # once the jobs are done
+    rows: int  # calls to be listed
+    found: Calls | None = None  # once the jobs are done
 
     def jobs(self) -> list[Callable[[], None]]:
         """Functions that may run at the same time, in any order; the longest first."""
         self.scratch.mkdir()
-        jobs = [self.stats, self.depth, self.flagstat] if self.sample.alignments else []
+        jobs = [self.stats, self.depth, self.flagstat, self.idxstats] if self.sample.alignments else []
         return [*jobs, self.calls] if self.sample.calls else jobs
 
     def stats(self) -> None:
@@ -95,27 +108,31 @@ class Maker:
             self._samtools("stats", "-@", str(self.helpers), *(("--ref-seq", str(found)) if found else ()))
 
     def depth(self) -> None:
-        """`samtools stats` again, for the depth without duplicates; only the distribution is kept."""
-        if self._is_stale("idxstats"):
-            self._samtools("idxstats")
+        """Three texts of one pass: the distribution, along the genome, and of each target."""
         targets = self.sample.targets
         title = f"# Depth of {f'the intervals of {targets.name}' if targets else 'the reference'}: {DEPTH_NOTE}"
-        if not self._is_stale("depth", title):
+        stale = [name for name in ("depth", "along", "targets") if name in self.texts and self._is_stale(name, title)]
+        if not stale:
             return
-        options = ["-d", "-p", "-@", str(self.helpers)]
-        length = sum(length for _, length, _ in read_idxstats(self.texts["idxstats"]))
-        if targets:
-            intervals = merge_intervals(targets)
-            bed = self.scratch / "targets.txt"
-            bed.write_text("".join(f"{name}\t{start + 1}\t{stop}\n" for name, start, stop in intervals))
-            options += ["-t", str(bed)]
-            length = sum(stop - start for _, start, stop in intervals)
-        source, whole = self._source("depth"), self.scratch / "depth.stats"
-        self.tools.write("samtools", "stats", *options, source.name, output=whole, folder=source.parent)
-        bases = {int(depth): int(number) for _, depth, number in read_sections(whole)["COV"]}  # the last: and deeper
-        rows = [(0, max(0, length - sum(bases.values()))), *sorted(bases.items())]
-        text = f"{title}\n# depth\tbases\n" + "".join(f"{depth}\t{number}\n" for depth, number in rows)
-        write_whole(self.texts["depth"], text.encode())
+        from readwarp.report.coverage import count_depth  # needs kernels
+
+        given = list(read_intervals(targets)) if targets else None
+        found = count_depth(self._source("depth"), self.sample.reference, given, self.helpers + 1)
+        rows: dict[str, Iterable[tuple[object, ...]]] = {
+            "depth": (("# depth", "bases"), *((depth, n) for depth, n in enumerate(found.bases.tolist()) if n)),
+            "along": ((*place, f"{mean:.5g}") for *place, mean in found.bin_means),
+            "targets": (
+                ("# contig", "start", "stop", "name", "mean", "share at 20 or more"),
+                *((*place, f"{mean:.5g}", f"{share:.4f}") for *place, mean, share in found.target_means),
+            ),
+        }
+        for name in stale:
+            lines = ("\t".join(map(str, row)) + "\n" for row in rows[name])
+            write_whole(self.texts[name], f"{title}\n{''.join(lines)}".encode())
+
+    def idxstats(self) -> None:
+        if self._is_stale("idxstats"):
+            self._samtools("idxstats")
 
     def flagstat(self) -> None:
         if self._is_stale("flagstat"):
@@ -128,10 +145,9 @@ class Maker:
             shown = self.scratch / f"{stem(source)}.vcf"
             arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', source.name)
             self.tools.write("bcftools", *arguments, output=shown, folder=source.parent)
-        self.genotypes = count_genotypes(self.tools, shown)
+        self.found = read_calls(self.tools, shown, self.rows)
         if self._is_stale("calls"):
-            has_samples = any(self.tools.lines("bcftools", "query", "-l", source.name, folder=source.parent))
-            options = ("-s", "-") if has_samples else ()
+            options = ("-s", "-") if self.found.samples else ()
             self._write(self.texts["calls"], shown, "bcftools", "stats", *options, "-f", "PASS,.")
 
     def _source(self, text: str) -> Path:
@@ -160,14 +176,3 @@ class Maker:
         except BaseException:
             partial.unlink(missing_ok=True)
             raise
-
-
-def merge_intervals(targets: Path) -> list[tuple[str, int, int]]:
-    """The intervals of a BED file or interval list, sorted, overlapping ones joined: name, start, stop (half-open)."""
-    out: list[tuple[str, int, int]] = []
-    for name, start, stop in sorted(interval[1:4] for interval in read_intervals(targets)):
-        if out and out[-1][0] == name and start <= out[-1][2]:
-            out[-1] = (name, out[-1][1], max(stop, out[-1][2]))
-        else:
-            out.append((name, start, stop))
-    return out

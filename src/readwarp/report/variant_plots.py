@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from readwarp.report.drawing import Axis, Line
+from readwarp.report.drawing import NAMED, Axis
 from readwarp.report.numbers import number_text, ratio
-from readwarp.report.plot import Plot, Plotter, caption
+from readwarp.report.plot import Line, Plot, Plotter, caption
 from readwarp.report.points import end_of, mean, shares
 from readwarp.report.variants import QUALITY_BINS, VariantStatistics, balance_points
 
@@ -16,15 +16,18 @@ MAX_LENGTH = 20  # indel lengths shown one by one
 
 
 def plot_types(plotter: Plotter, samples: Samples) -> Plot | None:
-    values = {n: [v.summary.get("SNPs", 0), v.insertions, v.deletions] for n, v in samples.items()}
+    values = {n: [v.snvs, v.insertions, v.deletions] for n, v in samples.items()}
     names = ["SNVs", "insertions", "deletions"]
     for name, text in (("MNPs", "MNVs"), ("others", "other")):
         if any(v.summary.get(name) for v in samples.values()):
             names.append(text)
             for number, v in samples.items():
                 values[number].append(v.summary.get(name, 0))
-    texts = {n: f"{row[0]:,} SNVs, {row[1]:,} insertions, {row[2]:,} deletions" for n, row in values.items()}
-    return plotter.bars(caption("types"), names, values, Axis("calls", (0, None)), texts)
+    texts = {
+        n: f"{row[0]:,} SNVs, {row[1]:,} insertions, {row[2]:,} deletions on {samples[n].summary['records']:,} records"
+        for n, row in values.items()
+    }
+    return plotter.bars(caption("types"), names, values, (NAMED, Axis("ALT alleles", (0, None))), texts)
 
 
 def plot_substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -37,53 +40,56 @@ def plot_substitutions(plotter: Plotter, samples: Samples) -> Plot | None:
         values[number] = [folded[change] / whole for change in CHANGES]
     texts = {n: f"Ts/Tv {ratio(v.transitions, v.transversions)}" for n, v in samples.items()}
     axis = Axis("SNVs", (0, None), percent=True)
-    return plotter.bars(caption("substitutions"), list(CHANGES.values()), values, axis, texts)
+    return plotter.bars(caption("substitutions"), list(CHANGES.values()), values, (NAMED, axis), texts)
 
 
 def plot_indel_lengths(plotter: Plotter, samples: Samples) -> Plot | None:
+    """A bar for each length; there is no length 0."""
     if not any(v.indel_lengths for v in samples.values()):
         return None
-    lines = []
+    lengths = [length for length in range(-MAX_LENGTH, MAX_LENGTH + 1) if length]
+    values = {}
     for number, v in samples.items():
-        counts = Counter({length: 0 for length in range(-MAX_LENGTH, MAX_LENGTH + 1) if length})
-        for length, calls in v.indel_lengths.items():
-            counts[max(-MAX_LENGTH, min(MAX_LENGTH, length))] += calls
-        whole = max(1, counts.total())
-        lines.append(Line(number, [(float(length), n / whole) for length, n in sorted(counts.items())]))
+        counts = Counter[int]()
+        for length, alleles in v.indel_lengths.items():
+            counts[max(-MAX_LENGTH, min(MAX_LENGTH, length))] += alleles
+        values[number] = [float(counts[length]) for length in lengths]
+    names = [f"\N{MINUS SIGN}{-length}" if length < 0 else f"+{length}" for length in lengths]
+    names[0], names[-1] = f"≤ {names[0]}", f"≥ {names[-1]}"
     texts = {n: f"{v.insertions:,} insertions, {v.deletions:,} deletions" for n, v in samples.items()}
-    ticks = {-20.0: "≤ -20", -10.0: "-10", 0.0: "0", 10.0: "10", 20.0: "≥ 20"}
-    x, y = Axis("length, bases", ticks=ticks), Axis("insertions and deletions", (0, None), percent=True)
-    return plotter.lines(caption("indels", longest=MAX_LENGTH), lines, x, y, texts, fill=True)
+    shown = {float(n): name for n, name in enumerate(names) if lengths[n] == -1 or lengths[n] % 5 == 0}
+    x = Axis("length, bases", ticks=shown)
+    return plotter.bars(caption("indels"), names, values, (x, Axis("ALT alleles", (0, None))), texts)
 
 
 def plot_balance(plotter: Plotter, samples: Samples) -> Plot | None:
-    is_alone, lines = len(plotter.names) == 1, []
+    is_alone, lines = plotter.is_alone, []
     for number, v in samples.items():
         snvs, indels = (shares(balance_points(c)) for c in (v.genotypes.balance_snvs, v.genotypes.balance_indels))
         lines.append(Line(number, snvs, "SNVs" if is_alone else ""))
         if is_alone:
-            lines.append(Line(number, indels, "indels", "dashed"))
+            lines.append(Line(number, indels, "indels", True))
     texts = {number: f"mean {number_text(v.genotypes.mean_balance, True)}" for number, v in samples.items()}
     x, y = Axis("reads with the ALT allele", (0, 1), percent=True), Axis("calls", (0, None), percent=True)
     return plotter.lines(
-        caption("balance", calls="calls" if is_alone else "calls of SNVs"), lines, x, y, texts, fill=True
+        caption("balance", calls="calls" if is_alone else "calls of SNVs"), lines, (x, y), texts, fill=True
     )
 
 
 def plot_quality(plotter: Plotter, samples: Samples) -> Plot | None:
-    is_alone, lines = len(plotter.names) == 1, []
+    is_alone, lines = plotter.is_alone, []
     bins = [b for v in samples.values() for b in (*v.genotypes.quality_passed, *v.genotypes.quality_failed)] or [0]
     for number, v in samples.items():
         passed, failed = v.genotypes.quality_passed, v.genotypes.quality_failed
         whole = max(1, passed.total() + failed.total())
-        for name, counts, dash in (("passed", passed, ""), ("filtered", failed, "dashed"))[: 2 if is_alone else 1]:
+        for name, counts, dash in (("passed", passed, False), ("filtered", failed, True))[: 2 if is_alone else 1]:
             points = [
                 (10 ** ((b + 0.5) / QUALITY_BINS), counts[b] / whole) for b in range(min(bins) - 1, max(bins) + 2)
             ]
             lines.append(Line(number, points if counts else [], name if is_alone else "", dash))
     texts = {n: f"{v.genotypes.passed:,} calls passed, {v.genotypes.failed:,} did not" for n, v in samples.items()}
     x, y = Axis("QUAL", log=True), Axis("calls", (0, None), percent=True)
-    return plotter.lines(caption("qual"), lines, x, y, texts)
+    return plotter.lines(caption("qual"), lines, (x, y), texts)
 
 
 def plot_depth(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -92,7 +98,7 @@ def plot_depth(plotter: Plotter, samples: Samples) -> Plot | None:
     end = max(1.1, *(end_of(sorted(c.items()), 0.995) for c in counts.values()))
     texts = {number: f"mean {number_text(mean(c.items()))}" for number, c in counts.items()}
     x, y = Axis("depth at calls", (0, end)), Axis("calls", (0, None), percent=True)
-    return plotter.lines(caption("call-depth"), lines, x, y, texts, fill=True)
+    return plotter.lines(caption("call-depth"), lines, (x, y), texts, fill=True)
 
 
 def plot_filters(plotter: Plotter, samples: Samples) -> Plot | None:
@@ -103,4 +109,4 @@ def plot_filters(plotter: Plotter, samples: Samples) -> Plot | None:
     values = {n: [float(v.genotypes.filters[name]) for name in names] for n, v in samples.items()}
     texts = {n: f"{v.genotypes.passed:,} pass, {v.genotypes.failed:,} fail" for n, v in samples.items()}
     x = Axis("calls", (0, None))
-    return plotter.bars(caption("filters"), names, values, x, texts, horizontal=True)
+    return plotter.bars(caption("filters"), names, values, (NAMED, x), texts, kind="rows")

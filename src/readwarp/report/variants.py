@@ -1,14 +1,18 @@
-"""Numbers of a VCF: what `bcftools stats` prints, and what one pass over the genotypes adds."""
+"""Numbers of a VCF: what `bcftools stats` prints, and what one pass over the calls adds."""
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from readwarp.report.points import Points, mean
 from readwarp.report.tools import Tools, read_sections
 
-QUERY = "%FILTER\\t%QUAL\\t%TYPE[\\t%GT:%DP:%AD]\\n"
+QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD]\\n"
+TYPES = {"SNP": "SNV", "INDEL": "indel", "MNP": "MNV", "SNP,INDEL": "mixed", "INDEL,SNP": "mixed"}
+MAX_LETTERS = 24  # of an allele in a row
 BALANCE_BINS = 40  # of the share of reads, 0-1
 QUALITY_BINS = 8  # for a factor of ten
 
@@ -34,6 +38,21 @@ class Genotypes:
         return mean(balance_points(self.balance_snvs + self.balance_indels))
 
 
+class Row(NamedTuple):
+    """A call as the page lists it."""
+
+    contig: str
+    position: int  # from 1
+    reference: str
+    alternative: str
+    kind: str
+    quality: float | None
+    filters: str
+    genotype: str  # of the first sample
+    depth: str
+    reads: str  # of each allele
+
+
 @dataclass(frozen=True, slots=True)
 class VariantStatistics:
     """Calls that pass all filters, except in `genotypes.filters`, `.failed` and `.quality_failed`."""
@@ -44,6 +63,12 @@ class VariantStatistics:
     substitutions: dict[str, int]  # A>C -> number
     indel_lengths: dict[int, int]  # deletions negative; bcftools counts lengths above 60 as 60
     genotypes: Genotypes
+    rows: Sequence[Row] = ()  # the first calls, with those that failed
+
+    @property
+    def snvs(self) -> int:
+        """ALT alleles, of which a record may have two."""
+        return sum(self.substitutions.values())
 
     @property
     def insertions(self) -> int:
@@ -54,11 +79,23 @@ class VariantStatistics:
         return sum(n for length, n in self.indel_lengths.items() if length < 0)
 
 
-def count_genotypes(tools: Tools, path: Path) -> Genotypes:
-    """One pass over a VCF or BCF; lines without ALT do not count."""
-    out = Genotypes()
+class Calls(NamedTuple):
+    """What one pass over a VCF finds."""
+
+    genotypes: Genotypes
+    rows: list[Row]  # the first ones
+    samples: int
+
+
+def read_calls(tools: Tools, path: Path, most: int) -> Calls:
+    """One pass over a VCF or BCF; lines without ALT do not count. most: of the rows to keep."""
+    out, rows, width = Genotypes(), list[Row](), 0
     for line in tools.lines("bcftools", "query", "-e", 'ALT="."', "-f", QUERY, path.name, folder=path.parent):
-        filters, quality, kind, *samples = line.decode().rstrip("\n").split("\t")
+        fields = line.decode().rstrip("\n").split("\t")
+        quality, filters, kind, *samples = fields[4:]
+        width = len(samples)
+        if len(rows) < most:
+            rows.append(make_row(fields))
         has_passed = filters in ("PASS", ".")
         out.filters.update(("PASS",) if has_passed else filters.split(";"))
         out.passed += has_passed
@@ -69,7 +106,33 @@ def count_genotypes(tools: Tools, path: Path) -> Genotypes:
             balance = out.balance_indels if kind.startswith("INDEL") else out.balance_snvs
             for text in samples:
                 add_genotype(out, text, balance)
-    return out
+    return Calls(out, rows, width)
+
+
+def make_row(fields: Sequence[str]) -> Row:
+    """fields: of a line of QUERY."""
+    contig, position, reference, alternative, quality, filters, kind, *samples = fields
+    genotype, depth, reads = samples[0].split(":") if samples else ("", "", "")
+    reference, alternative = (",".join(map(shorten, text.split(","))) for text in (reference, alternative))
+    value = None if quality == "." else round(float(quality), 1)
+    return Row(
+        contig,
+        int(position),
+        reference,
+        alternative,
+        TYPES.get(kind, kind.lower()),
+        value,
+        filters,
+        genotype,
+        depth,
+        reads,
+    )
+
+
+def shorten(allele: str) -> str:
+    """An allele of many bases: its first ones and how many there are."""
+    most = MAX_LETTERS
+    return allele if len(allele) <= most else f"{allele[: most // 2]}… ({len(allele)} bases)"
 
 
 def add_genotype(out: Genotypes, text: str, balance: Counter[int]) -> None:
@@ -101,7 +164,7 @@ def quality_bin(quality: float) -> int:
     return math.floor(QUALITY_BINS * math.log10(max(quality, 0.1)))
 
 
-def read_variant_statistics(stats: Path, genotypes: Genotypes) -> VariantStatistics:
+def read_variant_statistics(stats: Path, calls: Calls) -> VariantStatistics:
     """Read the output of `bcftools stats`. Raises InputError."""
     sections = read_sections(stats)
     _, transitions, transversions, *_ = next(iter(sections["TSTV"]), ["0", "0", "0"])
@@ -111,5 +174,6 @@ def read_variant_statistics(stats: Path, genotypes: Genotypes) -> VariantStatist
         int(transversions),
         {row[1]: int(row[2]) for row in sections["ST"]},
         {int(row[1]): int(row[2]) for row in sections["IDD"]},
-        genotypes,
+        calls.genotypes,
+        calls.rows,
     )

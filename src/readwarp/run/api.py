@@ -1,11 +1,11 @@
 """readwarp.run: the command `readwarp run`, from Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from readwarp.align.api import AlignmentOptions, ScoringOptions
+from readwarp.align.api import AlignmentOptions, IndexOptions, ScoringOptions
 from readwarp.align.api import make_job as make_align_job
 from readwarp.align.inputs import ReadOptions
 from readwarp.align.trim.options import TrimOptions
@@ -15,11 +15,19 @@ from readwarp.formats.common.qualities import PHRED33
 from readwarp.keywords import AnyPath, check_keywords, command_line
 from readwarp.run.job import RunJob, run_sample, sample_of
 from readwarp.stream.choice import ResourceOptions
-from readwarp.stream.reporter import Progress, Reporter, Result
+from readwarp.stream.display import Listener, reporting
+from readwarp.stream.reporter import Result
 
 
 class RunOptions(
-    ReadOptions, AlignmentOptions, ScoringOptions, TrimOptions, CallingOptions, ResourceOptions, total=False
+    ReadOptions,
+    IndexOptions,
+    AlignmentOptions,
+    ScoringOptions,
+    TrimOptions,
+    CallingOptions,
+    ResourceOptions,
+    total=False,
 ):
     """Long options of `readwarp run`, with its defaults."""
 
@@ -34,7 +42,7 @@ def run(
     reference: AnyPath,
     *reads: AnyPath,
     output: AnyPath,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Listener | bool | None = None,
     **options: Unpack[RunOptions],
 ) -> Result:
     """Align the reads of one sample, sort, mark duplicates, index and call variants, as `readwarp run` does.
@@ -52,7 +60,8 @@ def run(
     check_keywords("run", options, RunOptions)
     spell_regions(options)
     command = command_line("run", reference, *reads, output=output, **options)
-    return run_sample(make_job(reference, reads, output, options, command), Reporter(command, progress))
+    with reporting(command, progress) as reporter:
+        return run_sample(make_job(reference, reads, output, options, command), reporter)
 
 
 def make_job(

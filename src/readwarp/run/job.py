@@ -5,7 +5,6 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from readwarp import report
 from readwarp.align.inputs import Inputs
 from readwarp.align.job import AlignJob, align_reads, choose_side, facts_of, open_index
 from readwarp.call import job as calling
@@ -18,7 +17,7 @@ from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
-from readwarp.report import multiqc, statistics
+from readwarp.report import links, multiqc, statistics
 from readwarp.report.inputs import Sample
 from readwarp.stream.reporter import Reporter, Result
 
@@ -82,7 +81,6 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
 def make_results(job: RunJob, reporter: Reporter) -> Result:
     """`run_sample` once the outputs are checked and locked."""
     bam, vcf, metrics = job.alignments, job.variants, reporter.metrics
-    has_report = wants_report(job)
     alignment, backend = job.alignment, choose_side(job.alignment)
     index = open_index(alignment, reporter)
     named = {name for line in alignment.inputs.read_groups if (name := field(line, "SM"))}
@@ -93,18 +91,19 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
             write_note(bam, alignment, index, metrics)
     sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, targets_of(job))
     texts_of_sample = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
-    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, job.page, *texts_of_sample):
+    pages = (job.page, links.session_path(job.page))
+    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, *pages, *texts_of_sample):
         stale.unlink(missing_ok=True)  # --force was given
     called = call_sample(job, index.reference, reporter)
-    texts = make_statistics(sample, job, reporter) if has_report else []
+    texts = make_statistics(sample, job, reporter) if job.report else []
     reporter.write_metrics(job.metrics_file)
-    if has_report:
-        from readwarp.report.page import write  # its libraries may be missing
+    if job.report:
+        from readwarp.report.page import Heading, write  # only where it is wanted
 
-        write([sample], texts, job.page, sample.name)
+        write([sample], texts, job.page, Heading(sample.name))
     note_of(bam).unlink(missing_ok=True)
     bai = next((path for ending in ("bai", "csi") if (path := Path(f"{bam}.{ending}")).exists()), None)
-    page = job.page if has_report else None
+    page = job.page if job.report else None
     files = {"alignments": bam, "alignments_index": bai, **called.paths, "metrics": job.metrics_file, "report": page}
     return Result.of(metrics, files)
 
@@ -129,16 +128,6 @@ def targets_of(job: RunJob) -> Path | None:
     places = job.calling.places
     is_alone = len(places.targets) == 1 and places.regions is None and not places.excluded and not places.padding
     return places.files[0] if is_alone and places.files else None
-
-
-def wants_report(job: RunJob) -> bool:
-    """Whether there will be a page; if its libraries are missing, this is logged at once."""
-    if not job.report:
-        return False
-    if lacking := report.find_missing():
-        libraries = " and ".join(lacking)
-        logger.warning("there will be no report.html: it needs %s (%s, or say --no-report)", libraries, report.REMEDY)
-    return not lacking
 
 
 def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[statistics.Statistics]:

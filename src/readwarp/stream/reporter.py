@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from readwarp.version import __version__
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
+SHOWN = ("reads", "mapped", "duplicates", "variants", "variants_pass")  # counts in the repr of a result
 
 
 class Progress(NamedTuple):
@@ -34,6 +36,12 @@ class Result:
 
     paths: dict[str, Path]  # by kind: alignments, alignments_index, variants, variants_index, metrics, report
     metrics: Metrics
+
+    def __repr__(self) -> str:
+        paths = ", ".join(f"{kind}={str(path)!r}" for kind, path in self.paths.items())
+        counts = self.metrics.counts
+        shown = ", ".join(f"{name}={counts[name]:,}" for name in SHOWN if name in counts)
+        return f"Result({paths}; {shown})" if shown else f"Result({paths})"
 
     @classmethod
     def of(cls, metrics: Metrics, paths: Mapping[str, Path | None]) -> "Result":
@@ -81,7 +89,8 @@ class Reporter:
 
     def __init__(self, command: str, progress: Callable[[Progress], object] | None = None) -> None:
         self.metrics = Metrics()
-        self.metrics.note(readwarp=__version__, command=command)
+        started = datetime.now().astimezone().isoformat(timespec="seconds")
+        self.metrics.note(readwarp=__version__, command=command, date=started)
         self._tell = progress
 
     @contextmanager

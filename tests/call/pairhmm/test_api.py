@@ -39,6 +39,8 @@ def test_ways_to_say_the_same():
         for threads in (1, 2, 7):
             found = readwarp.pair_hmm(reads, per_base, haplotypes, threads=threads, **gaps)
             assert found.tolist() == expected.tolist()
+    text = readwarp.pair_hmm(READS, ["?" * len(read) for read in READS], HAPLOTYPES, **gaps)
+    assert text.tolist() == expected.tolist()
     single = readwarp.pair_hmm(READS[0], per_base[0], HAPLOTYPES[1], gap_open=[45] * 14, gap_extend=10)
     assert single.tolist() == [[expected[0, 1]]]
 
@@ -62,13 +64,16 @@ def test_nothing():
         (["AC"], 30, ["ACG", ""], {}, "haplotype 2 has no bases"),
         (["AC", "A-C"], 30, ["ACG"], {}, "read 2 has a letter or code that is not a base, at position 2"),
         (["AC"], 30, [np.array([0, 5])], {}, "haplotype 1 has a letter or code that is not a base, at position 2"),
-        ([np.array([0.5])], 30, ["A"], {}, "read 1 is neither text nor an array of codes"),
+        ([np.array([0.5])], 30, ["A"], {}, "read 1 is an array, but not of codes"),
+        ([None], 30, ["A"], {}, "read 1 is of type NoneType: neither text nor an array of codes"),
+        (["AC"], None, ["A"], {}, "read 1 carries no qualities: give one number for all"),
         (["AC", "A"], [[30, 30], [30, 30]], ["A"], {}, "read 2: 2 qualities, but 1 bases"),
         (["AC", "A"], [[30, 30]], ["A"], {}, "qualities of 1 reads, but 2 reads"),
         (["AC"], 94, ["A"], {}, "qualities: Phreds must be between 0 and 93"),
         (["AC"], [[30, -1]], ["A"], {}, "qualities: Phreds must be between 0 and 93"),
         (["AC"], 30.5, ["A"], {}, "qualities: Phreds must be whole numbers"),
-        (["AC"], "II", ["A"], {}, "qualities: Phreds must be between 0 and 93"),
+        (["AC"], "I", ["A"], {}, "qualities: 1 Phreds, but 2 bases"),
+        (["AC"], "I ", ["A"], {}, "a quality is outside Phred 0 to 93"),
         (["AC"], 30, ["A"], {"gap_open": [45, 45, 45]}, "read 1: 3 gap_open, but 2 bases"),
         (["AC"], 30, ["A"], {"gap_extend": 200}, "gap_extend: Phreds"),
         (["AC"], 30, ["A"], {"pairs": ([0, 1], [0])}, "pairs: give as many indices of haplotypes as of reads"),

@@ -88,13 +88,15 @@ def test_mates_stay_together(data):
     lasts = [data.draw(records(name)) for name, _, _ in firsts]
     expected = []
     for pair in zip(firsts, lasts, strict=True):
-        expected += [Read(name, i + 1, expected_bases(b), q) for i, (name, b, q) in enumerate(pair)]
+        expected += [Read(f"x{name}", i + 1, expected_bases(b), q) for i, (name, b, q) in enumerate(pair)]
     size = data.draw(st.integers(1, 300))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "1.fq").write_bytes(fastq([data.draw(titled(r)) for r in firsts]))
-        (folder / "2.fq").write_bytes(gzip.compress(fastq([data.draw(titled(r)) for r in lasts])))
-        (folder / "both.fq").write_bytes(fastq([r for pair in zip(firsts, lasts, strict=True) for r in pair]))
+        one, other = data.draw(st.sampled_from([("", ""), (" 1:N:0:A", " 2:N:0:A"), ("/1", "/2 x"), ("\tcomment", "")]))
+        (folder / "1.fq").write_bytes(fastq([(f"x{n}{one}", b, q) for n, b, q in firsts]))
+        (folder / "2.fq").write_bytes(gzip.compress(fastq([(f"x{n}{other}", b, q) for n, b, q in lasts])))
+        both = [r for pair in zip(firsts, lasts, strict=True) for r in pair]
+        (folder / "both.fq").write_bytes(fastq([(f"x{n}", b, q) for n, b, q in both]))
         assert read_all(folder / "1.fq", folder / "2.fq", batch_bases=size) == expected
         assert read_all(folder / "both.fq", batch_bases=size, interleaved=True) == expected
 
@@ -172,6 +174,31 @@ def test_comments_become_tags(tmp_path, test_data):
     assert got == [Read("r", 0, "A", "I", expected, 1), Read("plain", 0, "C", "I", b"", 0)]
 
 
+@pytest.mark.parametrize(
+    ("comment", "tags"),
+    [
+        ("1:N:0:ACGT", b"BCZACGT\0"),
+        ("2:Y:18:ACGT+TTGG", b"BCZACGT-TTGG\0"),
+        ("1:N:0:7", b""),
+        ("1:N:0:", b""),
+        ("1:N:0", b""),
+        ("1:N:0:ACGT\tRX:Z:AC xa:i:7", b"BCZACGT\0RXZAC\0xaC\7"),
+    ],
+)
+def test_comments_of_illumina_are_barcodes(comment, tags, tmp_path):
+    path = tmp_path / "reads.fq"
+    path.write_bytes(fastq([(f"r {comment}", "A", "I"), (f"q {comment}", "A", "I")]))
+    assert [read.tags for read in read_all(path, comments=True)] == [tags, tags]
+
+
+@pytest.mark.parametrize("comment", ["1:N:x:ACGT", "3:N:0:ACGT", "1:X:0:ACGT", "length=100", "1:N:0:ACGT length=100"])
+def test_comments_that_are_nothing_known(comment, tmp_path):
+    path = tmp_path / "reads.fq"
+    path.write_bytes(fastq([(f"r {comment}", "A", "I")]))
+    with pytest.raises(InputError, match=r"record 1: its comment is not made of SAM tags .* leave out --comments"):
+        read_all(path, comments=True)
+
+
 GOOD = [(f"read{i}", "ACGTACGT", "IIIIIIII") for i in range(9)]
 TEXT = fastq(GOOD)
 BAD = {
@@ -242,7 +269,7 @@ def test_interleaved_needs_an_even_number_with_equal_names(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "comment", ["1:N:0:ACGT", "BC:Z", "BC:i:x", "BC:i:5000000000", "BC:A:xy", "BC:B:q,1", "BC:B:c,", "zf:f:"]
+    "comment", ["3:N:0:ACGT", "BC:Z", "BC:i:x", "BC:i:5000000000", "BC:A:xy", "BC:B:q,1", "BC:B:c,", "zf:f:"]
 )
 def test_a_comment_that_is_no_tag(tmp_path, comment):
     path = tmp_path / "reads.fq"

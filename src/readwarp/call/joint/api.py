@@ -1,6 +1,6 @@
 """readwarp.genotype: the command `readwarp genotype`, from Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -10,7 +10,8 @@ from readwarp.config import CallParameters, JointParameters
 from readwarp.formats.common.files import named_files
 from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import resources_of
-from readwarp.stream.reporter import Progress, Reporter, Result
+from readwarp.stream.display import Listener, reporting
+from readwarp.stream.reporter import Result
 
 
 class GenotypeOptions(PlaceOptions, FilterOptions, PriorOptions, total=False):
@@ -29,7 +30,7 @@ def genotype(
     reference: AnyPath,
     *gvcfs: AnyPath,
     output: AnyPath,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Listener | bool | None = None,
     **options: Unpack[GenotypeOptions],
 ) -> Result:
     """Genotype a cohort from the gVCF of each sample, as `readwarp genotype` does.
@@ -47,7 +48,8 @@ def genotype(
     check_keywords("genotype", options, GenotypeOptions)
     spell_regions(options)
     command = command_line("genotype", reference, *gvcfs, output=output, **options)
-    return run_genotype(make_job(reference, gvcfs, output, options, command), Reporter(command, progress))
+    with reporting(command, progress) as reporter:
+        return run_genotype(make_job(reference, gvcfs, output, options, command), reporter)
 
 
 def make_job(

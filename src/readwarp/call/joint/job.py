@@ -11,12 +11,13 @@ import numpy as np
 
 from readwarp.call.joint.records import COHORT_FIELDS
 from readwarp.call.joint.steps import Cohort, span
-from readwarp.call.targets import Stretch, Target, bases_of, join_targets
+from readwarp.call.targets import Stretch, bases_of, join_targets
 from readwarp.call.variant_job import FIELDS, VariantJob, count_calls
 from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import allow_files
+from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.genomic import CHUNK, Contigs, GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
 from readwarp.formats.variants.vcf import VariantWriter, lines_of

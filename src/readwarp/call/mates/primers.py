@@ -7,8 +7,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.targets import Contigs, read_target_lines
 from readwarp.errors import InputError
+from readwarp.formats.common.regions import Contigs, read_target_lines
 from readwarp.index.reference import Reference
 
 SIDES = {"+": False, "-": True, "LEFT": False, "RIGHT": True, "F": False, "R": True}  # whether it is a reverse primer

@@ -1,6 +1,6 @@
 """readwarp.pair_hmm: how likely reads are, given haplotypes, from Python."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,19 +15,20 @@ from readwarp.device.backend import Backend, choose
 from readwarp.errors import UsageError
 from readwarp.ragged import Ragged, offsets_of
 from readwarp.rules.bases import CODES
+from readwarp.sequences import NUCLEOTIDES, TEXT, fields_of, letters_of, phreds_of, several
 
-Sequences = str | bytes | ndarray | Ragged | Sequence[str | bytes | ndarray]
-Phreds = int | ndarray | Ragged | Sequence[int] | Sequence[ndarray] | Sequence[Sequence[int]]
+Sequences = str | bytes | ndarray | Ragged | Iterable[Any]
+Phreds = int | str | bytes | ndarray | Ragged | Sequence[int] | Sequence[str | bytes | ndarray | Sequence[int]]
 MAX_PHRED = 93  # the highest that FASTQ can write
 FORBIDDEN = 255
-IUPAC = np.frombuffer(b"ACGTURYSWKMBDHVNacgturyswkmbdhvn", np.uint8)
+IUPAC = np.frombuffer(NUCLEOTIDES, np.uint8)
 LETTERS = np.full(256, FORBIDDEN, np.uint8)  # letter -> code
 LETTERS[IUPAC] = CODES[IUPAC]
 
 
 def pair_hmm(
     reads: Sequences,
-    qualities: Phreds,
+    qualities: Phreds | None,
     haplotypes: Sequences,
     *,
     gap_open: Phreds | None = None,
@@ -39,10 +40,11 @@ def pair_hmm(
 ) -> Any:
     """log10 of the probability that each read was sequenced from each haplotype, over all their alignments.
 
-    Reads and haplotypes are str or bytes (IUPAC letters; case does not matter, all but A C G T U are unknown), or uint8
-    arrays of codes, 0-3 for A C G T and 4 for unknown; one of them or a list. qualities, gap_open, gap_extend: Phred
-    0-93, one number for all bases, or for each read an array (for a single read: the array). A gap's Phreds are those
-    of the base before it; by default they follow from the repeats of each read (`call.pairhmm.penalties`). The
+    Reads and haplotypes are text (IUPAC letters; case does not matter, all but A C G T U are unknown), records of
+    Biopython, dnaio or pysam, or uint8 arrays of codes, 0-3 for A C G T and 4 for unknown; one of them or a list.
+    qualities, gap_open, gap_extend: Phred 0-93, one number for all bases, or for each read an array or text in Phred+33
+    (for a single read: the array); qualities=None takes those of the records. A gap's Phreds are those of the base
+    before it; by default they follow from the repeats of each read (`call.pairhmm.penalties`). The
     recurrence is in `readwarp.call.pairhmm`. device: as --device; auto, cpu or cuda. threads: of the CPU.
 
     Many sequences of codes may also be a `Ragged`, with Phreds as one uint8 array for all bases or as a `Ragged` with
@@ -59,6 +61,9 @@ def pair_hmm(
     """
     backend = choose(device)
     check_places(output, backend.name == "cuda", reads, haplotypes, qualities, gap_open, gap_extend)
+    if qualities is None:
+        reads = list(several(reads, "reads"))
+        qualities = _qualities_of(reads)
     rows = _rows(*_codes(reads, "read"), qualities, gap_open, gap_extend)
     bases, offsets = _codes(haplotypes, "haplotype")
     if (np.diff(offsets) == 0).any():
@@ -121,25 +126,44 @@ def _encode(sequences: Sequences, name: str) -> list[ndarray]:
     """Each sequence as codes 0-4."""
     if is_foreign(sequences):
         sequences = on_host(sequences, name)
-    single = isinstance(sequences, str | bytes) or getattr(sequences, "ndim", 0) == 1
-    several: Any = [sequences] if single else sequences
     encoded = []
-    for number, sequence in enumerate(several):
-        if isinstance(sequence, str | bytes | bytearray):
-            text = sequence.encode() if isinstance(sequence, str) else bytes(sequence)
-            codes = LETTERS[np.frombuffer(text, np.uint8)]
-        else:
-            if is_on_card(sequence):
-                raise UsageError(f"a list of {name}s on a card: give a Ragged of all, values and offsets")
-            given = on_host(sequence, name)
-            if given.ndim != 1 or (given.size and given.dtype.kind not in "ui"):
-                raise UsageError(f"{name} {number + 1} is neither text nor an array of codes")
-            codes = np.where((given < 0) | (given > UNKNOWN), FORBIDDEN, given).astype(np.uint8)
-        if (codes == FORBIDDEN).any():
-            place = int(np.argmax(codes == FORBIDDEN))
-            raise UsageError(f"{name} {number + 1} has a letter or code that is not a base, at position {place + 1}")
-        encoded.append(codes)
+    for number, sequence in enumerate(several(sequences, f"{name}s"), 1):
+        try:
+            encoded.append(_encode_one(sequence))
+        except UsageError as error:
+            raise UsageError(f"{name} {number} {error}") from None
     return encoded
+
+
+def _encode_one(sequence: Any) -> ndarray:
+    """Raises UsageError, whose text goes on from "read 1 "."""
+    if is_on_card(sequence):
+        raise UsageError("is on a card: give a Ragged of all, values and offsets")
+    letters = letters_of(sequence)
+    if letters is not None:
+        codes = LETTERS[np.frombuffer(letters, np.uint8)]
+    elif isinstance(sequence, ndarray) or is_foreign(sequence):
+        given = on_host(sequence, "array")
+        if given.ndim != 1 or (given.size and given.dtype.kind not in "ui"):
+            raise UsageError("is an array, but not of codes on one axis")
+        codes = np.where((given < 0) | (given > UNKNOWN), FORBIDDEN, given).astype(np.uint8)
+    else:
+        raise UsageError(f"is of type {type(sequence).__name__}: neither text nor an array of codes")
+    if (codes == FORBIDDEN).any():
+        place = int(np.argmax(codes == FORBIDDEN))
+        raise UsageError(f"has a letter or code that is not a base, at position {place + 1}")
+    return codes
+
+
+def _qualities_of(reads: list[Any]) -> Phreds:
+    """Those that the reads carry. Raises UsageError."""
+    found = []
+    for number, read in enumerate(reads, 1):
+        fields = fields_of(read)
+        if fields is None or fields.sequence is None or fields.qualities is None:
+            raise UsageError(f"read {number} carries no qualities: give one number for all, or an array for each read")
+        found.append(phreds_of(fields.qualities, len(fields.sequence)))
+    return found
 
 
 def _rows(
@@ -165,13 +189,16 @@ def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
             raise UsageError(f"{name}: Phreds on a card are uint8, at most {MAX_PHRED}")
         return values
     given = on_host(flat, name) if is_foreign(flat) else flat
+    if isinstance(given, TEXT):
+        given = phreds_of(given)
     if np.isscalar(given) or getattr(given, "ndim", 1) == 0:
         return _as_phreds(np.full(bases, given), name)
     if isinstance(given, ndarray) and given.ndim == 1 and given.dtype != object:
         return _as_phreds(_check_size(given, bases, name), name)
     lengths = np.diff(offsets).tolist()
     is_single = len(lengths) == 1 and (len(given) == 0 or np.isscalar(given[0]))
-    values = [np.asarray(each) for each in ([given] if is_single else given)]
+    several_ = [given] if is_single else given
+    values = [phreds_of(each) if isinstance(each, TEXT) else np.asarray(each) for each in several_]
     if len(values) != len(lengths):
         raise UsageError(f"{name} of {len(values)} reads, but {len(lengths)} reads")
     for read, (value, length) in enumerate(zip(values, lengths, strict=True)):

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from readwarp.errors import InputError, UsageError
+from readwarp.errors import InputError, OutputExistsError, UsageError
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems without locks
 SPARE_FILES = 32  # open besides the inputs
 
 
 def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) -> None:
-    """Raises UsageError for an output that exists (unless `force`), is an input, or cannot be written."""
+    """Raises OutputExistsError unless `force`, UsageError for an output that is an input or cannot be written."""
     if path is None or str(path) == "-":
         return
     if path.is_dir():
@@ -26,7 +26,7 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
     if any(str(other) != "-" and path.resolve() == Path(str(other)).resolve() for other in inputs):
         raise UsageError(f"{path}: is an input too")
     if path.exists() and not force and not is_device(path):
-        raise UsageError(f"{path}: exists already (use --force to replace it)")
+        raise OutputExistsError(path)
     if not os.access(path if is_device(path) else path.parent, os.W_OK):
         raise UsageError(f"{path}: cannot be written (permission denied)")
 

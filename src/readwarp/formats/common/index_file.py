@@ -52,6 +52,7 @@ class IndexFile:
         except (OSError, ValueError) as error:  # ValueError: an empty file
             raise InputError(path, f"cannot be read as an index ({error})") from error
         self.description = self._read_description()
+        self.digest = self.data[16:48].tobytes().hex()  # of the description, which has the checksums of all blocks
         self.blocks = [(name, i) for name, sums in self.description["checksums"].items() for i in range(len(sums))]
 
     def _read_description(self) -> dict[str, Any]:
@@ -75,7 +76,7 @@ class IndexFile:
 
     def check(self, limit: int) -> None:
         """Check up to `limit` blocks, with the first and the last. Raises InputError."""
-        for block_number in np.unique(np.linspace(0, len(self.blocks) - 1, limit).astype(int)):
+        for block_number in sorted(set(np.linspace(0, len(self.blocks) - 1, limit).astype(int).tolist())):
             name, number = self.blocks[block_number]
             block = self.array(name).view(np.uint8)[number * BLOCK : (number + 1) * BLOCK]
             if isal_zlib.crc32(block) != self.description["checksums"][name][number]:

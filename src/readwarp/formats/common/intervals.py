@@ -11,6 +11,7 @@ from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.source import reading
 
 BED, PICARD, REGIONS = "BED", "interval list", "list of regions"
+COLUMN_NAMES = {("start", "end"), ("start", "stop"), ("chromstart", "chromend"), ("begin", "end"), ("from", "to")}
 
 
 class Interval(NamedTuple):
@@ -36,8 +37,11 @@ def read_intervals(path: Path) -> Iterator[Interval]:
         fields = line.split("\t") if "\t" in line else line.split()
         if not fields or fields[0].startswith(("#", "track", "browser")) or (kind == PICARD and line[0] == "@"):
             continue
+        if kind == BED and tuple(field.strip().lower() for field in fields[1:3]) in COLUMN_NAMES:
+            continue
         if len(fields) < 3 or not all(field.isascii() and field.strip().isdigit() for field in fields[1:3]):
-            raise InputError(path, "not contig, start and end", number)
+            hint = " (columns are separated by tabs)" if "," in line and len(fields) < 3 else ""
+            raise InputError(path, f"not contig, start and end{hint}", number)
         start, stop = int(fields[1]), int(fields[2])
         if kind == PICARD and start == 0:
             raise InputError(path, "positions of an interval list begin at 1", number)
@@ -76,6 +80,6 @@ def read_text(path: Path) -> str:
         data = path.read_bytes()  # a pipe too
         data = decompress(io.BufferedReader(io.BytesIO(data))).read()
     try:
-        return data.decode()
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(path, "is not text") from error

@@ -13,6 +13,7 @@ from readwarp.errors import InputError
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads import fastx_kernels as kernels
 from readwarp.formats.reads.fastx_kernels import Records, Text
+from readwarp.formats.reads.mates import explain_names
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.formats.reads.tags import encode_comments
 from readwarp.ragged import empty, offsets_of
@@ -200,4 +201,5 @@ def _check_names(raw: RawBatch, reads: ReadBatch) -> None:
             names[offsets[read] : offsets[read + 1]].tobytes().decode("latin-1") for read in (2 * pair, 2 * pair + 1)
         )
         record = raw.chunk.first_record + (pair if len(raw.chunk.data) == 2 else 2 * pair + 1)
-        raise InputError(raw.input.paths[-1], f"the names of the mates differ: {first} and {last}", record)
+        hint = explain_names(raw.input, first, last)
+        raise InputError(raw.input.paths[-1], f"the names of the mates differ: {first} and {last} ({hint})", record)

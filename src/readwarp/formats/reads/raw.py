@@ -13,6 +13,7 @@ class ReadInput:
     paths: tuple[str, ...]
     interleaved: bool = False  # FASTQ and FASTA: mates are neighbours in the file
     read_group: int = -1  # of every read (FASTQ, FASTA), or of those whose own group is unknown; -1 none
+    single: bool = False  # FASTQ and FASTA: reads are unpaired, whatever their names say
     comments: bool = False  # FASTQ and FASTA: comments hold SAM tags
     groups: tuple[str, ...] = ()  # IDs of the header's read groups, which RG tags refer to
     reference: str | None = None  # FASTA that CRAM was written against

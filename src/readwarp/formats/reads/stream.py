@@ -17,18 +17,21 @@ from readwarp.errors import InputError
 from readwarp.formats.common.qualities import PHRED64, TOO_LOW, explain_phred64, from_phred64
 from readwarp.formats.common.source import Source
 from readwarp.formats.reads import bam, fastx
+from readwarp.formats.reads.mates import check_mates, names_of_chunk
 from readwarp.formats.reads.raw import RawBatch, ReadInput
 from readwarp.ragged import replace
 
 
 def open_reads(inputs: Sequence[ReadInput], batch_bases: int) -> Generator[RawBatch, None, None]:
-    """Raw batches of all inputs in order. Raises InputError for what cannot be read or is of no known kind."""
+    """Raw batches of all inputs in order. Raises InputError for what cannot be read, and mates in disorder."""
     number = template = 0
     for source, read_input in enumerate(inputs):
         with ExitStack() as stack:
             files = [stack.enter_context(closing(Source(path))) for path in read_input.paths]
             module = bam if any(file.kind in ("bam", "cram") for file in files) else fastx
-            for chunk in module.read_chunks(files, read_input, batch_bases):
+            for is_later, chunk in enumerate(module.read_chunks(files, read_input, batch_bases)):
+                if not is_later and module is fastx:
+                    check_mates(names_of_chunk(chunk), read_input)
                 yield RawBatch(number, source, read_input, template, chunk)
                 number, template = number + 1, template + chunk.templates
 

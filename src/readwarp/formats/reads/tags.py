@@ -1,7 +1,8 @@
 """SAM tags in FASTQ comments: text to BAM's binary fields.
 
 A field is `XX:T:value` with T one of A i f Z H B. Fields are separated by a tab, or by a space before the next
-`XX:T:`. RG does not become a tag: it names one of the header's read groups.
+`XX:T:`. RG does not become a tag: it names one of the header's read groups. Illumina's `1:N:0:ACGT+TGCA` may stand in
+front: its barcode becomes BC:Z:ACGT-TGCA, as `samtools import -i` has it; a sample's number in its place says nothing.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,12 @@ from readwarp.ragged import offsets_of, replace
 
 NO_TAG, UNKNOWN_GROUP = -1, -2
 REASONS = {
-    NO_TAG: "its comment is not made of SAM tags such as BC:Z:ACGT",
+    NO_TAG: "its comment is not made of SAM tags such as BC:Z:AC, or Illumina's 1:N:0:ACGT: leave out --comments (-C)",
     UNKNOWN_GROUP: "the read group of its RG tag is not in the header",
 }
 KINDS = CHARACTER, INTEGER, FLOAT, TEXT, HEX, ARRAY
 COLON, COMMA, MINUS, PLUS, DOT = 58, 44, 45, 43, 46
+ZERO, NINE, NO, YES = 48, 57, 78, 89
 
 
 def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records]) -> ReadBatch:
@@ -83,9 +85,47 @@ def is_field(text, start, stop):
 
 
 @scalar
+def word_stop(text, start, stop):
+    while start < stop and text[start] != TAB and text[start] != SPACE:
+        start += 1
+    return start
+
+
+@scalar
+def find_barcode(text, start, stop):
+    """Where the barcode of `1:N:0:ACGT` begins; 0 if the text does not begin so."""
+    if stop - start < 5 or (text[start] != ZERO + 1 and text[start] != ZERO + 2):
+        return 0
+    if text[start + 1] != COLON or text[start + 3] != COLON or (text[start + 2] != NO and text[start + 2] != YES):
+        return 0
+    at = start + 4
+    while at < stop and ZERO <= text[at] <= NINE:
+        at += 1
+    if at == start + 4 or (at < stop and text[at] != COLON and text[at] != SPACE and text[at] != TAB):
+        return 0
+    return at + 1 if at < stop and text[at] == COLON else at
+
+
+@scalar
+def encode_barcode(text, start, stop, out):
+    """BC:Z of a barcode, with - between its parts -> out; bytes, none for a number."""
+    if start == stop or ZERO <= text[start] <= NINE:
+        return 0
+    out[0], out[1], out[2] = 66, 67, TEXT
+    for i in range(start, stop):
+        out[3 + i - start] = MINUS if text[i] == PLUS else text[i]
+    out[3 + stop - start] = 0
+    return 4 + stop - start
+
+
+@scalar
 def encode(text, start, stop, out):
     """Fields of text[start:stop] -> out; (bytes or NO_TAG, span of the value of RG)."""
     size, group_start, group_stop = 0, 0, 0
+    barcode = find_barcode(text, start, stop)
+    if barcode > 0:
+        start = word_stop(text, barcode, stop)
+        size = encode_barcode(text, barcode, start, out)
     while start < stop:
         if text[start] == TAB or text[start] == SPACE:
             start += 1

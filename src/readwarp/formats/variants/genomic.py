@@ -16,6 +16,7 @@ import numpy as np
 import pysam
 
 from readwarp.errors import InputError
+from readwarp.formats.common.contig_names import explain_absent
 from readwarp.formats.common.index import BgzfIndex, load_vcf_index
 from readwarp.formats.variants import genomic_kernels as kernels
 from readwarp.formats.variants.genomic_cells import Cells, read_cells
@@ -181,7 +182,8 @@ class GenomicFile:
     def _add(self, lines: Lines, name: str) -> None:
         """Append lines of one contig, which must come after all others."""
         if name not in self._contigs.numbers:
-            raise InputError(self.path, f"contig {name!r} is not in the reference", self.place(lines, 0))
+            reason = explain_absent(name, self._contigs.numbers, "variants")
+            raise InputError(self.path, reason, self.place(lines, 0))
         number = self._contigs.numbers[name]
         if (number, int(lines.begin[0])) < self._last:
             raise self._error(lines, 0, kernels.UNSORTED)
@@ -219,9 +221,10 @@ def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
 
     Contigs that the reference lacks may be there, as long as no line is on one of them.
     """
-    last, found = -1, 0
+    last, found, strange = -1, 0, ""
     for line in lines:
         match = re.match(r"##contig=<(?:.*,)?ID=([^,>]+)", line)
+        strange = strange or (match[1] if match else "")
         number = contigs.numbers.get(match[1], -1) if match else -1
         if not match or number < 0:
             continue
@@ -231,7 +234,10 @@ def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
         if number < last:
             return f"its contig {name!r} comes before {contigs.names[last]!r} in the reference"
         last, found = number, found + 1
-    return None if found else "its header names no contig of the reference"
+    if found:
+        return None
+    hint = f": {explain_absent(strange, contigs.numbers, 'variants')}" if strange else ""
+    return f"its header names no contig of the reference{hint}"
 
 
 def depth_in(information: bytes) -> int:

@@ -1,11 +1,10 @@
-"""How Numba compiles a kernel: as one piece of machine code, with all functions that it calls inside.
+"""What a kernel consists of: its own function and those below it, each a `Part` of LLVM code and no more.
 
-By itself, Numba treats each function that a kernel calls like one that Python calls: it optimises it, makes machine
-code and wrappers of it, does so again for each integer constant that it is given, and counts references wherever an
-array is named. Here a function is a `Part` for those that call it, LLVM code and no more, and an `EntryPoint` for
-Python. An entry point gathers the parts below its own, and they are optimised together, once.
+By itself, Numba treats each function that a kernel calls like one that Python calls: it optimises it, makes wrappers of
+it, compiles it again for each integer constant that it is given, and counts references wherever an array is named. A
+part does none of this. The kernel gathers its parts, and they are optimised together, once.
 
-This leans on inner parts of Numba; tests/device/test_dispatcher.py names them.
+This leans on inner parts of Numba; tests/device/test_parts.py names them.
 """
 
 import gc
@@ -15,20 +14,15 @@ from typing import Any, ClassVar
 
 from llvmlite import binding
 from numba.core import ir, types
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler
-from numba.core.environment import lookup_environment
-from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
+from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.target_extension import dispatcher_registry, target_registry
 from numba.core.typed_passes import AnnotateTypes
 
 CPU = target_registry["cpu"]
-CONTEXT = CPUDispatcher.targetdescr.target_context
-ENVIRONMENT = "_ZN08NumbaEnv"  # begins the name of each global that points to a function's Python objects
 # What an expression of these kinds refers to belongs to its operands; any other may make a new array.
 LOOKS = {"getattr", "static_getitem", "getitem", "typed_getitem", "build_tuple", "exhaust_iter", "cast", "phi"}
 
@@ -66,7 +60,7 @@ def _makes_references(state: Any) -> bool:
 
 
 def _is_counted(kind: types.Type) -> bool:
-    return bool(CONTEXT.data_model_manager[kind].contains_nrt_meminfo())
+    return bool(cpu_target.target_context.data_model_manager[kind].contains_nrt_meminfo())
 
 
 def _is_look(state: Any, made: Any) -> bool:
@@ -108,14 +102,14 @@ class PartFlags(Flags):
         """Without wrappers for Python and C, and without machine code."""
         flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
         flags.release_gil = False  # which the wrapper does
-        return cls._known.setdefault(repr(flags), cls(flags))
+        return cls._known.setdefault(str(flags.values()), cls(flags))
 
 
-class PartLibrary(JITCodeLibrary):
+class PartLibrary(CPUCodeLibrary):
     """The LLVM code of one function as Numba writes it, to be linked into others."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Nothing: entry points optimise."""
+        """Nothing: the kernel does."""
 
     def finalize(self) -> None:
         for function in self._final_module.functions:
@@ -151,32 +145,18 @@ class PartLibrary(JITCodeLibrary):
         return self._final_module
 
 
-class EntryLibrary(JITCodeLibrary):
-    """The code of an entry point and of all parts below it, optimised together."""
-
-    def add_linking_library(self, library: Any) -> None:
-        for each in library.gather() if isinstance(library, PartLibrary) else (library,):
-            if isinstance(each, PartLibrary):
-                self._final_module.link_in(each.module, preserve=True)
-            else:
-                super().add_linking_library(each)
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        """Nothing before all parts are there."""
-
-
 class _PartFunctionCompiler(_FunctionCompiler):
     def _customize_flags(self, flags: Any) -> PartFlags:
         return PartFlags.of_part(flags)
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         made = super()._compile_core(args, return_type)._replace(entry_point=object())
-        CONTEXT.insert_user_function(made.entry_point, made.fndesc, [made.library])
+        cpu_target.target_context.insert_user_function(made.entry_point, made.fndesc, [made.library])
         return made
 
 
 class LibraryPart(CPUDispatcher):
-    """A function of Numba's own, for those that call it."""
+    """A function of Numba's own that kernels call."""
 
     def __init__(self, py_func: Callable[..., Any], locals: Any = None, targetoptions: Any = None, **_: Any) -> None:
         super().__init__(py_func, locals or {}, targetoptions or {}, PartCompiler)
@@ -188,33 +168,32 @@ class LibraryPart(CPUDispatcher):
 
 
 class Part(LibraryPart):
-    """A function of ours, for those that call it; integer constants are integers to it."""
+    """A function of ours; integer constants are integers to it."""
 
     def get_call_template(self, args: Sequence[Any], kws: dict[str, Any]) -> Any:
         args, kws = [types.unliteral(kind) for kind in args], {name: types.unliteral(kws[name]) for name in kws}
-        with _making_parts():
-            return super().get_call_template(args, kws)
+        return super().get_call_template(args, kws)
+
+    def compile_part(self, args: tuple[Any, ...]) -> Any:
+        """What Numba makes of it for these types. The compiler's lock is held."""
+        self.compile(args)
+        return self.overloads[args]
 
 
 @contextmanager
-def _making_parts() -> Iterator[None]:
-    """Inside, what Numba compiles becomes parts. Holds the compiler's lock."""
-    with global_compiler_lock:
-        codegen = CONTEXT.codegen()
-        rtsys.initialize(CONTEXT)  # Numba's own library, which it would otherwise compile now
-        before = codegen._library_class, dispatcher_registry[CPU]
-        codegen._library_class = PartLibrary
-        dispatcher_registry.update({CPU: LibraryPart})
-        try:
-            yield
-        finally:
-            codegen._library_class = before[0]
-            dispatcher_registry.update({CPU: before[1]})
+def parts_of_numba() -> Iterator[None]:
+    """Inside, functions of Numba that are compiled become parts. The compiler's lock is held."""
+    before = dispatcher_registry[CPU]
+    dispatcher_registry.update({CPU: LibraryPart})
+    try:
+        yield
+    finally:
+        dispatcher_registry.update({CPU: before})
 
 
 @contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """A compilation makes millions of objects that stay until its end; to look through them takes a sixth of its time."""
+def without_garbage_collection() -> Iterator[None]:
+    """A compilation makes millions of objects that stay until its end: to look through them takes a sixth more time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -222,45 +201,3 @@ def _without_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-class _EntryFunctionCompiler(_FunctionCompiler):
-    part: Part
-
-    def _compile_core(self, args: Any, return_type: Any) -> Any:
-        with _without_garbage_collection():
-            with _making_parts():
-                self.part.compile(args)
-            return self._make_callable(self.part.overloads[args])
-
-    def _make_callable(self, part: Any) -> Any:
-        """The part with its machine code, as a function of Python."""
-        codegen, context = CONTEXT.codegen(), part.target_context.subtarget(enable_nrt=True)
-        library = EntryLibrary(codegen, part.library.name)
-        library.enable_object_caching()
-        context.create_cpython_wrapper(library, part.fndesc, part.environment, part.call_helper, release_gil=True)
-        library.add_linking_library(part.library)
-        function = context.get_executable(library, part.fndesc, part.environment)
-        for variable in library._final_module.global_variables:
-            if variable.name.startswith(ENVIRONMENT):
-                codegen.set_env(variable.name, lookup_environment(variable.name))
-        CONTEXT.insert_user_function(function, part.fndesc, [library])
-        return part._replace(entry_point=function, library=library, metadata={})
-
-
-class EntryPoint(CPUDispatcher):
-    """A function of ours, for Python; those compiled by Numba that call it get its part."""
-
-    def __init__(self, py_func: Callable[..., Any], locals: Any = None, targetoptions: Any = None, **_: Any) -> None:
-        super().__init__(py_func, locals or {}, targetoptions or {})
-        self.part = Part(py_func, locals, targetoptions)
-        self._compiler = _EntryFunctionCompiler(
-            py_func, self.targetdescr, self.targetoptions, self.locals, PartCompiler
-        )
-        self._compiler.part = self.part
-
-    def get_call_template(self, args: Sequence[Any], kws: dict[str, Any]) -> Any:
-        return self.part.get_call_template(args, kws)
-
-    def get_overload(self, sig: Any) -> Any:
-        return self.part.get_overload(sig)

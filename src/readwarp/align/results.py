@@ -1,0 +1,290 @@
+"""What `Aligner.align` returns: the records of reads, as rows, as objects of pysam, as tables, and as a file."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from readwarp import tables
+from readwarp.batches import Alignments, ReadBatch
+from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
+from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of, sort_for
+from readwarp.formats.alignments.sam import Encoder
+from readwarp.formats.common.files import locked
+from readwarp.index.reference import Reference
+from readwarp.keywords import AnyPath, explain_names
+from readwarp.ragged import replace, take
+from readwarp.rules.bases import LETTERS
+from readwarp.rules.cigar import LETTERS as OPERATIONS
+from readwarp.stream.display import check_new
+
+NO_QUALITY = 255
+COMPLEMENT = bytes.maketrans(b"ACGT", b"TGCA")
+CONSUMING = frozenset("MDN=X")  # operations that advance on the reference
+HARD = "H"
+NAMES_ELSEWHERE = {  # what pysam and mappy call it -> its name here
+    **{"query_name": "name", "qname": "name", "reference_name": "contig", "ctg": "contig", "rname": "contig"},
+    **{"reference_start": "position", "pos": "position", "r_st": "position", "reference_end": "stop", "r_en": "stop"},
+    **{"mapq": "mapping_quality", "cigarstring": "cigar", "cigar_str": "cigar", "cigartuples": "cigar"},
+    **{"query_sequence": "sequence", "seq": "sequence", "query_qualities": "qualities", "qual": "qualities"},
+    **{"next_reference_name": "mate_contig", "next_reference_start": "mate_position", "tlen": "template_length"},
+    **{"get_tag": "tags[name]", "has_tag": "tags", "NM": 'tags["NM"]', "MD": 'tags["MD"]', "strand": "is_reverse"},
+    **{"is_unmapped": "is_mapped", "is_forward": "is_reverse"},
+}
+
+
+class Record(NamedTuple):
+    """One alignment: the fields of a SAM line, but 0-based; contig None and position -1 where there is none."""
+
+    name: str
+    flag: int
+    contig: str | None
+    position: int
+    mapping_quality: int
+    cigar: str  # "" when unmapped
+    mate_contig: str | None
+    mate_position: int
+    template_length: int
+    tags: dict[str, int | str]
+    sequence: str  # on the forward strand of the reference, without what is clipped hard
+    qualities: str | None  # of these bases, in Phred + 33
+
+    @property
+    def stop(self) -> int:
+        """After the last aligned base of the reference; -1 when unmapped."""
+        return self.position + sum(length for length, operation in self.operations if operation in CONSUMING)
+
+    @property
+    def operations(self) -> list[tuple[int, str]]:
+        """The CIGAR as (length, operation)."""
+        found, length = [], ""
+        for letter in self.cigar:
+            if letter.isdigit():
+                length += letter
+            else:
+                found.append((int(length), letter))
+                length = ""
+        return found
+
+    @property
+    def is_mapped(self) -> bool:
+        return not self.flag & 0x4
+
+    @property
+    def is_paired(self) -> bool:
+        return bool(self.flag & 0x1)
+
+    @property
+    def is_reverse(self) -> bool:
+        return bool(self.flag & 0x10)
+
+    @property
+    def is_proper_pair(self) -> bool:
+        return bool(self.flag & 0x2)
+
+    @property
+    def is_secondary(self) -> bool:
+        return bool(self.flag & 0x100)
+
+    @property
+    def is_supplementary(self) -> bool:
+        return bool(self.flag & 0x800)
+
+    @property
+    def is_primary(self) -> bool:
+        """Neither secondary nor supplementary: one record of each read is, even if it is unmapped."""
+        return not self.flag & 0x900
+
+
+explain_names(Record, NAMES_ELSEWHERE, "to_pysam() gives records of pysam")
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Records(Sequence[Record]):
+    """Alignments of reads: the primary (or unmapped) record of each, then supplementary ones; mates are neighbours.
+
+    A sequence of `Record`; slices and arrays of indices or of bools give `Records`.
+
+        records[0].cigar, [record for record in records if record.mapping_quality >= 20]
+        records.to_pysam(), records.to_pandas(), records.to_arrow()
+        records.write("out.bam", sort="coordinate", write_index=True)
+    """
+
+    reads: ReadBatch
+    rows: Alignments
+    reference: Reference
+    fasta: Path | None = None  # file of the reference, for CRAM
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(self._record, range(len(self)))
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice | np.ndarray) -> "Records": ...
+
+    def __getitem__(self, index: int | slice | np.ndarray) -> "Record | Records":
+        if isinstance(index, slice | np.ndarray):
+            chosen = np.arange(len(self))[index]
+            return replace(self, rows=take(self.rows, "records", chosen))
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"record {index}: there are {len(self)}")
+        return self._record(index % len(self))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and not isinstance(other, str) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        mapped = int(np.count_nonzero((self.rows.flag & 0x904) == 0))
+        reads = int(np.count_nonzero((self.rows.flag & 0x900) == 0))
+        return f"Records({len(self):,} of {reads:,} reads, {mapped:,} mapped)"
+
+    @property
+    def header(self) -> Any:
+        """A pysam.AlignmentHeader with the contigs of the reference."""
+        import pysam
+
+        return pysam.AlignmentHeader.from_text(self._header("none", None))
+
+    def to_pysam(self) -> list[Any]:
+        """The records as pysam.AlignedSegment, which belong to `header`."""
+        import pysam
+
+        with TemporaryDirectory(prefix="readwarp-") as folder:
+            path = f"{folder}/records.bam"
+            self._write(path, Finish(), None, None)
+            with pysam.AlignmentFile(path, check_sq=False) as file:
+                return list(file)
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table, a row for each record and a column for each tag. Raises MissingLibraryError."""
+        return tables.to_arrow(self._columns())
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame, a row for each record and a column for each tag. Raises MissingLibraryError."""
+        return tables.to_pandas(self._columns())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's interface: pyarrow.table(records), polars.DataFrame(records)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def write(
+        self,
+        output: AnyPath,
+        *,
+        sort: str | None = None,
+        mark_duplicates: bool = False,
+        write_index: bool = False,
+        read_group: str | None = None,
+        force: bool = False,
+    ) -> Path:
+        r"""Write a .sam, .bam or .cram file, as `readwarp align` does, and return its path.
+
+        sort: coordinate, name or none; None: coordinate, if that is needed to mark duplicates or write an index.
+        read_group: a line such as r"@RG\tID:lane1\tSM:sample". force: replace a file that exists. CRAM needs an
+        Aligner that was made with the path of its reference. Raises UsageError.
+        """
+        path = Path(output)
+        format_of(path)
+        check_new(path, force, [self.fasta] if self.fasta else [])
+        with locked(path):
+            self._write(
+                str(path),
+                Finish(sort_for(sort, mark_duplicates, write_index), mark_duplicates, write_index),
+                read_group,
+                self.fasta,
+            )
+        return path
+
+    def _write(self, path: str, finish: Finish, read_group: str | None, fasta: Path | None) -> None:
+        line = None if read_group is None else read_group_line(read_group)
+        header = self._header(finish.sort, line)
+        reads = self.reads if line is None else replace(self.reads, read_group=np.zeros(len(self.reads), np.int32))
+        groups = () if line is None else (field(line, "ID") or "",)
+        with AlignmentWriter(path, header, finish, reference=None if fasta is None else str(fasta)) as writer:
+            writer.write(Encoder(self.reference.names, groups, writer.text).encode(reads, self.rows))
+
+    def _header(self, sort: str, read_group: str | None) -> str:
+        lengths = np.diff(self.reference.contig_offsets).tolist()
+        contigs = zip(self.reference.names, lengths, self.reference.md5, strict=True)
+        groups = () if read_group is None else (read_group,)
+        return header_text(contigs, sort, groups, program_lines((), "readwarp.Aligner"))
+
+    def _record(self, number: int) -> Record:
+        reads, rows = self.reads, self.rows
+        read, flag = int(rows.read[number]), int(rows.flag[number])
+        runs = rows.cigar[rows.cigar_offsets[number] : rows.cigar_offsets[number + 1]].tolist()
+        cigar = [(run >> 4, OPERATIONS[run & 15]) for run in runs]
+        sequence, qualities = _bases(reads, read, flag, cigar)
+        return Record(
+            name=reads.names[reads.name_offsets[read] : reads.name_offsets[read + 1]].tobytes().decode(),
+            flag=flag,
+            contig=self._contig(rows.contig[number]),
+            position=int(rows.position[number]),
+            mapping_quality=int(rows.mapping_quality[number]),
+            cigar="".join(f"{length}{operation}" for length, operation in cigar),
+            mate_contig=self._contig(rows.mate_contig[number]),
+            mate_position=int(rows.mate_position[number]),
+            template_length=int(rows.template_length[number]),
+            tags=_decode(rows.tags[rows.tag_offsets[number] : rows.tag_offsets[number + 1]].tobytes()),
+            sequence=sequence,
+            qualities=qualities,
+        )
+
+    def _contig(self, number: int) -> str | None:
+        return None if number < 0 else self.reference.names[number]
+
+    def _columns(self) -> list[tables.Column]:
+        """Positions that do not exist are unknown; so are tags that a record lacks."""
+        records = list(self)
+        found = []
+        for name in Record._fields:
+            if name == "tags":
+                continue
+            values = [getattr(record, name) for record in records]
+            if name.endswith("position"):
+                values = [None if value < 0 else value for value in values]
+            kind = tables.INTEGER if Record.__annotations__[name] is int else tables.TEXT
+            found.append(tables.Column(name, kind, values))
+        for tag in dict.fromkeys(tag for record in records for tag in record.tags):
+            values = [record.tags.get(tag) for record in records]
+            found.append(tables.Column(tag, tables.kind_of(values), values))
+        return found
+
+
+def _bases(reads: ReadBatch, read: int, flag: int, cigar: list[tuple[int, str]]) -> tuple[str, str | None]:
+    """Sequence and qualities as the record shows them; a secondary one shows none."""
+    if flag & 0x100:
+        return "", None
+    start, stop = int(reads.read_offsets[read]), int(reads.read_offsets[read + 1])
+    letters = LETTERS[reads.bases[start:stop]].tobytes()
+    phreds = reads.qualities[start:stop]
+    if flag & 0x10:
+        letters, phreds = letters.translate(COMPLEMENT)[::-1], phreds[::-1]
+    first, last = (cigar[end][0] if cigar and cigar[end][1] == HARD else 0 for end in (0, -1))
+    shown = slice(first, len(letters) - last)
+    is_known = bool(phreds.size) and phreds[0] != NO_QUALITY
+    return letters[shown].decode(), (phreds[shown] + 33).tobytes().decode() if is_known else None
+
+
+def _decode(tags: bytes) -> dict[str, int | str]:
+    """BAM's auxiliary fields, of the types that the aligner writes: C, S, I and Z."""
+    fields: dict[str, int | str] = {}
+    at = 0
+    while at < len(tags):
+        name, kind, at = tags[at : at + 2].decode(), chr(tags[at + 2]), at + 3
+        if kind == "Z":
+            stop = tags.index(0, at)
+            fields[name], at = tags[at:stop].decode(), stop + 1
+        else:
+            size = {"C": 1, "S": 2, "I": 4}[kind]
+            fields[name], at = int.from_bytes(tags[at : at + size], "little"), at + size
+    return fields

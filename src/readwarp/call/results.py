@@ -1,0 +1,191 @@
+"""What `Caller.call` gives: variants one by one, as records of pysam, as tables, and as a file."""
+
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple
+
+from readwarp import tables
+from readwarp.batches import Calls
+from readwarp.call.variant_job import VariantJob
+from readwarp.errors import UsageError
+from readwarp.formats.common.files import locked
+from readwarp.formats.variants.vcf import kind_of, lines_of
+from readwarp.index.reference import Reference
+from readwarp.keywords import AnyPath, explain_names
+from readwarp.stream.display import check_new
+
+NAMES_ELSEWHERE = {  # what pysam, cyvcf2 and VCF call it -> its name here
+    **{"chrom": "contig", "CHROM": "contig", "pos": "position + 1", "POS": "position + 1", "start": "position"},
+    **{"ref": "alleles[0]", "REF": "alleles[0]", "alts": "alleles[1:]", "ALT": "alleles[1:]", "qual": "quality"},
+    **{"QUAL": "quality", "filter": "filters", "FILTER": "filters", "info": "annotations", "INFO": "annotations"},
+    **{"samples": "genotypes", "is_snp": "is_snv", "gt_types": "genotypes"},
+}
+
+
+class Genotype(NamedTuple):
+    """What a sample has at a site. Alleles are numbers: 0 is the reference's, -1 unknown."""
+
+    alleles: tuple[int, ...]  # as many as the ploidy; in the order of haplotypes if phased
+    quality: int  # GQ
+    depth: int
+    allele_depth: tuple[int, ...]
+    likelihoods: tuple[int, ...]  # PL, in VCF order
+    phase_set: int | None  # 0-based position of its first site; None: not phased
+
+
+class Variant(NamedTuple):
+    """One site as in a line of VCF, but 0-based."""
+
+    contig: str
+    position: int
+    alleles: tuple[str, ...]  # the reference's first
+    quality: float
+    filters: tuple[str, ...]  # names of those that it fails
+    annotations: dict[str, float | int | str | tuple[float, ...]]
+    genotypes: dict[str, Genotype]  # by sample
+
+    @property
+    def passes(self) -> bool:
+        return not self.filters
+
+    @property
+    def is_snv(self) -> bool:
+        return all(len(allele) == 1 for allele in self.alleles)
+
+
+explain_names(Variant, NAMES_ELSEWHERE, "Variants.to_pysam() gives records of pysam")
+
+
+class Variants(Iterator[Variant]):
+    """Variants in order of position, as they are found: an iterator, which can be gone through once, as a file can.
+
+        for variant in variants: ...
+        list(variants), variants.to_pandas(), variants.to_arrow(), variants.to_pysam(), variants.write("out.vcf.gz")
+
+    Each takes what calling still has to give, so a second one would find nothing: it raises UsageError.
+    """
+
+    def __init__(
+        self, job: VariantJob, reference: Reference, calls: Generator[Calls, None, None], samples: tuple[str, ...]
+    ):
+        self.samples = samples  # names, in the order of each variant's genotypes
+        self._job, self._reference, self._calls = job, reference, calls
+        self._variants = (variant for found in calls for variant in list_variants(found, reference.names, self.samples))
+        self._is_fresh = True
+
+    def __iter__(self) -> "Variants":
+        return self
+
+    def __next__(self) -> Variant:
+        self._is_fresh = False
+        return next(self._variants)
+
+    def __repr__(self) -> str:
+        state = "not begun" if self._is_fresh else "begun"
+        return f"Variants(samples: {', '.join(self.samples)}; {state})"
+
+    def close(self) -> None:
+        """End the calling before all variants are found; the files are closed."""
+        self._variants.close()
+        self._calls.close()
+
+    def to_pysam(self) -> list[Any]:
+        """All variants as pysam.VariantRecord, which share one header."""
+        import pysam
+
+        with TemporaryFile(prefix="readwarp-") as file:
+            file.write(self._job.header(self._reference, self.samples).encode())
+            for calls in self._take():
+                file.write(lines_of(calls, self._reference.names))
+            file.seek(0)
+            verbosity = pysam.set_verbosity(0)  # htslib says that a VCF without an index has none
+            try:
+                with pysam.VariantFile(file) as records:
+                    return list(records)
+            finally:
+                pysam.set_verbosity(verbosity)
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table, a row for each variant and sample. Raises MissingLibraryError."""
+        tables.library("pyarrow", tables.ARROW_TABLES)
+        return tables.to_arrow(self._columns())
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame, a row for each variant and sample. Raises MissingLibraryError."""
+        tables.library("pandas", tables.DATA_FRAMES)
+        return tables.to_pandas(self._columns())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Arrow's interface: pyarrow.table(variants), polars.DataFrame(variants)."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def write(self, output: AnyPath, *, force: bool = False) -> Path:
+        """Write all variants to a .vcf, .vcf.gz or .bcf file, with its index, and return its path.
+
+        force: replace a file that exists. Raises UsageError.
+        """
+        path = Path(output)
+        kind_of(str(path))
+        check_new(path, force, [self._job.reference])
+        job = replace(self._job, output=path)
+        with locked(path), job.open_output(self._reference, self.samples) as writer:
+            for calls in self._take():
+                writer.write(lines_of(calls, self._reference.names))
+        return path
+
+    def _take(self) -> Iterator[Calls]:
+        if not self._is_fresh:
+            raise UsageError("these variants were read before: call again, or keep list(variants)")
+        self._is_fresh = False
+        return self._calls
+
+    def _columns(self) -> list[tables.Column]:
+        """Of variants, their annotations, and a sample's genotypes; annotations that a variant lacks are unknown."""
+        rows = [
+            (variant, name, genotype)
+            for calls in self._take()
+            for variant in list_variants(calls, self._reference.names, self.samples)
+            for name, genotype in variant.genotypes.items()
+        ]
+        columns: dict[str, tuple[str, list[Any]]] = {
+            "contig": (tables.TEXT, [variant.contig for variant, _, _ in rows]),
+            "position": (tables.INTEGER, [variant.position for variant, _, _ in rows]),
+            "reference": (tables.TEXT, [variant.alleles[0] for variant, _, _ in rows]),
+            "alternates": (tables.TEXTS, [list(variant.alleles[1:]) for variant, _, _ in rows]),
+            "quality": (tables.REAL, [variant.quality for variant, _, _ in rows]),
+            "filters": (tables.TEXTS, [list(variant.filters) for variant, _, _ in rows]),
+            "sample": (tables.TEXT, [name for _, name, _ in rows]),
+            "genotype": (tables.INTEGERS, [list(genotype.alleles) for _, _, genotype in rows]),
+            "genotype_quality": (tables.INTEGER, [genotype.quality for _, _, genotype in rows]),
+            "depth": (tables.INTEGER, [genotype.depth for _, _, genotype in rows]),
+            "allele_depth": (tables.INTEGERS, [list(genotype.allele_depth) for _, _, genotype in rows]),
+            "likelihoods": (tables.INTEGERS, [list(genotype.likelihoods) for _, _, genotype in rows]),
+            "phase_set": (tables.INTEGER, [genotype.phase_set for _, _, genotype in rows]),
+        }
+        for name in dict.fromkeys(name for variant, _, _ in rows for name in variant.annotations):
+            values = [variant.annotations.get(name) for variant, _, _ in rows]
+            columns[name] = tables.kind_of(values), values
+        return [tables.Column(name, *column) for name, column in columns.items()]
+
+
+def list_variants(calls: Calls, contigs: tuple[str, ...], samples: tuple[str, ...]) -> Iterator[Variant]:
+    annotations = {name: column.tolist() for name, column in calls.annotations.items()}
+    for i, alleles in enumerate(calls.alleles):
+        fields = zip(
+            *(calls.genotype[i], calls.genotype_quality[i].tolist(), calls.depth[i].tolist(), calls.allele_depth[i]),
+            *(calls.likelihoods[i], (start if start >= 0 else None for start in calls.phase_set[i].tolist())),
+            strict=True,
+        )
+        yield Variant(
+            contig=contigs[calls.contig[i]],
+            position=int(calls.position[i]),
+            alleles=alleles,
+            quality=float(calls.quality[i]),
+            filters=calls.filters[i],
+            annotations={
+                name: column[i] for name, column in annotations.items() if column[i] == column[i] and column[i] != ""
+            },
+            genotypes={name: Genotype(*values) for name, values in zip(samples, fields, strict=True)},
+        )

@@ -1,0 +1,155 @@
+"""Kernels compiled by Numba to machine code for a level of processors: the only place that knows Numba's compiler.
+
+Numba's own way would compile each function that a kernel calls to machine code too, with two wrappers, once by itself
+and once more inside the kernel, and keep it on disk. Here only what Python calls becomes machine code: the functions
+below it are typed and lowered, linked into the kernel, and optimized there, once.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba.core import types
+from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
+from numba.core.typing.typeof import typeof_impl
+from numba.np.numpy_support import from_dtype
+
+from readwarp.device import vectors
+from readwarp.device.levels import current_level
+from readwarp.device.loader import load_extensions
+from readwarp.device.machine_code import MachineCode
+from readwarp.device.parts import Part, PartLibrary, parts_of_numba, without_garbage_collection
+from readwarp.device.signature import class_of
+
+assert vectors  # registers the operations of `simd`
+
+
+class Library(PartLibrary):
+    """The code of a kernel and of all its parts, not run in this process."""
+
+    def add_linking_library(self, library: Any) -> None:
+        for each in library.gather() if isinstance(library, PartLibrary) else (library,):
+            if isinstance(each, PartLibrary):
+                self._final_module.link_in(each.module, preserve=True)
+            else:  # Numba's runtime
+                super().add_linking_library(each)
+
+    def emit(self) -> bytes:
+        """The object code of the whole."""
+        CPUCodeLibrary.finalize(self)  # type: ignore[no-untyped-call]
+        return bytes(self._codegen._tm.emit_object(self._final_module))
+
+    def _finalize_specific(self) -> None:
+        pass
+
+    def undefined(self) -> list[str]:
+        """Symbols that the optimized module takes from elsewhere."""
+        module = self._final_module
+        named = [
+            each.name for found in (module.functions, module.global_variables) for each in found if each.is_declaration
+        ]
+        return sorted(name for name in named if not name.startswith("llvm."))
+
+
+class Codegen(JITCPUCodegen):
+    """Makes code for a level of processors, without an engine that would run it."""
+
+    _library_class = PartLibrary  # type: ignore[assignment]
+
+    def _add_module(self, module: Any) -> None:
+        pass
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        pass
+
+    def _get_host_cpu_name(self) -> str:
+        return current_level().cpu
+
+    def _get_host_cpu_features(self) -> str:
+        return current_level().features
+
+
+def compile_kernel(part: Part, signature: str) -> MachineCode:
+    """Compile for the level of this process. Raises Numba's errors for what it cannot compile."""
+    typing, target = cpu_target.typing_context, cpu_target.target_context
+    rtsys.initialize(target)  # Numba's runtime, which is no part
+    with global_compiler_lock, _own_codegen(), without_garbage_collection():
+        typing.refresh()
+        target.refresh()
+        made = part.compile_part(tuple(types_of(signature)))
+        library, context = Library(_codegen(), made.library.name), made.target_context.subtarget(enable_nrt=True)
+        context.create_cpython_wrapper(library, made.fndesc, made.environment, made.call_helper, release_gil=True)
+        library.add_linking_library(made.library)
+        library.add_linking_library(rtsys.library)  # for the wrapper
+        load_extensions()  # so that LLVM knows the symbols
+        object_code = library.emit()
+        constants = tuple(constant.str for constant in made.environment.consts)
+        return MachineCode(
+            symbol=made.fndesc.llvm_cpython_wrapper_name,
+            environment=target.get_env_name(made.fndesc),
+            constants=constants,
+            needs=tuple(library.undefined()),
+            object_code=object_code,
+        )
+
+
+@contextmanager
+def _own_codegen() -> Iterator[None]:
+    """While the block runs, Numba's context for CPUs makes code in our way. The compiler's lock is held."""
+    target = cpu_target.target_context
+    codegen = target._internal_codegen
+    target._internal_codegen, target.create_cfunc_wrapper = _codegen(), lambda *_: None
+    try:
+        with parts_of_numba():
+            yield
+    finally:
+        target._internal_codegen = codegen
+        del target.create_cfunc_wrapper
+
+
+@cache
+def _codegen() -> Codegen:
+    return Codegen("readwarp")  # type: ignore[no-untyped-call]
+
+
+def types_of(signature: str) -> list[Any]:
+    """Numba's types of a signature."""
+    found, rest = _parse_list(signature)
+    if rest:
+        raise ValueError(f"not a signature of a kernel: {signature}")
+    return found
+
+
+def _parse_list(text: str) -> tuple[list[Any], str]:
+    """Types up to the end or a closing bracket, and the text from there on."""
+    found = []
+    while text and text[0] != ")":
+        kind, text = _parse(text.removeprefix(","))
+        found.append(kind)
+    return found, text
+
+
+def _parse(text: str) -> tuple[Any, str]:
+    """The first type of the text, and the rest of the text."""
+    name = text[: min((text.find(mark) for mark in "(,)[" if mark in text), default=len(text))]
+    rest = text[len(name) :]
+    if rest.startswith("("):
+        parts, rest = _parse_list(rest[1:])
+        return types.BaseTuple.from_types(parts, class_of(name) if name else tuple), rest[1:]
+    number = from_dtype(np.dtype(name))
+    if not rest.startswith("["):
+        return number, rest
+    axes, _, rest = rest[1:].partition("]")
+    layout = rest[:1] if rest[:1] in ("F", "A") else "C"
+    array: Any = types.Array
+    return array(number, axes.count(":"), layout), rest.removeprefix(layout)
+
+
+def register_kernels(kind: type) -> None:
+    """Where a kernel names an instance of this class, it is a function to Numba: its `dispatcher`."""
+    typeof_impl.register(kind, lambda kernel, _: types.Dispatcher(kernel.dispatcher))

@@ -1,0 +1,78 @@
+"""The types of a kernel's arguments: as a key, for speed, and as text, for files.
+
+    text                                    arguments
+    i8, u1, f8, b1                          a number: of Python (int, float, bool) or of NumPy
+    u1[:]  i8[:,:]                          an array, C-contiguous
+    i4[:,:]F  i8[:]A                        in Fortran order; with gaps
+    (u1[:],i8)                              a tuple
+    readwarp.batches:Window(i8,i8,u1[:])    a named tuple: its class, and its fields
+
+A read-only array has the type of any other: kernels do not write to their inputs. If one wrote to a mapped file, the
+system would stop it.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED = 1, 2, 0x100  # of an array's flags
+NUMBERS = {int: "i8", float: "f8", bool: "b1"}
+_classes: dict[str, type] = {}  # those of named tuples that were met, by their names in the text
+
+
+def key_of(value: Any) -> Any:
+    """Equal for values of equal types. A key says more than the text: integers of Python and NumPy differ in it."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return value.dtype, value.ndim, value.flags.num & (C_CONTIGUOUS | F_CONTIGUOUS | ALIGNED)
+    if isinstance(value, tuple):
+        return kind, *map(key_of, value)
+    if isinstance(value, np.ndarray):
+        return key_of(value.view(np.ndarray))
+    return "u8" if kind is int and value >= 1 << 63 else kind
+
+
+def signature_of(arguments: Sequence[Any]) -> str:
+    """The types of the arguments as text. Raises TypeError for what kernels do not take."""
+    return ",".join(map(_text_of, arguments))
+
+
+def _text_of(value: Any) -> str:
+    kind = type(value)
+    if isinstance(value, np.ndarray):
+        return _array_text(value)
+    if isinstance(value, tuple):
+        fields = f"({','.join(map(_text_of, value))})"
+        return _class_text(kind) + fields if hasattr(kind, "_fields") else fields
+    if kind is int and value >= 1 << 63:
+        return "u8"
+    if kind in NUMBERS:
+        return NUMBERS[kind]
+    if isinstance(value, np.generic) and value.dtype.kind in "iufb":
+        return value.dtype.str[1:]
+    raise TypeError(f"kernels take arrays, numbers and tuples of them, not {kind.__name__}")
+
+
+def _array_text(array: np.ndarray) -> str:
+    flags = array.flags.num
+    if not array.dtype.isnative or array.dtype.kind not in "iufb" or not flags & ALIGNED:
+        raise TypeError(f"kernels take aligned arrays of numbers in the machine's byte order, not {array.dtype.str}")
+    layout = "" if flags & C_CONTIGUOUS else "F" if flags & F_CONTIGUOUS else "A"
+    return f"{array.dtype.str[1:]}[{','.join(':' * array.ndim)}]{layout}"
+
+
+def _class_text(kind: type) -> str:
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    _classes[name] = kind
+    return name
+
+
+def class_of(name: str) -> type:
+    """The class of named tuples that a signature names."""
+    if name not in _classes:
+        module, _, path = name.partition(":")
+        _classes[name] = attrgetter(path)(import_module(module))
+    return _classes[name]

@@ -1,0 +1,152 @@
+"""Regions and intervals as users give them -> places on contigs whose names and lengths are known."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from readwarp.errors import InputError
+from readwarp.formats.common.contig_names import explain_absent
+from readwarp.formats.common.intervals import (
+    PICARD,
+    REGIONS,
+    kind_of,
+    read_contigs,
+    read_intervals,
+    read_regions,
+    read_text,
+)
+
+Region = str | tuple[str, int, int]  # text of the command line; or contig, start and stop, 0-based and half-open
+NUMBER = r"[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+"
+SPAN = re.compile(rf"(?:{NUMBER})(?:-(?:{NUMBER})?)?")
+
+
+class Contigs:
+    """Names and lengths of the reference's contigs; numbers by name."""
+
+    def __init__(self, names: Sequence[str], lengths: Sequence[int]):
+        self.lengths, self.numbers = lengths, {name: number for number, name in enumerate(names)}
+
+
+class Target(NamedTuple):
+    """[start, stop) of a contig, 0-based. Targets sort in reference order."""
+
+    contig: int
+    start: int
+    stop: int
+
+
+def locate_regions(region: Region, contigs: Contigs) -> list[Target]:
+    """A region, or the regions of a text that are separated by commas. Raises InputError."""
+    if not isinstance(region, str):
+        return [locate_region(region, contigs)]
+    return [locate_region(part, contigs) for part in split_regions(region, contigs)]
+
+
+def split_regions(text: str, contigs: Contigs) -> list[str]:
+    """`a:1-5,000,b` -> `a:1-5,000` and `b`. Commas may be in numbers and names too: the longest regions win.
+
+    A text that cannot be read so is left as it is.
+    """
+    words, out, first = text.split(","), list[str](), 0
+    while first < len(words):
+        longest = range(len(words), first, -1)
+        stop = next((n for n in longest if _is_region(",".join(words[first:n]).strip(), contigs)), None)
+        if stop is None:
+            return [text]
+        out.append(",".join(words[first:stop]).strip())
+        first = stop
+    return out
+
+
+def _is_region(text: str, contigs: Contigs) -> bool:
+    name, _, span = text.rpartition(":")
+    return text in contigs.numbers or (name in contigs.numbers and SPAN.fullmatch(span) is not None)
+
+
+def locate_region(region: Region, contigs: Contigs) -> Target:
+    """A text is `NAME`, `NAME:FROM` or `NAME:FROM-` (to its end), or `NAME:FROM-TO`; 1-based, inclusive, commas or not.
+
+    Names may contain colons and commas: a text that is a whole name is that contig, else the last colon separates name
+    and positions. A TO beyond the contig's end means its end. Raises InputError.
+    """
+    numbers, lengths = contigs.numbers, contigs.lengths
+    if isinstance(region, str):
+        name, _, span = (region, "", "1-") if region in numbers else region.rpartition(":")
+    else:
+        name, span = region[0], ""
+    if name not in numbers:
+        raise InputError(region if isinstance(region, str) else name, explain_absent(name or str(region), numbers))
+    contig = numbers[name]
+    if isinstance(region, str):
+        places = re.fullmatch(r"([0-9]+)(?:-([0-9]*))?", span.replace(",", ""))
+        if not places:
+            raise InputError(region, "a region is NAME, NAME:FROM or NAME:FROM-TO")
+        start, stop = int(places[1]) - 1, min(int(places[2] or lengths[contig]), lengths[contig])
+    else:
+        _, start, stop = region
+    if not 0 <= start < stop <= lengths[contig]:
+        raise InputError(region, f"empty or outside the contig, which has {lengths[contig]} bases")
+    return Target(contig, start, stop)
+
+
+def read_targets(given: str, contigs: Contigs) -> list[Target]:
+    """The intervals of a BED file, of an interval list or of a list of regions; else the regions that the text names.
+
+    Raises InputError for an unknown contig, a broken line, and for what is neither.
+    """
+    path = Path(given)
+    if not path.exists():
+        return _locate_text(given, contigs)
+    kind = kind_of(path, read_text(path))
+    if kind == REGIONS:
+        return [target for line, text in read_regions(path) for target in _locate_line(path, line, text, contigs)]
+    if kind == PICARD:
+        _check_contigs(path, contigs)
+    return [target for _, target, _ in read_target_lines(path, contigs) if target.start < target.stop]
+
+
+def _locate_text(given: str, contigs: Contigs) -> list[Target]:
+    try:
+        return locate_regions(given, contigs)
+    except InputError as error:
+        is_unknown = error.reason.startswith("no contig")
+        raise InputError(given, f"no such file, and {error.reason}" if is_unknown else error.reason) from None
+
+
+def _locate_line(path: Path, line: int, text: str, contigs: Contigs) -> list[Target]:
+    try:
+        return locate_regions(text, contigs)
+    except InputError as error:
+        raise InputError(path, str(error), line) from None
+
+
+def _check_contigs(path: Path, contigs: Contigs) -> None:
+    """Raises InputError where a contig in the header of an interval list has another length than in the reference."""
+    for line, name, length in read_contigs(path):
+        if name in contigs.numbers and length != (own := contigs.lengths[contigs.numbers[name]]):
+            raise InputError(path, f"its contig {name!r} has {length} bases, in the reference {own}", line)
+
+
+def read_target_lines(path: Path, contigs: Contigs) -> Iterator[tuple[int, Target, list[str]]]:
+    """Line number, interval and the other columns of each line of a BED file or interval list. Raises InputError."""
+    numbers, lengths = contigs.numbers, contigs.lengths
+    for line, name, start, stop, rest in read_intervals(path):
+        if name not in numbers:
+            raise InputError(path, explain_absent(name, numbers, "intervals"), line)
+        contig = numbers[name]
+        if start > stop or start > lengths[contig]:
+            raise InputError(path, f"ends before it starts, or lies outside {name!r}", line)
+        yield line, Target(contig, start, min(stop, lengths[contig])), rest
+
+
+def merge_targets(targets: Iterable[Target]) -> list[Target]:
+    """In reference order, overlapping and touching ones joined."""
+    out: list[Target] = []
+    for target in sorted(targets):
+        if out and out[-1].contig == target.contig and target.start <= out[-1].stop:
+            out[-1] = Target(target.contig, out[-1].start, max(out[-1].stop, target.stop))
+        else:
+            out.append(target)
+    return out

@@ -1,0 +1,136 @@
+"""Mates that are not where they should be, as the names of the first reads and of the files tell."""
+
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from readwarp.errors import InputError
+from readwarp.formats.common.source import Source
+from readwarp.formats.reads.raw import Chunk, ReadInput
+
+SAMPLE_BYTES, SAMPLE = 1 << 16, 256  # of text, and of names, that are looked at
+CASAVA = re.compile(r"([12]):[YN]:\d+(?::|$)")  # a comment of Illumina's software
+IN_FILE_NAME = re.compile(r"(?<=[._-])R?([12])(?=[._-])|(?<=[._-]R)([12])(?=[._-])")
+ORDINALS = {1: "first", 2: "last"}
+
+
+class Name(NamedTuple):
+    """What a header line says."""
+
+    fragment: str  # the name without /1 and /2
+    mate: int  # 1 or 2; 0: it does not say
+
+
+def parse_header(line: str) -> Name:
+    """A header line without its first letter."""
+    words = line.strip().split(maxsplit=1) or [""]
+    if words[0][-2:] in ("/1", "/2"):
+        return Name(words[0][:-2], int(words[0][-1]))
+    found = CASAVA.match(words[1]) if len(words) == 2 else None
+    return Name(words[0], int(found[1]) if found else 0)
+
+
+def names_in(text: bytes, is_fastq: bool) -> list[Name]:
+    """Of the first records of a text."""
+    lines = text.split(b"\n")[:-1]
+    headers = lines[::4] if is_fastq else [line for line in lines if line.startswith(b">")]
+    return [parse_header(line[1:].decode("latin-1")) for line in headers[:SAMPLE]]
+
+
+def names_of_chunk(chunk: Chunk) -> list[list[Name]]:
+    """Of the first records of each file."""
+    texts = (text.letters[text.start : min(text.stop, text.start + SAMPLE_BYTES)] for text in chunk.data)
+    return [names_in(letters.tobytes(), chunk.kind == "fastq") for letters in texts]
+
+
+def check_files(read_input: ReadInput) -> None:
+    """`check_mates` of an input whose files can be read twice; a damaged file is left to its reader."""
+    names = []
+    for path in read_input.paths:
+        if not Path(path).is_file():
+            return
+        with closing(Source(path)) as source:
+            data = np.empty(SAMPLE_BYTES, np.uint8)
+            try:
+                text = data[: source.read_into(data)].tobytes()
+            except InputError:
+                return
+            names.append(names_in(text, source.kind == "fastq"))
+    check_mates(names, read_input)
+
+
+def check_mates(names: Sequence[Sequence[Name]], read_input: ReadInput) -> None:
+    """Raises InputError where the names of the files' first records, or of the files, contradict the options.
+
+    names: of each file of an input of FASTQ or FASTA.
+    """
+    paths = read_input.paths
+    if read_input.interleaved or read_input.single:
+        return
+    for path, own in zip(paths, names, strict=True):
+        if is_interleaved(own):
+            text = f"mates follow each other in it ({own[0].fragment} twice): give --interleaved (-p)"
+            raise InputError(path, text if len(paths) == 2 else f"{text}, or --single to align them as unpaired reads")
+    if len(paths) == 2:
+        _check_order(paths, names)
+
+
+def is_interleaved(names: Sequence[Name]) -> bool:
+    """Whether each odd name is that of the mate of the one before.
+
+    Names that do not say which mate they are have to change from one pair to the next besides.
+    """
+    pairs = list(zip(names[::2], names[1::2], strict=False))
+    if not pairs or any(first.fragment != last.fragment for first, last in pairs):
+        return False
+    if all((first.mate, last.mate) == (1, 2) for first, last in pairs):
+        return True
+    says_nothing = not any(name.mate for name in names)
+    return says_nothing and len(pairs) > 1 and all(one[0] != other[0] for one, other in pairwise(pairs))
+
+
+def _check_order(paths: Sequence[str], names: Sequence[Sequence[Name]]) -> None:
+    """Raises InputError for last reads before first ones, and for two files of the same mates."""
+    said = [{name.mate for name in own} for own in names]
+    if said == [{2}, {1}] or (said == [{0}, {0}] and mates_of_files(paths) == (2, 1)):
+        text = f"holds last reads (R2), {paths[1]} first reads (R1): give them the other way round"
+        raise InputError(paths[0], text)
+    if said[0] == said[1] and said[0] in ({1}, {2}):
+        (mate,) = said[0]
+        text = f"holds {ORDINALS[mate]} reads (R{mate}), as {paths[0]} does: give files as R1 R2 R1 R2 ..."
+        raise InputError(paths[1], f"{text}, and --single if the reads are unpaired")
+
+
+def mates_of_files(paths: Sequence[str]) -> tuple[int, int] | None:
+    """Which mates two files hold by names that differ in this alone, as `x_R1.fq` and `x_R2.fq` do."""
+    one, other = (Path(path).name for path in paths)
+    differ = [i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    if len(one) != len(other) or len(differ) != 1:
+        return None
+    places = {found.end() - 1 for found in IN_FILE_NAME.finditer(one)}
+    return (int(one[differ[0]]), int(other[differ[0]])) if differ[0] in places and other[differ[0]] in "12" else None
+
+
+def find_other_file(path: str) -> Path | None:
+    """The file beside one of first reads that holds their mates, by its name; None if there is none."""
+    name = Path(path).name
+    for found in IN_FILE_NAME.finditer(name):
+        at = found.end() - 1
+        other = Path(path).with_name(f"{name[:at]}2{name[at + 1 :]}")
+        if name[at] == "1" and other.is_file():
+            return other
+    return None
+
+
+def explain_names(read_input: ReadInput, first: str, last: str) -> str:
+    """Why two mates may have different names, and what to do."""
+    if read_input.interleaved:
+        return "mates do not follow each other here: leave out --interleaved (-p), or bring them together"
+    if first[:-2] == last[:-2] and (first[-2:], last[-2:]) in ((".1", ".2"), ("_1", "_2"), (":1", ":2")):
+        return "these endings are not cut off: write them as /1 and /2 (fasterq-dump writes none)"
+    return "other libraries, files out of step (was one filtered or sorted alone?), or not in the order R1 R2 R1 R2"

@@ -1,0 +1,46 @@
+"""Help on functions whose keywords a TypedDict declares: its fields become a list in the docstring and the signature.
+
+What a field means is the comment behind it, so that it stands in one place: `threads: int  # of the CPU`.
+"""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+
+class Option(NamedTuple):
+    name: str
+    type: str  # as it is written
+    meaning: str
+
+
+def explain_options(function: Any, kind: type) -> None:
+    """Add the options to the docstring and the signature of a function or a class."""
+    options, keyword = list(list_options(kind)), inspect.Parameter.KEYWORD_ONLY
+    text = inspect.getdoc(function) or ""
+    function.__doc__ = "\n".join([text, "", "Options:", "", *map(line_of, options), ""])
+    signature = inspect.signature(function)
+    kept = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    added = [inspect.Parameter(each.name, keyword, default=..., annotation=each.type) for each in options]
+    function.__signature__ = signature.replace(parameters=kept + added)
+
+
+def line_of(option: Option) -> str:
+    return f"    {option.name}: {option.type}" + (f"  # {option.meaning}" if option.meaning else "")
+
+
+def list_options(kind: type) -> Iterator[Option]:
+    """The fields of a TypedDict, those of its bases first, in the order of the source."""
+    module = sys.modules[kind.__module__]
+    source = inspect.getsource(module)
+    lines, body = source.splitlines(), ast.parse(source).body
+    declared = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
+    for base in declared.bases:
+        if isinstance(base, ast.Name) and base.id != "TypedDict":
+            yield from list_options(getattr(module, base.id))
+    for node in declared.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            meaning = lines[(node.end_lineno or node.lineno) - 1][node.end_col_offset or 0 :]
+            yield Option(node.target.id, ast.unparse(node.annotation), meaning.strip().removeprefix("#").strip())

@@ -1,0 +1,94 @@
+"""What `readwarp.pairwise` returns: columns of all pairs, rows on demand, tables."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from numpy import ndarray
+
+from readwarp import tables
+from readwarp.device.arrays import on_host
+from readwarp.errors import UsageError
+from readwarp.rules.cigar import LETTERS
+
+
+class Pair(NamedTuple):
+    """One alignment. The last four are None without traceback; the CIGAR is of the aligned spans."""
+
+    score: int
+    query_stop: int
+    target_stop: int
+    query_start: int | None
+    target_start: int | None
+    edit_distance: int | None
+    cigar: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alignments:
+    """Scores and positions of pairs; the last five fields are None without traceback. Positions are 0-based, half-open.
+
+    Arrays are NumPy's or, on a card, Numba's, which have the CUDA Array Interface. Iteration and indices give each
+    pair as a `Pair`; `to_pandas()` and `to_arrow()` give tables, with a row for each pair.
+    """
+
+    score: ndarray  # int32 [p]
+    query_stop: ndarray  # int32 [p]; 0 where no local alignment scores above 0
+    target_stop: ndarray  # int32 [p]
+    query_start: ndarray | None = None  # int32 [p]
+    target_start: ndarray | None = None  # int32 [p]
+    edit_distance: ndarray | None = None  # int32 [p]
+    cigar: ndarray | None = None  # uint32, BAM coding, of the aligned spans
+    cigar_offsets: ndarray | None = None  # int64 [p + 1]
+
+    def __len__(self) -> int:
+        return self.score.size
+
+    def __repr__(self) -> str:
+        kind = "scores and stops" if self.cigar is None else "scores, spans and CIGARs"
+        return f"Alignments({kind} of {len(self):,} pair{'' if len(self) == 1 else 's'})"
+
+    def __iter__(self) -> Iterator[Pair]:
+        return map(Pair, *self._rows().values())
+
+    def __getitem__(self, pair: int) -> Pair:
+        """One pair; negative numbers count from the end."""
+        if not -len(self) <= pair < len(self):
+            raise IndexError(f"pair {pair}: there are {len(self)}")
+        number = pair % len(self)
+        columns = {name: getattr(self, name) for name in Pair._fields[:-1]}
+        row: Any = {name: None if c is None else int(on_host(c, name)[number]) for name, c in columns.items()}
+        return Pair(**row, cigar=None if self.cigar is None else self.cigar_string(number))
+
+    def cigar_string(self, pair: int) -> str:
+        """The CIGAR of one pair."""
+        if self.cigar is None or self.cigar_offsets is None:
+            raise UsageError("no CIGAR without traceback=True")
+        runs = on_host(self.cigar[int(self.cigar_offsets[pair]) : int(self.cigar_offsets[pair + 1])], "cigar")
+        return "".join(f"{int(run) >> 4}{LETTERS[int(run) & 15]}" for run in runs)
+
+    def to_arrow(self) -> Any:
+        """A pyarrow.Table. Raises MissingLibraryError."""
+        return tables.to_arrow(self._columns())
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame. Raises MissingLibraryError."""
+        return tables.to_pandas(self._columns())
+
+    def _columns(self) -> list[tables.Column]:
+        """Without those that need a traceback where there is none."""
+        known = {name: list(values) for name, values in self._rows().items() if getattr(self, name) is not None}
+        return [
+            tables.Column(name, tables.TEXT if name == "cigar" else tables.INTEGER, values)
+            for name, values in known.items()
+        ]
+
+    def _rows(self) -> dict[str, list[Any]]:
+        """The values of each field of `Pair`."""
+        rows = {}
+        for field in fields(self)[:-2]:
+            column = getattr(self, field.name)
+            rows[field.name] = [None] * len(self) if column is None else on_host(column, field.name).tolist()
+        has_cigars = self.cigar is not None
+        rows["cigar"] = [self.cigar_string(pair) if has_cigars else None for pair in range(len(self))]
+        return rows

@@ -1,0 +1,222 @@
+"""A picture as SVG in the page's colours: what is shown without scripts, and on paper."""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from readwarp.report.drawing import Axis, Picture, Series, find_limits, log_ticks, tick_places
+from readwarp.report.html import Html, element
+from readwarp.report.numbers import number_text, tick_text
+
+WIDTH, HEIGHT, WIDE = 420, 260, 880  # of the picture, in its own units
+TOP, RIGHT, BOTTOM, LEFT = 30, 14, 44, 46  # around the plot
+LETTER = 6.3  # the usual width of one
+ROW = 19  # a category of horizontal bars, where there is one sample
+GROUP = 0.8  # of the place of a category, for its bars
+MAX_LABELS = 10  # values beside bars
+
+
+class Frame(NamedTuple):
+    """Where the plot is, and the places of values in it."""
+
+    width: float
+    height: float
+    left: float
+    x: Callable[[float], float]
+    y: Callable[[float], float]
+
+    @property
+    def right(self) -> float:
+        return self.width - RIGHT
+
+    @property
+    def bottom(self) -> float:
+        return self.height - BOTTOM
+
+
+def draw(picture: Picture) -> Html:
+    """The <svg> element."""
+    frame = make_frame(picture)
+    along, up = picture.x, picture.y
+    shapes = draw_lines(picture, frame) if picture.kind == "lines" else draw_bars(picture, frame)
+    parts = [
+        *(_grid(frame, up, upright=True) if picture.kind != "rows" else ()),
+        *(_grid(frame, up if picture.kind == "rows" else along, upright=False) if picture.kind != "bars" else ()),
+        *(_categories(frame, along, picture.kind == "rows") if picture.kind != "lines" else ()),
+        *shapes,
+        *_labels(picture, frame),
+        *_legend(picture, frame),
+    ]
+    return element(
+        "svg", parts, viewBox=f"0 0 {_n(frame.width)} {_n(frame.height)}", xmlns="http://www.w3.org/2000/svg"
+    )
+
+
+def make_frame(picture: Picture) -> Frame:
+    width, height, left = float(WIDE if picture.is_wide else WIDTH), float(HEIGHT), float(LEFT)
+    (low, high), (bottom, top) = find_limits(picture)
+    if picture.kind == "rows":
+        side = sum(not series.base for series in picture.series)
+        height = TOP + BOTTOM + len(picture.places) * ROW * max(1.0, 0.65 * min(side, 8))
+        left = 16 + LETTER * max(map(len, picture.x.ticks.values()))
+    elif not picture.y.percent:
+        left = max(left, 14 + LETTER * max(len(tick_text(v)) for v in tick_places(bottom, top)))
+    across = (left, width - RIGHT), (low, high) if picture.kind != "rows" else (bottom, top)
+    down = (height - BOTTOM, TOP), (bottom, top) if picture.kind != "rows" else (high, low)
+    log = picture.x.log
+    return Frame(width, height, left, _scale(*across, log), _scale(*down, False))
+
+
+def _scale(to: tuple[float, float], of: tuple[float, float], log: bool) -> Callable[[float], float]:
+    start, stop = map(math.log10, of) if log else of
+
+    def place(value: float) -> float:
+        at = math.log10(max(value, 1e-12)) if log else value
+        return to[0] + (at - start) / (stop - start) * (to[1] - to[0])
+
+    return place
+
+
+def _n(value: float) -> str:
+    """A coordinate with one decimal."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle", class_: str | None = None) -> Html:
+    lines = text.split("\n")
+    spans = [element("tspan", line, x=_n(x), dy="1.15em" if n else None) for n, line in enumerate(lines)]
+    return element("text", text if len(lines) == 1 else spans, x=_n(x), y=_n(y), text_anchor=anchor, class_=class_)
+
+
+def _path(points: Iterable[tuple[float, float]], **attributes: object) -> Html:
+    places = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+    return element("path", d=f"M{places}", **attributes)
+
+
+def _grid(frame: Frame, axis: Axis, upright: bool) -> Iterable[Html]:
+    """Lines and texts at the ticks: of y if upright, otherwise of x."""
+    place = frame.y if upright else frame.x
+    edges = (frame.bottom, TOP) if upright else (frame.left, frame.right)
+    for value in _ticks(place, edges, axis):
+        at = place(value)
+        text = axis.ticks.get(value) or (f"{100 * value:g} %" if axis.percent else tick_text(float(f"{value:.6g}")))
+        ends = ((frame.left, at), (frame.right, at)) if upright else ((at, TOP), (at, frame.bottom))
+        yield _path(ends, class_="grid")
+        yield _text(frame.left - 6, at + 4, text, "end") if upright else _text(at, frame.bottom + 16, text)
+
+
+def _ticks(place: Callable[[float], float], edges: tuple[float, float], axis: Axis) -> list[float]:
+    low, high = (_invert(place, edge, axis.log) for edge in edges)
+    if axis.ticks:
+        kept: list[float] = []
+        for value in axis.ticks:  # those that have room
+            gap = LETTER * (len(axis.ticks[value]) + 1.5)
+            if low <= value <= high and (not kept or place(value) - place(kept[-1]) >= gap):
+                kept.append(value)
+        return kept
+    return log_ticks(low, high) if axis.log else tick_places(low, high)
+
+
+def _invert(place: Callable[[float], float], at: float, log: bool) -> float:
+    one, ten = place(1.0), place(10.0)
+    share = (at - one) / (ten - one)
+    return float(10**share if log else 1 + 9 * share)
+
+
+def _categories(frame: Frame, axis: Axis, lying: bool) -> Iterable[Html]:
+    last = -1e9
+    for number, text in axis.ticks.items():
+        if lying:
+            yield _text(frame.left - 6, frame.y(number) + 4, text.replace("\n", " "), "end")
+            continue
+        half = LETTER / 2 * max(map(len, text.split("\n")))
+        if frame.x(number) - half > last + 3:
+            last = frame.x(number) + half
+            yield _text(frame.x(number), frame.bottom + 15, text)
+
+
+def _labels(picture: Picture, frame: Frame) -> Iterable[Html]:
+    """The label of the upright axis is above it, where it need not be rotated."""
+    upright, along = (picture.x, picture.y) if picture.kind == "rows" else (picture.y, picture.x)
+    yield _path(((frame.left, frame.bottom), (frame.right, frame.bottom)), class_="edge")
+    if upright.label:
+        yield _text(4, 14, upright.label, "start", "soft")
+    if along.label:
+        yield _text((frame.left + frame.right) / 2, frame.height - 6, along.label, class_="soft")
+
+
+def _legend(picture: Picture, frame: Frame) -> Iterable[Html]:
+    """At the top right."""
+    named = {series.legend: series for series in reversed(picture.series) if series.legend}
+    at = frame.right
+    for name, series in named.items():
+        at -= LETTER * len(name)
+        yield _text(at, 14, name, "start")
+        at -= 26
+        colour = f"stroke: var(--series-{series.colour + 1})"
+        wide = 7 if series.base else 2
+        attributes = {"stroke_opacity": series.opacity if series.base else None, "stroke_width": wide}
+        dash = "5 3" if series.dash else None
+        yield _path(((at, 10), (at + 20, 10)), style=colour, stroke_dasharray=dash, fill="none", **attributes)
+        at -= 12
+
+
+def draw_lines(picture: Picture, frame: Frame) -> Iterable[Html]:
+    (low, high), (_, top) = find_limits(picture)
+    for series in picture.series:
+        inside = [n for n, x in enumerate(series.x) if low <= x <= high]
+        if not inside:
+            continue
+        first, stop = max(0, inside[0] - 1) if inside[0] and series.x[0] < low else inside[0], inside[-1] + 1
+        points = [
+            (frame.x(min(max(x, low), high)), frame.y(min(y, top)))
+            for x, y in zip(series.x[first:stop], series.y[first:stop], strict=True)
+        ]
+        paint = f"var(--series-{series.colour + 1})"
+        if series.base or series.fill:
+            floor = series.base[first:stop] if series.base else [0.0] * len(points)
+            back = [(x, frame.y(y)) for (x, _), y in zip(points, floor, strict=True)]
+            opacity = series.opacity if series.base else 0.15
+            yield _path([*points, *back[::-1]], style=f"fill: {paint}", fill_opacity=opacity)
+        if not series.base:
+            dash = "5 3" if series.dash else None
+            yield _path(points, style=f"stroke: {paint}", fill="none", stroke_width=1.8, stroke_dasharray=dash)
+
+
+def draw_bars(picture: Picture, frame: Frame) -> Iterable[Html]:
+    """Bars from 0, side by side where there are several samples; spreads and marks lie over each other."""
+    lying = picture.kind == "rows"
+    standing = [series for series in picture.series if not series.base and not series.is_mark]
+    values = sum(len(series.y) for series in standing)
+    for series in picture.series:
+        is_alone = series not in standing
+        width = GROUP * 0.6 if is_alone else GROUP / len(standing)
+        shift = 0.0 if is_alone else (standing.index(series) - (len(standing) - 1) / 2) * width
+        for number, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
+            floor = series.base[number] if series.base else y if series.is_mark else 0.0
+            yield _bar(frame, lying, (x + shift, width * 0.92), (floor, y), series)
+            if not is_alone and (values <= MAX_LABELS or (lying and len(standing) <= 2)):
+                label = number_text(y, picture.y.percent)
+                at = (frame.x(y) + 4, frame.y(x + shift) + 4) if lying else (frame.x(x + shift), frame.y(y) - 4)
+                yield _text(*at, label, "start" if lying else "middle")
+
+
+def _bar(frame: Frame, lying: bool, across: tuple[float, float], ends: tuple[float, float], series: Series) -> Html:
+    """across: middle and width; ends: where the bar begins and ends."""
+    middle, width = across
+    place, length = (frame.y, frame.x) if lying else (frame.x, frame.y)
+    sides = sorted((place(middle - width / 2), place(middle + width / 2)))
+    tips = sorted(map(length, ends))
+    if series.is_mark:
+        tips = [tips[0] - 1.2, tips[0] + 1.2]
+    (left, right), (top, bottom) = (tips, sides) if lying else (sides, tips)
+    paint = "var(--ink)" if series.is_mark else f"var(--series-{series.colour + 1})"
+    return element(
+        "rect",
+        x=_n(left),
+        y=_n(top),
+        width=_n(right - left),
+        height=_n(bottom - top),
+        style=f"fill: {paint}",
+        fill_opacity=series.opacity if series.opacity < 1 else None,
+    )

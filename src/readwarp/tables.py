@@ -1,0 +1,58 @@
+"""Results as tables of pandas and Arrow, which are imported only when a table is asked for."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from readwarp.errors import MissingLibraryError
+
+TEXT, INTEGER, REAL = "text", "integer", "real"
+TEXTS, INTEGERS, REALS = "texts", "integers", "reals"  # a list in each row
+KINDS: dict[type, str] = {str: TEXT, bool: INTEGER, int: INTEGER, float: REAL}
+LISTS = {TEXT: TEXTS, INTEGER: INTEGERS, REAL: REALS}
+ARROW = {TEXT: "string", INTEGER: "int64", REAL: "float64"}
+ARROW_TABLES, DATA_FRAMES = "Arrow tables", "data frames"
+PANDAS = {TEXT: "string", REAL: "float64"}  # integers are Int64 if some are unknown; lists are objects
+
+
+class Column(NamedTuple):
+    name: str
+    kind: str  # one of the above
+    values: Sequence[Any]  # None: unknown
+
+
+def kind_of(values: Sequence[Any]) -> str:
+    """The kind of a column, by its first known value; a real number makes a column of integers real."""
+    known = [value for value in values if value is not None]
+    if known and isinstance(known[0], tuple | list):
+        return LISTS[kind_of([item for value in known for item in value])]
+    kinds = {KINDS[type(value)] for value in known}
+    return REAL if kinds == {INTEGER, REAL} else next(iter(kinds), TEXT)
+
+
+def to_arrow(columns: Sequence[Column]) -> Any:
+    """A pyarrow.Table, which Polars, DuckDB and others take as it is. Raises MissingLibraryError."""
+    arrow = library("pyarrow", ARROW_TABLES)
+    types = {kind: getattr(arrow, name)() for kind, name in ARROW.items()}
+    types |= {LISTS[kind]: arrow.list_(type_) for kind, type_ in types.items()}
+    return arrow.table({column.name: arrow.array(column.values, types[column.kind]) for column in columns})
+
+
+def to_pandas(columns: Sequence[Column]) -> Any:
+    """A pandas.DataFrame. Raises MissingLibraryError."""
+    pandas = library("pandas", DATA_FRAMES)
+
+    def dtype(column: Column) -> str:
+        if column.kind == INTEGER:
+            return "Int64" if None in column.values else "int64"
+        return PANDAS.get(column.kind, "object")
+
+    return pandas.DataFrame({column.name: pandas.Series(column.values, dtype=dtype(column)) for column in columns})
+
+
+def library(name: str, purpose: str) -> Any:
+    """An optional library. Raises MissingLibraryError."""
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingLibraryError(f"{purpose} need {name}: python -m pip install {name}") from None
