@@ -5,6 +5,7 @@ a session: `nox -s tests -- tests/call -k ploidy`.
 """
 
 import shutil
+import sys
 from pathlib import Path
 
 import nox
@@ -21,6 +22,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "format", "--check", ".")
     session.run("vulture")
     session.run("shellcheck", ".ci/run", *Path("workflows/slurm").glob("*.sbatch"), "tests/workflows/slurm.sh")
+    session.run("shellcheck", "packaging/entrypoint.sh")
     session.run("hadolint", "packaging/Dockerfile")
     for schema, files in {
         "github-workflows": Path(".github/workflows").glob("*.yml"),
@@ -54,6 +56,14 @@ def tests(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Tests that take long."""
     session.run("python", "-m", "pytest", "--slow", "-m", "slow", *session.posargs)
+
+
+@nox.session(venv_backend="venv")
+def engines(session: nox.Session) -> None:
+    """The workflows for Nextflow, WDL, CWL and Galaxy by their own tools, which have an environment of their own."""
+    session.install(*nox.project.load_toml("pyproject.toml")["project"]["optional-dependencies"]["engines"])
+    tests = ("-m", "pytest", "--slow", "-n", "2", "tests/workflows/test_engines.py", *session.posargs)
+    session.run(sys.executable, *tests, env={"READWARP_ENGINES": session.bin}, external=True)
 
 
 @nox.session

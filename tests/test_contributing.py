@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md and docs/design.md name files, functions and nox sessions that exist. All versions are the same."""
+"""CONTRIBUTING.md and docs/design.md name files, functions and nox sessions that exist."""
 
 import ast
 import re
@@ -61,20 +61,6 @@ def test_what_is_stale_is_found():
     "path", [PAGE, ROOT / ".ci" / "run", GITHUB / "pull_request_template.md", *WORKFLOWS], ids=lambda path: path.name
 )
 def test_sessions_of_nox_exist(path):
-    defined = set(re.findall(r"@nox\.session\ndef (\w+)", (ROOT / "noxfile.py").read_text()))
+    defined = set(re.findall(r"@nox\.session(?:\(.*\))?\ndef (\w+)", (ROOT / "noxfile.py").read_text()))
     asked = re.findall(r"(?:nox -s|^sessions)((?: [a-z]+)+)", path.read_text(), re.M)
     assert {name for names in asked for name in names.split()} <= defined
-
-
-def test_the_version_is_the_same_everywhere():
-    found = {
-        file: re.findall(pattern, (ROOT / file).read_text(), re.M)
-        for file, pattern in {
-            "src/readwarp/version.py": r'^__version__ = "(.+)"',
-            "pyproject.toml": r'^version = "(.+)"',
-            "CITATION.cff": r"^version: (.+)",
-            "packaging/conda/meta.yaml": r'set version = "(.+)"',
-            "packaging/Dockerfile": r"^ARG VERSION=(.+)",
-        }.items()
-    }
-    assert len({tuple(versions) for versions in found.values()}) == 1 and all(map(len, found.values())), found

@@ -25,8 +25,8 @@ def test_install_line_fits_the_driver(cuda, extra):
     lines = doctor.advise(Driver(cuda, "580.1", (CARD,)), "No module named 'numba_cuda'")
     assert lines == [
         "readwarp runs on the CPU: No module named 'numba_cuda'.",
-        "To use the GPU, install:",
-        f"  python -m pip install 'readwarp[{extra}]'",
+        "To use the GPU, run in a clone of readwarp:",
+        f"  python -m pip install '.[{extra}]'",
     ]
 
 

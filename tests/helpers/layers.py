@@ -29,6 +29,7 @@ LAYERS = [
         "version",
         "wording",
     },
+    {"_version"},  # written when the package is built
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 

@@ -13,14 +13,14 @@ import pytest
 from helpers.workflow_runs import OTHER, READS, ROOT
 
 
-@pytest.fixture(scope="session", autouse=True)
-def tools() -> None:
+@pytest.fixture(scope="session")
+def snakemake_installed() -> None:
     if find_spec("snakemake") is None:
         pytest.skip("needs snakemake: pip install '.[workflows]'")
 
 
 @pytest.fixture
-def project(tmp_path) -> Callable[..., Path]:
+def project(tmp_path, snakemake_installed) -> Callable[..., Path]:
     """Make a folder with the workflow, a config and tables, and return its path."""
 
     def make(samples: str, units: str, reference: Path, **config: object) -> Path:

@@ -1,6 +1,7 @@
 """The germline workflow: lint, checks of its tables, and a run on real reads compared with plain commands."""
 
 import re
+import shutil
 import subprocess
 import sys
 
@@ -65,10 +66,41 @@ def test_on_real_reads(project, genome):
             record for record in file if any(sample.allele_indices != (0, 0) for sample in record.samples.values())
         ]
     assert 650 < len(called) < 900
+    called = folder / "NA12878.vcf"
+    command = [sys.executable, "-m", "readwarp", "call", genome, whole, "-o", called, "-q"]
+    subprocess.run(list(map(str, command)), check=True)
+    assert genotypes(results / "vcf" / "NA12878.vcf.gz") == genotypes(called)
     for name in ("qc/report.html", "qc/multiqc.html"):
         assert (results / name).stat().st_size > 10_000
     again = snakemake(folder, "--cores", 2, "--workflow-profile", "none", "--dry-run")
     assert "Nothing to be done" in again.stdout
+
+
+def genotypes(path):
+    """Places, alleles and genotypes of the calls that are not the reference."""
+    with pysam.VariantFile(path) as file:
+        return [
+            (record.contig, record.pos, record.alleles, record.samples[0].alleles)
+            for record in file
+            if set(record.samples[0].allele_indices) != {0}
+        ]
+
+
+def test_ready_for_the_catalog(tmp_path, snakemake_installed):
+    """The folder is a repository of its own: all that the catalog asks for, and data to try it on."""
+    for name in ("LICENSE", "config/README.md", "workflow/Snakefile", "workflow/rules/call.smk"):
+        assert (WORKFLOW / name).is_file(), name
+    assert {"snakemake", "workflow"} <= set((WORKFLOW / "README.md").read_text().lower().split())
+    import yaml
+
+    usage = yaml.safe_load((WORKFLOW / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert usage["software-stack-deployment"]["conda"] and usage["report"] and "desc" in usage["mandatory-flags"]
+    shutil.copytree(WORKFLOW, tmp_path / "alone", ignore=shutil.ignore_patterns(".snakemake", "results", "logs"))
+    test = tmp_path / "alone" / ".test"
+    units = [line.split("\t") for line in (test / "config" / "units.tsv").read_text().splitlines()[1:]]
+    assert all((test / path).is_file() for row in units for path in row[2:4] if path)
+    planned = snakemake(test, "--dry-run", "--snakefile", tmp_path / "alone" / "workflow" / "Snakefile").stdout
+    assert re.search(r"^vcf +2\s*$", planned, re.M)
 
 
 def test_a_bad_input_is_said(project, tmp_path):

@@ -135,4 +135,4 @@ def advise(driver: Driver | str, problem: str | None) -> list[str]:
     major, minor = driver.cuda
     if major < MIN_CUDA:
         return [*lines, f"The driver supports CUDA {major}.{minor} at most; update it to one for CUDA 12 or 13."]
-    return [*lines, "To use the GPU, install:", f"  python -m pip install 'readwarp[cuda{min(major, 13)}]'"]
+    return [*lines, "To use the GPU, run in a clone of readwarp:", f"  python -m pip install '.[cuda{min(major, 13)}]'"]

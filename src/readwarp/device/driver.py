@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 MAJOR, MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_*
 BLOCKING_SYNC = 4  # CU_CTX_SCHED_BLOCKING_SYNC
@@ -85,6 +84,8 @@ def free_memory(bus: str) -> int | None:
 
 
 def _device(cuda: ctypes.CDLL, ordinal: int) -> Device:
+    from uuid import UUID
+
     handle, memory = ctypes.c_int(), ctypes.c_size_t()
     name, bus, uuid = (ctypes.create_string_buffer(size) for size in (256, 64, 16))
     cuda.cuDeviceGet(ctypes.byref(handle), ordinal)

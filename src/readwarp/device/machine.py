@@ -2,7 +2,6 @@
 
 import os
 import re
-from importlib import metadata
 from pathlib import Path
 
 LIBRARIES = ("numba", "llvmlite", "numpy", "numba-cuda", "pysam", "dnaio", "isal", "biopython", "rich")
@@ -69,6 +68,8 @@ def library_versions() -> dict[str, str | None]:
 
 
 def _version(name: str) -> str | None:
+    from importlib import metadata  # loads the parser of mail
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -20,14 +20,14 @@ rule align:
     params:
         read_group=read_group,
         device=config["device"],
-        options=config["align"]["options"],
+        extra=config["align"]["options"],
         memory=planned,
         work=lambda wildcards: f"results/work/{wildcards.sample}/{wildcards.unit}.bam",
     shell:
         # Snakemake removes the outputs of a failed job, so what --resume needs is beside a file that is not an output
         "mkdir -p results/work/{wildcards.sample} && "
         "readwarp align {input.reference} {input.reads:q} -R {params.read_group:q} -o {params.work} --force --resume"
-        " --device {params.device} --threads {threads} --memory {params.memory} {params.options} --no-progress"
+        " --device {params.device} --threads {threads} --memory {params.memory} {params.extra} --no-progress"
         " 2>> {log} && mv {params.work} {output}"
 
 

@@ -44,10 +44,10 @@ rule call:
         memory=planned,
         device=config["device"],
         ploidy=ploidy_of,
-        options=config["call"]["options"],
+        extra=config["call"]["options"],
     shell:
         "readwarp call {input.reference} {input.bam} --gvcf -L {input.region} --ploidy {params.ploidy} -o {output.vcf}"
-        " --device {params.device} --threads {threads} --memory {params.memory} {params.options} --force --no-progress 2> {log}"
+        " --device {params.device} --threads {threads} --memory {params.memory} {params.extra} --force --no-progress 2> {log}"
 
 
 rule gather:
@@ -68,6 +68,34 @@ rule gather:
         runtime=longer(60),
     script:
         "../scripts/concat.py"
+
+
+rule vcf:
+    """The variants of one sample, from its gVCF."""
+    input:
+        gvcf="results/gvcf/{sample}.g.vcf.gz",
+        tbi="results/gvcf/{sample}.g.vcf.gz.tbi",
+        reference="results/reference/genome.fa",
+    output:
+        vcf="results/vcf/{sample}.vcf.gz",
+        tbi="results/vcf/{sample}.vcf.gz.tbi",
+    log:
+        "logs/vcf/{sample}.log",
+    benchmark:
+        "benchmarks/vcf/{sample}.tsv"
+    conda:
+        "../envs/readwarp.yaml"
+    threads: 2
+    resources:
+        mem_mb=growing(8000),
+        runtime=longer(120),
+    params:
+        memory=planned,
+        ploidy=ploidy_of,
+        extra=config["genotype"]["options"],
+    shell:
+        "readwarp genotype {input.reference} {input.gvcf} -o {output.vcf} --ploidy {params.ploidy} {params.extra}"
+        " --threads {threads} --memory {params.memory} --force --no-progress 2> {log}"
 
 
 rule genotype:
@@ -92,9 +120,11 @@ rule genotype:
         runtime=longer(120),
     params:
         memory=planned,
+        ploidy=max(map(ploidy_of_sample, SAMPLES)),
+        extra=config["genotype"]["options"],
     shell:
-        "readwarp genotype {input.reference} {input.gvcfs} -L {input.region} -o {output.vcf} --threads {threads}"
-        " --memory {params.memory} --force --no-progress 2> {log}"
+        "readwarp genotype {input.reference} {input.gvcfs} -L {input.region} -o {output.vcf} --ploidy {params.ploidy}"
+        " {params.extra} --threads {threads} --memory {params.memory} --force --no-progress 2> {log}"
 
 
 rule cohort:

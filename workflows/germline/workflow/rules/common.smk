@@ -95,8 +95,12 @@ def units_of(wildcards):
     )
 
 
+def ploidy_of_sample(sample):
+    return int(samples.loc[sample].get("ploidy") or 2)
+
+
 def ploidy_of(wildcards):
-    return int(samples.loc[wildcards.sample].get("ploidy") or 2)
+    return ploidy_of_sample(wildcards.sample)
 
 
 def growing(megabytes):

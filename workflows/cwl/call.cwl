@@ -1,0 +1,47 @@
+cwlVersion: v1.2
+class: CommandLineTool
+label: readwarp call
+doc: Call the variants of a sample; a gVCF by default.
+hints: # docker build -f packaging/Dockerfile -t readwarp .
+  DockerRequirement:
+    dockerPull: readwarp
+requirements:
+  ResourceRequirement:
+    coresMin: 1
+    coresMax: 4
+    ramMin: $(inputs.memory)
+baseCommand: [readwarp, call]
+arguments:
+  - {prefix: --output, valueFrom: $(inputs.prefix).vcf.gz}
+  - {prefix: --threads, valueFrom: $(runtime.cores)}
+  - {prefix: --memory, valueFrom: $(inputs.memory)M}
+  - --no-progress
+inputs:
+  reference:
+    type: File
+    doc: FASTA
+    inputBinding: {position: 1}
+  bam:
+    type: File
+    secondaryFiles: [.bai]
+    doc: sorted and indexed
+    inputBinding: {position: 2}
+  targets:
+    type: File?
+    doc: call only there - BED, interval list or list of regions
+    inputBinding: {prefix: --targets}
+  ploidy:
+    type: int?
+    default: 2
+    inputBinding: {prefix: --ploidy}
+  prefix: {type: string, doc: "name of the output, without .vcf.gz"}
+  options:
+    type: string[]
+    default: [--gvcf]
+    inputBinding: {position: 3}
+  memory: {type: int, default: 4000, doc: MiB}
+outputs:
+  vcf:
+    type: File
+    secondaryFiles: [.tbi]
+    outputBinding: {glob: $(inputs.prefix).vcf.gz}

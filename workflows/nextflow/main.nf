@@ -1,0 +1,32 @@
+#!/usr/bin/env nextflow
+
+include { GERMLINE } from './subworkflows/germline/main'
+
+// A line of the sample sheet: sample, lane, fastq_1, fastq_2 (empty for single reads and BAM), library (optional).
+// Paths are absolute, addresses, or relative to the sheet.
+def read_lane(row, sheet) {
+    if (!row.sample || !row.lane || !row.fastq_1) {
+        error("${params.input}: sample, lane and fastq_1 are needed in each line: ${row}")
+    }
+    def reads = [row.fastq_1, row.fastq_2].findAll { path -> path }.collect { path ->
+        file(path.startsWith('/') || path.contains('://') ? path : "${sheet.parent}/${path}", checkIfExists: true)
+    }
+    def library = row.library ?: row.sample
+    def meta = [
+        id: "${row.sample}.${row.lane}",
+        sample: row.sample,
+        single_end: reads.size() == 1,
+        read_group: "@RG\\tID:${row.sample}.${row.lane}\\tSM:${row.sample}\\tLB:${library}\\tPL:ILLUMINA",
+    ]
+    return [meta, reads]
+}
+
+workflow {
+    if (!params.input || !params.fasta) {
+        error("--input SHEET.csv and --fasta REFERENCE are needed")
+    }
+    sheet = file(params.input, checkIfExists: true)
+    lanes = channel.fromPath(params.input).splitCsv(header: true).map { row -> read_lane(row, sheet) }
+    fasta = channel.fromPath(params.fasta, checkIfExists: true).map { path -> [[id: path.baseName], path] }
+    GERMLINE(lanes, fasta, params.targets ? file(params.targets, checkIfExists: true) : [])
+}
