@@ -5,16 +5,17 @@ and once more inside the kernel, and keep it on disk. Here only what Python call
 below it are typed and lowered, linked into the kernel, and optimized there, once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numba.core import compiler, types
+from numba.core import types
 from numba.core.codegen import CPUCodeLibrary, JITCPUCodegen
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 from numba.core.typing.typeof import typeof_impl
 from numba.np.numpy_support import from_dtype
 
@@ -22,29 +23,29 @@ from readwarp.device import vectors
 from readwarp.device.levels import current_level
 from readwarp.device.loader import load_extensions
 from readwarp.device.machine_code import MachineCode
+from readwarp.device.parts import Part, PartLibrary, parts_of_numba, without_garbage_collection
 from readwarp.device.signature import class_of
 
 assert vectors  # registers the operations of `simd`
 
 
-class Library(CPUCodeLibrary):
-    """Code that is not run in this process. What kernels call is optimized as a part of them, not by itself."""
+class Library(PartLibrary):
+    """The code of a kernel and of all its parts, not run in this process."""
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_specific(self) -> None:
-        pass
-
-    def get_pointer_to_function(self, name: str) -> int:
-        self._ensure_finalized()  # type: ignore[no-untyped-call]
-        return 0
+    def add_linking_library(self, library: Any) -> None:
+        for each in library.gather() if isinstance(library, PartLibrary) else (library,):
+            if isinstance(each, PartLibrary):
+                self._final_module.link_in(each.module, preserve=True)
+            else:  # Numba's runtime
+                super().add_linking_library(each)
 
     def emit(self) -> bytes:
         """The object code of the whole."""
-        self._ensure_finalized()  # type: ignore[no-untyped-call]
-        super()._optimize_final_module()  # type: ignore[no-untyped-call]
+        CPUCodeLibrary.finalize(self)  # type: ignore[no-untyped-call]
         return bytes(self._codegen._tm.emit_object(self._final_module))
+
+    def _finalize_specific(self) -> None:
+        pass
 
     def undefined(self) -> list[str]:
         """Symbols that the optimized module takes from elsewhere."""
@@ -58,7 +59,7 @@ class Library(CPUCodeLibrary):
 class Codegen(JITCPUCodegen):
     """Makes code for a level of processors, without an engine that would run it."""
 
-    _library_class = Library  # type: ignore[assignment]
+    _library_class = PartLibrary  # type: ignore[assignment]
 
     def _add_module(self, module: Any) -> None:
         pass
@@ -73,44 +74,26 @@ class Codegen(JITCPUCodegen):
         return current_level().features
 
 
-class RuleDispatcher(CPUDispatcher):
-    """A function that kernels call: compiled without machine code or wrappers."""
-
-    def __init__(self, py_func: Callable[..., Any], options: dict[str, Any]) -> None:
-        super().__init__(py_func, targetoptions={"nopython": True, **options})
-        self._compiler._customize_flags = _without_code  # type: ignore[attr-defined]
-
-    def add_overload(self, cres: Any) -> None:
-        """Numba finds the code to link by the function that Python would call; here that is only a mark."""
-        compiled = cres._replace(entry_point=object())
-        self.overloads[tuple(compiled.signature.args)] = compiled
-        self.targetctx.insert_user_function(compiled.entry_point, compiled.fndesc, [compiled.library])
-
-
-def _without_code(flags: Any) -> Any:
-    flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
-    return flags
-
-
-def compile_kernel(function: Callable[..., Any], options: dict[str, Any], signature: str) -> MachineCode:
+def compile_kernel(part: Part, signature: str) -> MachineCode:
     """Compile for the level of this process. Raises Numba's errors for what it cannot compile."""
-    with global_compiler_lock, _own_codegen():
-        flags: Any = compiler.Flags()
-        cpu_target.options.parse_as_flags(flags, {"nopython": True, **options})
-        flags.no_cfunc_wrapper = flags.no_compile = True
-        typing, target = cpu_target.typing_context, cpu_target.target_context
+    typing, target = cpu_target.typing_context, cpu_target.target_context
+    rtsys.initialize(target)  # Numba's runtime, which is no part
+    with global_compiler_lock, _own_codegen(), without_garbage_collection():
         typing.refresh()
         target.refresh()
-        arguments = tuple(types_of(signature))
-        made = compiler.compile_extra(typing, target, function, arguments, None, flags, {})
+        made = part.compile_part(tuple(types_of(signature)))
+        library, context = Library(_codegen(), made.library.name), made.target_context.subtarget(enable_nrt=True)
+        context.create_cpython_wrapper(library, made.fndesc, made.environment, made.call_helper, release_gil=True)
+        library.add_linking_library(made.library)
+        library.add_linking_library(rtsys.library)  # for the wrapper
         load_extensions()  # so that LLVM knows the symbols
-        object_code = made.library.emit()
+        object_code = library.emit()
         constants = tuple(constant.str for constant in made.environment.consts)
         return MachineCode(
             symbol=made.fndesc.llvm_cpython_wrapper_name,
             environment=target.get_env_name(made.fndesc),
             constants=constants,
-            needs=tuple(made.library.undefined()),
+            needs=tuple(library.undefined()),
             object_code=object_code,
         )
 
@@ -122,7 +105,8 @@ def _own_codegen() -> Iterator[None]:
     codegen = target._internal_codegen
     target._internal_codegen, target.create_cfunc_wrapper = _codegen(), lambda *_: None
     try:
-        yield
+        with parts_of_numba():
+            yield
     finally:
         target._internal_codegen = codegen
         del target.create_cfunc_wrapper

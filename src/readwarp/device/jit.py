@@ -75,14 +75,14 @@ class Kernel:
 
     def make(self, signature: str) -> MachineCode:
         """The machine code for a signature, compiled now."""
-        code: MachineCode = _compiler().compile_kernel(self.py_func, self.options, signature)
+        code: MachineCode = _compiler().compile_kernel(self.dispatcher, signature)
         return code
 
     @property
     def dispatcher(self) -> Any:
         """What Numba takes the kernel for where another calls it."""
         if self._dispatcher is None:
-            self._dispatcher = _compiler().RuleDispatcher(self.py_func, self.options)
+            self._dispatcher = _compiler().Part(self.py_func, targetoptions={"nopython": True, **self.options})
         return self._dispatcher
 
 

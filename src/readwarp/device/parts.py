@@ -1,0 +1,203 @@
+"""What a kernel consists of: its own function and those below it, each a `Part` of LLVM code and no more.
+
+By itself, Numba treats each function that a kernel calls like one that Python calls: it optimises it, makes wrappers of
+it, compiles it again for each integer constant that it is given, and counts references wherever an array is named. A
+part does none of this. The kernel gathers its parts, and they are optimised together, once.
+
+This leans on inner parts of Numba; tests/device/test_parts.py names them.
+"""
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from llvmlite import binding
+from numba.core import ir, types
+from numba.core.codegen import CPUCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.dispatcher import _FunctionCompiler
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.target_extension import dispatcher_registry, target_registry
+from numba.core.typed_passes import AnnotateTypes
+
+CPU = target_registry["cpu"]
+# What an expression of these kinds refers to belongs to its operands; any other may make a new array.
+LOOKS = {"getattr", "static_getitem", "getitem", "typed_getitem", "build_tuple", "exhaust_iter", "cast", "phi"}
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class LeaveOutCounts(AnalysisPass):
+    """A function that makes no array and returns none counts no references: those of its caller outlive it."""
+
+    _name = "readwarp_leave_out_counts"
+
+    def __init__(self) -> None:  # abstract in Numba
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        if not _makes_references(state):
+            state.targetctx = state.targetctx.subtarget(enable_nrt=False)
+        return False
+
+
+def _makes_references(state: Any) -> bool:
+    """Whether a function may create or return an object whose references are counted."""
+    if _is_counted(state.return_type):
+        return True
+    for block in state.func_ir.blocks.values():
+        for statement in block.body:
+            if isinstance(statement, ir.SetItem | ir.StaticSetItem):
+                if not _is_place(state.calltypes[statement].args[1]):
+                    return True
+            elif isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr):
+                made = statement.value
+                is_look = made.op in LOOKS and (made.op != "getitem" or _is_look(state, made))
+                if not is_look and _is_counted(state.typemap[statement.target.name]):
+                    return True
+    return False
+
+
+def _is_counted(kind: types.Type) -> bool:
+    return bool(cpu_target.target_context.data_model_manager[kind].contains_nrt_meminfo())
+
+
+def _is_look(state: Any, made: Any) -> bool:
+    """Whether a[index] is a part of a; with an array as index it is a copy."""
+    index = state.typemap[made.index.name]
+    return not any(isinstance(part, types.Array) for part in (index if isinstance(index, types.BaseTuple) else [index]))
+
+
+def _is_place(index: types.Type) -> bool:
+    """Whether a[index] = x sets one item; what sets more may make arrays on the way."""
+    return all(isinstance(part, types.Integer) for part in (index if isinstance(index, types.BaseTuple) else [index]))
+
+
+class PartCompiler(CompilerBase):
+    """Numba's own passes, and the one above."""
+
+    def define_pipelines(self) -> list[Any]:
+        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        passes.add_pass_after(LeaveOutCounts, AnnotateTypes)
+        passes.finalize()
+        return [passes]
+
+
+class PartFlags(Flags):
+    """Flags that are the same object if they are the same, for they are compared a hundred thousand times."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    _known: ClassVar[dict[str, "PartFlags"]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def copy(self) -> "PartFlags":
+        return self
+
+    @classmethod
+    def of_part(cls, flags: Flags) -> "PartFlags":
+        """Without wrappers for Python and C, and without machine code."""
+        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+        flags.release_gil = False  # which the wrapper does
+        return cls._known.setdefault(str(flags.values()), cls(flags))
+
+
+class PartLibrary(CPUCodeLibrary):
+    """The LLVM code of one function as Numba writes it, to be linked into others."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Nothing: the kernel does."""
+
+    def finalize(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == binding.Linkage.external:
+                function.linkage = "linkonce_odr"  # inlined and left out at will
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def gather(self) -> dict[Any, None]:
+        """The library and those below it, each once."""
+        found: dict[Any, None] = {}
+        waiting: list[Any] = [self]
+        while waiting:
+            library = waiting.pop()
+            if library not in found:
+                found[library] = None
+                waiting += library._linking_libraries if isinstance(library, PartLibrary) else ()
+        return found
+
+    def _get_module_for_linking(self) -> Any:
+        """The code with that of all below it, for a function that Numba compiles in its own way."""
+        whole = self.module.clone()
+        for library in self.gather():
+            if library is not self:
+                is_part = isinstance(library, PartLibrary)
+                whole.link_in(library.module if is_part else library._get_module_for_linking(), preserve=True)
+        return whole
+
+    @property
+    def module(self) -> Any:
+        """The code of this function alone."""
+        self._ensure_finalized()
+        return self._final_module
+
+
+class _PartFunctionCompiler(_FunctionCompiler):
+    def _customize_flags(self, flags: Any) -> PartFlags:
+        return PartFlags.of_part(flags)
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        made = super()._compile_core(args, return_type)._replace(entry_point=object())
+        cpu_target.target_context.insert_user_function(made.entry_point, made.fndesc, [made.library])
+        return made
+
+
+class LibraryPart(CPUDispatcher):
+    """A function of Numba's own that kernels call."""
+
+    def __init__(self, py_func: Callable[..., Any], locals: Any = None, targetoptions: Any = None, **_: Any) -> None:
+        super().__init__(py_func, locals or {}, targetoptions or {}, PartCompiler)
+        self._compiler = _PartFunctionCompiler(py_func, self.targetdescr, self.targetoptions, self.locals, PartCompiler)
+
+    def add_overload(self, cres: Any) -> None:
+        """Python cannot call it, so the dispatcher in C need not know."""
+        self.overloads[tuple(cres.signature.args)] = cres
+
+
+class Part(LibraryPart):
+    """A function of ours; integer constants are integers to it."""
+
+    def get_call_template(self, args: Sequence[Any], kws: dict[str, Any]) -> Any:
+        args, kws = [types.unliteral(kind) for kind in args], {name: types.unliteral(kws[name]) for name in kws}
+        return super().get_call_template(args, kws)
+
+    def compile_part(self, args: tuple[Any, ...]) -> Any:
+        """What Numba makes of it for these types. The compiler's lock is held."""
+        self.compile(args)
+        return self.overloads[args]
+
+
+@contextmanager
+def parts_of_numba() -> Iterator[None]:
+    """Inside, functions of Numba that are compiled become parts. The compiler's lock is held."""
+    before = dispatcher_registry[CPU]
+    dispatcher_registry.update({CPU: LibraryPart})
+    try:
+        yield
+    finally:
+        dispatcher_registry.update({CPU: before})
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """A compilation makes millions of objects that stay until its end: to look through them takes a sixth more time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
