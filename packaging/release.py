@@ -38,32 +38,31 @@ class Section(NamedTuple):
 
 
 class Name(NamedTuple):
-    """How files name readwarp before its first release (`local`) and after (`published`)."""
+    """How files name readwarp: `now` matches what works from a clone, and the name of an earlier release."""
 
     files: str
-    local: str
+    now: str
     published: str
 
 
+IMAGE = "ghcr.io/readwarp/readwarp:VERSION"
+ANY_IMAGE = r"(?:readwarp|ghcr\.io/readwarp/readwarp:[\w.]+)"
 NAMES = (
-    Name("workflows/*/workflow/envs/*.yaml", r"readwarp(\[[\w,]+\])? @ git\+\S+", r"readwarp\1==VERSION"),
+    Name("workflows/*/workflow/envs/*.yaml", r"readwarp(\[[\w,]+\])?(?: @ git\+|==)\S+", r"readwarp\1==VERSION"),
     Name(
         "workflows/nextflow/modules/**/environment.yml",
-        r"- conda-forge::python=(?:.*\n)+?.*readwarp @ git\+.*",
+        r"- conda-forge::python=(?:.*\n)+?.*readwarp @ git\+.*|- bioconda::readwarp=.*",
         "- bioconda::readwarp=VERSION",
     ),
-    Name(
-        "workflows/nextflow/modules/**/main.nf",
-        r"container 'readwarp'",
-        "container 'ghcr.io/readwarp/readwarp:VERSION'",
-    ),
-    Name("workflows/cwl/*.cwl", r"dockerPull: readwarp$", "dockerPull: ghcr.io/readwarp/readwarp:VERSION"),
-    Name("workflows/wdl/*.wdl", r'image = "readwarp"', 'image = "ghcr.io/readwarp/readwarp:VERSION"'),
+    Name("workflows/nextflow/modules/**/main.nf", f"container '{ANY_IMAGE}'", f"container '{IMAGE}'"),
+    Name("workflows/cwl/*.cwl", f"dockerPull: {ANY_IMAGE}$", f"dockerPull: {IMAGE}"),
+    Name("workflows/wdl/*.wdl", f'image = "{ANY_IMAGE}"', f'image = "{IMAGE}"'),
     Name(
         "workflows/galaxy/macros.xml",
-        r'<container type="docker">readwarp</container>',
+        r'<(?:container type="docker"|requirement type="package" version="[^"]*")>readwarp</\w+>',
         '<requirement type="package" version="VERSION">readwarp</requirement>',
     ),
+    Name("workflows/galaxy/macros.xml", r'(<token name="@TOOL_VERSION@">)[^<]*', r"\g<1>VERSION"),
 )
 
 
@@ -120,7 +119,7 @@ def rename(version: str, root: Path) -> list[Path]:
     for name in NAMES:
         for path in sorted(root.glob(name.files)):
             before = path.read_text()
-            after = re.sub(name.local, name.published.replace("VERSION", version), before, flags=re.M)
+            after = re.sub(name.now, name.published.replace("VERSION", version), before, flags=re.M)
             if after != before:
                 path.write_text(after)
                 changed.append(path)

@@ -18,11 +18,14 @@ import pytest
 import readwarp
 from readwarp import Progress
 from readwarp.align import api as align_api
+from readwarp.align import merge_api
 from readwarp.call import api as call_api
 from readwarp.call.joint import api as genotype_api
 from readwarp.cli import build_parser, main, parse
 from readwarp.cli.options import pick_keywords
 from readwarp.errors import InputError, UsageError
+from readwarp.index import api as index_api
+from readwarp.report import api as report_api
 from readwarp.run import api as run_api
 
 PAIRS = 3000
@@ -32,6 +35,9 @@ KEYWORDS = {
     "call": call_api.CallOptions,
     "run": run_api.RunOptions,
     "genotype": genotype_api.GenotypeOptions,
+    "index": index_api.IndexOptions,
+    "merge": merge_api.MergeOptions,
+    "report": report_api.ReportOptions,
 }
 
 
@@ -191,8 +197,9 @@ def options_of(command: str) -> set[str]:
     """The long options of a command, except those for messages and for the output."""
     subparsers = next(a for a in build_parser([command])._actions if isinstance(a, argparse._SubParsersAction))
     spellings = [action.option_strings for action in subparsers.choices[command]._actions]
-    names = {next((name for name in every if name.startswith("--")), "") for every in spellings}
-    return {name[2:].replace("-", "_") for name in names if name} - MESSAGES - {"output"}
+    names = {next((name for name in every if name.startswith("--")), every[0] if every else "") for every in spellings}
+    messages = MESSAGES - ({"metrics"} if command == "report" else set())
+    return {name.lstrip("-").replace("-", "_") for name in names if name} - messages - {"output"}
 
 
 @pytest.mark.parametrize("command", KEYWORDS)
@@ -239,7 +246,7 @@ except readwarp.errors.InputError:
     assert (done.stdout, done.stderr) == ("readwarp.align readwarp.align.seed\n", "")
 
 
-@pytest.mark.parametrize("name", ["align", "call", "run", "pairwise"])
+@pytest.mark.parametrize("name", ["align", "call", "run", "pairwise", "index", "report"])
 def test_help_and_signature_are_those_of_the_function(name):
     package = getattr(readwarp, name)
     function = getattr(package, name)
@@ -296,7 +303,7 @@ def test_help_lists_the_options():
 
 
 def test_functions_pickle():
-    for name in ("align", "call", "run", "pairwise", "genotype"):
+    for name in ("align", "call", "run", "pairwise", "genotype", "index", "merge", "report"):
         assert pickle.loads(pickle.dumps(getattr(readwarp, name))) is getattr(readwarp, name)
 
 
@@ -312,3 +319,39 @@ def test_results_pickle_and_show_themselves(given, tmp_path):
     )
     with pytest.raises(FileExistsError, match=r"exists already \(force=True replaces it\)"):
         readwarp.align(*given, output=tmp_path / "s.bam")
+
+
+def test_index_is_the_command(given, tmp_path):
+    out = tmp_path / "out" / "x.rwx"
+    out.parent.mkdir()
+    expected = of_the_command("index", given[0], "-o", out, "--preset", "short", folder=out.parent)
+    result = readwarp.index(given[0], output=out, preset="short")
+    assert files_in(out.parent) == expected and result.paths == {"index": out}
+    assert result.metrics.counts["index_bases"] == 200_000
+    with pytest.raises(FileExistsError):
+        readwarp.index(given[0], output=out)
+    with pytest.raises(UsageError, match="preset long: not one of"):
+        readwarp.index(given[0], output=out, preset="long", force=True)
+
+
+def test_merge_is_the_command(given, tmp_path):
+    parts, out = [tmp_path / f"{number}.bam" for number in (1, 2)], tmp_path / "out" / "s.bam"
+    out.parent.mkdir()
+    for number, part in enumerate(parts, 1):
+        readwarp.align(*given, output=part, part=f"{number}/2")
+    expected = of_the_command("merge", *parts, "--output", out, "--write-index", "--mark-duplicates", folder=out.parent)
+    result = readwarp.merge(*parts, output=out, write_index=True, mark_duplicates=True, no_pg=False)
+    assert list(result.paths) == ["alignments", "alignments_index"] and set(files_in(out.parent)) == set(expected)
+    assert subprocess.run(["samtools", "view", out], capture_output=True, check=True).stdout
+    with pytest.raises(UsageError, match="no alignments are given"):
+        readwarp.merge(output=out, force=True)
+
+
+def test_report_is_the_command(given, bam, tmp_path):
+    page = tmp_path / "page.html"
+    result = readwarp.report(bam=bam, output=page, title="Mine", statistics=tmp_path, progress=False)
+    assert result.paths == {"report": page} and "Mine" in page.read_text()
+    with pytest.raises(UsageError, match="nothing to report"):
+        readwarp.report()
+    with pytest.raises(FileExistsError):
+        readwarp.report(bam=bam, output=page)

@@ -28,9 +28,10 @@ def test_links_between_pages(page):
 
 
 def commands(page: Path) -> list[str]:
-    """The command lines in a page's indented blocks, without pipes, comments and explanations."""
-    text = re.sub(r"\\\n *", "", page.read_text())
-    lines = re.findall(r"^ {4}(?:.*\| )?readwarp ([a-z]+ .*)", text, re.M)
+    """The command lines in a page's examples, without pipes, comments and explanations."""
+    blocks = re.findall(r"^```sh.*?^```$", page.read_text(), re.M | re.S)
+    text = re.sub(r"\\\n *", "", "\n".join(blocks))
+    lines = re.findall(r"^(?:.*\| *)?(?:[A-Z_]+=\S+ )*readwarp ([a-z]+ .*)", text, re.M)
     return [re.split(r" {2,}| #| \||>", line)[0] for line in lines if "..." not in line]
 
 

@@ -18,6 +18,7 @@ BESIDE = {  # imports between rooms of one layer
     ("formats", "rules"),
     ("rules", "device"),
     ("config", "errors"),
+    ("index", "stream"),  # what a job reports
     ("sequences", "errors"),
     ("sequences", "wording"),
     ("keywords", "wording"),
@@ -129,10 +130,22 @@ def test_every_source_is_known_to_a_layer():
 
 
 HEAVY = ("numpy", "numba", "llvmlite", "pysam", "rich", "Bio", "isal", "dnaio", "matplotlib", "jinja2", "shtab")
-COMMANDS = ["", "run", "index", "align", "merge", "call", "genotype", "report", "pairwise", "doctor", "completion"]
+COMMANDS = [
+    "run",
+    "index",
+    "align",
+    "merge",
+    "call",
+    "genotype",
+    "report",
+    "pairwise",
+    "compile",
+    "doctor",
+    "completion",
+]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_help_imports_nothing_heavy(command):
     code = (
         "import sys; from readwarp.cli import main;"

@@ -4,6 +4,7 @@
     readwarp.call(reference, alignments, output=...)
     readwarp.run(reference, *reads, output=...)
     readwarp.genotype(reference, *gvcfs, output=...)
+    readwarp.index(reference), merge(*alignments, output=...), report(*folders)
     readwarp.Aligner, Caller, pairwise, pair_hmm            the same on objects and arrays
 
 The public names are imported on first use, so that `import readwarp` and `readwarp --help` stay fast.
@@ -16,20 +17,23 @@ from readwarp.version import __version__
 if TYPE_CHECKING:  # for checkers and editors
     from readwarp.align.aligner import Aligner as Aligner
     from readwarp.align.api import align as align
+    from readwarp.align.merge_api import merge as merge
     from readwarp.call.api import call as call
     from readwarp.call.caller import Caller as Caller
     from readwarp.call.joint.api import genotype as genotype
     from readwarp.call.pairhmm.api import pair_hmm as pair_hmm
     from readwarp.config import Scoring as Scoring
     from readwarp.index import Index as Index
+    from readwarp.index.api import index as index
     from readwarp.pairwise.api import pairwise as pairwise
     from readwarp.ragged import Ragged as Ragged
+    from readwarp.report.api import report as report
     from readwarp.run.api import run as run
     from readwarp.stream.reporter import Progress as Progress
     from readwarp.stream.reporter import Result as Result
 
 
-_CALLABLE_PACKAGES = ("align", "call", "pairwise", "run")
+_CALLABLE_PACKAGES = ("align", "call", "index", "pairwise", "report", "run")
 _PUBLIC = {
     "Aligner": "readwarp.align.aligner",
     "Caller": "readwarp.call.caller",
@@ -39,6 +43,7 @@ _PUBLIC = {
     "Result": "readwarp.stream.reporter",
     "Scoring": "readwarp.config",
     "genotype": "readwarp.call.joint.api",
+    "merge": "readwarp.align.merge_api",
     "pair_hmm": "readwarp.call.pairhmm.api",
 }
 __all__ = ["__version__", *_CALLABLE_PACKAGES, *_PUBLIC]

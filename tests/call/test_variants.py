@@ -116,7 +116,7 @@ def test_a_table_without_its_library_costs_no_variants(called, monkeypatch):
 def test_bad_files_are_refused_at_once(caller, made, tmp_path):
     with pytest.raises(InputError, match=r"no\.bam: no such file"):
         caller.call("no.bam")
-    with pytest.raises(InputError, match="no such contig"):
+    with pytest.raises(InputError, match=r"chr1.*contig"):
         caller.call(made[1], "chr1")
     with pysam.AlignmentFile(str(made[1][0])) as file, pytest.raises(UsageError, match="AlignmentFile is not a path"):
         caller.call([file])

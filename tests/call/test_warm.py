@@ -3,9 +3,11 @@
 from contextlib import closing
 
 import numpy as np
+import pysam
 from numba.cuda.cudadrv.driver import Context
 
 from helpers.cards import two_cards
+from helpers.command_samples import letters
 from helpers.jobs import call_variants
 from readwarp.call import job, warm
 from readwarp.call.job import Calling
@@ -46,12 +48,9 @@ def test_nothing_is_left_to_be_loaded(monkeypatch):
 
 
 def test_calling_is_warmed_up_on_each_card_before_the_first_window(tmp_path, monkeypatch):
-    from readwarp.call.precompile import write_alignments
-    from readwarp.formats.reads.precompile import TinyGenome, letters
-
-    genome, order = TinyGenome.make(), []
+    genome, order = letters(2000, 1), []
     reference, alignments = tmp_path / "ref.fa", tmp_path / "reads.bam"
-    reference.write_text(f">tiny\n{letters(genome.bases)}\n")
+    reference.write_text(f">tiny\n{genome}\n")
     write_alignments(genome, alignments)
     call = Calling.call
     monkeypatch.setattr(job, "warm_up", lambda backend, *others: order.append(cuda.get_current_device().id))
@@ -59,3 +58,18 @@ def test_calling_is_warmed_up_on_each_card_before_the_first_window(tmp_path, mon
     resources = Resources(device="cuda:0,1")
     call_variants(reference, alignments, tmp_path / "o.vcf", PARAMETERS, resources)
     assert order[:2] == [0, 1] and "call" in order[2:]
+
+
+def write_alignments(genome, path):
+    """Reads of the genome with a deletion of three bases."""
+    header = {"HD": {"VN": "1.6", "SO": "coordinate"}, "SQ": [{"SN": "tiny", "LN": len(genome)}]}
+    with pysam.AlignmentFile(str(path), "wb", header=header) as out:
+        for start in range(900, 1000, 5):
+            read = pysam.AlignedSegment(out.header)
+            read.query_name, read.mapping_quality = f"r{start}", 60
+            read.query_sequence = genome[start:1000] + genome[1003 : start + 103]
+            read.query_qualities = pysam.qualitystring_to_array("I" * 100)
+            read.reference_id, read.reference_start = 0, start
+            read.cigarstring = f"{1000 - start}M3D{start - 900}M" if start > 900 else "100M"
+            out.write(read)
+    pysam.index(str(path))

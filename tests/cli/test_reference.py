@@ -29,7 +29,9 @@ name only when it is complete.
 
 | environment variable | meaning |
 |---|---|
-| `READWARP_CACHE` | folder of compiled kernels [`$XDG_CACHE_HOME/readwarp` or `~/.cache/readwarp`] |
+| `READWARP_CACHE` | folder of compiled kernels [`~/.cache/readwarp`]: see [kernels](../how-to/kernels.md) |
+| `READWARP_KERNELS` | other folders to find them in, made by `readwarp compile -o`, separated by colons |
+| `READWARP_LEVEL` | level of processors that kernels are for, such as `x86-64-v3` [the machine's] |
 | `SLURM_CPUS_PER_TASK` | most threads, unless `--threads` says otherwise |
 | `CUDA_VISIBLE_DEVICES` | GPUs that may be used |
 | `TMPDIR` | folder of temporary files of sorting |

@@ -3,7 +3,6 @@
 import argparse
 import io
 import os
-import subprocess
 import sys
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 import readwarp
 from helpers.command_samples import CONTIGS, fasta, pairs, record, run_main
 from readwarp.cli import reporting, summary
-from readwarp.device import precompile
 from readwarp.errors import UsageError
 from readwarp.formats.common import files
 from readwarp.metrics import Metrics
@@ -113,17 +111,6 @@ def test_insert_sizes_of_many_inputs_fit_a_line():
     assert summary.describe_insert_size(metrics) == "400-430 ± 50-53"
     metrics.note(insert_sizes=models[:2])
     assert summary.describe_insert_size(metrics) == "400 ± 50, 410 ± 51"
-
-
-def test_compilation_goes_on_alone_where_no_process_can_start(tmp_path, monkeypatch):
-    def refuse(*arguments, **options):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(precompile, "_mark", lambda stage: tmp_path / stage)
-    monkeypatch.setattr(subprocess, "Popen", refuse)
-    with precompile.precompile_stages(["formats"], 2):
-        done = True
-    assert done
 
 
 def test_log_lines_go_where_stderr_is_at_the_time(monkeypatch):

@@ -136,3 +136,44 @@ def test_a_lone_file_of_first_reads(reference, mates, tmp_path, capfd):
 
     assert warned(mates[0])
     assert not warned(mates[0], "--single") and not warned(*mates) and not warned(mates[1])
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, reference, mates):
+    """Files of every kind, to be given where another kind belongs."""
+    folder = tmp_path_factory.mktemp("files")
+    assert run_main(["align", reference, *mates, "-o", folder / "s.bam", "--write-index", "-q"]) == 0
+    assert run_main(["call", reference, folder / "s.bam", "-o", folder / "s.vcf.gz", "-q"]) == 0
+    (folder / "ref.fa").write_bytes(reference.read_bytes())
+    (folder / "ref.fa.fai").write_text("one\t6000\t5\t70\t71\ntwo\t3000\t6097\t70\t71\n")
+    (folder / "s_1.fq").write_bytes(mates[0].read_bytes())
+    (folder / "x.csv").write_text("one,1,50\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ("align s_1.fq ref.fa", 3, "s_1.fq: is FASTQ; a reference is FASTA, GenBank or EMBL, and is given"),
+        ("align s.bam s_1.fq", 3, "s.bam: is BAM; a reference is FASTA, GenBank or EMBL, and is given first"),
+        ("call s.bam ref.fa", 3, "s.bam: is BAM; a reference is"),
+        ("call s.vcf.gz s.bam", 3, "s.vcf.gz: is VCF; a reference is"),
+        ("call ref.fa.fai s.bam", 3, "ref.fa.fai: is the index of a FASTA file (.fai): give the FASTA file itself"),
+        ("align ref.fa s.vcf.gz", 3, "s.vcf.gz: is VCF, not reads"),
+        ("call ref.fa s.vcf.gz", 3, "s.vcf.gz: is neither BAM nor CRAM"),
+        ("call ref.fa s_1.fq", 3, "s_1.fq: is neither BAM nor CRAM"),
+        ("call ref.fa s.bam -L x.csv", 3, "x.csv: record 1: not contig, start and end (columns are separated by tabs)"),
+        ("call ref.fa s.bam -L s.bam", 3, "s.bam: is not text"),
+        ("merge s_1.fq -o m.bam", 3, "s_1.fq: is neither BAM nor CRAM"),
+        ("run ref.fa s_1.fq -o s.vcf.gz", 2, "s.vcf.gz: is a file, -o names the folder of the results"),
+        ("report s.bam", 2, "s.bam: is a file: name it with --bam or --vcf, or give the folder of its run"),
+        ("align ref.fa s_1.fq -o no/o.bam", 2, "no/o.bam: there is no folder no"),
+    ],
+)  # fmt: skip
+def test_one_file_in_place_of_another(arguments, code, said, files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    before = set(files.iterdir())
+    assert run_main(arguments.split()) == code
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("readwarp: error: ")]
+    assert len(lines) == 1 and lines[0].startswith(f"readwarp: error: {said}")
+    assert set(files.iterdir()) == before

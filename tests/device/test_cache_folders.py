@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.caches import forget_folders
 from readwarp.device import cache_folders, compile_lock
 from readwarp.device.compile_lock import compiling_alone
 
@@ -33,9 +34,7 @@ def asked(tmp_path, monkeypatch, caplog):
     def ask(function, **environment):
         for name, value in environment.items():
             monkeypatch.setenv(name, str(value))
-        for each in vars(cache_folders).values():
-            if hasattr(each, "cache_clear"):
-                each.cache_clear()
+        forget_folders()
         caplog.clear()
         return function(), [record.getMessage() for record in caplog.records]
 
@@ -59,16 +58,17 @@ def test_shipped_kernels_come_before_those_of_the_site_and_of_the_user(asked, tm
 
 
 def test_folders_are_made_when_something_is_written(asked, tmp_path):
-    assert asked(cache_folders.folders) == ((), [])
-    assert not (tmp_path / "home" / "readwarp").exists()
-    found, _ = asked(cache_folders.own_folder)
-    assert found == tmp_path / "home" / "readwarp" and found.stat().st_mode & 0o022 == 0
+    own = tmp_path / "home" / "readwarp"
+    assert asked(cache_folders.folders) == ((own,), [])
+    assert not own.exists()
+    assert asked(cache_folders.own_folder) == (own, [])
+    assert own.stat().st_mode & 0o022 == 0
 
 
 def test_another_cache_of_the_user_is_not_looked_at(asked, tmp_path):
     """He who names an empty folder wants that one."""
     made(tmp_path / "home" / "readwarp")
-    assert asked(cache_folders.folders, READWARP_CACHE=tmp_path / "new") == ((), [])
+    assert asked(cache_folders.folders, READWARP_CACHE=tmp_path / "new") == ((tmp_path / "new",), [])
 
 
 def test_a_cache_that_cannot_be_written_is_read_and_told(asked, tmp_path, monkeypatch):
@@ -76,7 +76,7 @@ def test_a_cache_that_cannot_be_written_is_read_and_told(asked, tmp_path, monkey
     can = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: path != full and can(path, mode))  # root may all
     own = tmp_path / "home" / "readwarp"
-    assert asked(cache_folders.folders, READWARP_CACHE=full) == ((full,), [])
+    assert asked(cache_folders.folders, READWARP_CACHE=full) == ((full, own), [])
     assert asked(cache_folders.own_folder) == (
         own, [f"READWARP_CACHE: {full} cannot be used for new kernels, which go to {own}"],
     )  # fmt: skip
@@ -96,8 +96,9 @@ def test_a_folder_that_others_may_write_to_is_refused(asked, tmp_path, monkeypat
     (tmp_path / "home").rmdir()
     (tmp_path / "home").touch()  # so that the temporary folder is the last one
     bad = made(tmp_path / "tmp" / f"readwarp-{os.getuid()}", mode)
+    file = tmp_path / "home" / "readwarp"  # cannot be made
     text = f"{bad}: kernels in this folder are not used: others may write to it (mode {mode:o}; remedy: chmod go-w)"
-    assert asked(cache_folders.folders) == ((), [text])
+    assert asked(cache_folders.folders) == ((file,), [text])
     with pytest.raises(OSError, match=r"no folder for compiled kernels can be written: .*/home/readwarp, .*/tmp/"):
         asked(cache_folders.own_folder)
 
@@ -108,7 +109,9 @@ def test_a_folder_of_another_user_is_refused(asked, tmp_path):
     foreign = made(tmp_path / "foreign", owner=SOMEBODY)
     found, told = asked(cache_folders.folders, READWARP_CACHE=foreign, READWARP_KERNELS=foreign)
     assert (
-        found == () and len(told) == 1 and f"{foreign}: kernels in this folder are not used: it belongs to" in told[0]
+        found == (tmp_path / "home" / "readwarp",)
+        and len(told) == 1
+        and f"{foreign}: kernels in this folder are not used: it belongs to" in told[0]
     )
     found, told = asked(cache_folders.own_folder)
     assert found == tmp_path / "home" / "readwarp" and any("READWARP_CACHE" in line for line in told)
@@ -122,7 +125,7 @@ def test_in_a_folder_of_all_each_user_has_a_part(asked, tmp_path):
 
 def test_a_folder_of_the_site_that_is_absent_is_told(asked, tmp_path):
     told = [f"READWARP_KERNELS: {tmp_path / 'none'} is not a folder"]
-    assert asked(cache_folders.folders, READWARP_KERNELS=tmp_path / "none") == ((), told)
+    assert asked(cache_folders.shared_folders, READWARP_KERNELS=tmp_path / "none") == ((), told)
 
 
 def test_a_group_with_nobody_else_is_no_danger(monkeypatch):
@@ -155,9 +158,9 @@ def test_the_package_is_trusted_as_far_as_its_modules_are(asked, tmp_path, monke
     """Where a group may change the package, it may change its kernels; elsewhere not."""
     monkeypatch.setattr(cache_folders, "_is_private", lambda group, user: False)
     shipped = made(tmp_path / "shipped", 0o775)
-    assert asked(cache_folders.folders)[0] == ()
+    assert asked(cache_folders.shared_folders)[0] == ()
     monkeypatch.setattr(cache_folders, "PACKAGE", made(tmp_path / "package", 0o775))
-    assert asked(cache_folders.folders) == ((shipped,), [])
+    assert asked(cache_folders.shared_folders) == ((shipped,), [])
 
 
 HOLD = """

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from numba import njit
 
+from helpers.caches import forget_folders
 from readwarp.call.pairhmm.penalties import penalize
-from readwarp.device import cache_folders, kernel_cache
+from readwarp.device import kernel_cache
 from readwarp.device.jit import kernel, listen, scalar
 from readwarp.device.signature import key_of, signature_of
 
@@ -39,13 +40,10 @@ class Batch(NamedTuple):
 
 @pytest.fixture
 def fresh_cache(tmp_path, monkeypatch):
-    found = (cache_folders.folders, cache_folders.own_folders, cache_folders.own_folder, kernel_cache._made)
     monkeypatch.setenv("READWARP_CACHE", str(tmp_path))
-    for each in found:
-        each.cache_clear()
+    forget_folders()
     yield tmp_path
-    for each in found:
-        each.cache_clear()
+    forget_folders()
 
 
 @scalar
@@ -96,7 +94,7 @@ MORE = """
 import numba
 print(numba.njit(lambda n: np.zeros(n).sum() + n)(3))
 from readwarp.call.pairhmm.penalties import penalize
-from readwarp.device import cache_folders, kernel_cache
+from readwarp.device import kernel_cache
 from readwarp.device.jit import kernel
 print(kernel(lambda n: np.ones(n).sum())(4))
 """

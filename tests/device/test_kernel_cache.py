@@ -15,12 +15,18 @@ import pytest
 from readwarp.device import kernel_cache
 from readwarp.device.jit import Kernel
 from readwarp.device.kernel_cache import PACKAGE, dependencies, prune
+from readwarp.device.levels import named
 
 DECORATED = re.compile(r"^\s*@(kernel|scalar|cuda_kernel|cuda\.jit)\b", re.MULTILINE)
 PATHS = [path for path in PACKAGE.rglob("*.py") if DECORATED.search(path.read_text())]
 MODULES = [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts) for path in PATHS]
 OF_CARDS = re.compile(r"\bcuda\b|numba\.cuda")
-KEYS = "import sys; from readwarp.device.kernel_cache import key_of; print(*map(key_of, sys.argv[1:]))"
+KEYS = """
+import sys
+from readwarp.device.kernel_cache import key_of
+from readwarp.device.levels import named
+print(*(key_of(module, named("x86-64")) for module in sys.argv[1:]))
+"""
 PENALIZE = """
 import numpy as np
 from readwarp.call.pairhmm.penalties import gap_penalties
@@ -109,18 +115,16 @@ def test_a_kernel_is_compiled_anew_where_it_must_be(copied):
 
 
 def test_levels_and_vectors_have_keys_of_their_own(monkeypatch):
-    module = "readwarp.pairwise.lanes"
-    keys = set()
-    for name, value in (("LEVEL", "x86-64-v2"), ("LEVEL", "x86-64-v3"), ("VECTOR_BYTES", "16")):
-        monkeypatch.setenv(f"READWARP_{name}", value)
-        keys.add(kernel_cache.key_of.__wrapped__(module))
-    assert len(keys) == 3
+    key_of = kernel_cache.key_of.__wrapped__
+    keys = {key_of("readwarp.pairwise.lanes", named(name)) for name in ("x86-64", "x86-64-v2", "x86-64-v3", "aarch64")}
+    monkeypatch.setenv("READWARP_VECTOR_BYTES", "64")
+    assert len(keys | {key_of("readwarp.pairwise.lanes", named("x86-64"))}) == 5
 
 
 def test_the_compiler_is_known_without_importing_it():
     code = """
 import sys
-from readwarp.device.kernel_cache import compiler
+from readwarp.device.cache_folders import compiler
 name = compiler()
 assert not {"numba", "llvmlite"} & set(sys.modules)
 import llvmlite, numba

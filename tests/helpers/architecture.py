@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from helpers.layers import LAYERS, LEVEL, PACKAGE, ROOT, SOURCES, imports, room_of, room_of_file
 
+*ROWS, BAR, _GENERATED = LAYERS  # what a build writes is not drawn
 PICTURE = ROOT / "docs" / "architecture.svg"
 WIDTH, MARGIN, BOX_HEIGHT = 880, 14, 50.0
 Edge = tuple[str, str]
@@ -124,7 +125,7 @@ def draw_rooms(top: float) -> tuple[list[str], float]:
     for room, place in places.items():
         lines += box(place, (widths[room], BOX_HEIGHT), room, ROOMS[room])
     y = top + pitch * len(rows)
-    lines += box((WIDTH / 2, y), (whole, BOX_HEIGHT), ", ".join(sorted(LAYERS[-1])), "for all rooms")
+    lines += box((WIDTH / 2, y), (whole, BOX_HEIGHT), ", ".join(sorted(BAR)), "for all rooms")
     return lines, y + BOX_HEIGHT / 2
 
 
@@ -140,8 +141,7 @@ def room_imports() -> set[Edge]:
     for path in SOURCES:
         here = room_of_file(path)
         found |= {(here, there) for module in imports(path) if (there := room_of(module)) and there != here}
-    bar = LAYERS[-1]
-    return {(a, b) for a, b in found if a in LEVEL and b in LEVEL and a not in bar and b not in bar}
+    return {(a, b) for a, b in found if a in ROOMS and b in ROOMS}
 
 
 def reduced(edges: set[Edge]) -> set[Edge]:
@@ -163,7 +163,7 @@ def ordered(edges: set[Edge]) -> list[tuple[str, ...]]:
         between = [edge for edge in drawn if LEVEL[edge[0]] != LEVEL[edge[1]]]
         return bent + sum((x[a] - x[c]) * (x[b] - x[d]) < 0 for (a, b), (c, d) in combinations(between, 2))
 
-    return list(min(product(*(permutations(sorted(rooms)) for rooms in LAYERS[:-1])), key=cost))
+    return list(min(product(*(permutations(sorted(rooms)) for rooms in ROWS)), key=cost))
 
 
 def import_arrow(edge: Edge, edges: Iterable[Edge], places: dict[str, Place], widths: dict[str, float]) -> str:

@@ -1,13 +1,24 @@
 """The report shows what plain Python counts in the same BAM and VCF."""
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
+from dataclasses import replace
 
+import numpy as np
 import pysam
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from readwarp.report.alignment_plots import library_size, unique_share
+from readwarp.report.alignments import base_contents
+from readwarp.report.drawing import spread_of, tick_places
 from readwarp.report.headline import find_figures, read_subject
 from readwarp.report.inputs import Sample, samples_in
-from readwarp.report.points import mean, median, share_from
+from readwarp.report.numbers import number_text
+from readwarp.report.plot import Plotter, interpolate
+from readwarp.report.points import cumulative, mean, median, share_from
+from readwarp.report.read_plots import plot_adapters
 from readwarp.report.statistics import make
 
 
@@ -87,13 +98,69 @@ def test_gc(subject, reads):
         assert median(points) == pytest.approx(sorted(shares)[len(shares) // 2] + 0.625, abs=1.3)
 
 
+def test_bases_by_quality_and_by_cycle(subject, reads):
+    qualities = Counter(quality for read in reads for quality in read.query_qualities)
+    assert subject.alignments.quality_bases == qualities
+    known = sum(n for quality, n in qualities.items() if quality >= 30) / qualities.total()
+    assert find_figures(subject)["Q30"] == number_text(known, True)
+    forward = [read.get_forward_sequence() for read in reads]
+    contents = subject.alignments.contents
+    assert list(contents) == list("ACGT")
+    for base, points in contents.items():
+        assert [x for x, _ in points] == list(range(1, 81))
+        shares = [sum(letters[cycle] == base for letters in forward) / len(reads) for cycle in range(80)]
+        assert [y for _, y in points] == pytest.approx(shares, abs=6e-5)
+
+
+def test_n_by_cycle():
+    rows = {"GCT": [["1", "25.00", "25.00", "25.00", "25.00"]], "GCC": [["1", "20", "30", "25", "25", "3.00", "0"]]}
+    assert base_contents(defaultdict(list, rows))["N"] == [(1.0, 0.03)]
+
+
+def test_adapters_by_cycle(subject):
+    """Pairs of 60 and 70 bases, read for 80 cycles, show adapter from cycles 61 and 71 on."""
+    changed = replace(subject.alignments, insert_sizes=[(60.0, 10.0), (70.0, 30.0), (200.0, 60.0)])
+    plot = plot_adapters(Plotter(["x"]), {0: changed})
+    (line,) = plot.picture.series
+    shares = dict(zip(line.x, line.y, strict=True))
+    assert [shares[cycle] for cycle in (1, 60, 61, 70, 71, 80)] == [0, 0, 0.1, 0.1, 0.4, 0.4]
+    assert plot.summary.startswith("40.0")
+
+
+def test_duplicates_by_depth():
+    """A library of as many fragments as reads: 1 - 1/e are different; at twice the depth (1 - 1/e^2) / 2."""
+    size = library_size(1 - math.exp(-1))
+    assert size == pytest.approx(1) and unique_share(2, size) == pytest.approx((1 - math.exp(-2)) / 2)
+    assert library_size(0.999) == pytest.approx(500, rel=0.01)
+
+
+def test_cumulative_and_spread():
+    points = [(0.0, 2.0), (3.0, 1.0), (7.0, 1.0)]
+    assert cumulative(points, [0.0, 1.0, 3.0, 4.0, 7.0, 8.0]) == [
+        *((0.0, 1), (1.0, 0.5), (3.0, 0.5), (4.0, 0.25), (7.0, 0.25), (8.0, 0))
+    ]
+    rows = [[float(n * m) for m in (1, 2)] for n in range(7)]
+    wanted = np.percentile(rows, (0, 25, 50, 75, 100), axis=0)
+    assert np.allclose(spread_of(rows), wanted)
+    line = [(1.0, 10.0), (3.0, 30.0)]
+    assert interpolate(line, [0.0, 1.0, 2.0, 3.0, 4.0]) == [0, 10, 20, 30, 0]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e7), st.integers(3, 9))
+def test_ticks_are_round_and_inside(low, length, most):
+    places = tick_places(low, low + length, most)
+    steps = np.diff(places)
+    assert 1 <= len(places) <= most + 1 and all(low - 1e-6 * length <= x <= low + (1 + 1e-6) * length for x in places)
+    assert np.allclose(steps, steps[:1], rtol=1e-3) and all(f"{step:.0e}"[0] in "125" for step in steps)
+
+
 def test_variants(subject):
     """Six calls pass. The one with two other alleles has an insertion and a deletion, of two bases each."""
     v = subject.variants
     assert (v.summary["records"], v.summary["SNPs"], v.summary["indels"]) == (6, 3, 3)
     assert (v.transitions, v.transversions) == (2, 1)
     assert {change: n for change, n in v.substitutions.items() if n} == {"A>G": 1, "C>T": 1, "A>C": 1}
-    assert v.indel_lengths == {-2: 2, 2: 2} and (v.insertions, v.deletions) == (2, 2)
+    assert v.indel_lengths == {-2: 2, 2: 2} and (v.snvs, v.insertions, v.deletions) == (3, 2, 2)
 
 
 def test_genotypes(subject):

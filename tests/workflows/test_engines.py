@@ -141,7 +141,7 @@ def test_nextflow_says_what_is_wrong(tmp_path, surroundings):
     script = tmp_path / "index" / "main.nf"
     script.write_text(script.read_text().replace("    readwarp \\", "    readwarp-2 \\"))
     test = tmp_path / "index" / "tests" / "main.nf.test"
-    test.write_text(test.read_text().replace("params.test_data", f"'{DATA}'"))
+    test.write_text(test.read_text().replace("${projectDir}/../germline/.test/data", str(DATA)))
     words = ("-cp", STAND_IN, STAND_IN / "run.groovy", tmp_path, tmp_path / "work")
     said = run(groovy, *words, cwd=tmp_path, env=surroundings | {"JAVA_HOME": str(java)}, code=1)
     assert "readwarp-2: command not found" in said and said.splitlines()[-1] == "1 passed, 1 failed"

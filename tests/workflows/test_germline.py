@@ -1,5 +1,6 @@
 """The germline workflow: lint, checks of its tables, and a run on real reads compared with plain commands."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -33,12 +34,33 @@ def test_format_and_lint(project):
         ("sample\tploidy\nA\t20\n", unit("A", "1", READS), "20 is greater than the maximum of 8"),
         ("sample\nA b\n", unit("A b", "1", READS), "does not match"),
         ("sample\n", "", "the table is empty"),
+        (
+            "sample\tploidi\nA\t2\n",
+            unit("A", "1", READS),
+            "no column 'ploidi' (perhaps 'ploidy'; there are",
+        ),
+        ("sample\tsex\nA\tXX\n", unit("A", "1", READS), "no column 'sex' (there are sample, ploidy)"),
+        ("sample,ploidy\nA,2\n", unit("A", "1", READS), "no column 'sample,ploidy' (is the table separated by tabs?"),
     ],
 )
 def test_tables_that_do_not_fit(samples, units, message, project):
     folder = project(samples, HEAD + units, READS / "ref.fa")
     done = snakemake(folder, "--dry-run", check=False)
     assert done.returncode != 0 and message in done.stdout
+
+
+def test_spaces_in_a_table_do_not_matter(project):
+    folder = project("sample \t ploidy\n A\t2 \n", HEAD + unit("A ", "1", READS), READS / "ref.fa")
+    assert "results/bam/A.bam" in snakemake(folder, "--dry-run").stdout
+
+
+def test_known_columns_are_those_of_the_schemas():
+    text = (WORKFLOW / "workflow" / "rules" / "common.smk").read_text()
+    columns = ast.literal_eval(re.search(r"COLUMNS = (\{.*?\n\})", text, re.DOTALL)[1])
+    for kind, known in columns.items():
+        schema = (WORKFLOW / "workflow" / "schemas" / f"{kind}.schema.yaml").read_text()
+        assert known == re.findall(r"^  (\w+):$", schema, re.MULTILINE)
+        assert schema.endswith("additionalProperties: false\n")
 
 
 def test_a_config_with_a_slip(project):
@@ -77,10 +99,14 @@ def test_on_real_reads(project, genome):
 
 
 def genotypes(path):
-    """Places, alleles and genotypes of the calls that are not the reference."""
+    """Places and genotypes of the calls that are not the reference; a copy that a deletion takes (*) counts as REF."""
     with pysam.VariantFile(path) as file:
         return [
-            (record.contig, record.pos, record.alleles, record.samples[0].alleles)
+            (
+                record.contig,
+                record.pos,
+                [record.ref if allele == "*" else allele for allele in record.samples[0].alleles],
+            )
             for record in file
             if set(record.samples[0].allele_indices) != {0}
         ]

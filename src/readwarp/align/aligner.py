@@ -13,6 +13,7 @@ from readwarp.batches import InsertSizes
 from readwarp.config import AlignParameters
 from readwarp.device import backend as backends
 from readwarp.device.machine import usable_threads
+from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.index import Index, open_or_build
 from readwarp.keywords import check_keywords
@@ -52,6 +53,7 @@ class Aligner:
         **options: Unpack[AlignerOptions],
     ):
         check_keywords("Aligner", options, AlignerOptions)
+        prepare_once("Aligner")
         if parameters is not None and options:
             raise UsageError(f"Aligner: give either parameters or options ({', '.join(options)})")
         wanted = parameters or alignment_parameters(options)

@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -16,10 +15,10 @@ from readwarp.align import flagstat, steps
 from readwarp.align import trim as trimming
 from readwarp.align.budget import plan_batches, plan_cards
 from readwarp.align.inputs import Inputs
+from readwarp.align.summary import summarize, warn_of_shares
 from readwarp.batches import Alignments, InsertSizes, ReadBatch, Segment
 from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
-from readwarp.device.precompile import precompile_stages
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
@@ -36,7 +35,7 @@ from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
 from readwarp.stream.choice import ALIGN, choose_backend
 from readwarp.stream.halving import READS
-from readwarp.stream.parts import BLOCK, WHOLE, Part, select_reads
+from readwarp.stream.parts import WHOLE, Part, select_reads
 from readwarp.stream.plan import CardPlan, Plan, readable
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.stream.runner import run_ordered
@@ -45,11 +44,6 @@ from readwarp.version import __version__
 from readwarp.wording import counted
 
 logger = logging.getLogger("readwarp")
-NOT_IN_FULL = {  # counter -> noun and the rest of a warning
-    "reads_too_long": ("read", "too long to align: left unmapped"),
-    "batches_halved": ("batch", "too large for the GPU's memory: aligned in halves"),
-    "reads_on_host": ("read", "too large for the GPU's memory: aligned on the CPU"),
-}
 SORT_BYTES = 256 << 20
 AlignCards = Cards[ReadBatch, steps.PlacedIndex]
 
@@ -91,6 +85,7 @@ def run_align(job: AlignJob, reporter: Reporter) -> Result:
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
         backend = choose_side(job)
+        reporter.prepare("align", job.resources.threads)
         return align_reads(job, open_index(job, reporter), backend, reporter)
 
 
@@ -99,18 +94,15 @@ def choose_side(job: AlignJob) -> Backend:
     return choose_backend(job.resources, job.inputs.files, ALIGN)
 
 
-def align_reads(
-    job: AlignJob, index: Index, backend: Backend, reporter: Reporter, compile_too: Sequence[str] = ()
-) -> Result:
-    """`run_align` with the output checked and locked. compile_too: stages whose kernels are compiled meanwhile."""
+def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporter) -> Result:
+    """`run_align` with the output checked and locked."""
     metrics, have = reporter.metrics, index.parameters
     seed = replace(job.parameters.seed, k=have.k, s=have.s, t=have.t)  # look up what the index holds
     job = replace(job, parameters=replace(job.parameters, seed=seed))
     sort_bytes, trims = SORT_BYTES if job.sort != "none" else 0, job.parameters.trim is not None
     planned, cards = open_memory(job.resources, index, backend, sort_bytes, metrics, trims)
     with closing(cards):
-        stages = ("text" if job.is_text else "formats", *compile_too)
-        with reporter.compiling(), precompile_stages(stages, job.resources.threads):
+        with reporter.compiling():
             cards.warm_up(lambda placed: steps.warm_up(placed, job.parameters))
         metrics.lap("start")
         started = time.perf_counter()
@@ -128,6 +120,7 @@ def align_reads(
         metrics.count("duplicates", writer.duplicates)
     metrics.note(flagstat=flagstat.flagstat(metrics))
     summarize(metrics, time.perf_counter() - started, stream.earlier, job.part)
+    warn_of_shares(metrics, stream.first, index)
     return Result.of(metrics, {"alignments": job.output, "alignments_index": writer.index})
 
 
@@ -190,6 +183,7 @@ class Stream:
     ) -> None:
         self.job, self.cards, self.writer, self.metrics, self.meter = job, cards, writer, metrics, meter
         names, groups = cards.on_host.host.reference.names, job.inputs.read_group_ids
+        self.first: list[ReadBatch] = []  # reads of the first input, for what is said at the end
         self.models: list[dict[str, object]] = []  # of each input
         self.adapters: list[dict[str, object]] = []  # likewise, where they were learned
         self.encoder = Encoder(names, groups, text=writer.text)
@@ -201,6 +195,7 @@ class Stream:
             self.aligned.count(name, number)
 
     def train(self, first: list[ReadBatch]) -> "Model":
+        self.first = self.first or first
         if first:
             check_encoding(first, self.job.inputs.inputs[first[0].source])
         parameters = self._learn(first)
@@ -368,29 +363,3 @@ def run_of(job: AlignJob, index: Index) -> str:
     names = [(path.name, path.stat().st_size) for path in files if path.is_file()]
     text = json.dumps([common_facts(job, index), reads, names], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> None:
-    """Log a line on the result, and one for each kind of read that could not be aligned as usual.
-
-    earlier: reads aligned by the runs that this one continues, which took none of the seconds.
-    """
-    counts = metrics.counts
-    reads = counts.get("reads", 0)
-    metrics.note(align_seconds=round(seconds, 3), reads_per_second=round((reads - earlier) / seconds))
-    if earlier:
-        metrics.note(reads_of_earlier_runs=earlier)
-    if not reads:
-        none = "the input holds no reads" if part == WHOLE else f"part {part} has no reads: a block is {BLOCK:,} pairs"
-        logger.warning(none)
-        return
-    mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
-    shares = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs"
-    logger.info(
-        "%s in %.1f s, %s/s: %s", counted(reads, "read"), seconds, f"{(reads - earlier) / seconds:,.0f}", shares
-    )
-    if "reads_trimmed" in counts:
-        logger.info(trimming.describe(counts))
-    for name, (noun, text) in NOT_IN_FULL.items():
-        if counts.get(name):
-            logger.warning("%s %s", counted(counts[name], noun), text)

@@ -40,6 +40,7 @@ def run_merge(job: MergeJob, reporter: Reporter) -> Result:
     metrics, started, templates = reporter.metrics, time.perf_counter(), 0
     with locked(job.output):
         header, groups = plan_merge(job.alignments, job.sort, job.command)
+        reporter.prepare("merge", job.threads)
         with reporter.progress("merging", "reads") as meter, open_writer(job, header) as writer:
             for records in merge_records(groups):
                 writer.write(records)

@@ -13,6 +13,7 @@ from readwarp.call.results import Genotype, Variant, Variants
 from readwarp.call.targets import Places, as_regions
 from readwarp.call.variant_job import count_calls
 from readwarp.config import Resources
+from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, locked
 from readwarp.formats.common.regions import Region
@@ -41,6 +42,7 @@ class Caller:
     def __init__(
         self, reference: str | Path, *, threads: int = 1, device: str = "cpu", **parameters: Unpack[ParameterOptions]
     ):
+        prepare_once("call")
         self.path = Path(reference)
         self.parameters = parameters_of(parameters)
         self.resources = Resources(threads, device)

@@ -1,5 +1,6 @@
 """Alignments as an input: one file or several, do their contigs match the reference, and whose reads are they?"""
 
+import logging
 from collections.abc import Container, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,10 @@ from readwarp.formats.common.contig_names import explain_strange, listed, other_
 from readwarp.formats.common.files import allow_files
 from readwarp.index.reference import Reference
 from readwarp.ragged import replace, take
+from readwarp.wording import counted
 
+ENOUGH_RECORDS = 100  # of a file, before anything is said of its duplicates
+logger = logging.getLogger("readwarp")
 MAX_SAMPLES = 32767  # numbers of a scan's `Found.samples`
 HELD_BASES = 1 << 26  # of reads before the limit of depth is applied, in windows that are not cut further
 REMEDY = "join some with `samtools merge`"
@@ -125,6 +129,16 @@ def match_files(
         if own:
             sources.append(Source(reader, numbers, replace(keep, samples=groups), np.array(own, np.uint16)))
     return Alignments(tuple(sources), names)
+
+
+def warn_of_duplicates(readers: Sequence[AlignedReader]) -> None:
+    """Log a warning for a file most of whose first reads are marked as duplicates, which are left out."""
+    for reader in readers:
+        if reader.first_records >= ENOUGH_RECORDS and 2 * reader.first_duplicates > reader.first_records:
+            text = "%s: %s of its first %s are marked as duplicates, which are left out: if they are of amplicons, "
+            text += "unmark them (`samtools view --remove-flags DUP`) or align without marking, and give --primers"
+            read = counted(reader.first_records, "read")
+            logger.warning(text, reader.path, f"{reader.first_duplicates:,}", read)
 
 
 def samples_of(reader: AlignedReader) -> dict[str, tuple[str, ...]]:

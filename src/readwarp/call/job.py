@@ -13,7 +13,7 @@ import numpy as np
 
 from readwarp.call.bam_output import RealignedBam
 from readwarp.call.forced import Forced, read_alleles
-from readwarp.call.inputs import Alignments, RegionTooDeepError, match_files, names_of, open_readers
+from readwarp.call.inputs import Alignments, RegionTooDeepError, match_files, names_of, open_readers, warn_of_duplicates
 from readwarp.call.mates.primers import read_primers
 from readwarp.call.ploidy import read_ploidies
 from readwarp.call.qualities import explain_qualities
@@ -66,6 +66,7 @@ logger = logging.getLogger("readwarp")
 class CallJob(VariantJob):
     """Raises UsageError for options that do not go together."""
 
+    name = "call"
     alignments: tuple[Path, ...]  # sorted BAM or CRAM with an index (BAM without one for everything); - is a stream
     parameters: CallParameters = field(default_factory=CallParameters)
     samples: tuple[str, ...] = ()  # to call together; none: all in the header
@@ -187,6 +188,7 @@ def open_calling(job: CallJob, reference: Reference, metrics: Metrics) -> Iterat
         keep = ReadFilter(parameters.min_mapping_quality)
         alignments = match_files(readers, reference, job.samples, keep, whole=not job.places.is_partial)
         names = alignments.samples
+        warn_of_duplicates(readers)
         if job.gvcf and len(names) > 1:
             raise UsageError(f"--gvcf takes one sample; choose it with --sample: {', '.join(names)}")
         metrics.append("alignment_files", alignments.facts())

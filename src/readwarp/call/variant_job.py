@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,7 @@ GENOMIC_FIELDS = Fields(
 class VariantJob:
     """A job that writes variants."""
 
+    name: ClassVar[str]  # of its command
     reference: Path
     output: Path | None = None  # .vcf, .vcf.gz or .bcf; None: VCF to stdout
     resources: Resources = field(default_factory=Resources)
@@ -72,6 +73,7 @@ class VariantJob:
         check_inputs(inputs)
         kind_of(None if self.output is None else str(self.output))
         with locked(self.output):
+            reporter.prepare(self.name, self.resources.threads)
             with reporter.metrics.time("read_reference"):
                 reference = read_reference(self.reference)
             result = work(reference)

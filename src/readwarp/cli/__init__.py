@@ -28,6 +28,7 @@ COMMANDS = {
     "genotype": "genotype a cohort from the gVCF of each sample",
     "report": "show one or several samples on one HTML page",
     "pairwise": "align pairs of sequences (Smith-Waterman)",
+    "compile": "compile the kernels beforehand, for images, clusters and packages",
     "doctor": "show what this machine has and what is missing",
     "completion": "print a script that completes commands and options in a shell",
 }

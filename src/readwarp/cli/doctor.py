@@ -99,8 +99,9 @@ def describe_gpus(driver: Driver | str) -> list[tuple[str, str]]:
 
 
 def describe_software() -> list[tuple[str, str]]:
-    from readwarp.device.cache_folders import own_folder
+    from readwarp.device.cache_folders import folders
     from readwarp.device.kernel_cache import count_kernels
+    from readwarp.device.levels import current_level
     from readwarp.index.place import cache_folder, kept_indexes
 
     versions, kernels = machine.library_versions(), count_kernels()
@@ -108,7 +109,7 @@ def describe_software() -> list[tuple[str, str]]:
     return [
         ("readwarp", f"{__version__}, Python {platform.python_version()}"),
         ("libraries", ", ".join(f"{name} {version}" for name, version in versions.items() if version)),
-        ("kernel cache", f"{own_folder()} ({content})"),
+        ("kernel cache", f"{', '.join(map(str, folders()))} ({content}, for {current_level().name})"),
         ("index cache", f"{cache_folder()} ({describe_kept(kept_indexes())})"),
     ]
 

@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from readwarp.cli import options as shared
-from readwarp.errors import UsageError
 
 EPILOG = """\
 examples:
@@ -27,24 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from readwarp.align.merge import SORT_BYTES, MergeJob, run_merge
+    from readwarp.align.merge import run_merge
+    from readwarp.align.merge_api import MergeOptions, make_job
+    from readwarp.cli.ending import conclude
+    from readwarp.cli.options import pick_keywords
     from readwarp.cli.reporting import CommandReporter
-    from readwarp.device.machine import usable_threads
-    from readwarp.formats.alignments.output import sort_for
 
-    if options.output is None:
-        raise UsageError("merge needs an output file (-o)")
-    job = MergeJob(
-        alignments=tuple(options.alignments),
-        output=options.output,
-        sort=sort_for(options.sort, options.mark_duplicates, options.write_index),
-        mark_duplicates=options.mark_duplicates,
-        write_index=options.write_index,
-        reference=options.reference,
-        command=None if options.no_pg else options.command_line,
-        threads=options.threads or usable_threads(),
-        memory=options.memory or SORT_BYTES,
-        force=options.force,
-    )
+    given = pick_keywords(options, MergeOptions)
+    job = make_job(options.alignments, options.output, given, options.command_line)
     with CommandReporter(options) as reporter:
-        run_merge(job, reporter)
+        conclude(options, run_merge(job, reporter).paths)

@@ -26,10 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_scores(parser.add_argument_group("scoring (a gap of n bases costs O + n * E)"), shared.SCORES)
     shared.add_threads(parser)
     parser.add_argument("--device", default="auto", metavar="D", help="auto, cpu, cuda or cuda:0,1 [auto]")
-    parser.add_argument("-v", "--verbose", action="store_true", help="the traceback of an error")
+    shared.add_reporting(parser, metrics=False)
 
 
 def run(options: argparse.Namespace) -> None:
+    from readwarp.cli.ending import conclude
+    from readwarp.cli.reporting import CommandReporter
     from readwarp.device.machine import usable_threads
     from readwarp.pairwise.job import PairwiseJob, run_pairwise
 
@@ -46,4 +48,6 @@ def run(options: argparse.Namespace) -> None:
         command=options.command_line,
         force=options.force,
     )
-    run_pairwise(job)
+    with CommandReporter(options):
+        run_pairwise(job)
+        conclude(options, {"alignments": options.output} if options.output else {})

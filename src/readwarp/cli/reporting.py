@@ -6,9 +6,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
+from readwarp.cli.ending import conclude
 from readwarp.cli.options import pick_keywords
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_output
@@ -16,7 +17,6 @@ from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.wording import counted
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
-COMPILING = "compiling kernels for this machine (once, about a minute)"
 logger = logging.getLogger("readwarp")
 
 
@@ -82,8 +82,8 @@ class CommandReporter(Reporter):
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:
-        """On a terminal the name of the kernel that is being compiled, else one log line."""
-        with _show_status() if self.bars else nullcontext(_LogLines("compiling", "kernels")) as meter:
+        """A bar of the kernels that are compiled, from the first one on; else a log line every ten seconds."""
+        with _show_kernels() if self.bars else nullcontext(_LogLines("compiling", "kernels")) as meter:
             yield meter
 
 
@@ -97,7 +97,9 @@ def run_job(
     """Make and run the job of a command; `known`: the TypedDict of its keywords."""
     with CommandReporter(options) as reporter:
         given = pick_keywords(options, known)
-        return run(make_job(options.reference, inputs, options.output, given, options.command_line), reporter)
+        result = run(make_job(options.reference, inputs, options.output, given, options.command_line), reporter)
+        conclude(options, result.paths)
+        return result
 
 
 class _Stderr(logging.Handler):
@@ -112,7 +114,7 @@ class _Stderr(logging.Handler):
 
 @cache
 def _say_compiling_once() -> None:
-    logger.info(COMPILING)
+    logger.info("compiling kernels that were not foreseen, once")
 
 
 class _LogLines(Meter):
@@ -133,6 +135,12 @@ class _LogLines(Meter):
 
     def kernel(self, name: str, number: int) -> None:
         _say_compiling_once()
+
+    @cached_property
+    def lines(self) -> Any:
+        from readwarp.device.compile_progress import Lines
+
+        return Lines(logger.info)
 
 
 @contextmanager
@@ -169,22 +177,30 @@ class _Bar(Meter):
 
 
 @contextmanager
-def _show_status() -> Iterator[Meter]:
-    """A line that names the kernel that is being compiled; nothing is shown before the first one."""
+def _show_kernels() -> Iterator[Meter]:
     from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    status = Console(stderr=True).status(COMPILING)
+    columns = (SpinnerColumn(), BarColumn(bar_width=30), TextColumn("{task.description}"), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, refresh_per_second=5)
     try:
-        yield _Status(status)
+        yield _Kernels(bar)
     finally:
-        status.stop()
+        bar.stop()
 
 
-class _Status(Meter):
-    def __init__(self, status: Any) -> None:
+class _Kernels(Meter):
+    """A bar with the share of the work that is done, and the time left; it is shown from the first kernel on."""
+
+    def __init__(self, bar: Any) -> None:
         super().__init__("compiling", "kernels")
-        self.status = status
+        self.bar, self.task = bar, bar.add_task("compiling kernels", total=None)
 
     def kernel(self, name: str, number: int) -> None:
-        self.status.update(f"{COMPILING}: {number} {name}")
-        self.status.start()  # does nothing once it has started
+        self.bar.start()  # does nothing once it has started
+        self.bar.update(self.task, description=f"compiling {name}")
+
+    def compiling(self, state: Any) -> None:
+        self.bar.start()
+        total = None if state.holder else 1.0
+        self.bar.update(self.task, description=str(state), total=total, completed=state.share)

@@ -16,11 +16,14 @@ import grp
 import logging
 import os
 import pwd
+import re
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -48,14 +51,20 @@ def shared_folders() -> tuple[Path, ...]:
 
 
 @cache
+def shared_levels() -> frozenset[str]:
+    """Names of the levels of processors that those have kernels for, made by the compiler that is here."""
+    found = (level for folder in shared_folders() for level in (folder / compiler()).glob("*") if level.is_dir())
+    return frozenset(level.name for level in found)
+
+
+@cache
 def own_folders() -> tuple[Path, ...]:
-    """The user's, to look in: those that exist, up to the one that can be written."""
+    """The user's, to look in: those up to the one that can be written, which need not exist yet."""
     found = list[Path]()
     for folder in _candidates():
-        if folder.is_dir():
-            if not _is_trusted(folder):
-                continue
-            found.append(folder)
+        if folder.is_dir() and not _is_trusted(folder):
+            continue
+        found.append(folder)
         if _is_writable(folder):
             break
     return tuple(found)
@@ -143,6 +152,27 @@ def _name_of(user: int) -> str:
         return pwd.getpwuid(user).pw_name
     except KeyError:
         return f"user {user}"
+
+
+@cache
+def compiler() -> str:
+    """What compiles here, without importing it: Numba, llvmlite and Python."""
+    versions = (f"{name}-{_release_of(name)}" for name in ("numba", "llvmlite"))
+    return "-".join((*versions, sys.implementation.cache_tag + sys.abiflags))
+
+
+def _release_of(name: str) -> str:
+    """The version of a library, from its _version.py: the metadata of its distribution take longer to find."""
+    spec = find_spec(name)
+    if spec is not None and spec.origin is not None:
+        with suppress(OSError):
+            text = Path(spec.origin).with_name("_version.py").read_text()
+            match = re.search(r"""version"?\s*[:=]\s*["'](.+?)["']""", text)
+            if match:
+                return match[1]
+    from importlib.metadata import version
+
+    return version(name)
 
 
 def read(paths: Iterator[Path]) -> Iterator[tuple[Path, bytes]]:

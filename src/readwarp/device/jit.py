@@ -68,10 +68,15 @@ class Kernel:
             if code is None:
                 _tell(self.name, signature, None)
                 begin = time.perf_counter()
-                code = _compiler().compile_kernel(self.py_func, self.options, signature)
-                kernel_cache.save(self.name, signature, code)
+                code = self.make(signature)
+                kernel_cache.keep(self.name, signature, code)
                 _tell(self.name, signature, time.perf_counter() - begin)
             return code
+
+    def make(self, signature: str) -> MachineCode:
+        """The machine code for a signature, compiled now."""
+        code: MachineCode = _compiler().compile_kernel(self.py_func, self.options, signature)
+        return code
 
     @property
     def dispatcher(self) -> Any:

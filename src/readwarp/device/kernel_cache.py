@@ -7,86 +7,105 @@ are removed when a new one is made.
 """
 
 import hashlib
+import logging
 import os
 import re
 import shutil
-import sys
+import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
 from readwarp.device import cache_folders
-from readwarp.device.cache_folders import NAME, PACKAGE
-from readwarp.device.levels import current_level
+from readwarp.device.cache_folders import NAME, PACKAGE, compiler
+from readwarp.device.levels import Level, current_level
 from readwarp.device.machine_code import MachineCode, from_bytes, to_bytes
 
 NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
+ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "numba_cache", "loader")}  # and do not make kernels
 LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
+logger = logging.getLogger("readwarp")
 DAY = 24 * 3600
 
 
 def find(kernel: str, signature: str) -> MachineCode | None:
-    """The machine code of a kernel (`module:name`) for a signature and the current level, if a folder has it."""
-    module, _, name = kernel.partition(":")
-    if not _is_kept(module, name):
+    """The machine code of a kernel (`module:name`) for a signature and the current level, if any folder has it."""
+    if not _is_kept(kernel):
         return None
-    file = _version_of(module) / _file_name(name, signature)
-    for path, content in cache_folders.read(folder / file for folder in cache_folders.folders()):
-        _mark_as_used(path.parent)
+    place = place_of(kernel, signature)
+    for path, content in cache_folders.read(folder / place for folder in cache_folders.folders()):
         code = from_bytes(content)
         if code is not None:
+            _mark_as_used(path.parent)
             return code
     return None
 
 
-def save(kernel: str, signature: str, code: MachineCode) -> None:
-    """Keep machine code; a file appears as a whole or not at all."""
-    module, _, name = kernel.partition(":")
-    if _is_kept(module, name):
-        path = folder_of(module) / _file_name(name, signature)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_bytes(to_bytes(code))
-        partial.replace(path)
+def save(kernel: str, signature: str, code: MachineCode, root: Path | None = None) -> None:
+    """Keep machine code in `root` (None: the user's folder). Raises OSError."""
+    place = place_of(kernel, signature)
+    write(made(place.parent, root) / place.name, to_bytes(code))
 
 
-def _is_kept(module: str, name: str) -> bool:
+def keep(kernel: str, signature: str, code: MachineCode) -> None:
+    """`save` in the user's folder, if that is possible."""
+    if not _is_kept(kernel):
+        return
+    try:
+        save(kernel, signature, code)
+    except OSError as error:
+        _tell_not_kept(str(error))
+
+
+def _is_kept(kernel: str) -> bool:
     """Not what has no name of its own in a module of the package, such as a user's function or a lambda."""
+    module, _, name = kernel.partition(":")
     return _path(module) is not None and "<" not in name
 
 
-def _file_name(name: str, signature: str) -> str:
-    return f"{name}-{hashlib.sha256(signature.encode()).hexdigest()[:16]}.kernel"
+@cache
+def _tell_not_kept(reason: str) -> None:
+    logger.warning("compiled kernels cannot be kept, so that each run compiles them: %s", reason)
 
 
-def folder_of(module: str) -> Path:
-    """Where new kernels of a module go, for the current level. Raises OSError if no folder can be written."""
-    return _made(_version_of(module))
+def write(path: Path, content: bytes) -> None:
+    """So that all may read it, and nobody finds half of it. Raises OSError."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as out:
+        os.fchmod(out.fileno(), 0o644)
+        out.write(content)
+    Path(out.name).replace(path)
+
+
+def place_of(kernel: str, signature: str, level: Level | None = None) -> Path:
+    """The file of a kernel within each folder of `cache_folders`. level: None: the current one."""
+    module, _, name = kernel.partition(":")
+    return folder_of(module, level or current_level()) / f"{name}-{_hash([signature])}.kernel"
 
 
 def package_folder() -> Path:
     """Where to keep what depends on the whole package except NO_KERNELS. Raises OSError."""
-    return _made(Path(compiler(), current_level().name, f"{NAME}-{_package_key()}"))
+    return made(Path(compiler(), current_level().name, f"{NAME}-{_package_key()}"))
 
 
 @cache
-def _version_of(module: str) -> Path:
-    """The folder of a module's kernels within a folder of `cache_folders`."""
-    return Path(compiler(), current_level().name, f"{module}-{key_of(module)}")
+def folder_of(module: str, level: Level) -> Path:
+    """The folder of a module's kernels within each folder of `cache_folders`."""
+    return Path(compiler(), level.name, f"{module}-{key_of(module, level)}")
 
 
 @cache
-def _made(version: Path) -> Path:
-    folder = cache_folders.own_folder() / version
-    is_new = not folder.exists()
-    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+def made(folder: Path, root: Path | None = None) -> Path:
+    """A folder within `root` (None: the user's folder), to write to. Raises OSError."""
+    path = (root or cache_folders.own_folder()) / folder
+    is_new = not path.exists()
+    path.mkdir(mode=0o755, parents=True, exist_ok=True)
     if is_new:
-        prune(folder)
-    _mark_as_used(folder)
-    return folder
+        prune(path)
+    _mark_as_used(path)
+    return path
 
 
 @cache
@@ -112,30 +131,11 @@ def _module_of(folder: Path) -> str:
 
 
 @cache
-def compiler() -> str:
-    """What compiles here, without importing it: Numba, llvmlite and Python."""
-    versions = (f"{name}-{_release_of(name)}" for name in ("numba", "llvmlite"))
-    return "-".join((*versions, sys.implementation.cache_tag + sys.abiflags))
-
-
-def _release_of(name: str) -> str:
-    """The version of a library, from its _version.py: the metadata of its distribution take longer to find."""
-    spec = find_spec(name)
-    if spec is not None and spec.origin is not None:
-        with suppress(OSError):
-            text = Path(spec.origin).with_name("_version.py").read_text()
-            match = re.search(r"""version"?\s*[:=]\s*["'](.+?)["']""", text)
-            if match:
-                return match[1]
-    from importlib.metadata import version
-
-    return version(name)
-
-
-@cache
-def key_of(module: str) -> str:
+def key_of(module: str, level: Level) -> str:
     """A hash of the sources that the module depends on and of the level, 16 hexadecimal digits."""
-    return _hash(name + _source(name) for name in sorted(dependencies(module)))
+    width = os.environ.get("READWARP_VECTOR_BYTES") or level.vector_bytes
+    sources = (name + _source(name) for name in sorted(dependencies(module)))
+    return _hash((f"{level.cpu} {level.features} {width}", *sources))
 
 
 @cache
@@ -144,17 +144,15 @@ def _package_key() -> str:
     return _hash(path.read_text("utf-8") for path in paths)
 
 
-def _hash(sources: Iterable[str]) -> str:
-    level = current_level()
-    surroundings = f"{level.cpu} {level.features} {os.environ.get('READWARP_VECTOR_BYTES') or level.vector_bytes}"
-    return hashlib.sha256("".join((surroundings, *sources)).encode()).hexdigest()[:16]
+def _hash(texts: Iterable[str]) -> str:
+    return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
 
 
 def dependencies(module: str) -> set[str]:
-    """The module and all that it imports from the package, directly or not, except `readwarp` itself."""
+    """The module and all that it imports from the package, directly or not, except `readwarp` itself and ONLY_KEEP."""
     found, waiting = {module}, [module]
     while waiting:
-        new = _imports(waiting.pop()) - found
+        new = _imports(waiting.pop()) - found - ONLY_KEEP
         found |= new
         waiting += new
     return found
@@ -184,8 +182,8 @@ def _path(module: str) -> Path | None:
 
 
 def count_kernels() -> int:
-    """Number of files with compiled kernels for the current version of the package, in all folders."""
+    """Number of compiled kernels of the current version of the package and level, in all folders."""
     level = Path(compiler(), current_level().name)
     found = {path for root in cache_folders.folders() for path in (root / level).glob(f"{NAME}.*-*")}
-    current = (path for path in found if path.name == _version_of(_module_of(path)).name)
+    current = (path for path in found if path.name == folder_of(_module_of(path), current_level()).name)
     return len({(path.name, kernel.name) for path in current for kernel in path.glob("*.kernel")})

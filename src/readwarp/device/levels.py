@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from readwarp.device.cache_folders import shared_levels
 from readwarp.errors import UsageError
 
 VARIABLE = "READWARP_LEVEL"
@@ -49,9 +50,19 @@ BY_NAME = {level.name: level for level in LEVELS}
 
 
 def current_level() -> Level:
-    """For which kernels are compiled and loaded: that of READWARP_LEVEL, or the machine's. Raises UsageError."""
+    """For which kernels are loaded, and compiled if they are missing. Raises UsageError.
+
+    That of READWARP_LEVEL; else the highest that this machine runs of those that the package or the site has kernels
+    for, so that nothing has to be compiled; else the machine's.
+    """
     asked = os.environ.get(VARIABLE)
-    return named(asked) if asked else host_level()
+    return named(asked) if asked else _usual_level()
+
+
+@cache
+def _usual_level() -> Level:
+    made = shared_levels()
+    return next((level for level in reversed(LEVELS) if level.name in made and runs_here(level)), host_level())
 
 
 def named(name: str) -> Level:
@@ -83,6 +94,11 @@ def check_runs_here(level: Level) -> None:
     """Raises UsageError."""
     if not runs_here(level):
         raise UsageError(f"{VARIABLE}: this machine cannot run code for {level.name}, only up to {host_level().name}")
+
+
+def of_this_kind() -> list[Level]:
+    """All levels of machines such as this one."""
+    return [level for level in LEVELS if can_compile(level)] or [host_level()]
 
 
 def can_compile(level: Level) -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from readwarp.device.levels import check_runs_here, current_level
 from readwarp.device.machine_code import MachineCode
 
 _lock = Lock()
@@ -96,6 +97,7 @@ def _unpickle(address: int, size: int, _: int) -> Any:
 
 @cache
 def _engine() -> Any:
+    check_runs_here(current_level())
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(jit=True)

@@ -11,7 +11,8 @@ import numba
 from numba.core.caching import UserProvidedCacheLocator
 
 from readwarp.device.cache_folders import NAME
-from readwarp.device.kernel_cache import folder_of, key_of, package_folder
+from readwarp.device.kernel_cache import folder_of, key_of, made, package_folder
+from readwarp.device.levels import current_level
 
 
 class KernelLocator(UserProvidedCacheLocator):
@@ -19,10 +20,10 @@ class KernelLocator(UserProvidedCacheLocator):
 
     def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._py_file, self._lineno, self._module = py_file, py_func.__code__.co_firstlineno, py_func.__module__
-        self._cache_path = str(folder_of(py_func.__module__))
+        self._cache_path = str(made(folder_of(py_func.__module__, current_level())))
 
     def get_source_stamp(self) -> str:
-        return key_of(self._module)
+        return key_of(self._module, current_level())
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> Any:

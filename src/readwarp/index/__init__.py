@@ -2,6 +2,7 @@
 
     Index.build(path) -> Index,  Index.open(path.rwx) -> Index,  open_or_build(path of either) -> Index
 
+The package can be called: `readwarp.index(reference, ...)`, which saves the index, is `readwarp.index.api.index(...)`.
 Contigs follow one another; a k-mer that spans a border or a base other than A C G T is not in the index.
 """
 
@@ -13,6 +14,7 @@ from typing import Any
 
 from numpy import ndarray
 
+from readwarp.callable_package import make_callable
 from readwarp.config import SeedParameters
 from readwarp.errors import InputError, OutputExistsError, UsageError
 from readwarp.formats.common.files import check_output
@@ -168,3 +170,6 @@ def _check_source(path: Path, index: Index, reference: str | Path) -> None:
     lengths_agree = present.contig_offsets.tolist() == indexed.contig_offsets.tolist()
     if present.names != indexed.names or present.md5 != indexed.md5 or not lengths_agree:
         raise InputError(path, f"made from another reference than {reference}; {AGAIN}")
+
+
+make_callable(__name__, {"index": "readwarp.index.api"})

@@ -10,6 +10,7 @@ from numpy import ndarray
 from readwarp.config import Scoring
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_host, ragged_of
 from readwarp.device.backend import Backend, choose
+from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.pairwise.matches import split_matches
 from readwarp.pairwise.pairs import Costs, Pairs, Scheme
@@ -84,6 +85,7 @@ def pairwise(
     scoring = Scoring() if scoring is None else scoring
     scheme = _scheme(scoring, MODES[mode])
     backend = choose(device)
+    prepare_once("pairwise")
     check_places(output, backend.name == "cuda", queries, targets)
     with backend.on(), backend.frame():
         unknown = NEVER if isinstance(scoring, Scoring) else 4

@@ -12,6 +12,7 @@ from typing import BinaryIO
 import dnaio
 
 from readwarp.config import Scoring
+from readwarp.device.prepare import prepare
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.compressed import decompress
 from readwarp.formats.common.files import check_inputs, check_output
@@ -53,6 +54,8 @@ def run_pairwise(job: PairwiseJob) -> None:
     """Run the job. Raises ReadwarpError."""
     check_inputs([job.queries, job.targets])
     check_output(job.output, job.force, [job.queries, job.targets])
+
+    prepare("pairwise", job.threads)
 
     def align(batch: list[tuple[Record, Record]]) -> str:
         queries, targets = [query for (_, query), _ in batch], [target for _, (_, target) in batch]

@@ -67,12 +67,13 @@ def plot_duplicates(plotter: Plotter, samples: Samples) -> Plot | None:
             continue
         size = library_size(1 - found / reads)
         points = [(sequenced * factor, 1 - unique_share(factor, size)) for factor in (n / 20 for n in range(1, 81))]
-        lines.append(Line(number, points))
+        lines.append(Line(number, [(0.0, 0.0), *points]))
         texts[number] = (
             f"{number_text(found / reads, True)} at depth {number_text(sequenced)}, "
             f"{number_text(1 - unique_share(2, size), True)} at twice that"
         )
-    axes = Axis("sequenced depth", (0, None)), Axis("duplicates", (0, None), percent=True)
+    end = min((line.points[-1][0] for line in lines), default=None)
+    axes = Axis("sequenced depth", (0, end)), Axis("duplicates", (0, None), percent=True)
     return plotter.lines(caption("duplicates"), lines, axes, texts, fill=True)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from readwarp.report import runs
 from readwarp.report.coverage_plots import a_share
+from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.headline import MEANINGS, Subject, find_figures, find_unusual
 from readwarp.report.html import Html, element, scrolled, table
 from readwarp.report.numbers import number_text
@@ -87,13 +88,16 @@ def links(files: Iterable[tuple[str, str]], label: str) -> Html:
 
 
 def call_table(samples: Mapping[str, Any]) -> Html | None:
-    """The first calls of each sample; samples: their variants by name. None without calls."""
+    """The first calls of each sample; samples: their variants by name. None without calls, or with too many samples."""
+    if len(samples) > MAX_COLOURS:
+        return None
     is_alone, rows, total = len(samples) == 1, [], 0
     for sample, v in samples.items():
         total += v.genotypes.passed + v.genotypes.failed
         for row in v.rows:
             quality = "" if row.quality is None else f"{row.quality:,.0f}" if row.quality >= 10 else f"{row.quality:g}"
-            facts = (row.kind, row.reference, row.alternative, quality, row.filters, row.genotype, row.depth, row.reads)
+            alleles = [element("span", text, class_="allele") for text in (row.reference, row.alternative)]
+            facts = (row.kind, *alleles, quality, row.filters, row.genotype, row.depth, row.reads)
             rows.append([f"{row.contig}:{row.position:,}", *(() if is_alone else (sample,)), *facts])
     if not rows:
         return None

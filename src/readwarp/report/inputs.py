@@ -57,6 +57,8 @@ def samples_in(folder: Path, reference: Path | None = None, targets: Path | None
 
     Raises InputError and UsageError.
     """
+    if folder.is_file():
+        raise UsageError(f"{folder}: is a file: name it with --bam or --vcf, or give the folder of its run")
     try:
         files = sorted(path for path in folder.iterdir() if path.is_file())
     except OSError as error:

@@ -12,9 +12,9 @@
 
   const withAlpha = (hex, alpha) => `rgba(${[1, 3, 5].map(n => parseInt(hex.slice(n, n + 2), 16)).join(",")},${alpha})`;
 
-  function traces(picture) {
+  function traces(picture, width) {
     return picture.series.flatMap(series => picture.kind === "lines"
-      ? lines(picture, series) : [bars(picture, series)]);
+      ? lines(picture, series) : [bars(picture, series, width)]);
   }
 
   function lines(picture, series) {
@@ -25,7 +25,7 @@
       type: "scatter", mode: "lines", x: series.x, y: series.y, name: escape(series.legend || ""),
       line: {color: paint, width: series.base ? 0 : 1.9, dash: series.dash ? "dash" : "solid"},
       fill: series.fill ? "tozeroy" : "none", fillcolor: withAlpha(paint, 0.15),
-      text: picture.places, showlegend: Boolean(series.legend),
+      text: picture.places.map(escape), showlegend: Boolean(series.legend),
       hovertemplate: `${place}${value}<extra>${escape(series.name || "")}</extra>`,
     };
     if (!series.base) return [line];
@@ -33,16 +33,18 @@
     return [floor, {...line, fill: "tonexty", fillcolor: withAlpha(paint, series.opacity)}];
   }
 
-  function bars(picture, series) {
+  function bars(picture, series, width) {
     const paint = colour(`series-${series.colour + 1}`);
     const lying = picture.kind === "rows";
     const [number, category] = lying ? ["x", "y"] : ["y", "x"];
     const form = picture.y.percent ? ".3~p" : ",.5~g";
-    const text = series.x.map(place => picture.places[place]);
+    const names = series.x.map(place => escape(picture.places[place]));
+    const count = picture.series.length * series.x.length;
+    const labelled = !series.base && !series.is_mark && (lying ? picture.series.length <= 2 : width / count > 38);
     const own = {
-      name: escape(series.legend || ""), text, textposition: "none", showlegend: Boolean(series.legend),
+      name: escape(series.legend || ""), showlegend: Boolean(series.legend), customdata: names,
       [category]: series.x, [number]: series.y, orientation: lying ? "h" : "v",
-      hovertemplate: `%{text}: %{${number}:${form}}<extra>${escape(series.name || "")}</extra>`,
+      hovertemplate: `%{customdata}: %{${number}:${form}}<extra>${escape(series.name || "")}</extra>`,
     };
     if (series.is_mark) return {
       ...own, type: "scatter", mode: "markers",
@@ -50,14 +52,18 @@
     };
     const over = series.base
       ? {base: series.base, [number]: series.y.map((top, n) => top - series.base[n]), width: 0.5, offset: -0.25,
-         customdata: series.y.map((top, n) => [series.base[n], top]),
-         hovertemplate: `%{text}: %{customdata[0]:${form}} to %{customdata[1]:${form}}<extra>${escape(series.name)}</extra>`}
+         customdata: names.map((name, n) => [name, series.base[n], series.y[n]]),
+         hovertemplate: `%{customdata[0]}: %{customdata[1]:${form}} to %{customdata[2]:${form}}<extra>${escape(series.name)}</extra>`}
       : {};
-    const labelled = !series.base && picture.series.length * series.x.length <= 10 || (lying && picture.series.length <= 2);
-    const short = picture.y.percent ? ".2~%" : Math.max(...series.y) >= 1e5 ? ".3~s" : Math.max(...series.y) >= 100 ? ",.0f" : ",.3~g";
-    const labels = labelled ? {texttemplate: `%{${number}:${short}}`, textposition: "outside", cliponaxis: false,
-      constraintext: "none", textangle: 0, textfont: {size: 11}} : {};
+    const labels = labelled ? {text: series.y.map(value => short(value, picture.y.percent)), textposition: "outside",
+      cliponaxis: false, constraintext: "none", textangle: 0, textfont: {size: 11}} : {};
     return {...own, ...over, ...labels, type: "bar", marker: {color: withAlpha(paint, series.opacity || 1)}};
+  }
+
+  function short(value, percent) {
+    if (percent) return `${(100 * value).toFixed(value === 0 || value === 1 ? 0 : value < 0.1 || value > 0.9 ? 2 : 1)}%`;
+    if (Number.isInteger(value) || value >= 1000) return Math.round(value).toLocaleString("en");
+    return value >= 10 ? value.toFixed(1) : String(Number(value.toPrecision(3)));
   }
 
   const escape = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
@@ -72,7 +78,7 @@
     if (given.log) own.dtick = range[1] - range[0] > 3 ? 1 : "D2";
     if (given.ticks.length) {
       own.tickvals = given.ticks.map(tick => tick[0]);
-      own.ticktext = given.ticks.map(tick => escape(tick[1]).replace(/\n/g, "<br>"));
+      own.ticktext = given.ticks.map(tick => tick[1]);
     }
     return own;
   }
@@ -83,7 +89,8 @@
     const x = {...axis(across, !isBars || lying), title: {text: across.label, standoff: 8, font: {color: colour("soft"), size: 12}}};
     const y = axis(up, !lying);
     if (lying) y.range = [...y.range].reverse();
-    if (picture.places.length || (isBars && !lying)) thin(x, box.clientWidth - 70);
+    if (picture.places.length && !lying) thin(x, box.clientWidth - 70);
+    for (const own of [x, y]) own.ticktext = own.ticktext && own.ticktext.map(text => escape(text).replace(/\n/g, "<br>"));
     return {
       xaxis: x, yaxis: y, height: box.clientHeight, margin: {l: 44, r: 20, t: 30, b: 36}, barmode: "group", bargap: 0.2,
       ...(picture.series.some(series => series.base) ? {barmode: "overlay"} : {}),
@@ -104,7 +111,7 @@
     const scale = width / (x.range[1] - x.range[0]);
     let end = -Infinity;
     const kept = x.tickvals.map((place, n) => {
-      const half = 3.6 * Math.max(...x.ticktext[n].split("<br>").map(line => line.length));
+      const half = 3.6 * Math.max(...x.ticktext[n].split("\n").map(line => line.length));
       const shown = (place - x.range[0]) * scale - half > end + 4;
       if (shown) end = (place - x.range[0]) * scale + half;
       return shown;
@@ -122,7 +129,7 @@
       responsive: true, displaylogo: false, displayModeBar: pointed.matches ? "hover" : false,
       modeBarButtons: [["toImage", "resetScale2d"]], toImageButtonOptions: {format: "svg", filename: figure.id},
     };
-    Plotly.newPlot(box, traces(picture), layout(picture, box), options)
+    Plotly.newPlot(box, traces(picture, box.clientWidth - 70), layout(picture, box), options)
       .then(() => drawn.set(figure, box))
       .catch(error => { figure.classList.remove("is-live"); throw error; });
   }
@@ -138,7 +145,7 @@
   }, {rootMargin: "300px"});
   figures.forEach(figure => seen.observe(figure));
   dark.addEventListener("change", () => {
-    for (const [figure, box] of drawn) Plotly.react(box, traces(pictures[figure.id]), layout(pictures[figure.id], box));
+    for (const [figure, box] of drawn) Plotly.react(box, traces(pictures[figure.id], box.clientWidth - 70), layout(pictures[figure.id], box));
   });
 
   // Tables: a click on a heading sorts, words above the table choose rows.

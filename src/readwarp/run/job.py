@@ -82,11 +82,12 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
     """`run_sample` once the outputs are checked and locked."""
     bam, vcf, metrics = job.alignments, job.variants, reporter.metrics
     alignment, backend = job.alignment, choose_side(job.alignment)
+    reporter.prepare("run", alignment.resources.threads)
     index = open_index(alignment, reporter)
     named = {name for line in alignment.inputs.read_groups if (name := field(line, "SM"))}
     calling.check_files(job.calling, index.reference, sorted(named) or [bam.name.split(".")[0]])
     if not is_aligned(bam, alignment, index, metrics):
-        align_reads(alignment, index, backend, reporter, compile_too=("calling",))
+        align_reads(alignment, index, backend, reporter)
         if alignment.resume:
             write_note(bam, alignment, index, metrics)
     sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, targets_of(job))
@@ -140,6 +141,8 @@ def make_statistics(sample: Sample, job: RunJob, reporter: Reporter) -> list[sta
 
 def make_folder(folder: Path) -> bool:
     """Make the folder of the results -> whether it is new."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is a file, -o names the folder of the results")
     try:
         is_new = not folder.is_dir()
         folder.mkdir(parents=True, exist_ok=True)

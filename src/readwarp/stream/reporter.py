@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from readwarp.metrics import Metrics
 from readwarp.version import __version__
 from readwarp.wording import counted
+
+if TYPE_CHECKING:  # imported when something has to be compiled
+    from readwarp.device.compile_progress import Compiling, Lines
 
 logger = logging.getLogger("readwarp")
 SHOWN = ("reads", "mapped", "duplicates", "variants", "variants_pass")  # counts in the repr of a result
@@ -79,9 +83,22 @@ class Meter:
             self.tell(Progress(self.what, self.done, self.unit, self.share))
 
     def kernel(self, name: str, number: int) -> None:
-        """Kernel number `number` of this process is being compiled."""
+        """Kernel number `number` of this process, which nobody foresaw, is being compiled."""
         if self.tell:
             self.tell(Progress("compiling", number, "kernels", None))
+
+    def compiling(self, state: "Compiling") -> None:
+        """How far the compilation has come that comes before the job."""
+        if self.tell:
+            self.tell(Progress("compiling", state.done, "kernels", state.share))
+        else:
+            self.lines(state)
+
+    @cached_property
+    def lines(self) -> "Lines":
+        from readwarp.device.compile_progress import Lines, to_stderr
+
+        return Lines(to_stderr)
 
 
 class Reporter:
@@ -91,26 +108,38 @@ class Reporter:
         self.metrics = Metrics()
         started = datetime.now().astimezone().isoformat(timespec="seconds")
         self.metrics.note(readwarp=__version__, command=command, date=started)
-        self._tell = progress
+        self._tell, self._compiled, self._compile_seconds = progress, 0, 0.0
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Meter]:
         """The meter of a stage."""
         yield Meter(what, unit, self._tell)
 
+    def prepare(self, command: str, threads: int) -> None:
+        """Compile the kernels that a command needs and no folder has."""
+        from readwarp.device.prepare import prepare
+
+        started = time.perf_counter()
+        with self.kernels() as meter:
+            number = prepare(command, threads, meter.compiling)
+        self._note_compiled(number, time.perf_counter() - started)
+
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Count the kernels that are compiled in the block, without those from the cache."""
+        """Count the kernels that are compiled in the block, such as those for cards."""
         from readwarp.device.compilation import watch
 
         started = time.perf_counter()
         with self.kernels() as meter, watch(meter.kernel) as compilation:
             yield
-        if compilation.kernels:
-            spent = time.perf_counter() - started
-            self.metrics.note(compiled_kernels=compilation.kernels, compile_seconds=round(spent, 1))
-            kernels = counted(compilation.kernels, "kernel")
-            logger.info("compiled %s in %.0f s; later runs find them in the cache", kernels, spent)
+        self._note_compiled(compilation.kernels, time.perf_counter() - started)
+
+    def _note_compiled(self, kernels: int, seconds: float) -> None:
+        if kernels:
+            self._compiled += kernels
+            self._compile_seconds += seconds
+            self.metrics.note(compiled_kernels=self._compiled, compile_seconds=round(self._compile_seconds, 1))
+            logger.info("compiled %s in %.0f s; later runs find them", counted(kernels, "kernel"), seconds)
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:

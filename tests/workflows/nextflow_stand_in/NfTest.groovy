@@ -32,7 +32,7 @@ class NfTest {
     def tag(String text) { }
 
     def setup(Closure block) { inside(block, new Expando(run: { String name, Closure inner ->
-        def step = new Step([name: name])
+        def step = new Step([name: name], [projectDir: project])
         inside(inner, step)
         runs << step.values
     })) }
@@ -100,6 +100,8 @@ class Step {
     Map values, known
 
     Step(Map values, Map known = [:]) { this.values = values; this.known = known }
+
+    def propertyMissing(String name) { if (name in known) known[name] else throw new MissingPropertyException(name, Step) }
 
     def script(String path) { values.script = path }
 

@@ -37,6 +37,7 @@ logger = logging.getLogger("readwarp")
 class GenotypeJob(VariantJob):
     """Raises UsageError where no gVCF is given. Regions and targets need an index of each."""
 
+    name = "genotype"
     inputs: tuple[Path, ...]  # sorted gVCFs
     parameters: JointParameters = field(default_factory=JointParameters)
     calling: CallParameters = field(default_factory=CallParameters)  # its priors and filters are used

@@ -12,6 +12,7 @@ from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.call.pairhmm.scalar import UNKNOWN
 from readwarp.device.arrays import check_places, is_foreign, is_on_card, on_card, on_host, ragged_of, resident
 from readwarp.device.backend import Backend, choose
+from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.ragged import Ragged, offsets_of
 from readwarp.rules.bases import CODES
@@ -60,6 +61,7 @@ def pair_hmm(
     indices that do not exist, arrays on a card without device="cuda"; DeviceError for a device that cannot be used.
     """
     backend = choose(device)
+    prepare_once("pair_hmm")
     check_places(output, backend.name == "cuda", reads, haplotypes, qualities, gap_open, gap_extend)
     if qualities is None:
         reads = list(several(reads, "reads"))

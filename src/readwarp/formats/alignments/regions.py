@@ -78,6 +78,7 @@ class AlignedReader:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._file: BinaryIO | None = None
         self._again: pysam.AlignmentFile | None = None  # for `fetch`
+        self.first_records = self.first_duplicates = 0  # of those that were looked at when the file was opened
         try:
             self._open(path, reference, threads)
         except BaseException:
@@ -131,7 +132,9 @@ class AlignedReader:
         verbosity = pysam.set_verbosity(0)
         try:
             with self._open_by_pysam() as file:
-                rows = [record.query_qualities for record in islice(file.fetch(until_eof=True), ENOUGH_RECORDS)]
+                records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
+                rows = [record.query_qualities for record in records]
+                self.first_records, self.first_duplicates = len(records), sum(r.is_duplicate for r in records)
         except (OSError, ValueError):  # damage is reported where it is read
             return
         finally:

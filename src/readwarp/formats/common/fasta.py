@@ -1,6 +1,7 @@
 """References in FASTA, GenBank or EMBL, plain or compressed -> contigs of upper-case letters."""
 
 import io
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +14,14 @@ from readwarp.formats.common.compressed import decompress, is_bgzf
 from readwarp.formats.common.index_file import is_index, read_index
 from readwarp.formats.common.source import reading
 
+OTHER_FILES = {
+    b"BAM\1": "is BAM",
+    b"CRAM": "is CRAM",
+    b"##fileformat=VCF": "is VCF",
+    b"BCF\2": "is BCF",
+    b"@HD\t": "is SAM",
+}
+FAI = re.compile(rb"[^\t\n]+(\t[0-9]+){4,5}\r?\n?")
 BLOCK = 1 << 24  # bytes read at a time
 IUPAC = b"ACGTUNRYSWKMBDHV"
 UPPER = bytes(range(256)).upper()
@@ -65,8 +74,13 @@ def _parse(stream: BinaryIO, path: Path) -> Iterator[Contig]:
     for start, kind in ((b"LOCUS ", "genbank"), (b"ID   ", "embl")):
         if line.startswith(start):
             return _read_annotated(stream, line, kind, path)
+    for start, reason in OTHER_FILES.items():
+        if line.startswith(start):
+            raise InputError(path, f"{reason}; a reference is FASTA, GenBank or EMBL, and is given first")
     if line.startswith(b"@"):
         raise InputError(path, "is FASTQ; a reference is FASTA, GenBank or EMBL, and is given before the reads")
+    if FAI.fullmatch(line):
+        raise InputError(path, "is the index of a FASTA file (.fai): give the FASTA file itself")
     raise InputError(path, "is not FASTA, GenBank or EMBL: it does not start with '>', 'LOCUS' or 'ID'")
 
 

@@ -22,6 +22,7 @@ from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import field, lines_of, skip_header
 from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
+from readwarp.formats.common.compressed import is_bgzf
 from readwarp.formats.common.source import Source
 from readwarp.formats.common.text import pack_names
 from readwarp.formats.reads import bam_kernels as kernels
@@ -52,7 +53,10 @@ def _check_whole(path: str) -> None:
     if path == "-" or not Path(path).is_file():
         raise InputError(path, "BAM and CRAM can be read from files only")
     with Path(path).open("rb") as file:
-        is_cram = file.read(4) == b"CRAM"
+        head = file.read(14)
+        is_cram = head[:4] == b"CRAM"
+        if head and not (is_cram or is_bgzf(head)):
+            raise InputError(path, "is neither BAM nor CRAM")
         tail = tail_of(file, 40)
     if (b"\xe0EOF" not in tail) if is_cram else not tail.endswith(EOF_BLOCK):
         raise InputError(path, "truncated: the block that marks its end is missing")

@@ -1,5 +1,6 @@
 # Tables and config: reading, checks, and look-ups for the rules.
 
+from difflib import get_close_matches
 from pathlib import Path
 from shlex import quote
 
@@ -10,8 +11,29 @@ from snakemake.utils import validate
 validate(config, schema="../schemas/config.schema.yaml")
 
 
-def table(path, schema):
-    """Read a tab-separated table and check every line."""
+COLUMNS = {  # of the tables, as their schemas have them
+    "samples": ["sample", "ploidy"],
+    "units": ["sample", "unit", "reads_1", "reads_2", "platform", "library"],
+}
+
+
+def check_columns(path, names, kind):
+    """Refuse a column that is not known: it is mistyped, or would be ignored."""
+    known = COLUMNS[kind]
+    for name in names:
+        if name in known:
+            continue
+        near = get_close_matches(name.lower(), known, 1, 0.6)
+        hint = f"perhaps {near[0]!r}; " if near else ""
+        if len(names) == 1:
+            hint = "is the table separated by tabs? "
+        raise WorkflowError(
+            f"{path}: no column {name!r} ({hint}there are {', '.join(known)})"
+        )
+
+
+def table(path, kind):
+    """Read a tab-separated table and check its columns and every line."""
     if not Path(path).is_file():
         raise WorkflowError(f"{path}: no such table (see config/README.md)")
     rows = pd.read_csv(
@@ -21,18 +43,19 @@ def table(path, schema):
         keep_default_na=False,  # a sample may be called NA
         na_values=[""],
     )
+    rows.columns = rows.columns.str.strip()
+    check_columns(path, list(rows.columns), kind)
+    rows = rows.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
     rows = rows.astype(object).where(rows.notna(), None)
     rows = rows.drop(columns=[name for name in rows.columns if rows[name].isna().all()])
-    validate(rows, schema=schema)
+    validate(rows, schema=f"../schemas/{kind}.schema.yaml")
     if rows.empty:
         raise WorkflowError(f"{path}: the table is empty")
     return rows
 
 
-samples = table(config["samples"], "../schemas/samples.schema.yaml").set_index(
-    "sample", drop=False
-)
-units = table(config["units"], "../schemas/units.schema.yaml")
+samples = table(config["samples"], "samples").set_index("sample", drop=False)
+units = table(config["units"], "units")
 
 SAMPLES = list(samples.index)
 SCATTER = config["call"]["scatter"]

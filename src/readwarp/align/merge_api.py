@@ -1,0 +1,69 @@
+"""readwarp.merge: the command `readwarp merge`, from Python."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from readwarp.align.merge import SORT_BYTES, MergeJob, run_merge
+from readwarp.device.machine import usable_threads
+from readwarp.errors import UsageError
+from readwarp.formats.alignments.output import sort_for
+from readwarp.keywords import AnyPath, check_keywords, command_line, path_or_none
+from readwarp.stream.display import Listener, reporting
+from readwarp.stream.reporter import Result
+
+
+class MergeOptions(TypedDict, total=False):
+    """Long options of `readwarp merge`, with its defaults."""
+
+    sort: str | None  # coordinate, name, none; None: coordinate if that is needed to mark duplicates or write an index
+    mark_duplicates: bool
+    write_index: bool
+    reference: AnyPath | None  # for CRAM
+    no_pg: bool  # no @PG line in the header
+    threads: int | None  # None: all that this process may use
+    memory: int | None  # bytes for sorting; None: 1 GiB
+    force: bool  # replace an output that exists
+
+
+def merge(
+    *alignments: AnyPath,
+    output: AnyPath,
+    progress: Listener | bool | None = None,
+    **options: Unpack[MergeOptions],
+) -> Result:
+    """Join parts and lanes of `readwarp.align` to one file, sorted, marked and indexed, as `readwarp merge` does.
+
+    alignments: BAM files that were written without sort. output: .sam, .bam or .cram. progress: a function that is
+    called with a `Progress`, True for a bar, False for none; None: a bar in a notebook.
+
+        readwarp.merge("lane1.bam", "lane2.bam", output="sample.bam", mark_duplicates=True, write_index=True)
+
+    Returns the paths that were written (alignments, alignments_index) and the metrics. Raises UsageError and
+    InputError, each a ReadwarpError; there is no output then.
+    """
+    check_keywords("merge", options, MergeOptions)
+    command = command_line("merge", *alignments, output=output, **options)
+    with reporting(command, progress) as reporter:
+        return run_merge(make_job(alignments, output, options, command), reporter)
+
+
+def make_job(alignments: Sequence[AnyPath], output: AnyPath | None, options: MergeOptions, command: str) -> MergeJob:
+    """Raises UsageError."""
+    if output is None:
+        raise UsageError("merge needs an output file (-o)")
+    if not alignments:
+        raise UsageError("no alignments are given")
+    marks, indexes = options.get("mark_duplicates", False), options.get("write_index", False)
+    return MergeJob(
+        alignments=tuple(map(Path, alignments)),
+        output=Path(output),
+        sort=sort_for(options.get("sort"), marks, indexes),
+        mark_duplicates=marks,
+        write_index=indexes,
+        reference=path_or_none(options.get("reference")),
+        command=None if options.get("no_pg") else command,
+        threads=options.get("threads") or usable_threads(),
+        memory=options.get("memory") or SORT_BYTES,
+        force=options.get("force", False),
+    )

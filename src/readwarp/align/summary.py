@@ -1,0 +1,124 @@
+"""What is said when reads are aligned: the result, and where it looks wrong, what may be the cause."""
+
+import logging
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from readwarp.align.trim import describe
+from readwarp.align.trim.known import ADAPTERS
+from readwarp.batches import ReadBatch, Segment
+from readwarp.index import Index
+from readwarp.metrics import Metrics
+from readwarp.rules.bases import CODES
+from readwarp.stream.parts import BLOCK, WHOLE, Part
+from readwarp.wording import counted
+
+FEW, HALF = 0.1, 0.5  # shares of the reads
+ENOUGH = 1000  # reads whose pairs and duplicates are worth a word
+ADAPTER_BASES, ADAPTER_STARTS = 12, 6  # that are compared, and the places at which an adapter may begin
+LONG = 1000  # bases
+RARE, COMMON = 0.05, 0.35  # shares of bases; of cytosines in reads after bisulfite, and of what became of them
+NOT_IN_FULL = {  # counter -> noun and the rest of a warning
+    "reads_too_long": ("read", "too long to align: left unmapped"),
+    "batches_halved": ("batch", "too large for the GPU's memory: aligned in halves"),
+    "reads_on_host": ("read", "too large for the GPU's memory: aligned on the CPU"),
+}
+logger = logging.getLogger("readwarp")
+
+
+def summarize(metrics: Metrics, seconds: float, earlier: int, part: Part) -> None:
+    """Log a line on the result, and one for each kind of read that could not be aligned as usual.
+
+    earlier: reads aligned by the runs that this one continues, which took none of the seconds.
+    """
+    counts = metrics.counts
+    reads = counts.get("reads", 0)
+    metrics.note(align_seconds=round(seconds, 3), reads_per_second=round((reads - earlier) / seconds))
+    if earlier:
+        metrics.note(reads_of_earlier_runs=earlier)
+    if not reads:
+        none = "the input holds no reads" if part == WHOLE else f"part {part} has no reads: a block is {BLOCK:,} pairs"
+        logger.warning(none)
+        return
+    mapped, proper = (100 * counts.get(name, 0) / reads for name in ("mapped", "proper"))
+    shares, speed = f"{mapped:.2f} % mapped, {proper:.2f} % in proper pairs", f"{(reads - earlier) / seconds:,.0f}"
+    logger.info("%s in %.1f s, %s/s: %s", counted(reads, "read"), seconds, speed, shares)
+    if "reads_trimmed" in counts:
+        logger.info(describe(counts))
+    for name, (noun, text) in NOT_IN_FULL.items():
+        if counts.get(name):
+            logger.warning("%s %s", counted(counts[name], noun), text)
+
+
+def warn_of_shares(metrics: Metrics, first: Sequence[ReadBatch], index: Index) -> None:
+    """Log a warning where few reads are mapped, few pairs are proper, or most reads are duplicates.
+
+    first: the reads from which the insert size was estimated.
+    """
+    counts = metrics.counts
+    reads, mapped, duplicates = (counts.get(name, 0) for name in ("reads", "mapped", "duplicates"))
+    pairs, proper = counts.get("records_both_mapped", 0), counts.get("proper", 0)
+    if reads and mapped < FEW * reads:
+        bases, contigs = int(index.reference.contig_offsets[-1]), len(index.reference.names)
+        place = f"the reference, which has {counted(contigs, 'contig')} and {counted(bases, 'base')}"
+        causes = list(find_causes(first, index.parameters.k))
+        text = "only %.2f %% of the reads are mapped to %s: likely causes are %s"
+        usual = "another species or another reference, other files than meant, RNA or bisulfite-treated DNA"
+        logger.warning(text, 100 * mapped / reads, place, "; ".join([*causes, usual]))
+    elif pairs >= ENOUGH and proper < HALF * pairs:
+        text = "only %.2f %% of the pairs whose mates are both mapped are proper: likely causes are files of different"
+        text += " libraries, mates in another order or orientation (mate-pair libraries), or distant mates (Hi-C)"
+        logger.warning(text, 100 * proper / pairs)
+    if mapped >= ENOUGH and duplicates > HALF * mapped:
+        text = "%.2f %% of the mapped reads are marked as duplicates, which are not used for calling: if they are of "
+        text += "amplicons, whose fragments begin alike, mark none (run: --primers BED or --no-mark-duplicates)"
+        logger.warning(text, 100 * duplicates / mapped)
+
+
+def find_causes(first: Sequence[ReadBatch], seed: int) -> Iterator[str]:
+    """What the reads themselves show of why they cannot be aligned. seed: bases of a seed of the index."""
+    batches = [reads for reads in first if len(reads)]
+    if not batches:
+        return
+    lengths = np.concatenate([np.diff(reads.read_offsets) for reads in batches])
+    length = int(np.median(lengths))
+    if length < seed:
+        yield f"reads too short for the index (half of them have at most {length} bases, a seed {seed}: --preset short)"
+    if length > LONG:
+        yield f"long reads (half of them have {length:,} bases or more), which minimap2 aligns"
+    adapters = sum(int(begin_with_adapters(reads).sum()) for reads in batches) / lengths.size
+    if adapters > FEW:
+        yield f"adapters without fragments ({adapters:.0%} of the reads begin with one)"
+    share = shares_of_bases(batches)
+    if share[4] > HALF:
+        yield f"{share[4]:.0%} of the bases are N"
+    if max(share[:4]) > 2 * COMMON:
+        letter = "ACGT"[int(np.argmax(share[:4]))]
+        yield f"reads without a signal ({max(share[:4]):.0%} of the bases are {letter})"
+    elif (share[1] < RARE and share[3] > COMMON) or (share[2] < RARE and share[0] > COMMON):
+        rare, often = ("C", "T") if share[1] < RARE else ("G", "A")
+        text = f"bisulfite ({rare} is {min(share[1:3]):.0%} of the bases, {often} {max(share[0], share[3]):.0%})"
+        yield f"{text}: take an aligner made for it"
+
+
+def begin_with_adapters(reads: ReadBatch) -> np.ndarray:
+    """bool [reads]: whether a known adapter begins within the first bases, with at most one difference."""
+    starts, lengths = reads.read_offsets[:-1], np.diff(reads.read_offsets)
+    found = np.zeros(len(reads), bool)
+    rows = np.flatnonzero(lengths >= ADAPTER_BASES + ADAPTER_STARTS)
+    window = reads.bases[starts[rows, None] + np.arange(ADAPTER_BASES + ADAPTER_STARTS)]
+    for letters in {text[:ADAPTER_BASES] for pair in ADAPTERS.values() for text in pair}:
+        adapter = CODES[np.frombuffer(letters.encode(), np.uint8)]
+        for at in range(ADAPTER_STARTS):
+            found[rows] |= (window[:, at : at + ADAPTER_BASES] != adapter).sum(axis=1) <= 1
+    return found
+
+
+def shares_of_bases(batches: Sequence[ReadBatch]) -> list[float]:
+    """Shares of A, C, G, T and N in all reads but the last ones of pairs."""
+    number = np.zeros(5, np.int64)
+    for reads in batches:
+        chosen = np.repeat(reads.segment != Segment.LAST, np.diff(reads.read_offsets))
+        number += np.bincount(reads.bases[: chosen.size][chosen], minlength=5)[:5]
+    return [float(n) / max(1, int(number.sum())) for n in number]

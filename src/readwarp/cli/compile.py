@@ -1,0 +1,61 @@
+"""compile: the machine code of all kernels, made beforehand."""
+
+import argparse
+from pathlib import Path
+
+from readwarp.cli import options as shared
+
+EPILOG = """\
+examples:
+  readwarp compile                                                   for this user, on this machine
+  readwarp compile --level x86-64-v3 --level x86-64-v4 -o /opt/readwarp/kernels
+  readwarp compile --package --level all                             for all who use this installation or image
+
+Users find the kernels of a folder by READWARP_KERNELS=/opt/readwarp/kernels, those of the package by themselves. The
+folder must belong to root, to the owner of the package or to the user, and only its owner may write to it. Kernels fit
+the versions of readwarp, Numba and Python that made them; with others, they are compiled in the first run as usual.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    text = (
+        "for these processors: x86-64, x86-64-v2, x86-64-v3 (AVX2), x86-64-v4 (AVX-512), aarch64, or all of this kind"
+    )
+    parser.add_argument("--level", action="append", metavar="LEVEL", help=f"{text}; may be repeated [this machine's]")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("-o", "--output", type=Path, metavar="DIR", help="folder to write to [the user's, as in a run]")
+    where.add_argument("--package", action="store_true", help="write into the installed package")
+    text = "only what this command needs; may be repeated [all]"
+    parser.add_argument("--command", dest="commands", action="append", metavar="NAME", help=text)
+    shared.add_threads(parser)
+    shared.add_reporting(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    from readwarp.cli.reporting import CommandReporter
+    from readwarp.device import cache_folders, levels, manifest
+    from readwarp.device.machine import usable_threads
+    from readwarp.device.workers import fill
+    from readwarp.errors import UsageError
+
+    names = options.level or [levels.host_level().name]
+    wanted = levels.of_this_kind() if "all" in names else [levels.named(name) for name in dict.fromkeys(names)]
+    for level in wanted:
+        if not levels.can_compile(level):
+            raise UsageError(f"--level {level.name}: kernels for {level.machine} are compiled on such a machine")
+    known = manifest.commands()
+    for name in options.commands or ():
+        if name not in known:
+            raise UsageError(f"--command {name}: needs no kernels, or is unknown; known are {', '.join(known)}")
+    try:
+        folder = cache_folders.SHIPPED if options.package else options.output or cache_folders.own_folder()
+        with CommandReporter(options) as reporter:
+            for level in wanted:
+                with reporter.kernels() as meter:
+                    made = fill(
+                        folder, options.commands or known, level, options.threads or usable_threads(), meter.compiling
+                    )
+                print(f"{level.name}: {sum(made)} kernels in {folder} ({made.compiled} compiled, {made.copied} copied)")
+    except OSError as error:
+        place = error.filename or options.output
+        raise UsageError(f"{place}: cannot be written ({error.strerror or error})") from error

@@ -1,0 +1,50 @@
+"""How far the compilation of kernels has come, as text."""
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+INTERVAL = 10.0  # seconds between two lines
+
+
+class Compiling(NamedTuple):
+    """How far the compilation has come."""
+
+    done: int  # kernels
+    total: int
+    share: float  # of the work, 0-1
+    seconds_left: float
+    holder: str | None = None  # another process that compiles, for which this one waits
+
+    def __str__(self) -> str:
+        if self.holder is not None:
+            return f"waiting for another readwarp ({self.holder}) that compiles kernels"
+        left = max(1, round(self.seconds_left))
+        if not self.done:
+            return f"compiling {self.total} kernels, once, which takes about {left} s"
+        return f"compiling kernels: {self.done} of {self.total}, about {left} s left"
+
+
+Show = Callable[[Compiling], object]
+
+
+@dataclass
+class Lines:
+    """Says a line at the beginning, when a wait begins or ends, and every ten seconds."""
+
+    say: Callable[[str], object]
+    _said: float = field(default=-math.inf, init=False)
+    _holder: str | None = field(default=None, init=False)
+
+    def __call__(self, state: Compiling) -> None:
+        now = time.monotonic()
+        if now - self._said >= INTERVAL or state.holder != self._holder:
+            self._said, self._holder = now, state.holder
+            self.say(str(state))
+
+
+def to_stderr(line: str) -> None:
+    print(f"readwarp: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,55 @@
+"""Which kernels, for which types, each command needs, with all of its options: the rows of kernels.tsv.
+
+The file is recorded by running the commands on tiny data (`python tests/device/test_manifest.py`). What is not in it is
+compiled all the same, when it is called.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from readwarp.device import kernel_cache
+from readwarp.device.levels import Level
+
+TABLE = Path(__file__).with_name("kernels.tsv")
+COLUMNS = ("kernel", "signature", "seconds", "commands")
+
+
+class Entry(NamedTuple):
+    """A kernel for one signature."""
+
+    kernel: str  # module:name
+    signature: str  # of readwarp.device.signature
+    seconds: float  # to compile it, on the machine that recorded the file
+    commands: frozenset[str]  # of the command line, and classes and functions of the Python API
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """All rows, in the order of the file."""
+    _, *lines = TABLE.read_text("utf-8").splitlines()
+    rows = (line.split("\t") for line in lines)
+    return tuple(
+        Entry(kernel, signature, float(s), frozenset(names.split(","))) for kernel, signature, s, names in rows
+    )
+
+
+def commands() -> list[str]:
+    """What kernels are recorded for."""
+    return sorted(frozenset[str]().union(*(entry.commands for entry in entries())))
+
+
+def needed_by(command: str) -> list[Entry]:
+    """The kernels of one command; none for a command that is not known."""
+    return [entry for entry in entries() if command in entry.commands]
+
+
+def place_of(entry: Entry, level: Level) -> Path:
+    """The file of a kernel within each folder of `cache_folders`."""
+    return kernel_cache.place_of(entry.kernel, entry.signature, level)
+
+
+def write(found: list[Entry]) -> None:
+    """Replace the file."""
+    rows = sorted((e.kernel, e.signature, f"{e.seconds:.2f}", ",".join(sorted(e.commands))) for e in found)
+    TABLE.write_text("".join("\t".join(row) + "\n" for row in (COLUMNS, *rows)), "utf-8")

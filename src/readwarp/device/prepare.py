@@ -1,0 +1,52 @@
+"""Compiles what a command lacks, all at once, before it begins: in several processes, and in one command at a time.
+
+So the user learns at the beginning how much there is to do and how long it takes, and "once" is said once. If a process
+of ours fails, or a kernel is not in the manifest, it is compiled when it is called, by `device.jit`.
+"""
+
+import logging
+from collections.abc import Iterable
+from functools import cache
+
+from readwarp.device import cache_folders, manifest
+from readwarp.device.compile_progress import Compiling, Lines, Show, to_stderr
+from readwarp.device.levels import current_level
+from readwarp.device.machine import usable_threads
+from readwarp.device.manifest import Entry, place_of
+
+logger = logging.getLogger("readwarp")
+
+
+def prepare(command: str, threads: int, show: Show | None = None) -> int:
+    """Compile what a command of `manifest` needs and no folder has -> the number of kernels compiled here.
+
+    show: is told how far it has come, in the calling thread; None: lines on stderr.
+    """
+    lacking = missing(manifest.needed_by(command))
+    if not lacking:
+        return 0
+    try:
+        folder = cache_folders.own_folder()
+    except OSError as error:
+        logger.warning("%s: kernels are compiled in each run", error)
+        return 0
+    from readwarp.device.compile_lock import compiling_alone
+    from readwarp.device.workers import compile_entries
+
+    show = show or Lines(to_stderr)
+    with compiling_alone(folder, lambda holder, _: show(Compiling(0, len(lacking), 0.0, 0.0, holder))):
+        lacking = missing(lacking)  # another process may have compiled them
+        return compile_entries(lacking, folder, current_level(), threads, show) if lacking else 0
+
+
+@cache
+def prepare_once(command: str) -> None:
+    """`prepare` for what is called in Python, perhaps often and in several threads."""
+    prepare(command, usable_threads())
+
+
+def missing(needed: Iterable[Entry]) -> list[Entry]:
+    """Those that no folder has, for the current level."""
+    folders = cache_folders.folders()
+    places = ((entry, place_of(entry, current_level())) for entry in needed)
+    return [entry for entry, place in places if not any((folder / place).exists() for folder in folders)]

@@ -1,0 +1,107 @@
+"""readwarp.index: the command `readwarp index`, from Python."""
+
+import logging
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from readwarp.config import PRESETS, SeedParameters
+from readwarp.device.machine import usable_threads
+from readwarp.errors import UsageError
+from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.index_file import is_index
+from readwarp.index import Index, index_path
+from readwarp.keywords import AnyPath, check_keywords, command_line
+from readwarp.stream.display import Listener, reporting
+from readwarp.stream.reporter import Reporter, Result
+from readwarp.wording import counted
+
+
+class IndexOptions(TypedDict, total=False):
+    """Long options of `readwarp index`, with its defaults."""
+
+    preset: str  # of `config.PRESETS`: standard, or short for reads of less than 75 bases
+    k: int | None  # bases of a seed; None: by the preset
+    s: int | None  # bases of the words in a seed; None: by the preset
+    threads: int | None  # None: all that this process may use
+    force: bool  # replace an index that exists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexJob:
+    reference: Path
+    output: Path
+    parameters: SeedParameters
+    threads: int = 1
+    force: bool = False
+
+
+def index(
+    reference: AnyPath,
+    *,
+    output: AnyPath | None = None,
+    progress: Listener | bool | None = None,
+    **options: Unpack[IndexOptions],
+) -> Result:
+    """Build and save the index of a reference, as `readwarp index` does; `readwarp.Index` keeps it in memory instead.
+
+    reference: FASTA, GenBank or EMBL. output: the index, by default REF.rwx. progress: a function that is called with a
+    `Progress`, True for a bar, False for none; None: a bar in a notebook.
+
+        readwarp.index("ref.fa")
+        readwarp.index("ref.fa", output="short.rwx", preset="short", force=True)
+
+    Returns the path that was written (index) and the metrics. Raises UsageError and InputError, each a ReadwarpError.
+    """
+    check_keywords("index", options, IndexOptions)
+    command = command_line("index", reference, output=output, **options)
+    with reporting(command, progress) as reporter:
+        return run_index(make_job(reference, output, options), reporter)
+
+
+def make_job(reference: AnyPath, output: AnyPath | None, options: IndexOptions) -> IndexJob:
+    """Raises UsageError and InputError."""
+    parameters = choose_seeds(options)
+    check_inputs([reference])
+    if output is None and is_index(Path(reference)):
+        raise UsageError(f"{reference}: is an index already (-o FILE makes one with other seeds from it)")
+    return IndexJob(
+        reference=Path(reference),
+        output=Path(output) if output else index_path(Path(reference)),
+        parameters=parameters,
+        threads=options.get("threads") or usable_threads(),
+        force=options.get("force", False),
+    )
+
+
+def choose_seeds(options: IndexOptions) -> SeedParameters:
+    """Raises UsageError."""
+    name = options.get("preset", "standard")
+    if name not in PRESETS:
+        raise UsageError(f"preset {name}: not one of {', '.join(PRESETS)}")
+    preset = PRESETS[name].parameters.seed
+    k, s = options.get("k") or preset.k, options.get("s") or preset.s
+    if (k - s) % 2:
+        raise UsageError(f"-k {k} -s {s}: k - s must be even")
+    return SeedParameters(k=k, s=s, t=(k - s) // 2)
+
+
+def run_index(job: IndexJob, reporter: Reporter) -> Result:
+    """Run the job. Raises ReadwarpError."""
+    started, parameters, metrics = time.perf_counter(), job.parameters, reporter.metrics
+    check_output(job.output, job.force, [job.reference])
+    reporter.prepare("index", job.threads)
+    with metrics.time("index_build"), reporter.compiling():
+        built = Index.build(job.reference, parameters, job.threads)
+    with metrics.time("index_save"):
+        built.save(job.output, job.reference, force=True)
+    contigs, bases = len(built.reference.names), int(built.reference.contig_offsets[-1])
+    for name, number in (("contigs", contigs), ("bases", bases), ("seeds", built.positions.size)):
+        metrics.count(f"index_{name}", number)
+    logging.getLogger("readwarp").info(
+        "%s: %s, %s, %s (k=%d, s=%d), %.1f s",
+        *(job.output, counted(contigs, "contig"), counted(bases, "base"), counted(built.positions.size, "seed")),
+        *(parameters.k, parameters.s, time.perf_counter() - started),
+    )
+    return Result.of(metrics, {"index": job.output})

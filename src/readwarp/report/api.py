@@ -1,0 +1,83 @@
+"""readwarp.report: the command `readwarp report`, from Python."""
+
+from collections.abc import Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from readwarp.device.machine import usable_threads
+from readwarp.errors import UsageError
+from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.keywords import AnyPath, as_paths, check_keywords, command_line, path_or_none
+from readwarp.report import page, statistics
+from readwarp.report.inputs import Sample, complete, samples_in, stem, tell_apart
+from readwarp.stream.display import Listener, reporting
+from readwarp.stream.reporter import Reporter, Result
+
+
+class ReportOptions(TypedDict, total=False):
+    """Long options of `readwarp report`, with its defaults."""
+
+    bam: AnyPath | Sequence[AnyPath]  # sorted and indexed BAM or CRAM, one for each sample
+    vcf: AnyPath | Sequence[AnyPath]  # VCF, VCF.gz or BCF of the same samples, in the same order
+    metrics: AnyPath | Sequence[AnyPath]  # metrics.json of the same samples, in the same order
+    reference: AnyPath | None  # FASTA, for mismatches by cycle and for CRAM; None: as metrics.json says
+    targets: AnyPath | None  # depth in these intervals alone; None: as metrics.json says
+    title: str | None  # heading of the page; None: the sample's name
+    statistics: AnyPath | None  # folder of the texts; None: beside BAM and VCF
+    threads: int | None  # None: all that this process may use
+    force: bool  # replace a page that exists
+
+
+def report(
+    *folders: AnyPath,
+    output: AnyPath | None = None,
+    progress: Listener | bool | None = None,
+    **options: Unpack[ReportOptions],
+) -> Result:
+    """Show one sample or several on one HTML page, as `readwarp report` does.
+
+    folders: those that `readwarp.run` has written; or give bam, vcf and metrics. output: the page, by default
+    report.html in the folder, in the current one for several. progress: a function that is called with a `Progress`,
+    True for a bar, False for none; None: a bar in a notebook.
+
+        readwarp.report("results", force=True)
+        readwarp.report(bam="sample.bam", vcf="sample.vcf.gz", output="sample.html")
+
+    Returns the path that was written (report) and the metrics. Raises UsageError and InputError, each a ReadwarpError.
+    """
+    check_keywords("report", options, ReportOptions)
+    command = command_line("report", *folders, output=output, **options)
+    with reporting(command, progress) as reporter:
+        return run_report(folders, output, options, command, reporter)
+
+
+def run_report(
+    folders: Sequence[AnyPath], output: AnyPath | None, options: ReportOptions, command: str, reporter: Reporter
+) -> Result:
+    """Make the texts and the page of them. Raises ReadwarpError."""
+    path = Path(output or Path(folders[0] if len(folders) == 1 else "") / "report.html")
+    samples, texts_in = samples_of(folders, options), path_or_none(options.get("statistics"))
+    inputs = [file for s in samples for file in (*s.files, s.reference, s.targets) if file]
+    check_output(path, options.get("force", False), inputs)
+    check_inputs(inputs)
+    with reporter.progress("statistics", "tools") as meter:
+        texts = statistics.make(samples, texts_in, options.get("threads") or usable_threads(), meter.reach)
+    title = options.get("title") or (samples[0].name if len(samples) == 1 else f"{len(samples)} samples")
+    page.write(samples, texts, path, page.Heading(title, command), texts_in)
+    return Result.of(reporter.metrics, {"report": path})
+
+
+def samples_of(folders: Sequence[AnyPath], options: ReportOptions) -> list[Sample]:
+    """The samples of the folders, then those of bam, vcf and metrics. Raises UsageError and InputError."""
+    made_with = path_or_none(options.get("reference")), path_or_none(options.get("targets"))
+    samples = [sample for folder in folders for sample in samples_in(Path(folder), *made_with)]
+    listed = [options.get("bam", ()), options.get("vcf", ()), options.get("metrics", ())]
+    given = [[Path(path) for path in as_paths(files)] for files in listed]
+    if len({len(files) for files in given if files}) > 1:
+        raise UsageError("give --bam, --vcf and --metrics as often as each other, or not at all")
+    for bam, vcf, metrics in zip_longest(*given):
+        samples.append(complete(Sample(stem(bam or vcf or metrics), bam, vcf, metrics, *made_with)))
+    if not samples:
+        raise UsageError("nothing to report: name output folders of readwarp run, or --bam, --vcf, --metrics")
+    return tell_apart(samples)

@@ -1,0 +1,111 @@
+"""Each command ends with what it wrote and with the next step, on stderr; nothing of it with --quiet or on stdout."""
+
+import shlex
+
+import pysam
+import pytest
+
+from helpers.command_samples import letters, record, run_main
+
+
+@pytest.fixture
+def ended(capfd):
+    """Run a command -> the lines about what it wrote and what comes next."""
+
+    def ended(*arguments: object) -> list[str]:
+        assert run_main(arguments) == 0
+        said = capfd.readouterr().err.splitlines()
+        return [
+            line.removeprefix("readwarp: ") for line in said if line.startswith(("readwarp: wrote", "readwarp: next"))
+        ]
+
+    return ended
+
+
+def test_align(reference, mates, tmp_path, ended):
+    path = tmp_path / "two words.bam"
+    wrote, step = ended("align", reference, *mates, "-o", path, "--write-index")
+    assert wrote == f"wrote {path} (and .bai)"
+    assert step == "next: " + shlex.join(
+        ["readwarp", "call", str(reference), str(path), "-o", f"{path.with_suffix('.vcf.gz')}"]
+    )
+    assert ended(*shlex.split(step)[2:])[0] == f"wrote {path.with_suffix('.vcf.gz')} (and .tbi)"
+
+
+def test_align_without_sorting(reference, mates, tmp_path, ended):
+    """The step that is named sorts."""
+    path = tmp_path / "o.bam"
+    wrote, step = ended("align", reference, *mates, "-o", path)
+    assert wrote == f"wrote {path}" and step.endswith(" sorts it")
+    wrote, _ = ended(*shlex.split(step)[2:-2])
+    assert wrote == f"wrote {tmp_path / 'o.sorted.bam'} (and .bai)"
+    with pysam.AlignmentFile(str(tmp_path / "o.sorted.bam")) as file:
+        assert file.header["HD"]["SO"] == "coordinate"
+
+
+def test_a_part(reference, mates, tmp_path, ended):
+    assert "readwarp merge PARTS" in ended("align", reference, *mates, "-o", tmp_path / "p.bam", "--part", "1/2")[1]
+
+
+def test_nothing_is_said_of_a_stream_or_with_quiet(reference, mates, tmp_path, ended):
+    assert ended("align", reference, *mates) == []
+    assert ended("align", reference, *mates, "-o", tmp_path / "o.bam", "-q") == []
+
+
+def test_run_and_report(reference, mates, tmp_path, ended):
+    folder = tmp_path / "out"
+    wrote, step = ended("run", reference, *mates, "-o", folder)
+    assert f"{folder / 's.bam'}, {folder / 's.vcf.gz'}, " in wrote and wrote.endswith("(and .bai, .tbi)")
+    assert step == f"next: open {folder / 'report.html'} in a browser"
+    assert ended("report", folder, "-f") == [f"wrote {folder / 'report.html'}", "next: open it in a browser"]
+
+
+def test_genomes_of_a_cohort(reference, mates, tmp_path, ended):
+    folder = tmp_path / "out"
+    _, step = ended("run", reference, *mates, "-o", folder, "--gvcf", "--no-report")
+    assert step.startswith(f"next: readwarp genotype {reference} {folder / 's.g.vcf.gz'} ")
+    cohort = tmp_path / "cohort.vcf.gz"
+    wrote, step = ended("genotype", reference, folder / "s.g.vcf.gz", "-o", cohort)
+    assert wrote == f"wrote {cohort} (and .tbi)" and step.startswith(f"next: bcftools view -f PASS {cohort} ")
+
+
+def test_index_and_pairwise(reference, tmp_path, ended):
+    path = tmp_path / "x.rwx"
+    assert ended("index", reference, "-o", path)[0] == f"wrote {path}"
+    queries = tmp_path / "q.fa"
+    queries.write_text(">q\nACGT\n")
+    assert ended("pairwise", queries, queries, "-o", tmp_path / "o.tsv") == [f"wrote {tmp_path / 'o.tsv'}"]
+    assert ended("pairwise", queries, queries, "-o", tmp_path / "o.tsv", "-f", "-q") == []
+
+
+def test_reads_of_another_species(reference, tmp_path, capfd):
+    path = tmp_path / "x.fq"
+    path.write_text("".join(record(f"r{i}", letters(100, 1000 + i)) for i in range(50)))
+    assert run_main(["align", reference, path, "-o", tmp_path / "o.bam", "-q"]) == 0
+    said = capfd.readouterr().err
+    assert said.startswith(
+        "readwarp: only 0.00 % of the reads are mapped to the reference, which has 2 contigs and 9,000 bases"
+    )
+    assert said.count("\n") == 1
+
+
+def test_duplicates_of_amplicons(reference, mates, tmp_path, capfd):
+    """Fragments that begin alike: said by run, and by call of the file that it made."""
+    pairs = [[*path.read_text().splitlines()[:4]] for path in mates]
+    reads = []
+    for number, (_, bases, plus, qualities) in enumerate(pairs, 1):
+        path = tmp_path / f"a_{number}.fq"
+        path.write_text("".join(f"@r{i}\n{bases}\n{plus}\n{qualities}\n" for i in range(800)))
+        reads.append(path)
+    assert run_main(["run", reference, *reads, "-o", tmp_path / "out", "-q", "--no-report"]) == 0
+    said = capfd.readouterr().err
+    assert (
+        "99.88 % of the mapped reads are marked as duplicates" in said
+        and "--primers BED or --no-mark-duplicates" in said
+    )
+    assert run_main(["call", reference, tmp_path / "out" / "a.bam", "-o", tmp_path / "o.vcf", "-q"]) == 0
+    assert "a.bam: 998 of its first 1,000 reads are marked as duplicates" in capfd.readouterr().err
+    assert (
+        run_main(["run", reference, *reads, "-o", tmp_path / "not", "-q", "--no-report", "--no-mark-duplicates"]) == 0
+    )
+    assert "duplicates" not in capfd.readouterr().err

@@ -1,0 +1,128 @@
+"""Kernels that are compiled before a command begins: which, where, by whom, and what the user is told meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from helpers.caches import forget_folders
+from readwarp.device import compile_progress, levels, manifest, prepare, workers
+from readwarp.device.compile_progress import Compiling, Lines
+from readwarp.device.manifest import Entry
+from readwarp.device.prepare import missing
+from readwarp.device.workers import divide, fill
+
+SMALL = ("readwarp.call.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],u1[:,:],u1[:],u1[:],u1[:]")
+ANY = frozenset({"any"})
+ENTRIES = [Entry(*SMALL, 2.0, ANY)]
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """An empty cache, and a command `any` that needs a single small kernel."""
+    monkeypatch.setenv("READWARP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(manifest, "entries", lambda: tuple(ENTRIES))
+    forget_folders()
+    yield tmp_path / "cache"
+    forget_folders()
+
+
+def test_what_is_missing_is_compiled_once(fresh):
+    states = []
+    assert prepare.prepare("any", 2, states.append) == 1
+    assert states[0][:3] == (0, 1, 0.0) and states[-1][:3] == (1, 1, 1.0)
+    assert prepare.prepare("any", 2, states.append) == 0 and missing(ENTRIES) == []
+    (made,) = fresh.rglob("*.kernel")
+    assert made.stat().st_mode & 0o777 == 0o644
+    assert prepare.prepare("unknown", 2) == 0
+
+
+def test_a_worker_that_dies_is_no_error(fresh, monkeypatch):
+    """The kernel is compiled where it is called."""
+    start = workers.Worker.start
+
+    def start_and_kill(*arguments):
+        worker = start(*arguments)
+        worker.process.send_signal(signal.SIGKILL)
+        return worker
+
+    monkeypatch.setattr(workers.Worker, "start", start_and_kill)
+    assert prepare.prepare("any", 2, print) == 0
+    monkeypatch.setattr(workers.Worker, "start", lambda *_: None)  # no process can be started
+    assert prepare.prepare("any", 2, print) == 0
+
+
+def test_without_a_folder_to_write_to(fresh, monkeypatch, caplog):
+    def refuse():
+        raise OSError("no folder for compiled kernels can be written: /a, /b")
+
+    monkeypatch.setattr(prepare.cache_folders, "own_folder", refuse)
+    monkeypatch.setattr(prepare.logger, "propagate", True)
+    assert prepare.prepare("any", 2) == 0
+    assert "no folder for compiled kernels can be written: /a, /b: kernels are compiled in each run" in caplog.text
+
+
+TOGETHER = """
+import sys
+from readwarp.device import manifest, prepare
+from readwarp.device.manifest import Entry
+manifest.entries = lambda: (Entry(*sys.argv[1:3], 2.0, frozenset({"any"})),)
+print(prepare.prepare("any", 2))
+"""
+
+
+def test_of_two_cold_starts_one_compiles(tmp_path):
+    environment = os.environ | {"READWARP_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", TOGETHER, *SMALL]
+    pipe = subprocess.PIPE
+    both = [subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True) for _ in range(2)]
+    (first, told_first), (second, told_second) = (process.communicate(timeout=300) for process in both)
+    assert sorted((first, second)) == ["0\n", "1\n"]
+    told, holder = (told_first, both[1]) if first == "0\n" else (told_second, both[0])
+    assert f"readwarp: waiting for another readwarp (PID {holder.pid} on " in told
+
+
+def test_modules_stay_together_and_parts_are_alike():
+    entries = [
+        Entry(f"{module}:{k}", "i8", seconds, ANY) for module, seconds in (("a", 3), ("b", 2), ("c", 4)) for k in (1, 2)
+    ]
+    parts = divide(entries, 2)
+    assert sorted(sorted({entry.kernel[0] for entry in part}) for part in parts) == [["a", "b"], ["c"]]
+    assert divide(entries[:2], 5) == [entries[:2]]
+
+
+def test_lines_are_said_every_ten_seconds(monkeypatch):
+    clock, said = [1000.0], []
+    monkeypatch.setattr(compile_progress.time, "monotonic", lambda: clock[0])
+    lines = Lines(said.append)
+    for seconds, state in (
+        (0, Compiling(0, 9, 0.0, 22.4)),
+        (3, Compiling(1, 9, 0.1, 20.0)),
+        (7, Compiling(4, 9, 0.5, 9.8)),
+        (1, Compiling(4, 9, 0.5, 9.8, "PID 7 on node3")),
+        (1, Compiling(4, 9, 0.5, 9.8, "PID 7 on node3")),
+    ):
+        clock[0] += seconds
+        lines(state)
+    assert said == [
+        "compiling 9 kernels, once, which takes about 22 s",
+        "compiling kernels: 4 of 9, about 10 s left",
+        "waiting for another readwarp (PID 7 on node3) that compiles kernels",
+    ]
+
+
+def test_a_folder_is_filled_for_a_level(fresh, tmp_path):
+    """Which need not be this machine's; what another folder has is copied."""
+    other = levels.LEVELS[0] if levels.host_level() != levels.LEVELS[0] else levels.LEVELS[1]
+    folder = tmp_path / "kernels"
+    assert fill(folder, ["any"], other, 1, print) == (0, 1, 0)
+    assert fill(folder, ["any"], other, 1, print) == (0, 0, 1)
+    assert not fresh.exists() or not list(fresh.rglob("*.kernel"))
+    assert fill(folder, ["any"], levels.host_level(), 1, print) == (0, 1, 0)
+    assert [path.relative_to(folder).parts[1] for path in sorted(folder.rglob("*.kernel"))] == sorted(
+        [other.name, levels.host_level().name]
+    )
+    prepare.prepare("any", 1, print)
+    assert fill(tmp_path / "more", ["any"], levels.host_level(), 1, print) == (1, 0, 0)

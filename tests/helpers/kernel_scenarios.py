@@ -1,0 +1,187 @@
+"""Each command with its options, on small data, and which kernels it calls: what device/kernels.tsv is made of."""
+
+import gc
+import gzip
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pysam
+
+import readwarp
+from helpers.command_samples import run_main
+from readwarp.device import jit
+from readwarp.device.signature import signature_of
+
+PAIRS = 3000  # of the real data, where few are enough
+
+ALIGN = "align {ref} {few} -t 2 -f -o"
+SORT = "align {ref} {all} -t 2 -f --sort coordinate --mark-duplicates --write-index -o"
+MERGE = "merge {folder}/part1.bam {folder}/part2.bam -f -o"
+CALL = "call {ref} {folder}/sorted.bam -t 2 -f -r {contig}:1-50000 -o"
+RUN = "run {ref} {few} -t 2 -f --no-report -o {folder}/run"
+TRIM = "--trim --correct-overlap --trim-quality 20 --trim-bases"
+MORE = {
+    "pairwise": ("--device", "cpu"),
+    **dict.fromkeys(("align", "call", "run"), ("--device", "cpu", "--memory", "2G")),
+}
+COMMANDS = (
+    "index {ref} -f",
+    f"{ALIGN} {{folder}}/x.sam",
+    f"{ALIGN} {{folder}}/x.bam",
+    f"{ALIGN} {{folder}}/x.cram",
+    f"{SORT} {{folder}}/sorted.bam",
+    f"{SORT} {{folder}}/sorted.cram",
+    f"{SORT} {{folder}}/other.bam --sample other",
+    f"{ALIGN} {{folder}}/names.bam --sort name",
+    f"{ALIGN} {{folder}}/x.sam {TRIM} clip",
+    f"{ALIGN} {{folder}}/x.bam {TRIM} drop --trim-poly-g always",
+    f"{ALIGN} {{folder}}/x.sam -Y --eqx",
+    f"{ALIGN} {{folder}}/x.bam --eqx -A 2 -B 8 -O 12 -E 2",
+    f"{ALIGN} {{folder}}/part1.bam --part 1/2",
+    f"{ALIGN} {{folder}}/part2.bam --part 2/2",
+    "align {ref} {folder}/plain_1.fq -t 2 -f -o {folder}/x.sam",
+    "align {ref} {folder}/interleaved.fq -p -C -t 2 -f -o {folder}/x.sam",
+    "align {ref} {folder}/interleaved.fq -p -C -t 2 -f -o {folder}/x.bam",
+    "align {ref} {folder}/names.bam -t 2 -f -o {folder}/x.sam",
+    "align {ref} {folder}/names.bam -t 2 -f -o {folder}/x.bam",
+    "align {ref} {folder}/x.cram -t 2 -f -o {folder}/x.bam",
+    "align {ref} {folder}/reads.fa -t 2 -f -o {folder}/x.sam",
+    "align {ref} {folder}/phred64.fq --phred64 -t 2 -f -o {folder}/x.sam",
+    f"{MERGE} {{folder}}/x.bam",
+    f"{MERGE} {{folder}}/x.bam --sort name",
+    f"{MERGE} {{folder}}/x.cram --reference {{ref}} --sort coordinate --mark-duplicates",
+    f"{MERGE} {{folder}}/x.bam --sort coordinate --mark-duplicates --write-index",
+    f"{CALL} {{folder}}/x.vcf",
+    f"{CALL} {{folder}}/x.vcf.gz",
+    "call {ref} {folder}/sorted.bam -t 2 -f -o {folder}/x.bcf",
+    f"{CALL} {{folder}}/1.g.vcf.gz --gvcf",
+    "call {ref} {folder}/other.bam -t 2 -f -r {contig}:1-50000 -o {folder}/other.g.vcf.gz --gvcf",
+    f"{CALL} {{folder}}/x.vcf --alleles {{folder}}/truth.vcf.gz",
+    f"{CALL} {{folder}}/x.vcf --bam-output {{folder}}/shown.bam",
+    f"{CALL} {{folder}}/x.vcf --max-mnp-distance 2 --ignore-soft-clips",
+    f"{CALL} {{folder}}/x.vcf --ploidy 1",
+    f"{CALL} {{folder}}/x.vcf --ploidy 6",
+    f"{CALL} {{folder}}/x.vcf --ploidy-bed {{folder}}/ploidy.bed --primers {{folder}}/primers.bed",
+    "call {ref} {folder}/sorted.bam -f -o {folder}/x.vcf --max-depth 20 -L {folder}/targets.bed --interval-padding 50",
+    "call {ref} {folder}/sorted.bam {folder}/other.bam -t 2 -f -r {contig}:1-50000 -o {folder}/x.vcf",
+    "call {ref} {folder}/sorted.cram -f -o {folder}/x.vcf -r {contig}:1-20000",
+    "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.vcf",
+    "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.bcf --max-mnp-distance 2",
+    f"{RUN}",
+    f"{RUN} --gvcf --eqx -Y",
+    f"{RUN} {TRIM} clip --primers {{folder}}/primers.bed --max-mnp-distance 2",
+    f"{RUN} --trim --trim-bases drop --alleles {{folder}}/truth.vcf.gz --ploidy-bed {{folder}}/ploidy.bed",
+    f"{RUN} --bam-output {{folder}}/shown.bam --ploidy 1",
+    f"{RUN} --ploidy 6 --max-depth 20",
+    "run {ref} {folder}/interleaved.fq -p -C -t 2 -f --no-report -o {folder}/run",
+    "run {ref} {folder}/names.bam -t 2 -f --no-report -o {folder}/run",
+    "pairwise {folder}/reads.fa {folder}/window.fa -o {folder}/x.tsv -f",
+    "pairwise {folder}/reads.fa {folder}/window.fa -o {folder}/x.sam -f --format sam --mode semiglobal",
+    "pairwise {folder}/reads.fa {folder}/reads.fa -o {folder}/x.tsv -f --mode global",
+    "pairwise {folder}/reads.fa {folder}/window.fa -o {folder}/x.tsv -f --no-traceback",
+    "pairwise {folder}/window.fa {folder}/contig.fa -o {folder}/x.tsv -f --mode semiglobal",
+)
+
+
+def call_aligner(folder: Path, contig: str) -> None:
+    aligner = readwarp.Aligner(folder / "ref.fa")
+    reads = [contig[k * 100 : k * 100 + 150] for k in range(50)]
+    aligner.align(reads)
+    aligner.align(
+        [(f"r{k}", read, "I" * 150) for k, read in enumerate(reads)],
+        [(f"r{k}", read, "I" * 150) for k, read in enumerate(reads)],
+    )
+
+
+def call_pair_hmm(folder: Path, contig: str) -> None:
+    lengths = (20, 60, 100, 150, 250, 400, 640)
+    for quality in (2, 30):  # a sum of float32 is too small where all bases are wrong
+        readwarp.pair_hmm([contig[:n][:: -1 if quality > 2 else 1] for n in lengths], quality, [contig[:800]])
+
+
+FUNCTIONS: dict[str, Callable[[Path, str], None]] = {"Aligner": call_aligner, "pair_hmm": call_pair_hmm}
+
+
+def make_inputs(folder: Path, real: Path) -> dict[str, str]:
+    """Files made from the real data -> what the braces of COMMANDS mean."""
+    text = (real / "ref.fa").read_text()
+    contig, sequence = text[1:].split("\n", 1)[0].split()[0], "".join(text.splitlines()[1:])
+    (folder / "ref.fa").write_text(text)
+    (folder / "contig.fa").write_text(f">{contig}\n{sequence[:5000]}\n")
+    (folder / "window.fa").write_text(f">window\n{sequence[1000:3000]}\n")
+    mates = [first_records(real / f"reads_{k}.fq.gz") for k in (1, 2)]
+    for k, records in enumerate(mates, 1):
+        write_fastq(folder / f"plain_{k}.fq", records)
+    pairs = zip(*mates, strict=True)
+    write_fastq(folder / "interleaved.fq", ([f"{r[0].split()[0]} BC:Z:ACGT", *r[1:]] for pair in pairs for r in pair))
+    raised = ([*record[:3], "".join(chr(ord(q) + 31) for q in record[3])] for record in mates[0])
+    write_fastq(folder / "phred64.fq", raised)
+    (folder / "reads.fa").write_text("".join(f">r{k}\n{record[1]}\n" for k, record in enumerate(mates[0][:100])))
+    (folder / "ploidy.bed").write_text(f"{contig}\t0\t9000\t1\n{contig}\t9000\t20000\t3\n")
+    (folder / "primers.bed").write_text(
+        "".join(f"{contig}\t{at}\t{at + 30}\tp\t1\t{strand}\n" for at, strand in ((100, "+"), (400, "-")))
+    )
+    (folder / "targets.bed").write_text(f"{contig}\t5000\t9000\n{contig}\t12000\t30000\n")
+    pysam.tabix_compress(str(real / "truth.vcf"), str(folder / "truth.vcf.gz"), force=True)
+    pysam.tabix_index(str(folder / "truth.vcf.gz"), preset="vcf", force=True)
+    few, whole = ("{0}_1.{1} {0}_2.{1}".format(*of) for of in ((folder / "plain", "fq"), (real / "reads", "fq.gz")))
+    return {"ref": str(folder / "ref.fa"), "few": few, "all": whole, "folder": str(folder), "contig": contig}
+
+
+def first_records(path: Path) -> list[list[str]]:
+    with gzip.open(path, "rt") as file:
+        lines = [line.rstrip("\n") for _, line in zip(range(4 * PAIRS), file, strict=False)]
+    return [lines[k : k + 4] for k in range(0, len(lines), 4)]
+
+
+def write_fastq(path: Path, records: Iterable[list[str]]) -> None:
+    path.write_text("".join("\n".join(record) + "\n" for record in records))
+
+
+Called = dict[tuple[str, str], set[str]]  # kernel and signature -> commands
+
+
+def call_all(folder: Path, real: Path) -> tuple[Called, dict[tuple[str, str], float]]:
+    """What each command calls, and the seconds of what had to be compiled."""
+    meaning, called, seconds = make_inputs(folder, real), defaultdict[tuple[str, str], set[str]](set), {}
+
+    failed = []
+
+    def hear(kernel: str, signature: str, spent: float | None) -> None:
+        if spent is not None:
+            seconds[kernel, signature] = spent
+
+    with jit.listen(hear):
+        for text in COMMANDS:
+            words = text.format(**meaning).split()
+            with calls(called, words[0]):
+                if run_main([*words, *MORE.get(words[0], ())]) != 0:
+                    failed.append(text)
+        for name, function in FUNCTIONS.items():
+            with calls(called, name):
+                function(folder, "".join((folder / "ref.fa").read_text().splitlines()[1:]))
+    for names in called.values():
+        if "index" in names:
+            names |= {"Aligner", "align", "run"}  # which build one where there is none
+    assert not failed, failed
+    return called, seconds
+
+
+@contextmanager
+def calls(called: Called, command: str) -> Iterator[None]:
+    """While the block runs, note what is called, also what has been called before."""
+    prepare = jit.Kernel._prepare
+
+    def note(kernel: jit.Kernel, arguments: tuple[object, ...]) -> object:
+        called[kernel.name, signature_of(arguments)].add(command)
+        return prepare(kernel, arguments)
+
+    for kernel in (each for each in gc.get_objects() if isinstance(each, jit.Kernel)):
+        kernel._by_key.clear()
+    jit.Kernel._prepare = note
+    try:
+        yield
+    finally:
+        jit.Kernel._prepare = prepare
