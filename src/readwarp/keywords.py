@@ -61,6 +61,7 @@ def explain_names(kind: type, elsewhere: Mapping[str, str], remedy: str) -> None
     def explain(self: object, name: str) -> Any:
         known = elsewhere.get(name)
         hint = f"; here it is {known}, and {remedy}" if known else ""
-        raise AttributeError(f"a {kind.__name__} has no {name!r}{hint}", name=name, obj=self)
+        article = "an" if kind.__name__.startswith("A") else "a"
+        raise AttributeError(f"{article} {kind.__name__} has no {name!r}{hint}", name=name, obj=self)
 
     kind.__getattr__ = explain  # type: ignore[attr-defined]

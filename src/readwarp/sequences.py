@@ -5,6 +5,7 @@ None of these libraries is imported: a record is known by its attributes. What i
 
 from collections.abc import Iterable, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,9 +98,10 @@ def is_seq(given: Any) -> bool:
 
 def several(given: Any, argument: str) -> Iterable[Any]:
     """The sequences or reads in an argument: a single one, or what an iterable has. Raises UsageError."""
-    if is_single(given):
+    is_file = isinstance(given, PathLike) or (isinstance(given, str) and "." in given and Path(given).is_file())
+    if is_single(given) and not is_file:
         return [given]
-    if isinstance(given, PathLike):
+    if is_file:
         raise UsageError(f"{argument}: {given} is a path; give sequences or reads, or use a function that takes files")
     if isinstance(given, Mapping):
         raise UsageError(f"{argument}: a {type(given).__name__} is not a list; give its values() or items()")

@@ -61,6 +61,10 @@ def test_refusals(aligner):
         aligner.align([("a/1", "ACGT")], [("b/2", "ACGT")])
     with pytest.raises(UsageError, match=r"read 0: has 'e' at position 2"):
         aligner.align("reads.fq")
+    with pytest.raises(UsageError, match=r"test_aligner.py is a path; give sequences or reads"):
+        aligner.align(__file__)
+    with pytest.raises(AttributeError, match=r"an Aligner has no 'map'; here it is align"):
+        _ = aligner.map
 
 
 def test_mates_may_end_in_1_and_2(aligner, genome):

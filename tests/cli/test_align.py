@@ -25,7 +25,9 @@ def sam(reference, capfd):
     def sam(*arguments: object, ref: object = reference, warns: str = "") -> str:
         code = run_main(["align", ref, *arguments, "-q", "--no-pg"])
         said = capfd.readouterr()
-        assert (code, said.err) == (0, f"readwarp: {warns}\n" if warns else "")
+        hint = "readwarp: only 0.00 % of the reads are mapped"  # of odd reads, see tests/align/test_summary.py
+        lines = [line for line in said.err.splitlines() if not line.startswith(hint)]
+        assert (code, lines) == (0, [f"readwarp: {warns}"] if warns else [])
         return said.out
 
     return sam

@@ -16,7 +16,7 @@ from readwarp.device.machine import usable_threads
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
 from readwarp.index import Index, open_or_build
-from readwarp.keywords import check_keywords
+from readwarp.keywords import check_keywords, explain_names
 from readwarp.metrics import Metrics
 from readwarp.ragged import replace
 from readwarp.sequences import Read, read_of, several
@@ -104,6 +104,9 @@ class Aligner:
             sizes = self.insert_sizes or steps.train([batch], placed, parameters, self.metrics)
             batch, rows = steps.align_batch(batch, placed, sizes, parameters, self.metrics)
         return Records(batch, rows, self.index.reference, self._fasta)
+
+
+explain_names(Aligner, {"map": "align", "seq_names": "index.reference.names"}, "records go by SAM's fields")
 
 
 def list_reads(reads: Any, mates: Any = None) -> list[Read]:
