@@ -13,7 +13,10 @@ from helpers.examples import ROOT, Block, blocks_of, make_store, run_page
 PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").rglob("*.md") if "notes" not in path.parts)]
 TRIED = {page: [block for block in blocks_of(page) if not block.needs] for page in PAGES}
 ALWAYS = ("README.md", "docs/how-to/python.md")  # the others are slow
-ABSENT = {"a network", "SLURM", "PBS or LSF", "Docker and Kubernetes", "the emulated card", "minutes", "a GPU"}
+ABSENT = {
+    *("a network", "SLURM", "PBS or LSF", "Docker and Kubernetes", "Docker", "conda"),
+    *("a GPU", "the emulated card", "a human genome", "minutes"),
+}
 
 
 def name_of(page: Path) -> str:
@@ -40,7 +43,7 @@ def test_examples_run(page, store, tmp_path):
 def test_examples_are_found_and_those_not_run_are_counted():
     """Whoever adds an example that cannot run here changes a number."""
     left_out = [block.needs for page in PAGES for block in blocks_of(page) if block.needs]
-    assert set(left_out) <= ABSENT and len(left_out) <= 12, left_out
+    assert set(left_out) <= ABSENT and len(left_out) <= 19, left_out
     assert sum(map(len, TRIED.values())) >= 30
 
 
