@@ -156,7 +156,7 @@ def test_a_sorted_file_has_an_index(records, tmp_path):
 def test_files_that_cannot_be_written(records, tmp_path):
     with pytest.raises(UsageError, match="CRAM output needs the reference's FASTA"):
         records.write(tmp_path / "x.cram")
-    with pytest.raises(UsageError, match=r"must end in \.sam, \.bam or \.cram"):
+    with pytest.raises(UsageError, match=r"must end in \.sam, \.bam, \.cram or \.paf"):
         records.write(tmp_path / "x.txt")
     with pytest.raises(UsageError, match="--write-index and --sort name do not go together"):
         records.write(tmp_path / "x.bam", sort="name", write_index=True)

@@ -80,7 +80,7 @@ def test_alleles_beyond_those_of_a_cohorts_site(tmp_path, caplog, number):
         found = [(r.start, r.alts, r.info.get("LIM")) for r in file]
     limited = (50, ("C",), ("alleles",)) if number == 1 else (50, ("C", "T"), None)
     assert found == [limited, (90, ("G",), None)]
-    assert ("1 sites have more alleles than --max-alleles" in caplog.text) == (number == 1)
+    assert ("1 site with more alleles than --max-alleles" in caplog.text) == (number == 1)
 
 
 def test_where_an_allele_is_left_out():

@@ -92,7 +92,7 @@ def refusals():
     yield (
         "unknown",
         lambda t: t + "\n".join([t.splitlines()[-1].replace("one", "four")]) + "\n",
-        "contig 'four' is not in",
+        "no contig 'four' in",
     )
 
 

@@ -50,7 +50,7 @@ def test_verbose_shows_the_traceback(capsys):
     ("arguments", "line"),
     [
         (["align"], "the following arguments are required: REF, READS (see `readwarp align --help`)"),
-        (["align", "r", "q", "--no-such"], "unrecognized arguments: --no-such (see `readwarp align --help`)"),
+        (["align", "r", "q", "--frobnicate"], "unrecognized arguments: --frobnicate (see `readwarp align --help`)"),
         (
             ["align", "r", "q", "--thread", "2"],
             "unrecognized arguments: --thread 2; --thread: perhaps --threads (see `readwarp align --help`)",

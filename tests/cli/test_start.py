@@ -22,7 +22,7 @@ sys.meta_path.insert(0, Blocked())
 for name in sys.argv[1:]:
     import_module(name)
 """
-COMPILING = {f"readwarp.device.{name}" for name in ("compiler", "numba_cache", "vectors", "instructions")}
+COMPILING = {f"readwarp.device.{name}" for name in ("compiler", "parts", "numba_cache", "vectors", "instructions")}
 FOR_CARDS = {"readwarp.device.freeing", "readwarp.device.memory", "readwarp.pairwise.trace_plan"}  # and cuda*.py
 
 
