@@ -83,6 +83,13 @@ def test_arrays_tuples_and_errors_come_back():
         make(3, True)
 
 
+def test_constants_come_back():
+    """Of branches that return other constants, as Numba makes them one type only where they meet."""
+    found = kernel(lambda n: (0, False, n) if n < 3 else (1, True, n))
+    assert (found(2), found(3)) == ((0, False, 2), (1, True, 3))
+    assert kernel(lambda n: (0, n))(2) == (0, 2)
+
+
 WARM = """
 import sys
 import numpy as np

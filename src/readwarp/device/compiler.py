@@ -83,7 +83,8 @@ def compile_kernel(part: Part, signature: str) -> MachineCode:
         target.refresh()
         made = part.compile_part(tuple(types_of(signature)))
         library, context = Library(_codegen(), made.library.name), made.target_context.subtarget(enable_nrt=True)
-        context.create_cpython_wrapper(library, made.fndesc, made.environment, made.call_helper, release_gil=True)
+        with context.push_code_library(library):  # what makes Python's objects may need more parts
+            context.create_cpython_wrapper(library, made.fndesc, made.environment, made.call_helper, release_gil=True)
         library.add_linking_library(made.library)
         library.add_linking_library(rtsys.library)  # for the wrapper
         load_extensions()  # so that LLVM knows the symbols
