@@ -34,11 +34,6 @@ def clear_slots(table, keys):
     return slots
 
 
-def new_table(keys: int) -> ndarray:
-    """Room for a hash table of up to so many keys (int64 [slots])."""
-    return np.empty(1 << max(1, (2 * keys - 1).bit_length()), np.int64)
-
-
 def spread(hashes: ndarray) -> ndarray:
     """The hashes (uint64) in an order that is uniform, by the finalizer of SplitMix64 (Steele et al. 2014).
 
