@@ -12,17 +12,17 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-import numba
 import numpy as np
 import parasail
 
 from rates import Contest, best_rates, report, save
+from readwarp.device.jit import kernel
 from readwarp.device.simd import empty_vectors, lanes
 from readwarp.pairwise import cpu
 from readwarp.pairwise.groups import score_sorted
-from readwarp.pairwise.lanes import Group, score_group, trace_group
+from readwarp.pairwise.lanes import VECTORS, Group, score_group, set_top_row, trace_group
 from readwarp.pairwise.pairs import Costs, Ends, Pairs, Scheme
-from readwarp.pairwise.scalar import LOCAL, Band
+from readwarp.pairwise.scalar import LOCAL
 
 QUERY, TARGET = 150, 230
 SCHEME = Scheme(Costs(1, 4, 6, 1), LOCAL)
@@ -60,44 +60,41 @@ def kernels() -> dict[str, Contest]:
     contests: dict[str, Contest] = {}
     for dtype in (np.int8, np.int16):
         count, rng = lanes(dtype), np.random.default_rng(2)
-        query, target = (vectors(rng.integers(0, 4, length * count), dtype) for length in (QUERY, TARGET))
-        H, E = (vectors(np.full(QUERY * count, np.iinfo(dtype).min), dtype) for _ in range(2))
+        query, target = (rng.integers(0, 4, length * max(8, count)).astype(np.int8) for length in (QUERY, TARGET))
+        H, E = (empty_vectors(QUERY * count, np.dtype(dtype)) for _ in range(2))
         group = Group(QUERY, TARGET, query, target, H, E, np.empty(0, dtype), np.empty(0, dtype))
-        directions = np.empty(QUERY * TARGET * max(8, count) // 2, np.uint8)
-        remaining, found = np.zeros(count, dtype), np.empty(8 * count, dtype)
+        directions, found = np.empty(QUERY * TARGET * max(8, count) // 2, np.uint8), np.empty(VECTORS * count, dtype)
 
         bits, cells = 8 * np.dtype(dtype).itemsize, 40 * QUERY * TARGET * count
-        contests[f"kernel: score and end, {bits} bits"] = partial(score_often, group, remaining, found), cells
-        contests[f"kernel: directions of all cells, {bits} bits"] = partial(trace_often, group, directions), cells
+        contests[f"kernel: score and end, {bits} bits"] = partial(score_often, group, SCHEME, found), cells
+        contests[f"kernel: directions of all cells, {bits} bits"] = (
+            partial(trace_often, group, SCHEME, directions),
+            cells,
+        )
     return contests
 
 
-def vectors(values: np.ndarray, dtype: type) -> np.ndarray:
-    """The values at an address where vectors may begin, as in the engine."""
-    out = empty_vectors(values.size, np.dtype(dtype))
-    out[:] = values
-    return out
-
-
-@numba.njit
-def score_often(group, remaining, found):
+@kernel
+def score_often(group, scheme, found):
     """Score 40 times, so that the cost of a call from Python does not count."""
     for _ in range(40):
-        score_group(group, 0, remaining, SCHEME, found)
+        set_top_row(group, scheme)
+        score_group(group, 0, scheme, found)
 
 
-@numba.njit
-def trace_often(group, directions):
+@kernel
+def trace_often(group, scheme, directions):
     for _ in range(40):
-        trace_group(group, Band(0, QUERY, TARGET, TARGET), SCHEME, directions)
+        set_top_row(group, scheme)
+        trace_group(group, QUERY, TARGET, scheme, directions)
 
 
 def whole(pairs: Pairs) -> dict[str, Contest]:
     cells, order = len(pairs) * QUERY * TARGET, np.arange(len(pairs))
-    like, ends = np.empty(lanes(np.int16), np.int16), Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
+    ends = Ends(*(np.zeros(len(pairs), np.int32) for _ in range(3)))
 
     def score_16_bits() -> None:
-        score_sorted(pairs, order, SCHEME, like, ends)
+        score_sorted(pairs, order, SCHEME, np.int16, ends)
 
     def with_traceback() -> None:
         cpu.trace_pairs(pairs, SCHEME, cpu.score_pairs(pairs, SCHEME))

@@ -13,7 +13,7 @@ from helpers.alignment_oracle import best, packed, random_costs, random_pairs, r
 from helpers.processes import environment_with_tests
 from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
-from readwarp.pairwise import cpu
+from readwarp.pairwise import cpu, groups
 from readwarp.pairwise.groups import score_sorted
 from readwarp.pairwise.pairs import Costs, Ends, Scheme
 from readwarp.pairwise.scalar import GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL
@@ -83,13 +83,14 @@ def test_anything_short(pairs, costs, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("room", [0, 1 << 26])
-def test_one_by_one_gives_the_same_bytes(monkeypatch, mode, room):
+@pytest.mark.parametrize(("room", "portion"), [(0, cpu.PORTION), (5000, cpu.PORTION), (groups.ROOM, 1000)])
+def test_in_parts_or_one_by_one_it_is_the_same(monkeypatch, mode, room, portion):
     rng = np.random.default_rng(7)
     queries, targets = random_pairs(rng, 100, 60, 3)
     costs = random_costs(rng, mode)
     expected = check(queries, targets, costs, mode)
-    monkeypatch.setattr(cpu, "ROOM", room)
+    monkeypatch.setattr(groups, "ROOM", room)
+    monkeypatch.setattr(cpu, "PORTION", portion)
     ends = cpu.score_pairs(packed(queries, targets), Scheme(costs, mode))
     found = cpu.trace_pairs(packed(queries, targets), Scheme(costs, mode), ends)
     assert [a.tobytes() for a in found] == [a.tobytes() for a in expected]
@@ -101,8 +102,8 @@ def test_overflow_is_seen_and_done_again_wider():
     queries = [target[20 : 20 + n] for n in range(245, 262)]
     ends = cpu.score_pairs(packed(queries, [target] * 17), Scheme(Costs(1, 4, 6, 1), LOCAL))
     assert ends.score.tolist() == list(range(245, 262))
-    like, narrow = np.empty(lanes("i1"), np.int8), Ends(*(np.zeros(17, np.int32) for _ in range(3)))
-    score_sorted(packed(queries, [target] * 17), np.arange(17), Scheme(Costs(1, 4, 6, 1), LOCAL), like, narrow)
+    narrow = Ends(*(np.zeros(17, np.int32) for _ in range(3)))
+    score_sorted(packed(queries, [target] * 17), np.arange(17), Scheme(Costs(1, 4, 6, 1), LOCAL), np.int8, narrow)
     assert narrow.score.tolist() == [*range(245, 255), *[OVERFLOWN] * 7]
 
 

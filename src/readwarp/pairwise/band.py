@@ -114,6 +114,17 @@ def walk(directions, query, target, score, scheme, cigar, begin):
 
 
 @scalar
+def walk_pair(tasks, pair, directions, scheme, walks, cigar):
+    """Walk back from the end of a pair; `walks` says where its runs go, and gets the rest."""
+    (queries, query_starts, _, targets, target_starts, _), (score, query_stop, target_stop), _ = tasks
+    query = queries[query_starts[pair] :][: query_stop[pair]]
+    target = targets[target_starts[pair] :][: target_stop[pair]]
+    found = walk(directions, query, target, np.int64(score[pair]), scheme, cigar, walks.first_run[pair])
+    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = found[0], found[1], found[2]
+    walks.left[pair], walks.runs[pair] = found[3], found[4]
+
+
+@scalar
 def fill_band(query, target, band, directions, scheme, H, E):
     """The directions of one pair, two cells per byte: as `lanes.trace_group` with planes of one bit.
 
@@ -157,7 +168,4 @@ def trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar):
     query = pairs.queries[pairs.query_starts[pair] :][:columns]
     target = pairs.targets[pairs.target_starts[pair] :][:stop]
     fill_band(query, target, band, directions, scheme, H, E)
-    score, begin = np.int64(ends.score[pair]), walks.first_run[pair]
-    query_start, target_start, edits, left, runs = walk(directions, query, target, score, scheme, cigar, begin)
-    walks.query_start[pair], walks.target_start[pair], walks.edit_distance[pair] = query_start, target_start, edits
-    walks.left[pair], walks.runs[pair] = left, runs
+    walk_pair(tasks, pair, directions, scheme, walks, cigar)

@@ -6,15 +6,14 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.device.jit import kernel
-from readwarp.device.simd import lanes
 from readwarp.errors import UsageError
-from readwarp.pairwise.groups import score_sorted, trace_single, trace_sorted
+from readwarp.pairwise.groups import score_sorted, trace_sorted
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Tasks, Traces, Walks
 from readwarp.pairwise.scalar import GLOBAL, LOCAL, OVERFLOWN, longest_gaps
 from readwarp.ragged import fields_of, offsets_of, replace
 from readwarp.rules.cigar import DELETION, INSERTION
 
-ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pairs are traced one by one
+PORTION = 1 << 24  # bases that are laid out in lanes at a time
 
 
 def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> Ends:
@@ -27,9 +26,9 @@ def score_pairs(pairs: Pairs, scheme: Scheme, known: ndarray | None = None) -> E
     for width in _widths(pairs, scheme):
         fits = np.ones(order.size, bool) if known is None else known[order] < _ceiling(width, scheme.mode)
         now = order[fits]
-        if now.size:
-            score_sorted(pairs, now, scheme, np.empty(lanes(width), width), ends)
-            fits[fits] = (ends.score[now] != OVERFLOWN) | (scheme.mode != LOCAL)
+        for some in _portions(now, pairs):
+            score_sorted(pairs, some, scheme, width, ends)
+        fits[fits] = (ends.score[now] != OVERFLOWN) | (scheme.mode != LOCAL)
         order = order[~fits]
     return ends
 
@@ -52,19 +51,20 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
 
     No path of the known score strays further from its diagonal than `scalar.longest_gaps`, so the band is exact.
     """
-    tasks, (walks, gaps) = tasks_of(pairs, scheme, ends), start_walks(ends)
-    order = rows_to_trace(tasks)
-    cigar, used = np.concatenate((gaps, np.empty(4 * len(pairs) + 64, np.uint32))), gaps.size
+    tasks = tasks_of(pairs, scheme, ends)
+    order, (walks, cigar) = rows_to_trace(tasks), start_walks(tasks, scheme)
     for width in _widths(pairs, scheme):
         fits = tasks.ends.score[order] < _ceiling(width, scheme.mode)
-        now, order = order[fits], order[~fits]
-        if now.size:
-            like = np.empty(lanes(width), width)
-            cigar, used = trace_sorted(tasks, now, scheme, like, ROOM, walks, cigar, used)
-            large = now[walks.runs[now] < 0]
-            if large.size:
-                cigar, used = trace_single(tasks, large, scheme, walks, cigar, used)
+        for some in _portions(order[fits], pairs):
+            trace_sorted(tasks, some, scheme, width, walks, cigar)
+        order = order[~fits]
     return finish_traces(tasks, scheme, walks, cigar)
+
+
+def _portions(order: ndarray, pairs: Pairs) -> list[ndarray]:
+    """The order in parts whose sequences, together, have about PORTION bases."""
+    bases = np.cumsum(pairs.query_lengths[order] + pairs.target_lengths[order])
+    return np.split(order, np.flatnonzero(np.diff(bases // PORTION)) + 1) if order.size else []
 
 
 def tasks_of(pairs: Pairs, scheme: Scheme, ends: Ends) -> Tasks:
@@ -75,14 +75,28 @@ def tasks_of(pairs: Pairs, scheme: Scheme, ends: Ends) -> Tasks:
     return Tasks(pairs, ends, strays_of(ends, scheme))
 
 
-def start_walks(ends: Ends) -> tuple[Walks, ndarray]:
-    """(walks, filled in where the alignment is a single gap; the runs of those)."""
-    walks = Walks(*(np.zeros(ends.score.size, field.dtype) for field in fields_of(Walks).values()))
-    length = np.maximum(ends.query_stop, ends.target_stop)
-    pairs = np.flatnonzero((length > 0) & (np.minimum(ends.query_stop, ends.target_stop) == 0))
-    walks.edit_distance[pairs], walks.first_run[pairs], walks.runs[pairs] = length[pairs], np.arange(pairs.size), 1
-    operations = np.where(ends.query_stop[pairs] > 0, INSERTION, DELETION)
-    return walks, (length[pairs] << 4 | operations).astype(np.uint32)
+def start_walks(tasks: Tasks, scheme: Scheme) -> tuple[Walks, ndarray]:
+    """(walks, which have room for their runs, and are filled in where the alignment is a single gap; all runs)."""
+    _, query_stop, target_stop = tasks.ends
+    walks = Walks(*(np.zeros(query_stop.size, field.dtype) for field in fields_of(Walks).values()))
+    runs = max_runs(tasks.ends, scheme)
+    cigar = np.zeros(runs.sum(), np.uint32)
+    walks.first_run[:] = np.cumsum(runs) - runs
+    length = np.maximum(query_stop, target_stop)
+    pairs = np.flatnonzero((length > 0) & (np.minimum(query_stop, target_stop) == 0))
+    walks.edit_distance[pairs], walks.runs[pairs] = length[pairs], 1
+    operations = np.where(query_stop[pairs] > 0, INSERTION, DELETION)
+    cigar[walks.first_run[pairs]] = length[pairs] << 4 | operations
+    return walks, cigar
+
+
+def max_runs(ends: Ends, scheme: Scheme) -> ndarray:
+    """Of a CIGAR of each score, int64, bonuses left out: a gap costs at least its opening and one base."""
+    match, _, gap_open, gap_extend, bonus = scheme.costs
+    score, query_stop, target_stop = ends
+    spare = np.minimum(query_stop, target_stop) * match + (bonus if scheme.mode == LOCAL else 0) - score
+    gaps = np.maximum(spare, 0) // (gap_open + gap_extend)
+    return np.asarray(np.minimum(2 * gaps + 1, query_stop + target_stop), np.int64)
 
 
 def rows_to_trace(tasks: Tasks) -> ndarray:

@@ -18,7 +18,7 @@ from readwarp.pairwise.cuda_local import engines, fits_tiles, score_on_tiles
 from readwarp.pairwise.cuda_trace import trace
 from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Traces
 from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OVERFLOWN, SEMIGLOBAL, UNREACHED, cell
-from readwarp.pairwise.trace_plan import MAX_DIAGONALS, can_trace, max_runs
+from readwarp.pairwise.trace_plan import MAX_DIAGONALS, can_trace
 from readwarp.ragged import concatenate, replace, take
 
 ROOM = 1 << 28  # bytes of working memory of one launch
@@ -82,12 +82,9 @@ def trace_pairs(pairs: Pairs, scheme: Scheme, ends: Ends, letters: int = ALPHABE
 
 def trace_by_threads(pairs: Pairs, scheme: Scheme, ends: Ends) -> Traces:
     """An alignment per thread, with its rows and directions in device memory."""
-    tasks, (walks, gaps) = tasks_of(pairs, scheme, ends), start_walks(ends)
-    order = rows_to_trace(tasks)
+    tasks = tasks_of(pairs, scheme, ends)
+    order, (walks, cigar) = rows_to_trace(tasks), start_walks(tasks, scheme)
     columns, widths = ends.query_stop.astype(np.int64), tasks.strays.sum(axis=1) + 1
-    runs = max_runs(tasks.ends, scheme)[order]
-    walks.first_run[order] = gaps.size + np.cumsum(runs) - runs
-    cigar = np.concatenate((gaps, np.zeros(runs.sum(), np.uint32)))
     sizes = (columns + widths) * ((np.minimum(columns, widths) + 1) // 2)
     with current().frame() as workspace:
         there, scheme_there = workspace.on_card(tasks), workspace.on_card(scheme)

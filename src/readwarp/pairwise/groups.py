@@ -1,194 +1,230 @@
-"""Pairs in groups of lanes: transposed, scored or traced, and read back. Only kernels; `cpu` chooses which to run.
+"""Pairs in groups of lanes: laid out, scored or traced, and read back.
 
-like: an array of one vector, of the lanes' dtype.
+Group g has the pairs order[g * lanes] to order[(g + 1) * lanes], one in each lane; the last group may have fewer.
 """
 
+from typing import Annotated, Any, NamedTuple
+
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.jit import kernel
-from readwarp.device.simd import empty_vectors
-from readwarp.pairwise.band import Directions, trace_pair, walk
-from readwarp.pairwise.lanes import BLOCK, COLUMN, END_ROW, END_SCORE, ROW, SCORE, Group, score_group, trace_group
-from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, OVERFLOWN, PAD, UNREACHED, Band
-from readwarp.pairwise.transpose import Sequences, rounded_up, transpose
+from readwarp.device.simd import VECTOR_BYTES, empty_vectors, lanes
+from readwarp.pairwise.band import Directions, trace_pair, walk_pair
+from readwarp.pairwise.lanes import (
+    BLOCK,
+    COLUMN,
+    END_ROW,
+    END_SCORE,
+    ROW,
+    SCORE,
+    VECTORS,
+    Group,
+    byte_lanes,
+    score_group,
+    set_top_row,
+    trace_group,
+)
+from readwarp.pairwise.pairs import Ends, Pairs, Scheme, Tasks, Walks
+from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, OVERFLOWN, PAD, UNREACHED
+from readwarp.pairwise.transpose import Sequences, transpose_groups
+from readwarp.ragged import offsets_of
+
+ROOM = 1 << 26  # bytes of directions that a group of lanes may take; larger pairs are traced one by one
 
 
-@kernel
-def _table(matrix, like, columns):
-    """The rows of the substitution matrix that queries use, in the lanes' dtype, and space for `row_gains`."""
-    lowest, letters = -(1 << (8 * like.itemsize - 1)), 0
-    for k in range(matrix.size):
-        if matrix[k] > UNREACHED and k // ALPHABET < PAD:
-            letters = k // ALPHABET + 1
-    table = np.empty(letters * ALPHABET, like.dtype)
-    for k in range(table.size):
-        table[k] = max(matrix[k], lowest)
-    return table, empty_vectors((columns + letters) * like.size if letters > 0 else 0, like.dtype)
+class Side(NamedTuple):
+    """The queries or the targets of all groups."""
+
+    codes: Annotated[ndarray, "int8 [bytes]"]  # [positions, lanes of bytes]
+    offsets: Annotated[ndarray, "int64 [groups + 1]"]  # in positions
 
 
-@kernel
-def _set_top_row(group, pads, scheme):
-    """H above the target: 0 in local mode (before the query: the bonus), a gap in other modes. E: the lowest value."""
-    H, E, columns, costs = group.H, group.E, group.columns, scheme.costs
-    count, lowest = H.size // columns, -(1 << (8 * H.itemsize - 1))
-    floor = lowest if scheme.mode == LOCAL else 0
-    H[:] = floor
-    E[:] = lowest
-    for lane in range(pads.size):
-        if scheme.mode == LOCAL:
-            for j in range(pads[lane]):
-                H[j * count + lane] = floor + costs.bonus
-        else:
-            for j in range(pads[lane], columns):
-                H[j * count + lane] = -(costs.gap_open + (j - pads[lane] + 1) * costs.gap_extend)
+class Groups(NamedTuple):
+    """Groups of pairs, and space to compute one."""
+
+    columns: Annotated[ndarray, "int64 [groups]"]
+    rows: Annotated[ndarray, "int64 [groups]"]
+    queries: Side
+    targets: Side
+    H: ndarray  # see `lanes.Group`
+    E: ndarray
+    matrix: ndarray
+    gains: ndarray
 
 
-@kernel
-def _digits(found, low, count, lane):
-    """A position from its two digits in base BLOCK (vectors `low` and `low + 1`), each a signed lane."""
-    high = np.int64(found[(low + 1) * count + lane]) & ((1 << (8 * found.itemsize)) - 1)
-    return (np.int64(found[low * count + lane]) & (BLOCK - 1)) + high * BLOCK
+def most(values: ndarray, count: int) -> ndarray:
+    """The greatest of each `count` values."""
+    return np.asarray(np.maximum.reduceat(values, np.arange(0, values.size, count)))
 
 
-@kernel
-def _collect(found, count, lane, columns, pads, first, mode):
-    """(score, query stop, target stop) of one lane: the best cell, ties to the first row, then the first column."""
-    floor = -(1 << (8 * found.itemsize - 1)) if mode == LOCAL else 0
-    end_score = np.int64(found[END_SCORE * count + lane]) - floor
-    end_row = _digits(found, END_ROW, count, lane)
-    if mode != LOCAL:
-        return end_score, columns - pads, end_row
-    score = np.int64(found[SCORE * count + lane]) - floor
-    row = _digits(found, ROW, count, lane) + 1
-    if end_score > score or (end_score == score and end_row < row):
-        return end_score, columns - pads if end_score > 0 else 0, end_row
-    block = _digits(found, COLUMN, count, lane) // BLOCK
-    padded_blocks = (first + BLOCK - 1) // BLOCK
-    start = block * BLOCK if block < padded_blocks else first + (block - padded_blocks) * BLOCK
-    column = start + _digits(found, COLUMN, count, lane) % BLOCK
-    return (score, column - pads + 1, row) if score > 0 else (score, 0, 0)
+def spread(values: ndarray, like: ndarray, count: int) -> ndarray:
+    """Values of groups, for each of their pairs."""
+    return np.repeat(values, count)[: like.size]
 
 
-@kernel
-def score_sorted(pairs, order, scheme, like, ends):
-    """Score the pairs in `order`, whose lengths are at least 1, one group of lanes at a time.
+def lay_out(
+    queries: Sequences, columns: ndarray, targets: Sequences, rows: ndarray, scheme: Scheme, width: Any
+) -> Groups:
+    """Put pairs in lanes of that dtype; the positions of each group are given."""
+    longest, letters = int(columns.max()), scheme.matrix[: PAD * ALPHABET] > UNREACHED
+    matrix = scheme.matrix[: (int(np.flatnonzero(letters).max(initial=-1)) // ALPHABET + 1) * ALPHABET]
+    gains = longest + matrix.size // ALPHABET if matrix.size else 0
+    return Groups(
+        columns,
+        rows,
+        _side(queries, columns, PAD, lanes(width)),
+        _side(targets, rows + 1, OUTSIDE, lanes(width)),
+        H=empty_vectors(longest * lanes(width), width),
+        E=empty_vectors(longest * lanes(width), width),
+        matrix=np.maximum(matrix, np.iinfo(width).min).astype(width),
+        gains=empty_vectors(gains * lanes(width), width),
+    )
+
+
+def _side(sequences: Sequences, positions: ndarray, filler: int, count: int) -> Side:
+    width, offsets = max(8, count), offsets_of(-(-positions // 8) * 8)
+    codes = empty_vectors(int(offsets[-1]) * width, np.int8)
+    transpose_groups(sequences, width, count, offsets, filler, codes)
+    return Side(codes, offsets)
+
+
+def score_sorted(pairs: Pairs, order: ndarray, scheme: Scheme, width: Any, ends: Ends) -> None:
+    """Score the pairs in `order`, whose lengths are at least 1, in lanes of that dtype.
 
     A local score that reaches the greatest value of a lane becomes OVERFLOWN.
     """
-    queries, query_starts, query_lengths, targets, target_starts, target_lengths = pairs
-    count, ceiling, mode = like.size, (1 << (8 * like.itemsize)) - 1, scheme.mode
-    longest, tallest = query_lengths[order].max(), target_lengths[order].max()
-    query = empty_vectors(rounded_up(longest) * count, like.dtype)
-    target = empty_vectors(rounded_up(tallest) * count, like.dtype)
-    narrow = empty_vectors(rounded_up(max(longest, tallest)) * max(count, 8), np.int8)
-    H, E = empty_vectors(longest * count, like.dtype), empty_vectors(longest * count, like.dtype)
-    table, gains = _table(scheme.matrix, like, longest)
-    last_row, found = np.zeros(count, like.dtype), np.empty(8 * count, like.dtype)
-    for begin in range(0, order.size, count):
-        some = order[begin : begin + count]
-        columns, rows = query_lengths[some].max(), target_lengths[some].max()
-        pads = columns - query_lengths[some]
-        group = Group(columns, rows, query, target, H[: columns * count], E[: columns * count], table, gains)
-        codes = Sequences(queries, query_starts[some], query_lengths[some], pads)
-        transpose(codes, count, columns, PAD, narrow, query)
-        codes = Sequences(targets, target_starts[some], target_lengths[some], 0 * pads)
-        transpose(codes, count, rows, OUTSIDE, narrow, target)
-        _set_top_row(group, pads, scheme)
-        if mode == GLOBAL:
-            for lane in range(some.size):
-                last_row[lane] = target_lengths[some[lane]]
-        score_group(group, pads.max(), last_row, scheme, found)
-        for lane in range(some.size):
-            pair = some[lane]
-            best, stop, end = _collect(found, count, lane, columns, pads[lane], pads.max(), mode)
-            ends.score[pair] = OVERFLOWN if mode == LOCAL and best >= ceiling else best
-            ends.query_stop[pair], ends.target_stop[pair] = stop, end
+    count, query_lengths, target_lengths = lanes(width), pairs.query_lengths[order], pairs.target_lengths[order]
+    columns, rows = most(query_lengths, count), most(target_lengths, count)
+    pads = spread(columns, order, count) - query_lengths
+    groups = lay_out(
+        Sequences(pairs.queries, pairs.query_starts[order], query_lengths, pads),
+        columns,
+        Sequences(pairs.targets, pairs.target_starts[order], target_lengths, np.zeros_like(pads)),
+        rows,
+        scheme,
+        width,
+    )
+    first, found = most(pads, count), np.empty((columns.size, VECTORS, count), width)
+    score_groups(groups, first, scheme, found.reshape(-1))
+    of_pairs = found.transpose(1, 0, 2).reshape(VECTORS, -1)[:, : order.size]
+    best, stop, end = _collect(of_pairs, query_lengths, pads, spread(first, order, count), scheme.mode)
+    is_full = (scheme.mode == LOCAL) & (best == 2 ** (8 * found.itemsize) - 1)
+    ends.score[order], ends.query_stop[order], ends.target_stop[order] = np.where(is_full, OVERFLOWN, best), stop, end
+
+
+def _digits(found: ndarray, low: int) -> ndarray:
+    """Positions from their two digits in base BLOCK (rows `low` and `low + 1`), each a signed lane."""
+    high = found[low + 1].astype(np.int64) & ((1 << (8 * found.itemsize)) - 1)
+    return np.asarray((found[low].astype(np.int64) & (BLOCK - 1)) + high * BLOCK)
+
+
+def _collect(found: ndarray, lengths: ndarray, pads: ndarray, first: ndarray, mode: int) -> tuple[ndarray, ...]:
+    """(score, query stop, target stop) of pairs: the best cell, ties to the first row, then the first column.
+
+    found: the vectors of `score_group`, with a column for each pair.
+    """
+    floor = np.iinfo(found.dtype).min if mode == LOCAL else 0
+    end_score, end_row = found[END_SCORE].astype(np.int64) - floor, _digits(found, END_ROW)
+    if mode != LOCAL:
+        return end_score, lengths, end_row
+    score, row = found[SCORE].astype(np.int64) - floor, _digits(found, ROW) + 1
+    blocks, place = np.divmod(_digits(found, COLUMN), BLOCK)
+    padded_blocks = -(-first // BLOCK)
+    start = np.where(blocks < padded_blocks, blocks * BLOCK, first + (blocks - padded_blocks) * BLOCK)
+    is_end = (end_score > score) | ((end_score == score) & (end_row < row))
+    score = np.where(is_end, end_score, score)
+    query_stop = np.where(is_end, lengths, start + place - pads + 1)
+    return score, np.where(score > 0, query_stop, 0), np.where(score > 0, np.where(is_end, end_row, row), 0)
 
 
 @kernel
-def band_of_group(tasks, some, mode):
-    """The band that holds every lane's path.
+def score_groups(groups, first, scheme, found):
+    """The vectors of `score_group` for each group."""
+    columns, rows, (queries, query_offsets), (targets, target_offsets), H, E, matrix, gains = groups
+    span = byte_lanes(H)
+    for g in range(columns.size):
+        query, target = queries[query_offsets[g] * span :], targets[target_offsets[g] * span :]
+        group = Group(columns[g], rows[g], query, target, H, E, matrix, gains)
+        set_top_row(group, scheme)
+        score_group(group, first[g], scheme, found[found.size // columns.size * g :])
+
+
+class Bands(NamedTuple):
+    """The cells of each group that hold the paths of all its lanes: of row i the columns i - width to i + lead."""
+
+    lead: Annotated[ndarray, "int64 [groups]"]
+    width: Annotated[ndarray, "int64 [groups]"]
+    rows: Annotated[ndarray, "int64 [groups]"]
+    origins: Annotated[ndarray, "int64 [pairs]"]  # the target position of row 0, of each pair in the order of lanes
+
+
+def bands_of(tasks: Tasks, order: ndarray, count: int, mode: int) -> Bands:
+    """The bands of groups of lanes.
 
     A path strays from the diagonal of its end by at most strays[pair, 0] towards the first rows (deletions follow) and
     strays[pair, 1] towards the first columns. Lanes are aligned on that diagonal, so some have rows above the target;
     in GLOBAL mode they are aligned on their first cell, so that their borders coincide.
     """
-    query_stop = tasks.ends.query_stop[some].astype(np.int64)
-    target_stop = tasks.ends.target_stop[some].astype(np.int64)
-    diagonals = target_stop - query_stop
-    deletions, insertions = tasks.strays[some, 0], tasks.strays[some, 1]
+    query_stop, target_stop = (stops[order].astype(np.int64) for stops in tasks.ends[1:])
+    (deletions, insertions), diagonals = tasks.strays[order].T, target_stop - query_stop
     if mode == GLOBAL:
-        lead, width = (deletions - diagonals).max(), (insertions + diagonals).max()
-        return Band(0, lead, width, target_stop.max())
-    before = min(deletions.max(), max(diagonals.max(), 0) + 1)
-    return Band(before, deletions.max() - before, insertions.max() + before, before + query_stop.max())
+        lead, width = most(deletions - diagonals, count), most(insertions + diagonals, count)
+        return Bands(lead, width, most(target_stop, count), np.zeros_like(diagonals))
+    before = np.minimum(most(deletions, count), np.maximum(most(diagonals, count), 0) + 1)
+    lead, width = most(deletions, count) - before, most(insertions, count) + before
+    return Bands(lead, width, before + most(query_stop, count), diagonals - spread(before, order, count))
+
+
+def trace_sorted(tasks: Tasks, order: ndarray, scheme: Scheme, width: Any, walks: Walks, cigar: ndarray) -> None:
+    """Trace the pairs in `order` from their ends, whose stops are at least 1, in lanes of that dtype."""
+    count, pairs = lanes(width), tasks.pairs
+    query_stop, target_stop = (stops[order].astype(np.int64) for stops in tasks.ends[1:])
+    columns, bands = most(query_stop, count), bands_of(tasks, order, count, scheme.mode)
+    sizes = bands.rows * np.minimum(columns, bands.lead + bands.width + 1) * max(8, count) // 2
+    is_large = spread(sizes > ROOM, order, count)
+    if is_large.any():
+        trace_single(tasks, order[is_large], scheme, walks, cigar)
+        if not is_large.all():
+            trace_sorted(tasks, order[~is_large], scheme, width, walks, cigar)
+        return
+    outside = np.maximum(-bands.origins, 0)  # rows above the target
+    skipped = np.maximum(bands.origins, 0)
+    groups = lay_out(
+        Sequences(pairs.queries, pairs.query_starts[order], query_stop, np.zeros_like(query_stop)),
+        columns,
+        Sequences(pairs.targets, pairs.target_starts[order] + skipped, target_stop - skipped, outside),
+        bands.rows,
+        scheme,
+        width,
+    )
+    trace_groups(tasks, order, groups, bands, scheme, empty_vectors(int(sizes.max()), np.uint8), walks, cigar)
 
 
 @kernel
-def make_room(cigar, used, runs):
-    """The runs, with space for so many more."""
-    return cigar if used + runs <= cigar.size else np.concatenate((cigar[:used], np.empty(used + runs, np.uint32)))
+def trace_groups(tasks, order, groups, bands, scheme, bits, walks, cigar):
+    """Trace each group, and walk back from the ends of its pairs. bits: space for the directions of one group."""
+    columns, rows, (queries, query_offsets), (targets, target_offsets), H, E, matrix, gains = groups
+    lead, width, _, origins = bands
+    count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
+    for g in range(columns.size):
+        query, target = queries[query_offsets[g] * span :], targets[target_offsets[g] * span :]
+        group = Group(columns[g], rows[g], query, target, H, E, matrix, gains)
+        set_top_row(group, scheme)
+        trace_group(group, lead[g], width[g], scheme, bits)
+        stride = min(columns[g], lead[g] + width[g] + 1)
+        for k in range(g * count, min((g + 1) * count, order.size)):
+            directions = Directions(bits, k - g * count, span, stride, width[g], origins[k])
+            walk_pair(tasks, order[k], directions, scheme, walks, cigar)
 
 
 @kernel
-def trace_sorted(tasks, order, scheme, like, room, walks, cigar, used):
-    """Trace the pairs in `order` from their ends, whose stops are at least 1, one group of lanes at a time.
-
-    A group whose directions would take more than `room` bytes is left out. Returns (runs, number of runs).
-    """
-    queries, query_starts, _, targets, target_starts, _ = tasks.pairs
-    score, query_stop, target_stop = tasks.ends
-    query_start, target_start, edit_distance, left, runs, first_run = walks
-    count, plane = like.size, max(8, like.size)
-    longest = query_stop[order].max()
-    query = empty_vectors(rounded_up(longest) * count, like.dtype)
-    H, E = empty_vectors(longest * count, like.dtype), empty_vectors(longest * count, like.dtype)
-    table, gains = _table(scheme.matrix, like, longest)
-    target, narrow, bits = np.empty(0, like.dtype), np.empty(0, np.int8), np.empty(0, np.uint8)
-    for begin in range(0, order.size, count):
-        some = order[begin : begin + count]
-        columns, band = query_stop[some].astype(np.int64).max(), band_of_group(tasks, some, scheme.mode)
-        rows, stride = band.rows, min(columns, band.lead + band.width + 1)
-        size = rows * stride * plane // 2
-        if size > room:
-            runs[some] = -1
-            continue
-        if bits.size < size:
-            bits = empty_vectors(size, np.uint8)
-        if target.size < rows * count:
-            target = empty_vectors(rounded_up(rows) * count, like.dtype)
-            narrow = empty_vectors(rounded_up(max(rows, longest)) * max(count, 8), np.int8)
-        origins = (target_stop[some] - query_stop[some] - band.before) * (scheme.mode != GLOBAL)
-        inside = np.maximum(origins, 0)
-        none = 0 * inside
-        codes = Sequences(queries, query_starts[some], query_stop[some], none)
-        transpose(codes, count, columns, PAD, narrow, query)
-        codes = Sequences(targets, target_starts[some] + inside, target_stop[some] - inside, inside - origins)
-        transpose(codes, count, rows, OUTSIDE, narrow, target)
-        group = Group(columns, rows, query, target, H[: columns * count], E[: columns * count], table, gains)
-        _set_top_row(group, none, scheme)
-        trace_group(group, band, scheme, bits)
-        for lane in range(some.size):
-            pair, directions = some[lane], Directions(bits, lane, plane, stride, band.width, origins[lane])
-            cigar, first_run[pair] = make_room(cigar, used, query_stop[pair] + target_stop[pair]), used
-            one_query = queries[query_starts[pair] :][: query_stop[pair]]
-            one_target = targets[target_starts[pair] :][: target_stop[pair]]
-            found = walk(directions, one_query, one_target, np.int64(score[pair]), scheme, cigar, used)
-            query_start[pair], target_start[pair], edit_distance[pair], left[pair], runs[pair] = found
-            used += runs[pair]
-    return cigar, used
-
-
-@kernel
-def trace_single(tasks, order, scheme, walks, cigar, used):
+def trace_single(tasks, order, scheme, walks, cigar):
     """As `trace_sorted`, one pair at a time in plain integers (`band`)."""
-    _, query_stop, target_stop = tasks.ends
+    _, query_stop, _ = tasks.ends
     for pair in order:
         columns = np.int64(query_stop[pair])
         widest = tasks.strays[pair, 0] + tasks.strays[pair, 1] + 1
         bits = np.empty((columns + widest) * ((min(columns, widest) + 1) // 2), np.uint8)
         H, E = np.empty(columns, np.int32), np.empty(columns, np.int32)
-        cigar, walks.first_run[pair] = make_room(cigar, used, columns + target_stop[pair]), used
         trace_pair(tasks, pair, scheme, H, E, bits, walks, cigar)
-        used += walks.runs[pair]
-    return cigar, used

@@ -1,8 +1,9 @@
 """One alignment per SIMD lane: the recurrence of `readwarp.pairwise` on vectors, for scores alone or with directions.
 
-Queries and targets are transposed: element `position * lanes + lane`. The dtype of the arrays (int8, int16, int32)
-determines the lane type. Local scores have the lowest value of the type added, so that they saturate at 0, as the
-recurrence asks; other modes use scores as they are. Saturation at the top is an overflow: `found` has the maximum.
+Queries and targets are transposed bytes (`transpose`). Other arrays have element `position * lanes + lane`, and their
+dtype (int8, int16, int32) determines the lane type. Local scores have the lowest value of the type added, so that
+they saturate at 0, as the recurrence asks; other modes use scores as they are. Saturation at the top is an overflow:
+`found` has the maximum.
 """
 
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from readwarp.device.simd import (
     VECTOR_BYTES,
     add,
     load,
+    load_bytes,
     maximum,
     plus,
     splat,
@@ -27,20 +29,43 @@ from readwarp.pairwise.scalar import ALPHABET, GLOBAL, LOCAL, OUTSIDE, PAD, SEMI
 
 # The vectors of `found`. Positions are in base BLOCK, since a lane may have only 8 bits.
 SCORE, COLUMN, COLUMN_BLOCK, ROW, ROW_BLOCK, END_SCORE, END_ROW, END_ROW_BLOCK = range(8)
+VECTORS = 8
 BLOCK = 256
 
 
 class Group(NamedTuple):
-    """Pairs in lanes: arrays [positions * lanes] of the lanes' dtype."""
+    """Pairs in lanes. The last four arrays are of the lanes' dtype."""
 
     columns: int
     rows: int
-    query: ndarray  # [columns], PAD where a lane has none
-    target: ndarray  # [rows], OUTSIDE where a lane has none
-    H: ndarray  # [columns], the row above the target
-    E: ndarray  # [columns], the lowest value
+    query: ndarray  # int8 [columns, lanes of bytes], PAD where a lane has none
+    target: ndarray  # int8 [rows + 1, lanes of bytes], OUTSIDE where a lane has none
+    H: ndarray  # [columns, lanes], the row above the target: `set_top_row`
+    E: ndarray  # [columns, lanes]
     matrix: ndarray  # [letters, ALPHABET]: scores of a query's code with a target's; empty: match and mismatch
-    gains: ndarray  # [columns + letters], space for `row_gains`, or empty
+    gains: ndarray  # [columns + letters, lanes], space for `row_gains`, or empty
+
+
+@kernel
+def byte_lanes(like):
+    """How many lanes of bytes there are for the lanes of that array."""
+    return max(8, VECTOR_BYTES // like.itemsize)
+
+
+@kernel
+def set_top_row(group, scheme):
+    """H above the target: 0 in local mode (before the query: the bonus), a gap in other modes. E: the lowest value."""
+    query, H, E, costs = group.query, group.H, group.E, scheme.costs
+    count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
+    lowest, zero, pad = splat(H, -(1 << (8 * H.itemsize - 1))), splat(H, 0), splat(H, PAD)
+    before = add(lowest, splat(H, costs.bonus)) if scheme.mode == LOCAL else zero
+    opening, extending = splat(H, -costs.gap_open), splat(H, costs.gap_extend)
+    gap = opening
+    for j in range(group.columns):
+        symbol = load_bytes(query, j * span, H)
+        gap = where_equal(symbol, pad, opening, subtract(gap, extending))
+        store(H, j * count, where_equal(symbol, pad, before, lowest if scheme.mode == LOCAL else gap))
+        store(E, j * count, lowest)
 
 
 @kernel
@@ -92,41 +117,41 @@ def row_gains(group, row):
     After the columns comes the row's profile [letters, lanes], from which lanes choose.
     """
     query, target, matrix, gains = group.query, group.target, group.matrix, group.gains
-    count, letters = VECTOR_BYTES // query.itemsize, matrix.size // ALPHABET
+    count, span, letters = VECTOR_BYTES // gains.itemsize, byte_lanes(gains), matrix.size // ALPHABET
     profile = gains[gains.size - letters * count :]
     for letter in range(letters):
         for lane in range(count):
-            profile[letter * count + lane] = matrix[letter * ALPHABET + target[row * count + lane]]
-    for j in range(0, group.columns * count, count):
-        symbol, gain = load(query, j), splat(gains, 0)
+            profile[letter * count + lane] = matrix[letter * ALPHABET + target[row * span + lane]]
+    for j in range(group.columns):
+        symbol, gain = load_bytes(query, j * span, gains), splat(gains, 0)
         for letter in range(letters):
             gain = where_equal(symbol, splat(gains, letter), load(profile, letter * count), gain)
-        store(gains, j, gain)
+        store(gains, j * count, gain)
 
 
 @kernel
-def score_group(group, first, last_row, scheme, found):
+def score_group(group, first, scheme, found):
     """Scores and ends of one group of lanes, into the vectors of `found`.
 
-    Queries are aligned at their ends; all have begun at column `first`. Targets are aligned at their beginnings;
-    last_row [lanes] has their lengths (GLOBAL only). `found` has the best score of any cell with its column and row
-    (LOCAL), and the best score of the last column with its row + 1.
+    Queries are aligned at their ends; all have begun at column `first`. Targets are aligned at their beginnings.
+    `found` has the best score of any cell with its column and row (LOCAL), and the best score of the last column with
+    its row + 1.
     """
     columns, rows, query, target, H, E, matrix, gains = group
     (match, mismatch, gap_open, gap_extend, bonus), mode = scheme.costs, scheme.mode
-    count = VECTOR_BYTES // query.itemsize
-    floor, ceiling = -(1 << (8 * query.itemsize - 1)), (1 << (8 * query.itemsize - 1)) - 1
+    count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
+    floor, ceiling = -(1 << (8 * H.itemsize - 1)), (1 << (8 * H.itemsize - 1)) - 1
     lowest, zero, one = splat(H, floor), splat(H, 0), splat(H, 1)
     pad, outside = splat(H, PAD), splat(H, OUTSIDE)
     reward, end_bonus = splat(H, match), splat(H, bonus)
     opening, extending = splat(H, gap_open + gap_extend), splat(H, gap_extend)
-    last = (columns - 1) * count
+    last, last_symbol = (columns - 1) * count, load_bytes(query, (columns - 1) * span, H)
     best = lowest if mode == LOCAL else splat(H, ceiling)
     column, column_block, row, row_block, end_row, end_row_block = zero, zero, zero, zero, zero, zero
     end_best = load(H, last) if mode == SEMIGLOBAL else lowest
     left = add(lowest, splat(H, bonus)) if mode == LOCAL else zero
     for i in range(rows):
-        base = load(target, i * count)
+        base = load_bytes(target, i * span, H)
         penalty = where_equal(base, outside, lowest, splat(H, -mismatch))
         if matrix.size > 0:
             row_gains(group, i)
@@ -140,8 +165,8 @@ def score_group(group, first, last_row, scheme, found):
             padded = start < first
             stop = min(start + BLOCK, first if padded else columns - 1)
             block_before, offset = best, zero
-            for j in range(start * count, stop * count, count):
-                symbol = load(query, j)
+            for at in range(start, stop):
+                j, symbol = at * count, load_bytes(query, at * span, H)
                 d = load(E, j)
                 gain = load(gains, j) if matrix.size > 0 else where_equal(symbol, base, reward, penalty)
                 md = cell(diagonal, gain, d)
@@ -161,7 +186,7 @@ def score_group(group, first, last_row, scheme, found):
         row, row_block = place_if_greater(best, row_before, H, i, row, row_block)
 
         d = load(E, last)
-        gain = load(gains, last) if matrix.size > 0 else where_equal(load(query, last), base, reward, penalty)
+        gain = load(gains, last) if matrix.size > 0 else where_equal(last_symbol, base, reward, penalty)
         if mode == LOCAL:  # only an aligned last base gains the bonus, never a gap
             end = add(diagonal, add(gain, end_bonus))
         else:
@@ -169,30 +194,30 @@ def score_group(group, first, last_row, scheme, found):
             end = maximum(md, F)
             store(H, last, end)
             store(E, last, gap(d, subtract(md, opening), extending))
-            if mode == GLOBAL:
-                end = where_equal(load(last_row, 0), splat(H, i + 1), end, lowest)
+            if mode == GLOBAL:  # only in a target's last row
+                below = load_bytes(target, (i + 1) * span, H)
+                end = where_equal(base, outside, lowest, where_equal(below, outside, end, lowest))
         end_row, end_row_block = place_if_greater(end, end_best, H, i + 1, end_row, end_row_block)
         end_best = maximum(end_best, end)
     store_each(found, count, (best, column, column_block, row, row_block, end_best, end_row, end_row_block))
 
 
 @kernel
-def trace_group(group, band, scheme, directions):
-    """Directions of one group of lanes in a band (`scalar.Band`), a bit per lane: see `band.Directions`.
+def trace_group(group, lead, width, scheme, directions):
+    """Directions of one group of lanes, of row i in columns i - width to i + lead, a bit per lane: `band.Directions`.
 
     Queries and targets are aligned at their beginnings. OUTSIDE may come before a target (not in GLOBAL mode).
     """
     columns, rows, query, target, H, E, matrix, gains = group
     (match, mismatch, gap_open, gap_extend, bonus), mode = scheme.costs, scheme.mode
-    lead, width = band.lead, band.width
-    count = VECTOR_BYTES // query.itemsize
+    count, span = VECTOR_BYTES // H.itemsize, byte_lanes(H)
     plane = max(1, count // 8)
     stride = min(columns, lead + width + 1)
-    lowest, zero, outside = splat(H, -(1 << (8 * query.itemsize - 1))), splat(H, 0), splat(H, OUTSIDE)
+    lowest, zero, outside = splat(H, -(1 << (8 * H.itemsize - 1))), splat(H, 0), splat(H, OUTSIDE)
     reward, opening, extending = splat(H, match), splat(H, gap_open + gap_extend), splat(H, gap_extend)
     left = add(lowest, splat(H, bonus)) if mode == LOCAL else zero
     for i in range(rows):
-        base = load(target, i * count)
+        base = load_bytes(target, i * span, H)
         penalty = where_equal(base, outside, lowest, splat(H, -mismatch))
         if matrix.size > 0:
             row_gains(group, i)
@@ -204,9 +229,10 @@ def trace_group(group, band, scheme, directions):
         if low > 0:
             diagonal, F = load(H, (low - 1) * count), lowest
         place = i * stride * 4 * plane
-        for j in range(low * count, min(columns, i + lead + 1) * count, count):
+        for at in range(low, min(columns, i + lead + 1)):
+            j, symbol = at * count, load_bytes(query, at * span, H)
             d = load(E, j)
-            gain = load(gains, j) if matrix.size > 0 else where_equal(load(query, j), base, reward, penalty)
+            gain = load(gains, j) if matrix.size > 0 else where_equal(symbol, base, reward, penalty)
             m = add(diagonal, gain)
             md = maximum(m, d)
             opened = subtract(md, opening)

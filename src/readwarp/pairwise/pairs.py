@@ -76,5 +76,5 @@ class Walks(NamedTuple):
     target_start: Annotated[ndarray, "int32 [pairs]"]
     edit_distance: Annotated[ndarray, "int32 [pairs]"]
     left: Annotated[ndarray, "int32 [pairs]"]  # of the score: the bonus if the query's first base is aligned, else 0
-    runs: Annotated[ndarray, "int32 [pairs]"]  # -1: not traced
+    runs: Annotated[ndarray, "int32 [pairs]"]
     first_run: Annotated[ndarray, "int64 [pairs]"]

@@ -49,7 +49,7 @@ def longest_gaps(score, query_length, target_length, costs, bonuses):
 
 @scalar
 def band_of(diagonal, deletions, insertions, query_stop, target_stop, mode):
-    """The band of one pair: see `groups.band_of_group`."""
+    """The band of one pair: see `groups.bands_of`."""
     if mode == GLOBAL:
         return Band(0, deletions - diagonal, insertions + diagonal, target_stop)
     before = min(deletions, max(diagonal, 0) + 1)

@@ -16,7 +16,8 @@ from numpy import ndarray
 from readwarp.device.cuda_launch import WARP
 from readwarp.device.cuda_scan import device_bytes as scan_bytes
 from readwarp.device.memory import rounded
-from readwarp.pairwise.pairs import Costs, Ends, Scheme, Tasks
+from readwarp.pairwise.cpu import max_runs
+from readwarp.pairwise.pairs import Costs, Scheme, Tasks
 from readwarp.pairwise.scalar import LOCAL
 
 PAD, OUTSIDE = 6, 7  # codes of columns outside the query and of rows outside the target
@@ -125,15 +126,6 @@ def plan_trace(tasks: Tasks, scheme: Scheme, room: int) -> Plan:
     rounds = tuple(_round(warps, *cut) for cut in _cuts(_sizes(warps), room // 4))
     laid = Slots(pairs.queries, pairs.targets, starts, geometry.astype(np.int32))
     return Plan(laid, warps, rounds, max(1, int(runs.sum())))
-
-
-def max_runs(ends: Ends, scheme: Scheme) -> ndarray:
-    """Of a CIGAR of each score, int64, bonuses left out: a gap costs at least its opening and one base."""
-    match, _, gap_open, gap_extend, bonus = scheme.costs
-    score, query_stop, target_stop = ends
-    spare = np.minimum(query_stop, target_stop) * match + (bonus if scheme.mode == LOCAL else 0) - score
-    gaps = np.maximum(spare, 0) // (gap_open + gap_extend)
-    return np.asarray(np.minimum(2 * gaps + 1, query_stop + target_stop), np.int64)
 
 
 def _warps(shapes: ndarray, rows: ndarray) -> ndarray:

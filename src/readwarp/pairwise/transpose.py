@@ -58,14 +58,12 @@ def _eight(codes, start, length, place, filler):
 
 
 @kernel
-def transpose(sequences, count, positions, filler, narrow, out):
-    """The sequences of `count` lanes into out[position * count + lane], with `filler` everywhere else.
+def transpose(sequences, width, positions, filler, out):
+    """The sequences of at most `width` lanes into out[position * width + lane], with `filler` everywhere else.
 
-    narrow: space for bytes, if lanes have more than 8 bits. Both have space for `positions`, rounded up to 8.
+    The width is a multiple of 8, and `out` (int8) has space for `positions`, rounded up to 8.
     """
     codes, starts, lengths, places = sequences
-    space = out.view(np.int8) if out.itemsize == 1 else narrow
-    width = max(count, 8)  # lanes of the byte space
     squares = np.empty(8, np.uint64)
     for lane in range(0, width, 8):
         for position in range(0, positions, 8):
@@ -79,8 +77,14 @@ def transpose(sequences, count, positions, filler, narrow, out):
                 squares[0], squares[1], squares[2], squares[3], squares[4], squares[5], squares[6], squares[7]
             )
             for k in range(8):
-                store_eight(space, (position + k) * width + lane, rows[k])
-    if out.itemsize > 1:
-        for position in range(positions):
-            for lane in range(count):
-                out[position * count + lane] = narrow[position * width + lane]
+                store_eight(out, (position + k) * width + lane, rows[k])
+
+
+@kernel
+def transpose_groups(sequences, width, count, offsets, filler, out):
+    """Each `count` sequences into `width` lanes; those of group g have the positions offsets[g] to offsets[g + 1]."""
+    codes, starts, lengths, places = sequences
+    for group in range(offsets.size - 1):
+        begin, stop, position = group * count, (group + 1) * count, offsets[group]
+        some = Sequences(codes, starts[begin:stop], lengths[begin:stop], places[begin:stop])
+        transpose(some, width, offsets[group + 1] - position, filler, out[position * width :])

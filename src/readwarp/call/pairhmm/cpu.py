@@ -146,9 +146,9 @@ def sum_sorted(pairs, read, tables, scale, symbols, sums):
             first_row[lane] = scale / sizes[pair] if pair < stop else 0.0
         bases, haplotype = space.bases, space.haplotype
         codes = Sequences(reads, read_starts[begin:stop], lengths[begin:stop], pads)
-        transpose(codes, count, rows, BEFORE, bases, bases)
+        transpose(codes, width, rows, BEFORE, bases)
         codes = Sequences(haplotypes, starts[begin:stop], sizes[begin:stop], none)
-        transpose(codes, count, columns, BEYOND, bases, haplotype)
+        transpose(codes, width, columns, BEYOND, haplotype)
         _terms_into_lanes(terms, own, pads, count, rows, space.terms)
         sum_group(space, rows, columns, first_row, symbols, found)
         for pair in range(begin, stop):
