@@ -7,13 +7,12 @@ references need no end.
 
 from typing import Any
 
-from numba.core import lowering, types
+from numba.core import types
+from numba.core.lowering import Lower
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
-Lower: Any = lowering.Lower
 
-
-class PartLower(Lower):  # type: ignore[misc]
+class PartLower(Lower):
     """Numba's, but for items of arrays in C order by integers, and for variables that hold no references."""
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:

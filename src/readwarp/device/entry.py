@@ -1,0 +1,67 @@
+"""The function of a kernel that Python calls: it takes Python's objects apart and makes one of the result.
+
+A kernel is called by the types of its arguments (`jit.Kernel`), so none is checked again. Numba's own checks each one,
+and each field of a tuple, which is a fifth of the code of a kernel.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.callwrapper import PyCallWrapper
+
+
+def make_entry(context: Any, made: Any) -> Any:
+    """The module of LLVM code that calls what Numba has made of a kernel."""
+    module, kernel = context.create_module("entry"), made.fndesc
+    kind = context.call_conv.get_function_type(kernel.restype, kernel.argtypes)
+    function = ir.Function(module, kind, kernel.llvm_func_name)
+    Entry(context, module, function, kernel, made.environment, made.call_helper, release_gil=True).build()
+    return module
+
+
+class Entry(PyCallWrapper):
+    """Numba's, without checks of types. Python's GIL is released while the kernel runs."""
+
+    def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
+        environment, self.api, self.builder = self.get_env(api, builder), api, builder
+        self.borrowed: list[Any] = []  # what keeps the arrays of the arguments
+        values = [self.value_of(kind, api.tuple_getitem(args, k)) for k, kind in enumerate(self.fndesc.argtypes)]
+        number_too_large = cgutils.is_not_null(builder, api.err_occurred())
+        with builder.if_then(number_too_large, likely=False):
+            self.give_back()
+            builder.ret(api.get_null_object())
+        thread = api.save_thread()
+        status, result = self.context.call_conv.call_function(
+            builder, self.func, self.fndesc.restype, self.fndesc.argtypes, values, attrs=("noinline",)
+        )
+        api.restore_thread(thread)
+        self.give_back()
+        with builder.if_then(status.is_ok, likely=True):
+            builder.ret(api.from_native_return(self.fndesc.restype, result, environment))
+        self.context.call_conv.raise_error(builder, api, status)
+        builder.ret(api.get_null_object())
+
+    def value_of(self, kind: Any, given: Any) -> Any:
+        """A Python object as the kernel takes it."""
+        if isinstance(kind, types.Array):
+            fields = cgutils.alloca_once(self.builder, self.context.get_value_type(kind))
+            self.api.nrt_adapt_ndarray_from_python(given, self.builder.bitcast(fields, self.api.voidptr))
+            array = self.builder.load(fields)
+            self.borrowed.append(self.builder.extract_value(array, 0))
+            return array
+        if isinstance(kind, types.BaseTuple):
+            parts: Any = kind
+            values = [self.value_of(part, self.api.tuple_getitem(given, k)) for k, part in enumerate(parts)]
+            return self.context.make_tuple(self.builder, kind, values)
+        if kind == types.int64:
+            return self.api.long_as_longlong(given)
+        if kind == types.float64:
+            return self.api.float_as_double(given)
+        return self.api.to_native_value(kind, given).value
+
+    def give_back(self) -> None:
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t])
+        release = cgutils.get_or_insert_function(self.module, kind, "NRT_decref")
+        for owner in self.borrowed:
+            self.builder.call(release, [owner])
