@@ -89,10 +89,7 @@ class PartLower(Lower):
         length = builder.sub(stop, start)
         none = length.type(0)
         length = builder.select(builder.icmp_signed(">", length, none), length, none)
-        places = {
-            "iter": cgutils.alloca_once_value(builder, start),
-            "count": cgutils.alloca_once_value(builder, length),
-        }
+        place, counter = (cgutils.alloca_once_value(builder, number) for number in (start, length))
         made = self.context.get_constant_undef(kind)
         for name, value in {"iter": place, "stop": stop, "step": step, "count": counter}.items():
             made = model.set(builder, made, value, name)
