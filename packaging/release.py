@@ -157,7 +157,8 @@ def rehearse(version: str | None, output: Path) -> None:
             if not path.exists():
                 sys.exit(f"the tag v{version} did not give {path.name} but {sorted(p.name for p in output.iterdir())}")
         with tarfile.open(sdist) as packed:
-            packed.extractall(unpacked, filter="data")
+            packed.extraction_filter = getattr(tarfile, "data_filter", None)  # from Python 3.11.4 on
+            packed.extractall(unpacked)
         again = Path(folder) / "again"  # as conda does it: without git, from the sdist
         build(unpacked / f"readwarp-{version}", again, "--wheel")
         if contents(again / wheel.name) != contents(wheel):

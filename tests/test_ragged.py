@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from readwarp import batches
 from readwarp.pairwise import pairs
-from readwarp.ragged import check, concatenate, empty, fields_of, offsets_of, replace, take
+from readwarp.ragged import check, concatenate, empty, fields_of, first_alike, offsets_of, replace, take
 
 
 class Shelf(NamedTuple):
@@ -68,6 +68,12 @@ def test_rows_with_all_they_hold(plain, data):
     part = take(batch, "shelves", slice(start, stop))
     assert unpacked(part) == plain[start:stop]
     assert part.height.base is batch.height
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3))))
+def test_the_first_row_alike(rows):
+    one, two = np.array(rows, np.int64).reshape(-1, 2).T
+    assert first_alike(one, two.astype(np.uint16)).tolist() == [rows.index(row) for row in rows]
 
 
 def test_rows_of_an_inner_axis_leave_the_outer_one_alone():

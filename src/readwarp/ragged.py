@@ -31,6 +31,16 @@ def ranges(offsets: ndarray, rows: ndarray) -> ndarray:
     return places
 
 
+def first_alike(*columns: ndarray) -> ndarray:
+    """For each row, the first one that has the same values in all columns (int64 [rows])."""
+    order = np.lexsort(columns)
+    is_new = np.ones(order.size, bool)
+    is_new[1:] = np.logical_or.reduce([column[order[1:]] != column[order[:-1]] for column in columns])
+    first = np.empty(order.size, np.int64)
+    first[order] = order[is_new][np.cumsum(is_new) - 1]
+    return first
+
+
 class Axis(NamedTuple):
     """Declared as `name`, as `name + 1`, or by a number."""
 

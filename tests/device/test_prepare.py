@@ -12,7 +12,7 @@ from readwarp.device import compile_progress, levels, manifest, prepare, workers
 from readwarp.device.compile_progress import Compiling, Lines
 from readwarp.device.manifest import Entry
 from readwarp.device.prepare import missing
-from readwarp.device.workers import divide, fill
+from readwarp.device.workers import fill, in_order
 
 SMALL = ("readwarp.call.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],u1[:,:],u1[:],u1[:],u1[:]")
 ANY = frozenset({"any"})
@@ -41,16 +41,16 @@ def test_what_is_missing_is_compiled_once(fresh):
 
 def test_a_worker_that_dies_is_no_error(fresh, monkeypatch):
     """The kernel is compiled where it is called."""
-    start = workers.Worker.start
+    start = workers.Workers.start
 
     def start_and_kill(*arguments):
-        worker = start(*arguments)
-        worker.process.send_signal(signal.SIGKILL)
-        return worker
+        made = start(*arguments)
+        made.process.send_signal(signal.SIGKILL)
+        return made
 
-    monkeypatch.setattr(workers.Worker, "start", start_and_kill)
+    monkeypatch.setattr(workers.Workers, "start", start_and_kill)
     assert prepare.prepare("any", 2, print) == 0
-    monkeypatch.setattr(workers.Worker, "start", lambda *_: None)  # no process can be started
+    monkeypatch.setattr(workers.Workers, "start", lambda *_: None)  # no process can be started
     assert prepare.prepare("any", 2, print) == 0
 
 
@@ -84,13 +84,11 @@ def test_of_two_cold_starts_one_compiles(tmp_path):
     assert f"readwarp: waiting for another readwarp (PID {holder.pid} on " in told
 
 
-def test_modules_stay_together_and_parts_are_alike():
+def test_modules_stay_together_and_the_longest_come_first():
     entries = [
-        Entry(f"{module}:{k}", "i8", seconds, ANY) for module, seconds in (("a", 3), ("b", 2), ("c", 4)) for k in (1, 2)
+        Entry(f"{module}:{k}", "i8", seconds, ANY) for k in (1, 2) for module, seconds in (("a", 3), ("b", 2), ("c", 4))
     ]
-    parts = divide(entries, 2)
-    assert sorted(sorted({entry.kernel[0] for entry in part}) for part in parts) == [["a", "b"], ["c"]]
-    assert divide(entries[:2], 5) == [entries[:2]]
+    assert [entry.kernel for entry in in_order(entries)] == ["c:1", "c:2", "a:1", "a:2", "b:1", "b:2"]
 
 
 def test_lines_are_said_every_ten_seconds(monkeypatch):

@@ -25,6 +25,7 @@ from readwarp.device.levels import current_level
 from readwarp.device.loader import load_extensions
 from readwarp.device.machine_code import MachineCode
 from readwarp.device.parts import Part, PartLibrary, parts_of_numba, without_garbage_collection
+from readwarp.device.shortcuts import shortcuts
 from readwarp.device.signature import class_of
 
 assert vectors  # registers the operations of `simd`
@@ -77,11 +78,9 @@ class Codegen(JITCPUCodegen):
 
 def compile_kernel(part: Part, signature: str) -> MachineCode:
     """Compile for the level of this process. Raises Numba's errors for what it cannot compile."""
-    typing, target = cpu_target.typing_context, cpu_target.target_context
-    rtsys.initialize(target)  # Numba's runtime, which is no part
+    target = cpu_target.target_context
     with global_compiler_lock, _own_codegen(), without_garbage_collection():
-        typing.refresh()
-        target.refresh()
+        get_ready()
         made = part.compile_part(tuple(types_of(signature)))
         library, context = Library(_codegen(), made.library.name), made.target_context.subtarget(enable_nrt=True)
         with context.push_code_library(library):  # what makes Python's objects may need more parts
@@ -100,6 +99,15 @@ def compile_kernel(part: Part, signature: str) -> MachineCode:
         )
 
 
+def get_ready() -> None:
+    """Have Numba load all that it knows, and its runtime, which is no part."""
+    target = cpu_target.target_context
+    with global_compiler_lock:
+        rtsys.initialize(target)
+        cpu_target.typing_context.refresh()
+        target.refresh()
+
+
 @contextmanager
 def _own_codegen() -> Iterator[None]:
     """While the block runs, Numba's context for CPUs makes code in our way. The compiler's lock is held."""
@@ -107,7 +115,7 @@ def _own_codegen() -> Iterator[None]:
     codegen = target._internal_codegen
     target._internal_codegen, target.create_cfunc_wrapper = _codegen(), lambda *_: None
     try:
-        with parts_of_numba():
+        with parts_of_numba(), shortcuts():
             yield
     finally:
         target._internal_codegen = codegen

@@ -20,7 +20,9 @@ from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.target_extension import dispatcher_registry, target_registry
-from numba.core.typed_passes import AnnotateTypes
+from numba.core.typed_passes import AnnotateTypes, NativeLowering
+
+from readwarp.device.lowering import PartLower
 
 CPU = target_registry["cpu"]
 # What an expression of these kinds refers to belongs to its operands; any other may make a new array.
@@ -74,12 +76,25 @@ def _is_place(index: types.Type) -> bool:
     return all(isinstance(part, types.Integer) for part in (index if isinstance(index, types.BaseTuple) else [index]))
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PartLowering(NativeLowering):
+    _name = "readwarp_lowering"
+
+    def __init__(self) -> None:  # abstract in Numba
+        super().__init__()
+
+    @property
+    def lowering_class(self) -> type[PartLower]:
+        return PartLower
+
+
 class PartCompiler(CompilerBase):
     """Numba's own passes, and the one above."""
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.add_pass_after(LeaveOutCounts, AnnotateTypes)
+        passes.passes = [(PartLowering if step is NativeLowering else step, text) for step, text in passes.passes]
         passes.finalize()
         return [passes]
 

@@ -1,15 +1,21 @@
-"""A process that compiles kernels: `python -m readwarp.device.worker FOLDER < rows`.
+"""Processes that compile kernels: `python -m readwarp.device.worker FOLDER PROCESSES < rows`.
 
-Rows are kernels and signatures, with a tab between them. A line is printed for each one that is done. The level is that
-of READWARP_LEVEL.
+Rows are kernels and signatures, with a tab between them; those of one module stand together. Numba is imported once,
+then the process forks, and each takes the next module. A row's number is printed when its kernel is done. The level is
+that of READWARP_LEVEL.
 """
 
+import os
 import sys
+from collections.abc import Sequence
 from importlib import import_module
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
 from readwarp.device import kernel_cache
+
+BYTES = 2  # of a module's number in the queue, which are read at once
 
 
 def compile_row(row: str, folder: Path) -> None:
@@ -20,11 +26,40 @@ def compile_row(row: str, folder: Path) -> None:
     kernel_cache.save(name, signature, kernel.make(signature), folder)
 
 
+def module_of(row: str) -> str:
+    return row.partition(":")[0]
+
+
+def queue_of(length: int) -> int:
+    """A pipe's end, from which several processes read the numbers 0 to length - 1, each number once."""
+    numbers, end = os.pipe()
+    os.write(end, b"".join(number.to_bytes(BYTES, "little") for number in range(length)))
+    os.close(end)
+    return numbers
+
+
+def compile_all(rows: Sequence[str], folder: Path, processes: int) -> None:
+    from readwarp.device import compiler, parts
+
+    numbered = [list(group) for _, group in groupby(enumerate(rows), lambda row: module_of(row[1]))]
+    queue, children = queue_of(len(numbered)), []
+    with parts.without_garbage_collection():
+        compiler.get_ready()
+        for _ in range(min(processes, len(numbered)) - 1):
+            children.append(os.fork())
+            if children[-1] == 0:
+                children = []
+                break
+        while number := os.read(queue, BYTES):
+            for row, text in numbered[int.from_bytes(number, "little")]:
+                compile_row(text, folder)
+                os.write(sys.stdout.fileno(), b"%d\n" % row)
+    for child in children:
+        os.waitpid(child, 0)
+
+
 def main() -> None:
-    folder = Path(sys.argv[1])
-    for row in sys.stdin.read().splitlines():
-        compile_row(row, folder)
-        print(flush=True)
+    compile_all(sys.stdin.read().splitlines(), Path(sys.argv[1]), int(sys.argv[2]))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
-"""Processes that compile kernels (`worker`), and what they are given."""
+"""The processes that compile kernels (`worker`): what they are given, and how far they are."""
 
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import groupby
+from dataclasses import dataclass, field
+from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,10 +17,12 @@ from readwarp.device import cache_folders, kernel_cache, levels, manifest
 from readwarp.device.compile_progress import Compiling, Show
 from readwarp.device.levels import Level
 from readwarp.device.manifest import Entry, place_of
+from readwarp.device.worker import module_of
 from readwarp.errors import ReadwarpError
 
 PAUSE = 0.5  # seconds between two updates
 SHARE = 4.0  # seconds of compilation for which another process is worth its start
+ENVIRONMENT = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}  # of messages about overloads that do not fit
 USUAL = 5.0  # seconds of work after which this machine's own speed counts more than that of the recorded one
 
 
@@ -54,55 +57,51 @@ def copy(entry: Entry, level: Level, folder: Path) -> bool:
 
 def compile_entries(entries: Sequence[Entry], folder: Path, level: Level, threads: int, show: Show) -> int:
     """Compile into a folder -> the number of kernels that were compiled; fewer, if a process of ours failed."""
-    parts = divide(entries, max(1, min(threads, round(sum(entry.seconds for entry in entries) / SHARE))))
-    workers = [worker for part in parts if (worker := Worker.start(part, folder, level))]
-    whole = sum(entry.seconds for part in parts for entry in part) or 1.0
+    seconds = sum(entry.seconds for entry in entries)
+    processes = max(1, min(threads, round(seconds / SHARE)))
+    workers = Workers.start(in_order(entries), folder, level, processes)
+    if workers is None:
+        return 0
     started = time.monotonic()
     try:
         with selectors.DefaultSelector() as selector:
-            for worker in workers:
-                selector.register(worker.lines, selectors.EVENT_READ, worker)
-            while selector.get_map():
-                done = sum(entry.seconds for worker in workers for entry in worker.entries[: worker.done])
-                pace = (time.monotonic() - started + USUAL) / (done / len(workers) + USUAL)
-                number = sum(worker.done for worker in workers)
-                show(Compiling(number, len(entries), done / whole, pace * (whole - done) / len(workers)))
-                for key, _ in selector.select(PAUSE):
-                    if not key.data.advance():
-                        selector.unregister(key.fileobj)
-        return sum(worker.done for worker in workers)
+            selector.register(workers.lines, selectors.EVENT_READ)
+            while True:
+                done = sum(entry.seconds for entry in workers.done)
+                pace = (time.monotonic() - started + USUAL) / (done / processes + USUAL)
+                share = done / seconds if seconds else 1.0
+                show(Compiling(len(workers.done), len(entries), share, pace * (seconds - done) / processes))
+                if selector.select(PAUSE) and not workers.advance():
+                    return len(workers.done)
     finally:
-        for worker in workers:
-            worker.end()
+        workers.end()
 
 
-def divide(entries: Iterable[Entry], parts: int) -> list[list[Entry]]:
-    """Into parts of similar duration; kernels of a module stay together, as they share rules that are compiled too."""
-    modules = [list(rows) for _, rows in groupby(sorted(entries), key=lambda entry: entry.kernel.partition(":")[0])]
-    made: list[list[Entry]] = [[] for _ in range(parts)]
-    for module in sorted(modules, key=lambda rows: -sum(entry.seconds for entry in rows)):
-        min(made, key=lambda part: sum(entry.seconds for entry in part)).extend(module)
-    return [part for part in made if part]
+def in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """Modules that take longest first; kernels of a module together, as they share rules that are compiled too."""
+    modules = [list(rows) for _, rows in groupby(sorted(entries), key=lambda entry: module_of(entry.kernel))]
+    return list(chain.from_iterable(sorted(modules, key=lambda rows: -sum(entry.seconds for entry in rows))))
 
 
 @dataclass
-class Worker:
-    """A process that compiles kernels, one after the other, and says when one is done."""
+class Workers:
+    """Processes that compile kernels, each at a module, and say when a kernel is done."""
 
-    process: "subprocess.Popen[bytes]"
+    process: "subprocess.Popen[bytes]"  # of which the others are forked
     lines: int  # file descriptor
     entries: list[Entry]
-    done: int = 0
+    done: list[Entry] = field(default_factory=list)
+    _rest: bytes = b""
 
     @classmethod
-    def start(cls, entries: list[Entry], folder: Path, level: Level) -> "Worker | None":
+    def start(cls, entries: list[Entry], folder: Path, level: Level, processes: int) -> "Workers | None":
         """None if no process can be started."""
-        command = [sys.executable, "-P", "-m", "readwarp.device.worker", str(folder)]
-        environment = os.environ | {levels.VARIABLE: level.name, "PYTHONPATH": _path_to_package()}
-        quiet = subprocess.DEVNULL
+        command = [sys.executable, "-P", "-m", "readwarp.device.worker", str(folder), str(processes)]
+        environment = os.environ | ENVIRONMENT | {levels.VARIABLE: level.name, "PYTHONPATH": _path_to_package()}
+        pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
         with suppress(OSError):
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=quiet, env=environment
+                command, stdin=pipe, stdout=pipe, stderr=quiet, env=environment, start_new_session=True
             )
             assert process.stdin is not None and process.stdout is not None
             with suppress(BrokenPipeError), process.stdin:
@@ -113,11 +112,13 @@ class Worker:
     def advance(self) -> bool:
         """Note what is done -> whether there is more to come."""
         read = os.read(self.lines, 1 << 16)
-        self.done += len(read)
+        *numbers, self._rest = (self._rest + read).split(b"\n")
+        self.done += [self.entries[int(number)] for number in numbers]
         return bool(read)
 
     def end(self) -> None:
-        self.process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()

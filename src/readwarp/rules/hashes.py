@@ -1,4 +1,4 @@
-"""FNV-1a, 64 bits (Fowler, Noll and Vo; draft-eastlake-fnv), ranks that are uniform whatever was hashed, and tables."""
+"""FNV-1a, 64 bits (Fowler, Noll and Vo; draft-eastlake-fnv), and ranks that are uniform whatever was hashed."""
 
 import numpy as np
 from numpy import ndarray
@@ -22,21 +22,6 @@ def hash_of(values, start, stop):
     for i in range(start, stop):
         value = add_byte(value, values[i])
     return value
-
-
-@scalar
-def clear_slots(table, keys):
-    """Empty (-1) as many slots as a hash table of so many keys has -> their number, a power of 2."""
-    slots = 2
-    while slots < 2 * keys:
-        slots *= 2
-    table[:slots] = -1
-    return slots
-
-
-def new_table(keys: int) -> ndarray:
-    """Room for a hash table of up to so many keys (int64 [slots])."""
-    return np.empty(1 << max(1, (2 * keys - 1).bit_length()), np.int64)
 
 
 def spread(hashes: ndarray) -> ndarray:

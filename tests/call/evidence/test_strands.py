@@ -12,7 +12,6 @@ from readwarp.call.evidence.strands import count_ends_once, ends_of, strand_at
 from readwarp.call.mates.join import join_mates
 from readwarp.call.mates.primers import NO_PRIMERS
 from readwarp.ragged import replace
-from readwarp.rules.hashes import clear_slots, new_table
 
 REFERENCE = "".join("ACGT"[i * i * 7 % 11 % 4] + "GATC"[i % 3] for i in range(100))
 
@@ -50,14 +49,3 @@ def test_the_first_of_each_end_allele_and_strand_counts(rows, sites):
         expected.append(row[2] | DEPENDENT if counts and row in seen else row[2])
         seen.add(row)
     assert given_.strand.tolist() == expected * sites and NOTHING < 0
-
-
-@settings(deadline=None)
-@given(st.integers(1, 5000), st.data())
-def test_tables_have_room(most, data):
-    """For any number of keys up to the most: empty slots, twice as many or more, and a mask finds one."""
-    table, keys = new_table(most), data.draw(st.integers(0, most))
-    table[:] = 7
-    slots = clear_slots(table, keys)
-    assert 2 * keys <= slots <= table.size and slots & (slots - 1) == 0 and slots >= 2
-    assert (table[:slots] == -1).all() and (table[slots:] == 7).all()

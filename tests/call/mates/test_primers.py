@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from readwarp.call.mates.primers import NONE, read_primers
+from readwarp.call.mates import TOLERANCE
+from readwarp.call.mates.amplicons import find_primers
+from readwarp.call.mates.primers import NONE, Primers, primers_of, read_primers
 from readwarp.errors import InputError
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
@@ -31,6 +35,34 @@ def test_primers_of_a_scheme(tmp_path):
     assert first.reach.tolist() == [30, 44, 270, 320, 720]
     assert primers[1].partner.tolist() == [NONE]
     assert read_primers(None, REFERENCE) == {}
+
+
+def nearest_primer(primers: Primers, outer: int, aligned: int, is_reverse: bool) -> int:
+    """The oracle: one primer after the other."""
+    found, nearest = NONE, np.inf
+    for k in np.flatnonzero(primers.is_reverse == is_reverse).tolist():
+        low = primers.start[k] - (0 if is_reverse else TOLERANCE)
+        high = primers.stop[k] + (TOLERANCE if is_reverse else 0)
+        distance = abs(outer - (primers.stop[k] - 1 if is_reverse else primers.start[k]))
+        if (low <= outer < high or low <= aligned < high) and distance < nearest:
+            found, nearest = k, distance
+    return found
+
+
+PLACES = st.integers(0, 80)
+
+
+@given(
+    st.lists(st.tuples(PLACES, st.integers(1, 30), st.booleans()), min_size=1, max_size=8),
+    st.lists(st.tuples(PLACES, st.integers(-12, 12), st.booleans()), max_size=12),
+)
+def test_the_primer_of_a_read(scheme, reads):
+    primers = primers_of([(start, start + size, is_reverse, "") for start, size, is_reverse in scheme])
+    outer, further = np.array([read[:2] for read in reads], np.int64).reshape(-1, 2).T
+    is_reverse = np.array([read[2] for read in reads], bool)
+    rows = zip(outer.tolist(), (outer + further).tolist(), is_reverse.tolist(), strict=True)
+    found = find_primers(primers, outer, outer + further, is_reverse)
+    assert found.tolist() == [nearest_primer(primers, *row) for row in rows]
 
 
 @pytest.mark.parametrize(

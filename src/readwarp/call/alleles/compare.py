@@ -11,9 +11,8 @@ from readwarp.call.pairhmm import ReadRows
 from readwarp.call.pairhmm.penalties import gap_penalties
 from readwarp.device.backend import Backend
 from readwarp.device.jit import kernel
-from readwarp.ragged import offsets_of, ranges
+from readwarp.ragged import first_alike, offsets_of, ranges
 from readwarp.rules.cigar import is_match, run_of
-from readwarp.rules.hashes import clear_slots, new_table
 
 MAX_BASES, MAX_PAIRS = 1 << 21, 1 << 20  # in one batch: some 200 MB of tables and pairs
 
@@ -88,25 +87,8 @@ def cut_rows(regions: Regions, reads: AlignedReads) -> ReadRows:
 
 def find_fragments(regions: Regions, reads: AlignedReads) -> ndarray:
     """Weighed.fragment"""
-    out = np.empty(regions.read.size, np.int64)
-    number_fragments(regions, reads, new_table(int(np.diff(regions.read_offsets).max(initial=1))), out)
-    return out
-
-
-@kernel
-def number_fragments(regions, reads, table, out):
-    """table: room for a hash table of any region's names."""
-    read_offsets, read, name_hash, sample = regions.read_offsets, regions.read, reads.name_hash, reads.sample
-    for g in range(read_offsets.size - 1):
-        slots = clear_slots(table, read_offsets[g + 1] - read_offsets[g])
-        for r in range(read_offsets[g], read_offsets[g + 1]):
-            name, own = name_hash[read[r]], sample[read[r]]
-            slot = np.int64(name & np.uint64(slots - 1))
-            while table[slot] >= 0 and (name_hash[read[table[slot]]] != name or sample[read[table[slot]]] != own):
-                slot = (slot + 1) & (slots - 1)
-            if table[slot] < 0:
-                table[slot] = r
-            out[r] = table[slot]
+    region = np.repeat(np.arange(len(regions)), np.diff(regions.read_offsets))
+    return first_alike(reads.sample[regions.read], reads.name_hash[regions.read], region)
 
 
 @kernel

@@ -6,8 +6,13 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import AlignedReads
 from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, MAX_VARIANTS, MAX_WEIGHT, SNV_COST
+from readwarp.call.alleles.compare import Weighed
+from readwarp.call.pairhmm import ReadRows
+from readwarp.call.pairhmm.scalar import UNKNOWN
 from readwarp.device.jit import kernel
+from readwarp.ragged import offsets_of, ranges
 
 ERRORS = 10.0 ** (-0.1 * np.arange(256))
 LOG_MATCH = np.where(np.arange(256) > 1, np.log10(1.0 - np.minimum(ERRORS, 0.9)), 0.0)  # by base quality
@@ -22,47 +27,34 @@ class Selection(NamedTuple):
     best: Annotated[ndarray, "int32 [regions, copies]"]  # the best combination of haplotypes
 
 
-@kernel
-def bound_fragments(weighed, reads):
+def bound_fragments(weighed: Weighed, reads: AlignedReads) -> ndarray:
     """Make the values of each row those of its fragment less its best, and bound them -> which rows say something.
+
+    Values change in place. Returns bool [rows].
+    """
+    regions, values, fragment = weighed.regions, weighed.values, weighed.fragment
+    number = np.repeat(np.diff(weighed.haplotypes.haplotype_offsets), np.diff(regions.read_offsets))  # of each row
+    first = offsets_of(number)[:-1]
+    of_fragment = np.repeat(first[fragment] - first, number) + np.arange(values.size)
+    sums = np.bincount(of_fragment, values, values.size)
+    best = np.maximum.reduceat(sums, first) if first.size else first
+    mapping_quality = np.zeros(first.size)
+    np.maximum.at(mapping_quality, fragment, reads.mapping_quality[regions.read])
+    floor = -0.1 * np.minimum(mapping_quality, MAX_WEIGHT)
+    values[:] = np.maximum(sums - np.repeat(best, number), np.repeat(floor, number))[of_fragment]
+    perfect = find_perfect(weighed.rows, fragment, best <= -MAX_MISFIT)
+    return np.asarray((best - perfect > -MAX_MISFIT)[fragment])
+
+
+def find_perfect(rows: ReadRows, fragment: ndarray, is_wanted: ndarray) -> ndarray:
+    """log10 of the probability of an errorless match of the wanted fragments, 0 elsewhere (float64 [rows]).
 
     Bases that say nothing (quality below 2, or N) cost nothing, as in the PairHMM.
     """
-    regions, haplotype_offsets, values, fragment = (
-        weighed.regions,
-        weighed.haplotypes.haplotype_offsets,
-        weighed.values,
-        weighed.fragment,
-    )
-    bases, qualities, row_offsets = weighed.rows.bases, weighed.rows.qualities, weighed.rows.offsets
-    rows = row_offsets.size - 1
-    informs, perfect, mapping_quality = np.ones(rows, np.bool_), np.zeros(rows), np.zeros(rows, np.uint8)
-    for g in range(haplotype_offsets.size - 1):
-        number, begin = haplotype_offsets[g + 1] - haplotype_offsets[g], regions.read_offsets[g]
-        before = weighed.pair_offsets[g] - begin * number
-        for r in range(begin, regions.read_offsets[g + 1]):
-            own = fragment[r]
-            for i in range(row_offsets[r], row_offsets[r + 1]):
-                perfect[own] += LOG_MATCH[qualities[i]] if bases[i] < 4 else 0.0
-            mapping_quality[own] = max(mapping_quality[own], reads.mapping_quality[regions.read[r]])
-            if own != r:
-                for h in range(number):
-                    values[before + own * number + h] += values[before + r * number + h]
-        for r in range(begin, regions.read_offsets[g + 1]):
-            own, row = before + fragment[r] * number, before + r * number
-            if fragment[r] != r:
-                informs[r] = informs[fragment[r]]
-                for h in range(number):
-                    values[row + h] = values[own + h]
-                continue
-            best = values[row]
-            for h in range(1, number):
-                best = max(best, values[row + h])
-            informs[r] = best - perfect[r] > -MAX_MISFIT
-            floor = -0.1 * min(mapping_quality[r], MAX_WEIGHT)
-            for h in range(number):
-                values[row + h] = max(values[row + h] - best, floor)
-    return informs
+    own = np.flatnonzero(is_wanted[fragment])
+    bases = ranges(rows.offsets, own)
+    values = np.where(rows.bases[bases] < UNKNOWN, LOG_MATCH[rows.qualities[bases]], 0.0)
+    return np.bincount(np.repeat(fragment[own], np.diff(rows.offsets)[own]), values, fragment.size)
 
 
 @kernel

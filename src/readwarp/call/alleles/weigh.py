@@ -20,9 +20,10 @@ from readwarp.call.alleles.sites import keep_forced, number_variants, regional_s
 from readwarp.call.evidence import NOTHING
 from readwarp.call.evidence.strands import count_ends_once, strand_at
 from readwarp.call.evidence.substitutions import new_likelihoods
+from readwarp.call.regions.reads import clips_of
 from readwarp.call.sites.find import Variant, limit_alleles
 from readwarp.device.jit import kernel
-from readwarp.ragged import ranges, replace
+from readwarp.ragged import first_alike, ranges, replace
 from readwarp.rules.cigar import find_base, soft_clips
 
 ABSENT = -1000.0  # log10, of an allele that no haplotype has, before reads are bounded
@@ -61,7 +62,7 @@ def weigh_haplotypes(
     phase = Phase(place, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
     number, rows = find_rows(sites, place, weighed, reads)
     out = new_likelihoods(reads, sites, number, regions.read[rows])
-    weigh_rows(sites, weighed, selected, reads, rows, phase, out)
+    weigh_rows(sites, weighed, selected, reads, rows, regions.places, phase, out)
     count_ends_once(reads, out)
     return sites, out, phase, left_out
 
@@ -69,33 +70,15 @@ def weigh_haplotypes(
 def find_rows(sites: Sites, place: ndarray, weighed: Weighed, reads: AlignedReads) -> tuple[ndarray, ndarray]:
     """How many fragments of its place reach each site, and a row of each, site by site, sample by sample."""
     regions = weighed.regions
-    first, stop = reads.position[regions.read], reads.reference_stop[regions.read]
-    widen_by_clips(regions.read, reads, first, stop)
+    leading, trailing = clips_of(reads)  # which count as if they continued along the diagonal
+    first, stop = (reads.position - leading)[regions.read], (reads.reference_stop + trailing)[regions.read]
     offsets = regions.read_offsets[regions.places]
     rows, number = ranges(offsets, place), np.diff(offsets)[place]
     site = np.repeat(np.arange(len(sites)), number)
     reaches = (first[rows] < sites.stop[site]) & (stop[rows] > sites.position[site])
     site, rows = site[reaches], rows[reaches]
-    is_first = find_first(site, weighed.fragment[rows], np.full(len(regions.read), -1))
+    is_first = first_alike(weighed.fragment[rows], site) == np.arange(rows.size)
     return np.bincount(site[is_first], minlength=len(sites)), rows[is_first]
-
-
-@kernel
-def find_first(site, fragment, last):
-    """bool, whether a row is its fragment's first one at a site. last: -1 for each fragment."""
-    out = np.empty(site.size, np.bool_)
-    for i in range(site.size):
-        out[i], last[fragment[i]] = last[fragment[i]] != site[i], site[i]
-    return out
-
-
-@kernel
-def widen_by_clips(rows, reads, first, stop):
-    """Widen the reference span of each row's read by its soft-clipped ends, as if they continued along the diagonal."""
-    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
-    for r in range(rows.size):
-        leading, trailing = soft_clips(cigar, cigar_offsets[rows[r]], cigar_offsets[rows[r] + 1])
-        first[r], stop[r] = first[r] - leading, stop[r] + trailing
 
 
 @kernel
@@ -147,16 +130,19 @@ def is_equal(bases, first, size, other, begin, length):
 
 
 @kernel
-def weigh_rows(sites, weighed, selected, reads, rows, phase, out):
-    """Fill the values, `allele`, `quality` and `end_distance` of `out`, whose pairs are `rows`, and `phase.allele`."""
+def weigh_rows(sites, weighed, selected, reads, rows, places, phase, out):
+    """Fill the values, `allele`, `quality` and `end_distance` of `out`, whose pairs are `rows`, and `phase.allele`.
+
+    places: the first region of each place, and their number.
+    """
     regions, haplotypes, values = weighed.regions, weighed.haplotypes, weighed.values
     stays, informs, best = selected.stays, selected.informs, selected.best
     shown, sample = np.empty(haplotypes.support.size, np.int8), regions.sample
     flag, shared, hidden = reads.flag, reads.shared, reads.hidden
     read_offsets, qualities = reads.read_offsets, reads.qualities
     for s in range(phase.region.size):
-        g, begin = np.searchsorted(regions.place, phase.region[s]), sites.begin[s] - sites.is_indel[s]
-        for own in range(g, np.searchsorted(regions.place, phase.region[s], side="right")):
+        g, begin = places[phase.region[s]], sites.begin[s] - sites.is_indel[s]
+        for own in range(g, places[phase.region[s] + 1]):
             alleles_of_haplotypes(own, haplotypes, s, sites, shown)
             for copy in range(best.shape[1]):
                 phase.allele[s, sample[own], copy] = shown[best[own, copy]]

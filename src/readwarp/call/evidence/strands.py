@@ -5,9 +5,9 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Likelihoods
 from readwarp.call.evidence import DEPENDENT
-from readwarp.device.jit import kernel, scalar
-from readwarp.rules.cigar import SOFT_CLIP
-from readwarp.rules.hashes import clear_slots, new_table
+from readwarp.call.regions.reads import clips_of
+from readwarp.device.jit import scalar
+from readwarp.ragged import first_alike
 
 FIRST = 0x40  # in FLAG
 
@@ -22,42 +22,17 @@ def strand_at(shared, flag, read, k):
 
 def count_ends_once(reads: AlignedReads, likelihoods: Likelihoods) -> None:
     """Add DEPENDENT to a pair's strand if one before it shows the same allele from the same 5' end of that strand."""
-    number = int(np.diff(likelihoods.pair_offsets).max(initial=1))
-    mark_repeated(likelihoods, ends_of(reads), new_table(number))
+    strand, allele = likelihoods.strand, likelihoods.allele
+    pairs = np.flatnonzero((allele >= 0) & (strand & DEPENDENT == 0))
+    site = np.repeat(np.arange(likelihoods.pair_offsets.size - 1), np.diff(likelihoods.pair_offsets))
+    end = ends_of(reads)[strand[pairs], likelihoods.read[pairs]]
+    first = first_alike(strand[pairs], allele[pairs], end, site[pairs])
+    strand[pairs[first != np.arange(pairs.size)]] |= DEPENDENT
 
 
 def ends_of(reads: AlignedReads) -> ndarray:
     """Where each read or fragment begins on either strand, clips included (int64 [2, reads])."""
-    out = np.stack((reads.position - reads.hidden[:, 0], reads.reference_stop + reads.hidden[:, 1]))
-    if len(reads):
-        for side, places, sign in ((0, reads.cigar_offsets[:-1], -1), (1, reads.cigar_offsets[1:] - 1, 1)):
-            code = reads.cigar[places]
-            out[side] += sign * np.where(code & 15 == SOFT_CLIP, code >> 4, 0).astype(np.int64)
-    return out
-
-
-@kernel
-def mark_repeated(likelihoods, ends, table):
-    """table: room for a hash table of any site's pairs."""
-    pair_offsets, read, allele, strand = (
-        likelihoods.pair_offsets,
-        likelihoods.read,
-        likelihoods.allele,
-        likelihoods.strand,
+    leading, trailing = clips_of(reads)
+    return np.stack(
+        (reads.position - reads.hidden[:, 0] - leading, reads.reference_stop + reads.hidden[:, 1] + trailing)
     )
-    for site in range(pair_offsets.size - 1):
-        slots = clear_slots(table, pair_offsets[site + 1] - pair_offsets[site])
-        for pair in range(pair_offsets[site], pair_offsets[site + 1]):
-            side, own = np.int64(strand[pair]), np.int64(allele[pair])
-            if own < 0 or side & DEPENDENT:
-                continue
-            end = ends[side, read[pair]]
-            slot, is_new = (end * 31 + own * 2 + side) & (slots - 1), True
-            while is_new and table[slot] >= 0:
-                other = table[slot]
-                is_new = ends[side, read[other]] != end or allele[other] != own or strand[other] != side
-                slot = (slot + 1) & (slots - 1)
-            if is_new:
-                table[slot] = pair
-            else:
-                strand[pair] |= DEPENDENT

@@ -21,7 +21,7 @@ from readwarp.call.pairhmm.scalar import (
 )
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, take
-from readwarp.rules.hashes import BASIS, add_byte, clear_slots
+from readwarp.rules.hashes import BASIS, add_byte
 
 LOG10_2 = math.log10(2.0)
 BUCKET = 8  # rows by which the reads of a group of lanes may differ
@@ -149,13 +149,18 @@ def _are_equal(contents, a, b, length):
     return True
 
 
-@kernel
-def first_of_kind(contents, offsets):
+def first_of_kind(contents: tuple[ndarray, ...], offsets: ndarray) -> ndarray:
     """For each item, the first one with the same content in all arrays (int64 [items])."""
-    number = offsets.size - 1
-    table, first = np.empty(max(2, 4 * number), np.int64), np.empty(number, np.int64)
-    slots = clear_slots(table, number)
-    for item in range(number):
+    first = np.empty(offsets.size - 1, np.int64)
+    find_first(contents, offsets, np.full(2 << first.size.bit_length(), -1), first)
+    return first
+
+
+@kernel
+def find_first(contents, offsets, table, first):
+    """table: -1 in each slot; their number is a power of 2, and twice that of the items or more."""
+    slots = table.size
+    for item in range(first.size):
         begin, stop = offsets[item], offsets[item + 1]
         slot = np.int64(_hash(contents, begin, stop) & np.uint64(slots - 1))
         while table[slot] >= 0:
@@ -167,7 +172,6 @@ def first_of_kind(contents, offsets):
         if table[slot] < 0:
             table[slot] = item
         first[item] = table[slot]
-    return first
 
 
 @kernel

@@ -44,12 +44,12 @@ NOT_YET = OPEN + 1
 def gap_penalties(bases: ndarray, offsets: ndarray, chosen: ndarray | None = None) -> tuple[ndarray, ndarray]:
     """Phred of a gap's opening after each base of the reads, and of its extension (uint8 [bases] each).
 
-    chosen (int64): the reads to search for tracts; without it, all.
+    chosen: the reads to search for tracts; without it, all.
     """
-    chosen = np.arange(offsets.size - 1) if chosen is None else chosen
+    chosen = np.arange(offsets.size - 1) if chosen is None else chosen.astype(np.int64)
     opening, extension = np.full(bases.size, NOT_YET, np.uint8), np.full(bases.size, EXTEND, np.uint8)
     penalize(bases, offsets, chosen, OPENINGS, np.array(EXTEND_OF_UNIT, np.uint8), opening, extension)
-    return np.minimum(opening, np.uint8(OPEN)), extension
+    return np.minimum(opening, np.uint8(OPEN), out=opening), extension
 
 
 @kernel

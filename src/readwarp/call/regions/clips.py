@@ -16,11 +16,11 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Sites, Window
 from readwarp.call.pileup import MAX_INDEL, MAX_SHIFT
 from readwarp.call.regions import MIN_CLIP, MIN_CLIP_FRACTION, MIN_CLIP_QUALITY, MIN_CLIPS
+from readwarp.call.regions.reads import clips_of
 from readwarp.call.sites.find import Site, Variant, list_alleles, sites_of
 from readwarp.device.jit import kernel
 from readwarp.ragged import concatenate, take
 from readwarp.rules.bases import OUTSIDE
-from readwarp.rules.cigar import soft_clips
 from readwarp.rules.shares import scale_shares
 
 MAX_CLIP = 256  # bases of a clip that are looked at
@@ -35,18 +35,55 @@ class ClipPlaces(NamedTuple):
     beginning: Annotated[ndarray, "int64 [beginnings]"]  # where they begin after one
 
 
+class Clips(NamedTuple):
+    """Soft clips that are long enough and of good quality."""
+
+    side: Annotated[ndarray, "int64 [clips]"]  # of the place: ENDING or BEGINNING
+    place: Annotated[ndarray, "int64 [clips]"]
+    base: Annotated[ndarray, "int64 [clips]"]  # the one beside the place, in AlignedReads.bases
+    size: Annotated[ndarray, "int64 [clips]"]  # bases
+    sample: Annotated[ndarray, "uint16 [clips]"]
+
+    def spread(self) -> tuple[ndarray, ndarray, ndarray]:
+        """Of each base of the clips, outwards: its clip, its distance from the place, itself (int64)."""
+        clip = np.repeat(np.arange(self.size.size), self.size)
+        distance = np.arange(clip.size) - np.repeat(np.cumsum(self.size) - self.size, self.size)
+        return clip, distance, self.base[clip] + distance * np.where(self.side == ENDING, 1, -1)[clip]
+
+
+def find_clips(reads: AlignedReads) -> Clips:
+    """All of them: those after reads, then those before reads."""
+    leading, trailing = clips_of(reads)
+    before, after = np.flatnonzero(leading >= MIN_CLIP), np.flatnonzero(trailing >= MIN_CLIP)
+    first, stop = reads.read_offsets[:-1][before], reads.read_offsets[1:][after]
+    clips = Clips(
+        side=np.repeat((ENDING, BEGINNING), (after.size, before.size)),
+        place=np.append(reads.reference_stop[after], reads.position[before]),
+        base=np.append(stop - trailing[after], first + leading[before] - 1),
+        size=np.append(trailing[after], leading[before]),
+        sample=np.append(reads.sample[after], reads.sample[before]),
+    )
+    clip, _, base = clips.spread()
+    total = np.bincount(clip, reads.qualities[base], clips.size.size)
+    return take(clips, "clips", total >= MIN_CLIP_QUALITY * clips.size)
+
+
 def find_clip_places(reads: AlignedReads, window: Window, ploidy: ndarray | None = None) -> ClipPlaces:
     """Those of the window that the reads of at least one sample show. `ploidy`: int8 [positions, samples]; None: 2."""
     start, stop, is_on = window.start, window.stop, window.trim().bases != OUTSIDE
-    is_place = np.zeros((2, max(0, stop - start - 1)), bool)
+    is_place, clips = np.zeros((2, max(0, stop - start - 1)), bool), find_clips(reads)
+    is_near = (reads.position < stop) & (reads.reference_stop > start)
+    is_inside = (clips.place > start) & (clips.place < stop)
     for sample in range(int(reads.sample.max(initial=0)) + 1):
-        clips = np.zeros((2, stop - start + 1), np.int32)
-        across = np.zeros(stop - start + 2, np.int32)
-        count_clips(reads, sample, start, stop, clips, across)
-        depth = np.cumsum(across)  # at base start + i
-        side, place = np.nonzero(clips[:, 1:-1] >= MIN_CLIPS)
+        own = is_near & (reads.sample == sample)
+        first, last = np.maximum(reads.position[own], start), np.minimum(reads.reference_stop[own], stop)
+        size = stop - start + 1
+        depth = np.cumsum(np.bincount(first - start, minlength=size) - np.bincount(last - start, minlength=size))
+        number, mine = np.zeros(is_place.shape, np.int32), is_inside & (clips.sample == sample)
+        np.add.at(number, (clips.side[mine], clips.place[mine] - start - 1), 1)
+        side, place = np.nonzero(number >= MIN_CLIPS)
         scale = 1.0 if ploidy is None else scale_shares(ploidy[place + 1, sample])
-        is_place[side, place] |= clips[side, place + 1] >= MIN_CLIP_FRACTION * scale * depth[place + side]
+        is_place[side, place] |= number[side, place] >= MIN_CLIP_FRACTION * scale * depth[place + side]
     ending, beginning = (np.flatnonzero(side & is_on[:-1] & is_on[1:]) + start + 1 for side in is_place)
     return ClipPlaces(ending, beginning)
 
@@ -60,42 +97,9 @@ def pair_places(places: ClipPlaces) -> tuple[ndarray, ndarray]:
     return first[is_near], last[is_near]
 
 
-@kernel
-def count_clips(reads, sample, start, stop, clips, across):
-    """Count the clips of the sample's reads in `clips` [ENDING | BEGINNING, boundary].
-
-    In `across` each read counts 1 where it begins and -1 after its end.
-    """
-    position, reference_stop, samples = reads.position, reads.reference_stop, reads.sample
-    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
-    qualities, read_offsets = reads.qualities, reads.read_offsets
-    for read in range(position.size):
-        first, last = position[read], reference_stop[read]
-        if samples[read] != sample or first >= stop or last <= start:
-            continue
-        across[max(first, start) - start] += 1
-        across[min(last, stop) - start] -= 1
-        leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
-        if first >= start and is_good(qualities, read_offsets[read], leading):
-            clips[BEGINNING, first - start] += 1
-        if last <= stop and is_good(qualities, read_offsets[read + 1] - trailing, trailing):
-            clips[ENDING, last - start] += 1
-
-
-@kernel
-def is_good(qualities, first, size):
-    """Whether a clip of `size` bases is long enough and of good quality."""
-    if size < MIN_CLIP:
-        return False
-    total = 0
-    for i in range(first, first + size):
-        total += qualities[i]
-    return total >= MIN_CLIP_QUALITY * size
-
-
 def add_clipped(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: Window) -> Sites:
     """The sites, and new ones of insertions and deletions in the window that only clipped bases spell."""
-    variants = clipped_variants(reads, places, window)
+    variants = clipped_variants(reads, places, window) if any(map(len, places)) else []
     known = set(list_alleles(sites)) if variants else set()
     rows: list[Site] = [(v[0], True, [(0, b""), v[1:]]) for v in variants if v not in known]
     if not rows:
@@ -106,10 +110,9 @@ def add_clipped(reads: AlignedReads, places: ClipPlaces, sites: Sites, window: W
 
 def clipped_variants(reads: AlignedReads, places: ClipPlaces, window: Window) -> list[Variant]:
     """Distinct insertions and deletions, leftmost, in order."""
-    found = set[Variant]()
+    found, clips = set[Variant](), find_clips(reads)
     for side, own in ((ENDING, places.ending), (BEGINNING, places.beginning)):
-        votes = np.zeros((own.size, MAX_CLIP, 4), np.int32)
-        count_votes(reads, own, side, votes)
+        votes = count_votes(reads, clips, own, side)
         consensus, sizes = votes.argmax(axis=2), (votes.sum(axis=2) >= MIN_CLIPS).cumprod(axis=1).sum(axis=1)
         for place, bases, size in zip((own - window.first).tolist(), consensus, sizes.tolist(), strict=True):
             other, new = rejoin(bases[:size], place, side, window.bases, MAX_INDEL)
@@ -145,25 +148,15 @@ def _is_fit(deleted: int, bases: bytes) -> bool:
     return 0 < max(deleted, len(bases)) <= MAX_INDEL and deleted != len(bases) and max(bases, default=0) < 4
 
 
-@kernel
-def count_votes(reads, places, side, votes):
-    """Count the bases of one side's clips, outwards from their places, in `votes` [place, distance, base]."""
-    bases, qualities, read_offsets = reads.bases, reads.qualities, reads.read_offsets
-    cigar, cigar_offsets = reads.cigar, reads.cigar_offsets
-    ends = reads.position if side == BEGINNING else reads.reference_stop
-    for read in range(ends.size):
-        place = np.searchsorted(places, ends[read])
-        if place == places.size or places[place] != ends[read]:
-            continue
-        leading, trailing = soft_clips(cigar, cigar_offsets[read], cigar_offsets[read + 1])
-        size = leading if side == BEGINNING else trailing
-        first = read_offsets[read] if side == BEGINNING else read_offsets[read + 1] - trailing
-        if not is_good(qualities, first, size):
-            continue
-        for k in range(min(size, votes.shape[1])):
-            base = bases[first + (size - 1 - k if side == BEGINNING else k)]
-            if base < 4:
-                votes[place, k, base] += 1
+def count_votes(reads: AlignedReads, clips: Clips, places: ndarray, side: int) -> ndarray:
+    """How many clips of one side show each base outwards from their places (int32 [places, MAX_CLIP, base])."""
+    votes, row = np.zeros((places.size, MAX_CLIP, 4), np.int32), np.searchsorted(places, clips.place)
+    is_own = (clips.side == side) & (np.append(places, -1)[row] == clips.place)
+    clip, distance, at = clips.spread()
+    base = reads.bases[at]
+    counts = is_own[clip] & (distance < MAX_CLIP) & (base < 4)
+    np.add.at(votes, (row[clip[counts]], distance[counts], base[counts]), 1)
+    return votes
 
 
 @kernel

@@ -8,7 +8,7 @@ from readwarp.call.pileup import MAX_INDEL
 from readwarp.call.regions import MIN_BASES
 from readwarp.device.jit import kernel
 from readwarp.ragged import offsets_of, replace, take
-from readwarp.rules.cigar import DELETION, INSERTION, SKIP, is_match, run_of
+from readwarp.rules.cigar import DELETION, INSERTION, SKIP, SOFT_CLIP, is_match, run_of
 from readwarp.rules.hashes import spread
 
 
@@ -22,6 +22,17 @@ def reads_across(reads: AlignedReads, start: ndarray, stop: ndarray) -> tuple[nd
     read = np.repeat(np.arange(len(reads), dtype=np.int32), last - first)
     span = np.arange(read.size) + np.repeat(first - offsets[:-1], last - first)
     return offsets_of(np.bincount(span, minlength=start.size)), read[np.argsort(span, kind="stable")]
+
+
+def clips_of(reads: AlignedReads) -> ndarray:
+    """Soft-clipped bases at the beginning and at the end of each read (int64 [2, reads]): its first or last operation.
+
+    For reads of `readwarp.call.mates`, which has left hard clips out.
+    """
+    if len(reads) == 0:
+        return np.zeros((2, 0), np.int64)
+    codes = reads.cigar[np.stack((reads.cigar_offsets[:-1], reads.cigar_offsets[1:] - 1))]
+    return np.asarray((codes >> 4) * (codes & 15 == SOFT_CLIP), np.int64)
 
 
 def drop_short(regions: Regions) -> Regions:

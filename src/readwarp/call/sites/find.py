@@ -39,7 +39,8 @@ def find_sites(
     window = window.trim()
     asked = forced.within(pileup.contig, pileup.start, pileup.stop) if forced else []
     shown, indels, samples = np.zeros(window.bases.size, np.uint8), set[Variant](), 0
-    copies = repeat(np.full(window.bases.size, parameters.ploidy, np.int8)) if ploidy is None else ploidy.T
+    usual = np.full(window.bases.size, parameters.ploidy, np.int8)
+    copies = repeat(usual) if ploidy is None else np.ascontiguousarray(ploidy.T)
     count, fraction, quality = (
         parameters.min_alternate_count,
         parameters.min_alternate_fraction,
