@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pytest
-from numba.core import codegen, compiler, cpu, dispatcher, target_extension
+from numba.core import callwrapper, codegen, compiler, cpu, dispatcher, target_extension
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime import _nrt_python, rtsys
 
@@ -196,7 +196,8 @@ def test_garbage_collection_and_numba_are_left_as_they_were():
         (codegen.JITCPUCodegen, ["_library_class", "create_library", "set_env"]),
         (compiler.Flags, ["no_cpython_wrapper", "no_cfunc_wrapper", "no_compile", "release_gil", "copy"]),
         (compiler.CompileResult, ["_replace", "call_helper", "environment", "fndesc", "library", "target_context"]),
-        (cpu.CPUContext, ["create_cpython_wrapper", "insert_user_function", "subtarget", "codegen"]),
+        (cpu.CPUContext, ["create_module", "insert_user_function", "subtarget", "codegen"]),
+        (callwrapper.PyCallWrapper, ["build", "build_wrapper", "get_env"]),
         (dispatcher._FunctionCompiler, ["_customize_flags", "_compile_core"]),
         (dispatcher.Dispatcher, ["get_call_template", "add_overload", "compile"]),
         (target_extension, ["dispatcher_registry", "target_registry"]),
