@@ -71,9 +71,11 @@ def make_job(
     reference: AnyPath, reads: Sequence[AnyPath], folder: AnyPath, options: RunOptions, command: str
 ) -> RunJob:
     """Raises InputError and UsageError."""
-    if Path(folder).suffix in FILES and not Path(folder).is_dir():
-        text = "run writes a folder, of files named after the sample: -o"
-        raise UsageError(f"{folder}: {text} {Path(folder).with_suffix('')}")
+    if Path(folder).suffix in FILES and not Path(folder).exists():
+        plain = Path(folder).with_name(Path(folder).name.split(".")[0])
+        raise UsageError(
+            f"{folder}: -o names the folder of the results, whose files are named after the sample: {plain}"
+        )
     is_amplicon = options.get("no_mark_duplicates", False) or options.get("primers") is not None
     sorting = {"sort": "coordinate", "mark_duplicates": not is_amplicon, "write_index": True}
     given: Any = options  # each job takes its own
