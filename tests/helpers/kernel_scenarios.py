@@ -73,7 +73,6 @@ COMMANDS = (
     "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.vcf",
     "genotype {ref} {folder}/1.g.vcf.gz {folder}/other.g.vcf.gz -t 2 -f -o {folder}/x.bcf --max-mnp-distance 2",
     f"{RUN}",
-    "run {ref} {all} -t 2 -f --no-report -o {folder}/run",  # as the README has it: sites with several alleles
     f"{RUN} --gvcf --eqx -Y",
     f"{RUN} {TRIM} clip --primers {{folder}}/primers.bed --max-mnp-distance 2",
     f"{RUN} --trim --trim-bases drop --alleles {{folder}}/truth.vcf.gz --ploidy-bed {{folder}}/ploidy.bed",
