@@ -43,7 +43,7 @@ def test_examples_run(page, store, tmp_path):
 def test_examples_are_found_and_those_not_run_are_counted():
     """Whoever adds an example that cannot run here changes a number."""
     left_out = [block.needs for page in PAGES for block in blocks_of(page) if block.needs]
-    assert set(left_out) <= ABSENT and len(left_out) <= 19, left_out
+    assert set(left_out) <= ABSENT and len(left_out) <= 21, left_out
     assert sum(map(len, TRIED.values())) >= 30
 
 
