@@ -194,5 +194,5 @@ def test_names_are_numbered_by_sample():
     groups = group_reads(regions, batch)
     sample, name = batch.sample[groups.read], batch.name_hash[groups.read]
     assert sample.tolist() == [0, 0, 0, 1, 1] and groups.read_offsets.tolist() == [0, 3, 5]
-    assert groups.fragment[:3].tolist() == ([0, 0, 1] if name[0] == name[1] else [0, 1, 1])
-    assert groups.fragment[3:].tolist() == [0, 1] and groups.region.tolist() == [0, 1]
+    assert groups.fragment.tolist() == [0, 0 if name[0] == name[1] else 1, 1, 2, 3]
+    assert groups.fragment_offsets.tolist() == [0, 2, 4] and groups.region.tolist() == [0, 1]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from helpers.making import LETTERS, aligned_reads, codes, offsets, random_sequence
 from readwarp.call.haplotypes import MAX_FORKS, MAX_WAYS, MIN_FRAGMENTS, RAREST
 from readwarp.call.haplotypes.alleles import Alleles, combine_alleles
-from readwarp.call.haplotypes.assembly import assemble
+from readwarp.call.haplotypes.assembly import assemble, room_to_assemble
 from readwarp.call.haplotypes.drafts import Spans, new_drafts
 from readwarp.call.haplotypes.graph import new_graph
 from readwarp.call.haplotypes.ways import Groups, Seen, new_ways
@@ -27,6 +27,7 @@ def assembled(
     groups = Groups(
         region=np.zeros(1, np.int64),
         read_offsets=np.array([0, len(reads)]),
+        fragment_offsets=np.array([0, max((f + 1 for f, _ in reads), default=0)]),
         read=np.arange(len(reads), dtype=np.int32),
         fragment=np.array([f for f, _ in reads], np.int64),
         base_start=cuts[:-1],
@@ -34,9 +35,8 @@ def assembled(
     )
     batch = replace(aligned_reads([]), bases=bases, qualities=np.full(bases.size, 30, np.uint8))
     graph = new_graph(bases.size + len(reference))
-    assemble(
-        groups, Spans(*ends, *ends, *ends, np.array([rarest])), batch, codes(reference), np.array([k]), graph, drafts
-    )
+    spans, room = Spans(*ends, *ends, *ends, np.array([rarest])), room_to_assemble(groups, codes(reference))
+    assemble(groups, spans, batch, codes(reference), np.array([k]), graph, room, drafts)
     made = take(drafts, "drafts", slice(0, drafts.used[0]))
     texts = ["".join(LETTERS[b] for b in made.bases[a:z]) for a, z in pairwise(made.base_offsets)]
     return list(zip(texts, made.support.tolist(), strict=True)), bool(made.is_full[0])
@@ -160,7 +160,7 @@ def test_k_mers_of_two_words():
         )
 
 
-def expected_ways(begins: list[int], deleted: list[int], seen: Seen) -> dict[int, int]:
+def expected_ways(begins: list[int], deleted: list[int], seen: Seen, rarest: int) -> dict[int, int]:
     """Every set of alleles that does not overlap and passes the rule at each of its alleles -> support."""
     number, out, shown, known = len(begins), {}, seen.shown.tolist(), seen.known.tolist()
     used = [i for i in range(number) if any(s >> i & 1 for s in shown)]
@@ -179,7 +179,7 @@ def expected_ways(begins: list[int], deleted: list[int], seen: Seen) -> dict[int
             leaving = [f for f in linked if place == 0 or (shown[f] ^ way) >> used[place - 1] & 1 == 0]
             if not linked or (alone and not (leaving and set(alone) & set(linked))):
                 good = len(alone)
-            elif good < 1 + len(linked) // seen.rarest:
+            elif good < 1 + len(linked) // rarest:
                 break
             support = min(support, good)
         else:
@@ -201,8 +201,8 @@ def test_ways_through_alleles_are_those_of_plain_python(data):
     alleles = Alleles(*columns, np.zeros(number, bool), bits, np.zeros(1, np.uint8))
     ways = new_ways()
     rarest = data.draw(st.sampled_from((4, RAREST, 64)))
-    seen = Seen(np.array(shown, np.uint64), np.array(known, np.uint64), rarest)
-    found, is_full = combine_alleles(0, number, alleles, seen, ways)
+    seen = Seen(np.array(shown, np.uint64), np.array(known, np.uint64))
+    found, is_full = combine_alleles(0, number, alleles, *seen, rarest, ways)
     assert not is_full and number <= MAX_FORKS
     made = {int(ways.bits[w]): int(ways.support[w]) for w in range(found) if ways.support[w] >= 0}
-    assert made == expected_ways(begins, deleted, seen)
+    assert made == expected_ways(begins, deleted, seen, rarest)

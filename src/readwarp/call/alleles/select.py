@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.batches import AlignedReads
+from readwarp.batches import AlignedReads, Haplotypes
 from readwarp.call.alleles import INDEL_COST, MAX_BEHIND, MAX_MISFIT, MAX_VARIANTS, MAX_WEIGHT, SNV_COST
 from readwarp.call.alleles.compare import Weighed
 from readwarp.call.pairhmm import ReadRows
@@ -57,43 +57,73 @@ def find_perfect(rows: ReadRows, fragment: ndarray, is_wanted: ndarray) -> ndarr
     return np.bincount(np.repeat(fragment[own], np.diff(rows.offsets)[own]), values, fragment.size)
 
 
-@kernel
-def select_haplotypes(weighed, ploidy, numbers, selected):
+class Variants(NamedTuple):
+    """The variants of haplotypes as bits: 63 for all of a region that have none of their own."""
+
+    masks: Annotated[ndarray, "uint64 [haplotypes]"]
+    costs: Annotated[ndarray, "float64 [regions, 64]"]  # of each bit
+
+
+class Room(NamedTuple):
+    """For one region at a time."""
+
+    linear: Annotated[ndarray, "float64 [rows, haplotypes]"]  # P(r | h) over that of r's best
+    sums: Annotated[ndarray, "float64 [rows]"]
+    scores: Annotated[ndarray, "float64 [haplotypes or copies, haplotypes]"]
+
+
+def select_haplotypes(weighed: Weighed, ploidy: ndarray, numbers: ndarray, selected: Selection) -> None:
     """Set `stays` and `best`, which beyond the ploidy (int8 [regions]) repeats the combination's first haplotype.
 
     numbers: of `sites.number_variants`.
     """
-    haplotypes, best = weighed.haplotypes, selected.best
-    for g in range(best.shape[0]):
-        first, stop = haplotypes.haplotype_offsets[g], haplotypes.haplotype_offsets[g + 1]
-        masks, costs = masks_of(first, stop - first, haplotypes, numbers)
-        stays, copies = selected.stays[first:stop], np.int64(ploidy[g])
-        stays[0] = True
-        linear = linear_of(weighed, g, selected)
-        best[g, :] = first
-        if linear.shape[0] == 0 or copies == 0:
-            continue
-        combination = best[g, :copies]
-        if copies == 2:
-            try_pairs(linear, masks, costs, stays, combination)
-        else:
-            climb(linear, masks, costs, stays, combination)
-        for copy in range(best.shape[1]):
-            best[g, copy] = first + combination[copy] if copy < copies else best[g, 0]
+    offsets, read_offsets = weighed.haplotypes.haplotype_offsets, weighed.regions.read_offsets
+    speaks = selected.informs & (weighed.fragment == np.arange(weighed.fragment.size))
+    rows, row_offsets = np.flatnonzero(speaks), offsets_of(speaks)[read_offsets]
+    number = np.repeat(np.diff(offsets), np.diff(read_offsets))
+    most, deepest = int(np.diff(offsets).max(initial=1)), int(np.diff(row_offsets).max(initial=0))
+    room = Room(np.empty((deepest, most)), np.empty(deepest), np.empty((max(most, selected.best.shape[1]), most)))
+    first = offsets_of(number)[rows]
+    select(offsets, row_offsets, first, weighed.values, ploidy, bits_of(weighed.haplotypes, numbers), selected, room)
+
+
+def bits_of(haplotypes: Haplotypes, numbers: ndarray) -> Variants:
+    own = np.repeat(np.arange(len(haplotypes)), np.diff(haplotypes.variant_offsets))
+    region = np.searchsorted(haplotypes.haplotype_offsets, own, "right") - 1
+    bit = np.minimum(numbers, MAX_VARIANTS - 1)
+    masks = np.zeros(len(haplotypes), np.uint64)
+    np.bitwise_or.at(masks, own, np.uint64(1) << bit.astype(np.uint64))
+    costs = np.zeros((haplotypes.haplotype_offsets.size - 1, MAX_VARIANTS))
+    is_snv = (haplotypes.deleted == 1) & (np.diff(haplotypes.inserted_offsets) == 1)
+    costs[region, bit] = np.where(is_snv, SNV_COST, INDEL_COST)
+    return Variants(masks, costs)
 
 
 @kernel
-def masks_of(first, number, haplotypes, numbers):
-    """The variants on each haplotype as bits (bit 63 for all that have none of their own), and the cost of each bit."""
-    variant_offsets, inserted_offsets = haplotypes.variant_offsets, haplotypes.inserted_offsets
-    masks, costs = np.zeros(number, np.uint64), np.zeros(MAX_VARIANTS)
-    for h in range(number):
-        for v in range(variant_offsets[first + h], variant_offsets[first + h + 1]):
-            bit = min(numbers[v], MAX_VARIANTS - 1)
-            masks[h] |= np.uint64(1) << np.uint64(bit)
-            is_snv = haplotypes.deleted[v] == 1 and inserted_offsets[v + 1] - inserted_offsets[v] == 1
-            costs[bit] = SNV_COST if is_snv else INDEL_COST
-    return masks, costs
+def select(haplotype_offsets, row_offsets, pairs, values, ploidy, variants, selected, room):
+    """pairs: int64, the first pair of each row that says something; row_offsets: of these in each region."""
+    best = selected.best
+    for g in range(best.shape[0]):
+        first, stop = haplotype_offsets[g], haplotype_offsets[g + 1]
+        low, high = row_offsets[g], row_offsets[g + 1]
+        masks, costs, stays = variants.masks[first:stop], variants.costs[g], selected.stays[first:stop]
+        linear, sums = room.linear[: high - low], room.sums[: high - low]
+        for r in range(high - low):
+            for h in range(stop - first):
+                linear[r, h] = 10.0 ** values[pairs[low + r] + h]
+        copies = np.int64(ploidy[g])
+        stays[0] = True
+        for copy in range(best.shape[1]):
+            best[g, copy] = first
+        if low == high or copies == 0:
+            continue
+        combination = best[g, :copies]
+        if copies == 2:
+            try_pairs(linear, masks, costs, stays, combination, sums, room.scores)
+        else:
+            climb(linear, masks, costs, stays, combination, sums, room.scores)
+        for copy in range(best.shape[1]):
+            best[g, copy] = first + combination[copy] if copy < copies else best[g, 0]
 
 
 @kernel
@@ -108,28 +138,9 @@ def cost_of(mask, costs):
 
 
 @kernel
-def linear_of(weighed, g, selected):
-    """P(r | h) over that of r's best, float64 [fragments of the region that say something, haplotypes]."""
-    values, informs, fragment = weighed.values, selected.informs, weighed.fragment
-    low, high = weighed.regions.read_offsets[g], weighed.regions.read_offsets[g + 1]
-    number, n = weighed.haplotypes.haplotype_offsets[g + 1] - weighed.haplotypes.haplotype_offsets[g], 0
-    for r in range(low, high):
-        n += informs[r] and fragment[r] == r
-    linear, n = np.empty((n, number)), 0
-    for r in range(low, high):
-        if informs[r] and fragment[r] == r:
-            pair = weighed.pair_offsets[g] + (r - low) * number
-            for h in range(number):
-                linear[n, h] = 10.0 ** values[pair + h]
-            n += 1
-    return linear
-
-
-@kernel
-def try_pairs(linear, masks, costs, stays, combination):
-    """Find the best of all pairs of haplotypes, and those that stay."""
-    number, sums = masks.size, np.empty(linear.shape[0])
-    scores, best = np.empty((number, number)), -np.inf
+def try_pairs(linear, masks, costs, stays, combination, sums, scores):
+    """Find the best of all pairs of haplotypes, and those that stay. sums, scores: room for them."""
+    number, best = masks.size, -np.inf
     for a in range(number):
         for r in range(sums.size):
             sums[r] = linear[r, a]
@@ -146,21 +157,27 @@ def try_pairs(linear, masks, costs, stays, combination):
 
 
 @kernel
-def climb(linear, masks, costs, stays, combination):
-    """Find a good combination by exchanging one haplotype at a time while that helps, and those that stay."""
+def climb(linear, masks, costs, stays, combination, sums, scores):
+    """Find a good combination by exchanging one haplotype at a time while that helps, and those that stay.
+
+    sums, scores: room for them.
+    """
     ploidy, number = combination.size, masks.size
-    sums, scores = np.zeros(linear.shape[0]), np.empty((ploidy, number))
-    best, is_better = -np.inf, True
+    best, first, is_better = -np.inf, 0, True
+    for r in range(sums.size):
+        sums[r] = 0.0
     for h in range(number):
         score = score_exchange(linear, sums, h, ploidy, ploidy) - cost_of(masks[h], costs)
         if score > best:
-            best = score
-            combination[:] = h
+            best, first = score, h
+    for copy in range(ploidy):
+        combination[copy] = first
     while is_better:
         is_better, is_changed = False, True
         for copy in range(ploidy):
             if not is_changed and combination[copy] == combination[copy - 1]:
-                scores[copy] = scores[copy - 1]
+                for h in range(number):
+                    scores[copy, h] = scores[copy - 1, h]
                 continue
             before, others = combination[copy], add_others(linear, masks, combination, copy, sums)
             for h in range(number):
@@ -179,7 +196,8 @@ def climb(linear, masks, costs, stays, combination):
 def add_others(linear, masks, combination, copy, sums):
     """Fill `sums` with P(r | h), summed over the combination's other haplotypes; returns the variants on them."""
     mask = np.uint64(0)
-    sums[:] = 0.0
+    for r in range(sums.size):
+        sums[r] = 0.0
     for other in range(combination.size):
         if other != copy:
             mask |= masks[combination[other]]

@@ -62,7 +62,7 @@ def weigh_haplotypes(
     phase = Phase(place, np.zeros((len(sites), ploidy.shape[1], selected.best.shape[1]), np.int8))
     number, rows = find_rows(sites, place, weighed, reads)
     out = new_likelihoods(reads, sites, number, regions.read[rows])
-    weigh_rows(sites, weighed, selected, reads, rows, regions.places, phase, out)
+    weigh_rows(sites, weighed, selected, reads, rows, np.empty(len(weighed.haplotypes), np.int8), phase, out)
     count_ends_once(reads, out)
     return sites, out, phase, left_out
 
@@ -130,22 +130,26 @@ def is_equal(bases, first, size, other, begin, length):
 
 
 @kernel
-def weigh_rows(sites, weighed, selected, reads, rows, places, phase, out):
+def weigh_rows(sites, weighed, selected, reads, rows, shown, phase, out):
     """Fill the values, `allele`, `quality` and `end_distance` of `out`, whose pairs are `rows`, and `phase.allele`.
 
-    places: the first region of each place, and their number.
+    shown: int8, room for an allele of each haplotype.
     """
     regions, haplotypes, values = weighed.regions, weighed.haplotypes, weighed.values
     stays, informs, best = selected.stays, selected.informs, selected.best
-    shown, sample = np.empty(haplotypes.support.size, np.int8), regions.sample
+    place_of_region, sample, start = regions.place, regions.sample, 0
     flag, shared, hidden = reads.flag, reads.shared, reads.hidden
     read_offsets, qualities = reads.read_offsets, reads.qualities
     for s in range(phase.region.size):
-        g, begin = places[phase.region[s]], sites.begin[s] - sites.is_indel[s]
-        for own in range(g, places[phase.region[s] + 1]):
+        begin = sites.begin[s] - sites.is_indel[s]
+        while place_of_region[start] < phase.region[s]:
+            start += 1
+        g = own = start
+        while own < sample.size and place_of_region[own] == phase.region[s]:
             alleles_of_haplotypes(own, haplotypes, s, sites, shown)
             for copy in range(best.shape[1]):
                 phase.allele[s, sample[own], copy] = shown[best[own, copy]]
+            own += 1
         alleles = sites.allele_offsets[s + 1] - sites.allele_offsets[s]
         for pair in range(out.pair_offsets[s], out.pair_offsets[s + 1]):
             r, low = rows[pair], out.value_offsets[s] + (pair - out.pair_offsets[s]) * alleles
@@ -154,7 +158,8 @@ def weigh_rows(sites, weighed, selected, reads, rows, places, phase, out):
             first = haplotypes.haplotype_offsets[g]
             number = haplotypes.haplotype_offsets[g + 1] - first
             table = out.values[low : low + alleles]
-            table[:] = ABSENT
+            for a in range(alleles):
+                table[a] = ABSENT
             row, lowest = weighed.pair_offsets[g] + (r - regions.read_offsets[g]) * number, 0.0
             for h in range(number):
                 lowest = min(lowest, values[row + h])
@@ -182,5 +187,6 @@ def find_best(table, lowest, informs):
             second = max(second, table[a])
     if table[best] - second > INFORMED:
         return best
-    table[:] = 0.0
+    for a in range(table.size):
+        table[a] = 0.0
     return NOTHING

@@ -6,12 +6,15 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import DEPENDENT, NOTHING
 from readwarp.call.genotypes import cohort
 from readwarp.call.genotypes.cohort import by_alt_reads, by_reads, by_ref_reads, by_strands
+from readwarp.call.genotypes.emitted import Emitted
 from readwarp.device.jit import kernel, scalar
 
 MAX_VALUE = 255  # a greater distance counts as this one in rank sums
+VALUES = MAX_VALUE + 1
 ENOUGH = cohort.ENOUGH
 
 
@@ -132,29 +135,33 @@ def round_columns(columns: Any) -> dict[str, ndarray]:
     }
 
 
-@kernel
-def summarise(sites, likelihoods, is_kept, out, columns):
+def summarise(sites: Sites, likelihoods: Likelihoods, is_kept: ndarray, out: Emitted, columns: Any) -> None:
     """Fill Columns (NaN before), AD (zeros before) and strands of the Emitted `out`, whose genotypes are known.
 
     `is_kept`: bool, of the alleles of the sites.
     """
+    out.strands[:], out.independent[:] = 0, 0
+    summarise_all(sites, likelihoods, is_kept, np.empty(6 * VALUES, np.int64), out, columns)
+
+
+@kernel
+def summarise_all(sites, likelihoods, is_kept, counts, out, columns):
+    """counts: room for how often each mapping quality, end distance and base quality occurs, each on REF and on ALT."""
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
     strand, quality = likelihoods.strand, likelihoods.quality
     mapping_quality, end_distance = likelihoods.mapping_quality, likelihoods.end_distance
     depth_offsets, allele_depth, samples = out.depth_offsets, out.allele_depth, out.depth.shape[1]
-    table = np.empty(4, np.int64)
-    # How often each mapping quality, end distance and base quality occurs on reads of REF and on those of ALT alleles.
-    counts = np.empty((3, 2, MAX_VALUE + 1), np.int64)
+    strands, independent, genotype = out.strands, out.independent, out.genotype
     for row in range(out.site.size):
-        strands, independent = out.strands[row], out.independent[row]
-        counts[:], strands[:], independent[:], table[:] = 0, 0, 0, 0
+        for k in range(counts.size):
+            counts[k] = 0
         squares = alt_squares = distances = ref_distances = np.int64(0)
         reads = alt_reads = ref_reads = depth = alt_depth = 0
         first = sites.allele_offsets[out.site[row]]
         for pair in range(pair_offsets[out.site[row]], pair_offsets[out.site[row] + 1]):
             if allele[pair] == NOTHING:
                 continue
-            square = np.int64(mapping_quality[pair]) ** 2
+            square = np.int64(mapping_quality[pair]) * mapping_quality[pair]
             reads, squares = reads + 1, squares + square
             if allele[pair] < 0 or not is_kept[first + allele[pair]]:
                 continue
@@ -164,22 +171,24 @@ def summarise(sites, likelihoods, is_kept, out, columns):
             allele_depth[depth_offsets[row * samples + sample[pair]] + number] += 1
             side = 1 if number else 0
             cell = 2 * side + (strand[pair] & 1)
-            strands[sample[pair], cell] += 1
+            strands[row, sample[pair], cell] += 1
             if not strand[pair] & DEPENDENT:
-                independent[sample[pair], cell] += 1
-                table[cell] += 1
-            counts[0, side, mapping_quality[pair]] += 1
-            counts[1, side, max(0, min(MAX_VALUE, end_distance[pair]))] += 1
-            counts[2, side, quality[pair]] += 1
+                independent[row, sample[pair], cell] += 1
+            counts[side * VALUES + mapping_quality[pair]] += 1
+            counts[(2 + side) * VALUES + max(0, min(MAX_VALUE, end_distance[pair]))] += 1
+            counts[(4 + side) * VALUES + quality[pair]] += 1
             if side:
                 alt_reads, alt_squares = alt_reads + 1, alt_squares + square
                 distances += end_distance[pair]
             else:
                 ref_reads, ref_distances = ref_reads + 1, ref_distances + end_distance[pair]
+        a = b = c = d = 0
         for s in range(samples):
+            a, b = a + independent[row, s, 0], b + independent[row, s, 1]
+            c, d = c + independent[row, s, 2], d + independent[row, s, 3]
             has_alt = False
             for copy in range(out.ploidy[row, s]):
-                has_alt |= out.genotype[row, s, copy] > 0
+                has_alt |= genotype[row, s, copy] > 0
             depth += out.depth[row, s]
             alt_depth += has_alt * out.depth[row, s]
         columns.DP[row], out.squares[row] = depth, squares
@@ -192,12 +201,11 @@ def summarise(sites, likelihoods, is_kept, out, columns):
             columns.ED[row] = distances / alt_reads
         if ref_reads:
             columns.EDR[row] = ref_distances / ref_reads
-        columns.FS[row] = strand_phred(table[0], table[1], table[2], table[3])
-        columns.SOR[row] = symmetric_odds_ratio(table[0], table[1], table[2], table[3])
-        if alt_reads and table[0] + table[1]:
-            columns.MQRankSum[row] = rank_sum(counts[0, 0], counts[0, 1])
-            columns.ReadPosRankSum[row] = rank_sum(counts[1, 0], counts[1, 1])
-            columns.BaseQRankSum[row] = rank_sum(counts[2, 0], counts[2, 1])
+        columns.FS[row], columns.SOR[row] = strand_phred(a, b, c, d), symmetric_odds_ratio(a, b, c, d)
+        if alt_reads and a + b:
+            columns.MQRankSum[row] = rank_sum(counts[:VALUES], counts[VALUES : 2 * VALUES])
+            columns.ReadPosRankSum[row] = rank_sum(counts[2 * VALUES : 3 * VALUES], counts[3 * VALUES : 4 * VALUES])
+            columns.BaseQRankSum[row] = rank_sum(counts[4 * VALUES : 5 * VALUES], counts[5 * VALUES :])
 
 
 @kernel

@@ -58,10 +58,10 @@ def genotype_tables(limits: tuple[tuple[int, int], ...]) -> GenotypeTables:
 
 
 @kernel
-def table_of(tables, ploidy, alleles):
-    """The rows of `tables.alleles` for a ploidy and a number of alleles."""
+def rows_of(tables, ploidy, alleles):
+    """The rows of `tables.alleles` for a ploidy and a number of alleles (a slice)."""
     first = tables.first[ploidy, alleles]
-    return tables.alleles[first : first + tables.size[ploidy, alleles]]
+    return slice(first, first + tables.size[ploidy, alleles])
 
 
 @kernel

@@ -6,10 +6,12 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
+from readwarp.batches import Likelihoods, Sites
 from readwarp.call.evidence import NOTHING
-from readwarp.call.genotypes.emitted import MISSING_BASE, UNLISTED
-from readwarp.call.genotypes.order import insert_allele, number_of, table_of
+from readwarp.call.genotypes.emitted import MISSING_BASE, UNLISTED, Emitted
+from readwarp.call.genotypes.order import GenotypeTables, insert_allele, number_of, rows_of
 from readwarp.device.jit import kernel, scalar
+from readwarp.ragged import empty
 
 MAX_GENOTYPE_QUALITY = 99
 LEAST, TINY = 1e-90, 1e-200  # the least probability of a read; of smaller products the logarithm is taken
@@ -33,16 +35,29 @@ class Choice(NamedTuple):
     quality: Annotated[ndarray, "float64 [sites]"]  # QUAL
 
 
-@kernel
-def score_genotypes(sites, likelihoods, tables, out):
+class Reads(NamedTuple):
+    """What the reads of one site say, sample after sample."""
+
+    linear: Annotated[ndarray, "float64 [reads, alleles]"]  # P(r | a) over that of the read's best allele
+    first: Annotated[ndarray, "int64 [samples + 1] of reads"]
+    place: Annotated[ndarray, "int64 [samples]"]  # where its next read goes
+    highest: Annotated[ndarray, "float64 [samples]"]  # the sum of the log10 P of its reads' best alleles
+    shares: Annotated[ndarray, "float64 [alleles]"]  # of the copies of a genotype
+
+
+def score_genotypes(sites: Sites, likelihoods: Likelihoods, tables: GenotypeTables, out: Scores) -> None:
     """Likelihoods -> Scores, which are zeros before."""
+    most = int(np.diff(likelihoods.pair_offsets).max(initial=0))
+    lengths = {"reads": most, "alleles": tables.first.shape[1], "samples": out.depth.shape[1]}
+    score_all(sites, likelihoods, tables, empty(Reads, lengths), out)
+
+
+@kernel
+def score_all(sites, likelihoods, tables, reads, out):
+    """reads: room for those of any site."""
     pair_offsets, allele, sample = likelihoods.pair_offsets, likelihoods.allele, likelihoods.sample
-    ploidy, offsets, depth, rows = out.ploidy, out.offsets, out.depth, tables.alleles
-    samples, room, most = depth.shape[1], tables.first.shape[1], 0
-    for site in range(sites.begin.size):
-        most = max(most, pair_offsets[site + 1] - pair_offsets[site])
-    linear, shares = np.empty((most, room)), np.empty(room)  # P(r | a) over that of the read's best allele
-    first, highest = np.empty(samples + 1, np.int64), np.empty(samples)
+    ploidy, offsets, depth = out.ploidy, out.offsets, out.depth
+    rows, samples, first, shares = tables.alleles, out.depth.shape[1], reads.first, reads.shares
     for site in range(sites.begin.size):
         alleles = sites.allele_offsets[site + 1] - sites.allele_offsets[site]
         for pair in range(pair_offsets[site], pair_offsets[site + 1]):
@@ -50,30 +65,28 @@ def score_genotypes(sites, likelihoods, tables, out):
         first[0] = 0
         for s in range(samples):
             first[s + 1] = first[s] + depth[site, s]
-        gather_reads(site, likelihoods, alleles, linear, first, highest)
+        gather_reads(site, likelihoods, alleles, reads)
         for s in range(samples):
-            own, copies = offsets[site * samples + s], ploidy[site, s]
-            table = tables.first[copies, alleles]
+            own, copies = offsets[site * samples + s], np.int64(ploidy[site, s])
+            table, linear = tables.first[copies, alleles], reads.linear[first[s] : first[s + 1]]
             for g in range(tables.size[copies, alleles] if copies else 0):
-                shares[:] = 0.0
+                for a in range(alleles):
+                    shares[a] = 0.0
                 for copy in range(copies):
                     shares[rows[table + g, copy]] += 1.0
                 for a in range(alleles):
                     shares[a] /= copies
-                mine = linear[first[s] : first[s + 1], :alleles]
-                out.values[own + g] = highest[s] + log_likelihood(mine, shares)
+                out.values[own + g] = reads.highest[s] + log_likelihood(linear, alleles, shares)
 
 
 @kernel
-def gather_reads(site, likelihoods, alleles, linear, first, highest):
-    """Fill `linear` with the reads that say something, from `first` of their sample on; `first` is kept.
-
-    highest: of each sample, the sum of the log10 P of the reads' best alleles.
-    """
+def gather_reads(site, likelihoods, alleles, reads):
+    """Fill `reads`, whose `first` are known, with those that say something."""
     allele, sample, values = likelihoods.allele, likelihoods.sample, likelihoods.values
+    linear, place, highest = reads.linear, reads.place, reads.highest
     low, high = likelihoods.pair_offsets[site], likelihoods.pair_offsets[site + 1]
-    place = first.copy()
-    highest[:] = 0.0
+    for s in range(place.size):
+        place[s], highest[s] = reads.first[s], 0.0
     for pair in range(low, high):
         if allele[pair] == NOTHING:
             continue
@@ -88,12 +101,12 @@ def gather_reads(site, likelihoods, alleles, linear, first, highest):
 
 
 @kernel
-def log_likelihood(linear, shares):
+def log_likelihood(linear, alleles, shares):
     """sum_r log10( sum_a share of a * P(r | a) )"""
     total, product = 0.0, 1.0
     for r in range(linear.shape[0]):
         own = 0.0
-        for a in range(linear.shape[1]):
+        for a in range(alleles):
             own += shares[a] * linear[r, a]
         product *= max(own, LEAST)
         if product < TINY:
@@ -102,12 +115,30 @@ def log_likelihood(linear, shares):
     return total + math.log10(product)
 
 
-@kernel
-def choose_alleles(sites, scores, tables, snv, indel, out):
+class Room(NamedTuple):
+    """For the record of one site."""
+
+    numbers: Annotated[ndarray, "int64 [alleles]"]  # of the site's alleles in the record, -1: left out
+    genotype: Annotated[ndarray, "int64 [copies]"]
+    best: Annotated[ndarray, "float64 [genotypes]"]  # the highest score that becomes each of the record's
+    phred: Annotated[ndarray, "int32 [genotypes]"]
+
+
+def room_for(tables: GenotypeTables) -> Room:
+    copies, alleles = tables.alleles.shape[1], tables.first.shape[1]
+    return empty(Room, {"alleles": alleles, "copies": copies, "genotypes": tables.largest})
+
+
+def choose_alleles(sites: Sites, scores: Scores, tables: GenotypeTables, snv: float, indel: float, out: Choice) -> None:
     """Mark the alleles to keep in the Choice `out`, and find QUAL. `snv`, `indel`: heterozygosity of either."""
-    mark, is_kept, samples = out.mark, out.is_kept, scores.depth.shape[1]
-    numbers, genotype = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
-    room = np.empty(tables.largest, np.int32)
+    choose_all(sites, scores, tables, snv, indel, room_for(tables), out)
+
+
+@kernel
+def choose_all(sites, scores, tables, snv, indel, room, out):
+    mark, is_kept, quality = out.mark, out.is_kept, out.quality
+    ploidy, depth, offsets, values = scores.ploidy, scores.depth, scores.offsets, scores.values
+    numbers, samples = room.numbers, depth.shape[1]
     for site in range(sites.begin.size):
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
@@ -116,12 +147,12 @@ def choose_alleles(sites, scores, tables, snv, indel, out):
             numbers[a] = 0 if mark[first + a] == MISSING_BASE else -1 if mark[first + a] == UNLISTED else a
             is_kept[first + a] = a > 0 and sites.is_forced[first + a] and mark[first + a] != MISSING_BASE
         for s in range(samples):
-            if scores.depth[site, s] == 0 or scores.ploidy[site, s] == 0:
+            copies, own = np.int64(ploidy[site, s]), values[offsets[site * samples + s] :]
+            if depth[site, s] == 0 or copies == 0:
                 continue
-            copies, column = scores.ploidy[site, s], site * samples + s
-            genotypes, own = table_of(tables, copies, alleles), scores.values[scores.offsets[column] :]
+            genotypes = tables.alleles[rows_of(tables, copies, alleles)]
             number = genotypes.shape[0]
-            best = reduce_scores(own, genotypes, copies, numbers, genotype, number, room[:number])
+            best = reduce_scores(own, genotypes, copies, number, room, room.phred[:number])
             for copy in range(copies):
                 a = genotypes[best, copy]
                 is_kept[first + a] |= a > 0
@@ -135,22 +166,23 @@ def choose_alleles(sites, scores, tables, snv, indel, out):
         if sites.is_indel[site]:
             theta = indel_prior(indel, sites.unit[site], sites.stop[site] - sites.begin[site])
         for s in range(samples):
-            if scores.depth[site, s] and scores.ploidy[site, s]:
-                copies, own = scores.ploidy[site, s], scores.values[scores.offsets[site * samples + s] :]
-                out.quality[site] += variant_phred(own, table_of(tables, copies, alleles), copies, numbers, theta)
+            copies, own = np.int64(ploidy[site, s]), values[offsets[site * samples + s] :]
+            if depth[site, s] and copies:
+                genotypes = tables.alleles[rows_of(tables, copies, alleles)]
+                quality[site] += variant_phred(own, genotypes, copies, numbers, theta)
 
 
 @kernel
-def reduce_scores(scores, genotypes, copies, numbers, genotype, listed, phred):
+def reduce_scores(scores, genotypes, copies, listed, room, phred):
     """PLs of a record's genotypes: for each, the best of the site's that become it -> the first one with PL 0.
 
-    `numbers`: of the site's alleles in the record, -1: left out. `genotype`: space for one. phred: int32, UNREACHED if
-    nothing becomes the genotype. Genotypes from `listed` on have an allele that is not listed: they cannot be called,
-    and are no better than the best one.
+    The room's `numbers` are known. phred: int32, UNREACHED if nothing becomes the genotype. Genotypes from `listed` on
+    have an allele that is not listed: they cannot be called, and are no better than the best one.
     """
-    top = np.empty(phred.size)
-    top[:] = -np.inf
+    numbers, genotype, top = room.numbers, room.genotype, room.best
     highest = -np.inf
+    for g in range(phred.size):
+        top[g] = -np.inf
     for g in range(genotypes.shape[0]):
         is_complete = True
         for copy in range(copies):
@@ -178,8 +210,8 @@ def variant_phred(scores, genotypes, copies, numbers, theta):
 
     Sums are kept relative to their highest term, so that a great depth has no limit.
     """
-    highest = np.full(2, -np.inf)  # of genotypes without and with ALT alleles
-    sums = np.zeros(2)
+    highest = highest_bare = -np.inf  # of genotypes with and without ALT alleles
+    total = total_bare = 0.0
     for turn in range(2):
         for g in range(genotypes.shape[0]):
             others = distinct = 0
@@ -192,49 +224,56 @@ def variant_phred(scores, genotypes, copies, numbers, theta):
                     others += 1
                     distinct += a != last
                     last = a
-            kind = 1 if others else 0
-            if turn == 0:
-                highest[kind] = max(highest[kind], scores[g])
+            if turn == 0 and others:
+                highest = max(highest, scores[g])
+            elif turn == 0:
+                highest_bare = max(highest_bare, scores[g])
+            elif others:
+                total += 10.0 ** (scores[g] - highest) * (theta**distinct / others)
             else:
-                prior = theta**distinct / others if others else no_variant_prior(theta, copies)
-                sums[kind] += 10.0 ** (scores[g] - highest[kind]) * prior
-    if sums[1] <= 0.0:
+                total_bare += 10.0 ** (scores[g] - highest_bare) * no_variant_prior(theta, copies)
+    if total <= 0.0:
         return 0.0
-    against = highest[1] - highest[0] + math.log10(sums[1] / sums[0])
+    against = highest - highest_bare + math.log10(total / total_bare)
     return 10.0 * (against if against > 15.0 else math.log10(1.0 + 10.0**against))
 
 
-@kernel
-def fill_genotypes(sites, scores, choice, tables, has_prior, out):
+def fill_genotypes(
+    sites: Sites, scores: Scores, choice: Choice, tables: GenotypeTables, has_prior: bool, out: Emitted
+) -> None:
     """GT, GQ and PL of each sample over the alleles that its record keeps; without reads unknown, 0 and 0.
 
     has_prior: the scores are posteriors.
     """
-    is_kept, samples = choice.is_kept, out.depth.shape[1]
-    numbers, genotype = np.empty(tables.first.shape[1], np.int64), np.empty(tables.alleles.shape[1], np.int64)
+    fill_all(sites, scores, choice, tables, has_prior, room_for(tables), out)
+
+
+@kernel
+def fill_all(sites, scores, choice, tables, has_prior, room, out):
+    is_kept, mark, samples, numbers = choice.is_kept, choice.mark, out.depth.shape[1], room.numbers
     for row in range(out.site.size):
         site = out.site[row]
         first = sites.allele_offsets[site]
         alleles = sites.allele_offsets[site + 1] - first
         kept = 0
         for a in range(alleles):
-            numbers[a] = kept if is_kept[first + a] else 0 if choice.mark[first + a] == MISSING_BASE else -1
+            numbers[a] = kept if is_kept[first + a] else 0 if mark[first + a] == MISSING_BASE else -1
             kept += is_kept[first + a]
-        has_unlisted = choice.mark[first + alleles - 1] == UNLISTED
+        has_unlisted = mark[first + alleles - 1] == UNLISTED
         for a in range(alleles):
             if numbers[a] < 0 and has_unlisted:
                 numbers[a] = kept - 1
         for s in range(samples):
-            copies, column = out.ploidy[row, s], row * samples + s
+            copies, column = np.int64(out.ploidy[row, s]), row * samples + s
             if out.depth[row, s] == 0 or copies == 0:
                 continue
             own = scores.values[scores.offsets[site * samples + s] :]
             phred = out.phred[out.phred_offsets[column] : out.phred_offsets[column + 1]]
-            genotypes, listed = table_of(tables, copies, alleles), tables.size[copies, kept - has_unlisted]
-            best = reduce_scores(own, genotypes, copies, numbers, genotype, listed, phred)
+            genotypes = tables.alleles[rows_of(tables, copies, alleles)]
+            best = reduce_scores(own, genotypes, copies, tables.size[copies, kept - has_unlisted], room, phred)
             for copy in range(copies):
                 out.genotype[row, s, copy] = tables.alleles[tables.first[copies, kept] + best, copy]
-            genotypes = table_of(tables, copies, kept)
+            genotypes = tables.alleles[rows_of(tables, copies, kept)]
             out.genotype_quality[row, s] = genotype_phred(phred, genotypes, copies, best, has_prior)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from readwarp.batches import Sites
 from readwarp.call.genotypes.emitted import MISSING_BASE, UNLISTED, Emitted
-from readwarp.call.genotypes.order import GenotypeTables, table_of
+from readwarp.call.genotypes.order import GenotypeTables, rows_of
 from readwarp.call.genotypes.score import (
     Choice,
     Scores,
@@ -81,7 +81,13 @@ def add_priors(sites, scores, tables, snv, indel, values):
             for s in range(samples):
                 if depth[site, s] and ploidy[site, s]:
                     low = offsets[site * samples + s] - first
-                    add_copies(fits[low:], table_of(tables, ploidy[site, s], alleles), ploidy[site, s], logs, counts)
+                    add_copies(
+                        fits[low:],
+                        tables.alleles[rows_of(tables, ploidy[site, s], alleles)],
+                        ploidy[site, s],
+                        logs,
+                        counts,
+                    )
             total, change = 0.0, 0.0
             for a in range(alleles):
                 total += counts[a]
@@ -92,7 +98,7 @@ def add_priors(sites, scores, tables, snv, indel, values):
                 break
         for s in range(samples):
             if ploidy[site, s]:
-                genotypes, low = table_of(tables, ploidy[site, s], alleles), offsets[site * samples + s]
+                genotypes, low = tables.alleles[rows_of(tables, ploidy[site, s], alleles)], offsets[site * samples + s]
                 for g in range(genotypes.shape[0]):
                     values[low + g] += log_prior(genotypes[g], ploidy[site, s], logs)
 
@@ -150,7 +156,7 @@ def find_qualities(sites, scores, tables, snv, indel, choice):
             if depth[site, s] == 0 or copies == 0:
                 continue
             values = scores.values[offsets[site * samples + s] : offsets[site * samples + s + 1]]
-            none = sum_by_copies(values, table_of(tables, copies, alleles), copies, numbers, theta, own)
+            none = sum_by_copies(values, tables.alleles[rows_of(tables, copies, alleles)], copies, numbers, theta, own)
             against += none
             low, high, more = convolve(now, after, low, high, own, copies)
             scale += more

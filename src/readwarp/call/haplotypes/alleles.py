@@ -11,7 +11,7 @@ from numpy import ndarray
 from readwarp.batches import Regions, Sites
 from readwarp.call.haplotypes import MARGIN, MAX_FORKS, MAX_LONGER, MIN_QUALITY
 from readwarp.call.haplotypes.drafts import NOT_ASKED, add_draft, copy
-from readwarp.call.haplotypes.ways import NO_WAY, ONE, Seen, add_way, bit_of, count_agreeing, count_fragments, new_ways
+from readwarp.call.haplotypes.ways import NO_WAY, ONE, Groups, Seen, Ways, add_way, bit_of, count_agreeing, new_ways
 from readwarp.call.pileup import MAX_SHIFT
 from readwarp.call.pileup.scalar import rotate
 from readwarp.device.jit import kernel
@@ -56,17 +56,34 @@ def alleles_of(sites: Sites, regions: Regions, first: int) -> tuple[Alleles, nda
     return alleles, np.stack(bounds, axis=1)
 
 
+class Room(NamedTuple):
+    """For what reads say of the alleles of their region, and the ways through these."""
+
+    said: Seen  # by each row of Groups
+    seen: Seen
+    number: Annotated[ndarray, "int64 [alleles]"]  # of any region
+    ways: Ways
+
+
+def room_to_combine(groups: Groups, bounds: ndarray) -> Room:
+    rows, fragments = groups.read.size, int(groups.fragment_offsets[-1])
+    said, seen = (Seen(*np.empty((2, number), np.uint64)) for number in (rows, fragments))
+    return Room(said, seen, np.empty(int(np.diff(bounds).max(initial=0)), np.int64), new_ways())
+
+
 @kernel
-def combine(groups, alleles, bounds, spans, reads, window, drafts):
+def combine(groups, alleles, bounds, spans, reads, window, room, drafts):
     """Add the haplotypes of each group's alleles to the drafts. bounds: of `alleles_of`."""
-    ways, bit, is_asked = new_ways(), alleles.bit, alleles.is_asked
+    ways, bit, is_asked = room.ways, alleles.bit, alleles.is_asked
     for g in range(groups.region.size):
         region = groups.region[g]
         low, high = bounds[region, 0], bounds[region, 1]
-        drafts.is_full[region] |= choose(low, high, g, groups, alleles, reads, window)
-        shown, known = look_up_fragments(low, high, g, groups, alleles, reads, window)
-        seen = Seen(shown, known, spans.rarest[region])
-        found, is_full = combine_alleles(low, high, alleles, seen, ways)
+        drafts.is_full[region] |= choose(low, high, g, groups, alleles, reads, window, room)
+        look(low, high, g, groups, alleles, reads, window, room.said)
+        unite_reads(g, groups, room)
+        shown = room.seen.shown[groups.fragment_offsets[g] : groups.fragment_offsets[g + 1]]
+        known = room.seen.known[groups.fragment_offsets[g] : groups.fragment_offsets[g + 1]]
+        found, is_full = combine_alleles(low, high, alleles, shown, known, spans.rarest[region], ways)
         drafts.is_full[region] |= is_full
         taken = np.uint64(0)
         for w in range(found):
@@ -77,73 +94,71 @@ def combine(groups, alleles, bounds, spans, reads, window, drafts):
         for i in range(low, high):
             if is_asked[i] or not taken & bit[i]:
                 support = np.int64(0)
-                for f in range(seen.shown.size):
-                    support += 1 if seen.shown[f] & bit[i] else 0
+                for f in range(shown.size):
+                    support += 1 if shown[f] & bit[i] else 0
                 bit[i] = ONE
                 stop = spell(i, i + 1, ONE, region, alleles, spans, window, drafts)
                 add_draft(drafts, region, stop, support, i if is_asked[i] else NOT_ASKED)
 
 
 @kernel
-def choose(low, high, g, groups, alleles, reads, window):
+def choose(low, high, g, groups, alleles, reads, window, room):
     """Give the alleles of a region the bits of its choices, in order; returns whether one shown is left out.
 
     If so, MAX_FORKS are chosen: those that nobody asked for first, then those that most reads of the group show.
     """
-    bit = alleles.bit
+    bit, is_asked, number, shown = alleles.bit, alleles.is_asked, room.number, room.said.shown
     if high - low <= MAX_FORKS:
         for i in range(low, high):
             bit[i] = bit_of(i - low)
         return False
-    shown = np.zeros(high - low, np.int64)
+    begin, end = groups.read_offsets[g], groups.read_offsets[g + 1]
     for first in range(low, high, MAX_FORKS):
         stop = min(high, first + MAX_FORKS)
         for i in range(first, stop):
             bit[i] = bit_of(i - first)
-        shows, _ = look(first, stop, g, groups, alleles, reads, window)
+        look(first, stop, g, groups, alleles, reads, window, room.said)
         for i in range(first, stop):
-            for r in range(shows.size):
-                shown[i - low] += 1 if shows[r] & bit[i] else 0
-            if not alleles.is_asked[i]:
-                shown[i - low] += shows.size + 1
+            number[i - low] = 0 if is_asked[i] else end - begin + 1
+            for r in range(begin, end):
+                number[i - low] += 1 if shown[r] & bit[i] else 0
     for _ in range(MAX_FORKS):
         best = 0
-        for i in range(shown.size):
-            best = i if shown[i] > shown[best] else best
-        shown[best] = -1
-    number, is_lost, rows = 0, False, groups.read_offsets[g + 1] - groups.read_offsets[g]
+        for i in range(high - low):
+            best = i if number[i] > number[best] else best
+        number[best] = -1
+    chosen, is_lost = 0, False
     for i in range(low, high):
-        is_chosen = shown[i - low] < 0
-        bit[i] = bit_of(number) if is_chosen else np.uint64(0)
-        number += is_chosen
-        is_lost |= not is_chosen and shown[i - low] % (rows + 1) > 0
+        is_chosen = number[i - low] < 0
+        bit[i] = bit_of(chosen) if is_chosen else np.uint64(0)
+        chosen += is_chosen
+        is_lost |= not is_chosen and number[i - low] % (end - begin + 1) > 0
     return is_lost
 
 
 @kernel
-def look_up_fragments(low, high, g, groups, alleles, reads, window):
-    """What the fragments of a group say about the alleles [low, high); nothing of one on which their reads disagree."""
-    shows, knows = look(low, high, g, groups, alleles, reads, window)
-    first, fragments = groups.read_offsets[g], count_fragments(groups, g)
-    shown, known = np.zeros(fragments, np.uint64), np.zeros(fragments, np.uint64)
-    for r in range(shows.size):
-        f = groups.fragment[first + r]
+def unite_reads(g, groups, room):
+    """What the fragments of a group say, by what their reads do; nothing where these disagree."""
+    shows, knows, shown, known = room.said.shown, room.said.known, room.seen.shown, room.seen.known
+    for f in range(groups.fragment_offsets[g], groups.fragment_offsets[g + 1]):
+        shown[f], known[f] = np.uint64(0), np.uint64(0)
+    for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
+        f = groups.fragment[r]
         differs = known[f] & knows[r] & (shown[f] ^ shows[r])
         shown[f], known[f] = (shown[f] | shows[r]) & ~differs, (known[f] | knows[r]) & ~differs
-    return shown, known
 
 
 @kernel
-def look(low, high, g, groups, alleles, reads, window):
-    """What each read of a group says about the alleles [low, high), by the bases to which it is cut: as in Seen."""
+def look(low, high, g, groups, alleles, reads, window, said):
+    """Set what each read of a group says about the alleles [low, high), by the bases to which it is cut."""
     begin, deleted, added, source, end, _, bit, own = alleles
     read_of, base_start, base_stop = groups.read, groups.base_start, groups.base_stop
     position, cigar, cigar_offsets = reads.position, reads.cigar, reads.cigar_offsets
     bases, qualities, read_offsets = reads.bases, reads.qualities, reads.read_offsets
-    first_row, rows = groups.read_offsets[g], groups.read_offsets[g + 1] - groups.read_offsets[g]
-    shows, knows = np.zeros(rows, np.uint64), np.zeros(rows, np.uint64)
-    for r in range(rows):
-        read, first, stop = read_of[first_row + r], base_start[first_row + r], base_stop[first_row + r]
+    shows, knows = said.shown, said.known
+    for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
+        read, first, stop = read_of[r], base_start[r], base_stop[r]
+        shows[r] = knows[r] = np.uint64(0)
         p, q = position[read] - window.first, read_offsets[read]
         is_inside, left, right = False, p, p  # [left, right): where the bases [first, stop) are aligned
         for c in range(cigar_offsets[read], cigar_offsets[read + 1]):
@@ -177,7 +192,6 @@ def look(low, high, g, groups, alleles, reads, window):
             is_gap = (deleted[i] == 0) != (added[i] == 0)  # a CIGAR cannot show both at once
             if is_inside and is_gap and left + MARGIN <= begin[i] and end[i] + MARGIN <= right:
                 knows[r] |= bit[i]
-    return shows, knows
 
 
 @kernel
@@ -197,10 +211,12 @@ def is_event(alleles, i, operation, p, q, bases, reference):
 
 
 @kernel
-def combine_alleles(low, high, alleles, seen, ways):
-    """Fill the ways through the alleles [low, high); returns how many there are, and whether some were left out."""
+def combine_alleles(low, high, alleles, shown, known, rarest, ways):
+    """Fill the ways through the alleles [low, high); returns how many there are, and whether some were left out.
+
+    shown, known, rarest: as for `count_agreeing`.
+    """
     bits, place, support = ways
-    shown = seen.shown
     bits[0], place[0], support[0] = 0, 0, shown.size
     found, is_full, before = np.int64(1), False, np.uint64(0)
     for i in range(low, high):
@@ -214,10 +230,10 @@ def combine_alleles(low, high, alleles, seen, ways):
             if support[w] == NO_WAY or place[w] > i:
                 continue
             way, so_far = bits[w], support[w]
-            without = count_agreeing(seen, before, choice, way)
+            without = count_agreeing(shown, known, rarest, before, choice, way)
             taken = np.int64(NO_WAY)
             if is_possible(low, i, alleles, way):
-                taken = count_agreeing(seen, before, choice, way | choice)
+                taken = count_agreeing(shown, known, rarest, before, choice, way | choice)
             support[w] = NO_WAY
             if without != NO_WAY:
                 support[w] = min(so_far, without)

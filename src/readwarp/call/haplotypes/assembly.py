@@ -23,8 +23,9 @@ from readwarp.call.haplotypes.graph import (
     sort_core,
     thread,
 )
-from readwarp.call.haplotypes.ways import NO_WAY, Seen, add_way, bit_of, count_agreeing, count_fragments, new_ways
+from readwarp.call.haplotypes.ways import NO_WAY, Groups, Seen, Ways, add_way, bit_of, count_agreeing, new_ways
 from readwarp.device.jit import kernel
+from readwarp.ragged import empty
 
 TRUSTED = 60  # quality of the reference's bases
 
@@ -37,33 +38,52 @@ class Forks(NamedTuple):
     leads_to: Annotated[ndarray, "int64 [edges]"]  # the next fork; the number of forks for the sink
 
 
+class Room(NamedTuple):
+    """For what belongs to one graph at a time."""
+
+    forks: Forks
+    seen: Seen
+    ways: Ways
+    trusted: Annotated[ndarray, "uint8 [bases]"]  # the qualities of the reference's bases
+
+
+def room_to_assemble(groups: Groups, reference: ndarray) -> Room:
+    return Room(
+        empty(Forks, {"forks": MAX_FORKS, "edges": MAX_FORKS}),
+        Seen(*np.empty((2, groups.fragment_offsets[-1]), np.uint64)),
+        new_ways(),
+        np.full(reference.size, TRUSTED, np.uint8),
+    )
+
+
 @kernel
-def assemble(groups, spans, reads, reference, sizes, graph, drafts):
+def assemble(groups, spans, reads, reference, sizes, graph, room, drafts):
     """Add the ways through the graph of each group's reads to the drafts. sizes: the k to try, in this order."""
-    qualities = np.full(reference.size, TRUSTED, np.uint8)
-    forks = Forks(np.empty(MAX_FORKS, np.int64), np.empty(MAX_FORKS + 1, np.int64), np.empty(MAX_FORKS, np.int64))
-    ways = new_ways()
+    ways, forks, rarest = room.ways, room.forks, spans.rarest
     for g in range(groups.region.size):
         region = groups.region[g]
         low, high = spans.known_low[region], spans.known_high[region]
-        for k in sizes:
+        shown = room.seen.shown[groups.fragment_offsets[g] : groups.fragment_offsets[g + 1]]
+        known = room.seen.known[groups.fragment_offsets[g] : groups.fragment_offsets[g + 1]]
+        for turn in range(sizes.size):
+            k = sizes[turn]
             if high - low < k + 2:
                 break
             make_room(g, groups, high - low, k, graph)
-            graph.state[SINK] = thread(reference, qualities, low, high, np.int64(REFERENCE_ITSELF), graph)
+            graph.state[SINK] = thread(reference, room.trusted, low, high, np.int64(REFERENCE_ITSELF), graph)
             if graph.state[NODES] != high - low - k + 1:
                 continue  # the reference repeats a k-mer
             thread_reads(g, groups, reads, graph)
-            found = find_core(graph, spans.rarest[region])
+            found = find_core(graph, rarest[region])
             if not sort_core(found, graph):
                 continue
             number = number_forks(found, graph, forks)
             if number < 0:
                 drafts.is_full[region] = True
                 continue
-            shown, known = follow_fragments(g, groups, reads, number, forks, graph)
-            seen = Seen(shown, known, spans.rarest[region])
-            found, is_lost = find_ways(number, next_fork(np.int64(0), number, graph), forks, seen, ways)
+            follow_fragments(g, groups, reads, number, forks, graph, room.seen)
+            start = next_fork(np.int64(0), number, graph)
+            found, is_lost = find_ways(number, start, forks, shown, known, rarest[region], ways)
             drafts.is_full[region] |= is_lost
             for w in range(found):
                 if ways.support[w] != NO_WAY:
@@ -89,19 +109,19 @@ def thread_reads(g, groups, reads, graph):
 
 
 @kernel
-def follow_fragments(g, groups, reads, number, forks, graph):
-    """The edges of forks that each fragment shows, and all edges of the forks that it passes."""
-    fragments, bases, qualities = count_fragments(groups, g), reads.bases, reads.qualities
-    shown, known = np.zeros(fragments, np.uint64), np.zeros(fragments, np.uint64)
-    if number > 0:
-        for r in range(groups.read_offsets[g], groups.read_offsets[g + 1]):
-            shown[groups.fragment[r]] |= follow(bases, qualities, groups.base_start[r], groups.base_stop[r], graph)
-    for f in range(fragments):
+def follow_fragments(g, groups, reads, number, forks, graph, seen):
+    """Set the edges of forks that each fragment of a group shows, and all edges of the forks that it passes."""
+    bases, qualities, shown, known = reads.bases, reads.qualities, seen.shown, seen.known
+    first, stop = groups.fragment_offsets[g], groups.fragment_offsets[g + 1]
+    for f in range(first, stop):
+        shown[f] = known[f] = np.uint64(0)
+    for r in range(groups.read_offsets[g], groups.read_offsets[g + 1] if number > 0 else 0):
+        shown[groups.fragment[r]] |= follow(bases, qualities, groups.base_start[r], groups.base_stop[r], graph)
+    for f in range(first, stop):
         for fork in range(number):
             choice = choice_of(fork, forks)
             if shown[f] & choice:
                 known[f] |= choice
-    return shown, known
 
 
 @kernel
@@ -151,10 +171,13 @@ def choice_of(fork, forks):
 
 
 @kernel
-def find_ways(number, start, forks, seen, ways):
-    """Fill the ways from fork `start` to the sink; returns how many there are, and whether some were left out."""
+def find_ways(number, start, forks, shown, known, rarest, ways):
+    """Fill the ways from fork `start` to the sink; returns how many there are, and whether some were left out.
+
+    shown, known, rarest: as for `count_agreeing`.
+    """
     bits, place, support = ways
-    bits[0], place[0], support[0] = 0, start, seen.shown.size
+    bits[0], place[0], support[0] = 0, start, shown.size
     found, is_full = np.int64(1), False
     for fork in range(start, number):
         choice = choice_of(fork, forks)
@@ -168,7 +191,7 @@ def find_ways(number, start, forks, seen, ways):
             support[w], went_on = NO_WAY, False
             for bit in range(forks.first_bit[fork], forks.first_bit[fork + 1]):
                 on, after = way | bit_of(bit), forks.leads_to[bit]
-                agreeing = count_agreeing(seen, before, choice, on)
+                agreeing = count_agreeing(shown, known, rarest, before, choice, on)
                 if agreeing != NO_WAY and not went_on:
                     bits[w], place[w], support[w], went_on = on, after, min(so_far, agreeing), True
                 elif agreeing != NO_WAY:

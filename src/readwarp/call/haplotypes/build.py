@@ -5,8 +5,8 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads, Haplotypes, Regions, Sites, Status, Window
 from readwarp.call.haplotypes import MAX_LONGER, MAX_WAYS, SIZES
-from readwarp.call.haplotypes.alleles import alleles_of, combine
-from readwarp.call.haplotypes.assembly import assemble
+from readwarp.call.haplotypes.alleles import alleles_of, combine, room_to_combine
+from readwarp.call.haplotypes.assembly import assemble, room_to_assemble
 from readwarp.call.haplotypes.drafts import (
     Drafts,
     Spans,
@@ -32,8 +32,9 @@ def build_haplotypes(
     groups = group_reads(regions, reads)
     drafts = room_for(groups, spans, np.diff(bounds, axis=1).ravel())
     add_references(spans, window.bases, drafts)
-    assemble(groups, spans, reads, window.bases, np.array(SIZES), graph_for(groups, spans), drafts)
-    combine(groups, alleles, bounds, spans, reads, window, drafts)
+    room = room_to_assemble(groups, window.bases)
+    assemble(groups, spans, reads, window.bases, np.array(SIZES), graph_for(groups, spans), room, drafts)
+    combine(groups, alleles, bounds, spans, reads, window, room_to_combine(groups, bounds), drafts)
     drafts, variants = spell_drafts(take(drafts, "drafts", unite(drafts)), spans, alleles, window.bases)
     rows = drop_unseen(drafts, unite(drafts), regions.place)
     return gather(drafts, variants, rank(drafts, rows), window)

@@ -11,6 +11,7 @@ from numpy import ndarray
 from readwarp.batches import AlignedReads, Regions
 from readwarp.call.haplotypes import MAX_WAYS
 from readwarp.device.jit import kernel
+from readwarp.ragged import empty, offsets_of
 
 NO_WAY = -1  # as a support
 ONE = np.uint64(1)
@@ -21,8 +22,9 @@ class Groups(NamedTuple):
 
     region: Annotated[ndarray, "int64 [groups]"]  # ascending
     read_offsets: Annotated[ndarray, "int64 [groups + 1] of rows"]
+    fragment_offsets: Annotated[ndarray, "int64 [groups + 1] of fragments"]
     read: Annotated[ndarray, "int32 [rows]"]  # index in AlignedReads
-    fragment: Annotated[ndarray, "int64 [rows]"]  # its number in the group, ascending
+    fragment: Annotated[ndarray, "int64 [rows]"]  # its number, ascending
     base_start: Annotated[ndarray, "int64 [rows]"]  # as in Regions
     base_stop: Annotated[ndarray, "int64 [rows]"]
 
@@ -35,30 +37,22 @@ def group_reads(regions: Regions, reads: AlignedReads) -> Groups:
     own, name = own[order], name[order]
     is_new = np.ones(order.size, bool)
     is_new[1:] = (name[1:] != name[:-1]) | (own[1:] != own[:-1])
-    number = np.cumsum(is_new) - 1
-    read_offsets = regions.read_offsets
     return Groups(
         region=np.arange(len(regions)),
-        read_offsets=read_offsets,
+        read_offsets=regions.read_offsets,
+        fragment_offsets=offsets_of(is_new)[regions.read_offsets],
         read=regions.read[order],
-        fragment=number - np.append(number, 0)[read_offsets[:-1]][own],
+        fragment=np.cumsum(is_new) - 1,
         base_start=regions.base_start[order],
         base_stop=regions.base_stop[order],
     )
 
 
-@kernel
-def count_fragments(groups, g):
-    first, stop = groups.read_offsets[g], groups.read_offsets[g + 1]
-    return groups.fragment[stop - 1] + 1 if stop > first else 0
-
-
 class Seen(NamedTuple):
-    """What the fragments of a group say about its choices."""
+    """What fragments, or single reads, say about the choices of their group."""
 
     shown: Annotated[ndarray, "uint64 [fragments]"]  # the choices that each shows ...
     known: Annotated[ndarray, "uint64 [fragments]"]  # ... of those that it covers
-    rarest: int  # see the step's contract
 
 
 class Ways(NamedTuple):
@@ -69,9 +63,8 @@ class Ways(NamedTuple):
     support: Annotated[ndarray, "int64 [ways]"]  # NO_WAY: it has ended
 
 
-@kernel
-def new_ways():
-    return Ways(np.empty(MAX_WAYS, np.uint64), np.empty(MAX_WAYS, np.int64), np.empty(MAX_WAYS, np.int64))
+def new_ways() -> Ways:
+    return empty(Ways, {"ways": MAX_WAYS})
 
 
 @kernel
@@ -80,13 +73,14 @@ def bit_of(i):
 
 
 @kernel
-def count_agreeing(seen, before, choice, way):
+def count_agreeing(shown, known, rarest, before, choice, way):
     """The number of fragments that agree with the `way` on all choices up to this one; NO_WAY if they are too few.
 
+    shown, known: of Seen, for the fragments of one group. rarest: see the step's contract.
     before, choice: the bits of the last choice (0 for none) and of this one. Where no fragment links the two, the
     number of those that agree with this choice alone.
     """
-    shown, known, upto = seen.shown, seen.known, choice | (choice - ONE)
+    upto = choice | (choice - ONE)
     linked, leaving, entering, agreeing, alone = 0, 0, 0, 0, 0
     for f in range(shown.size):
         if known[f] & choice:
@@ -99,7 +93,7 @@ def count_agreeing(seen, before, choice, way):
                 agreeing += differs & upto == 0
     if linked == 0 or (alone > 0 and min(leaving, entering) == 0):
         return alone
-    return agreeing if agreeing >= 1 + linked // seen.rarest else NO_WAY
+    return agreeing if agreeing >= 1 + linked // rarest else NO_WAY
 
 
 @kernel

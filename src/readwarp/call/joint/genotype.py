@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy import ndarray
 
-from readwarp.call.genotypes.order import GenotypeTables, insert_allele, number_of, table_of, tables_for
+from readwarp.call.genotypes.order import GenotypeTables, insert_allele, number_of, rows_of, tables_for
 from readwarp.call.genotypes.score import MAX_GENOTYPE_QUALITY, genotype_phred
 from readwarp.call.joint.cells import Evidence
 from readwarp.call.joint.quality import NATURAL, find_qualities
@@ -156,13 +156,13 @@ def spread(alleles, evidence, tables, out):
                 room = np.empty(size, np.int32)
             line = Line(room[:size], kinds[: n + 2])
             line.phred[:] = UNREACHED
-            genotypes = table_of(tables, p, own.size)
+            genotypes = tables.alleles[rows_of(tables, p, own.size)]
             reduce_to(own, values, genotypes, p, Deletion(star, lost, 0), genotype, line)
             if lost:
                 reduce_to(own, values, genotypes, p, Deletion(star, 0, penalty), genotype, line)
             column = s * samples + i
             mine = phred[phred_offsets[column] : phred_offsets[column + 1]]
-            lowest = expand(line, table_of(tables, p, n), p, genotype, mine)
+            lowest = expand(line, tables.alleles[rows_of(tables, p, n)], p, genotype, mine)
             if alleles.is_cut[s] and lowest > 0:
                 mine[:] = 0
             for value in mine:
@@ -257,7 +257,7 @@ def find_genotypes(alleles, tables, out):
                 p, column = ploidy[s, i], s * samples + i
                 for a in range(n):
                     others[a] = total[a] - own[i, a] if turn and not has_prior[s, i] else 0.0
-                genotypes = table_of(tables, p, n)
+                genotypes = tables.alleles[rows_of(tables, p, n)]
                 weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)
                 for a in range(n):
                     own[i, a] = 0.0
@@ -275,7 +275,7 @@ def find_genotypes(alleles, tables, out):
         for i in range(samples):
             if not is_informed[s, i]:
                 continue
-            p, column, genotypes = ploidy[s, i], s * samples + i, table_of(tables, ploidy[s, i], n)
+            p, column, genotypes = ploidy[s, i], s * samples + i, tables.alleles[rows_of(tables, ploidy[s, i], n)]
             for a in range(n):
                 others[a] = 0.0 if has_prior[s, i] else max(0.0, total[a] - own[i, a])
             place = weigh(phred[phred_offsets[column] : phred_offsets[column + 1]], genotypes, p, others[:n], weights)

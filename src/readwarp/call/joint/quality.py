@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from readwarp.call.genotypes.order import table_of
+from readwarp.call.genotypes.order import rows_of
 from readwarp.call.genotypes.score import no_variant_prior
 from readwarp.device.jit import kernel, scalar
 
@@ -27,7 +27,7 @@ def find_qualities(alleles, theta, tables, out):
                 continue
             p, column = out.ploidy[s, i], s * samples + i
             phred = out.phred[phred_offsets[column] : phred_offsets[column + 1]]
-            genotypes = table_of(tables, p, alleles.number[s])
+            genotypes = tables.alleles[rows_of(tables, p, alleles.number[s])]
             log_none += count_others(phred, genotypes, p, alleles.star[s], theta[s], own)
             if has_prior[s, i]:
                 log_none -= math.log(take_prior(own, p, theta[s]))

@@ -14,7 +14,7 @@ from readwarp.call.genotypes.calls import PerSample, mark_overlaps
 from readwarp.call.genotypes.calls import build_calls as build_any_calls
 from readwarp.call.genotypes.cohort import Reports, read_information
 from readwarp.call.genotypes.emitted import Emitted, allocate
-from readwarp.call.genotypes.order import number_of, table_of, tables_for
+from readwarp.call.genotypes.order import number_of, rows_of, tables_for
 from readwarp.call.genotypes.spell import Spelled, count_shared_at_end
 from readwarp.call.joint import STAR
 from readwarp.call.joint.cells import Evidence
@@ -72,7 +72,10 @@ def fill_records(alleles, evidence, found, tables, out):
             place[kept[a]] = a
         for i in range(samples):
             p, column = out.ploidy[v, i], v * samples + i
-            genotypes, all_phred = table_of(tables, p, kept.size), found.phred[found.phred_offsets[s * samples + i] :]
+            genotypes, all_phred = (
+                tables.alleles[rows_of(tables, p, kept.size)],
+                found.phred[found.phred_offsets[s * samples + i] :],
+            )
             lowest, first = np.int32(1 << 30), phred_offsets[column]
             for g in range(genotypes.shape[0]):
                 for copy in range(p):
