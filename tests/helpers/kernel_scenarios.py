@@ -92,7 +92,8 @@ COMMANDS = (
 
 
 def call_aligner(folder: Path, contig: str, **options: Any) -> Records:
-    reads, mates = (list(dnaio.open(folder / f"plain_{k}.fq")) for k in (1, 2))
+    with dnaio.open(folder / "plain_1.fq") as first, dnaio.open(folder / "plain_2.fq") as last:
+        reads, mates = list(first), list(last)
     for more in ({}, {"eqx": True}, {"all_hits": True}, {"secondary": 3, "split_secondary": True}):
         aligner = readwarp.Aligner(folder / "ref.fa", **options, **more)
         aligner.align([read.sequence for read in reads])
