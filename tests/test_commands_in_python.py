@@ -225,13 +225,13 @@ def test_keywords_are_the_long_options(command):
 
 def test_defaults_are_those_of_the_command(given, bam, tmp_path):
     reference, *reads = given
-    for command, make_job, files in (
-        ("align", align_api.make_job, reads),
-        ("run", run_api.make_job, reads),
-        ("genotype", genotype_api.make_job, [bam]),
+    for command, make_job, files, out in (
+        ("align", align_api.make_job, reads, "o.bam"),
+        ("run", run_api.make_job, reads, "o"),
+        ("genotype", genotype_api.make_job, [bam], "o.bcf"),
     ):
-        options = pick_keywords(parse([command, str(reference), *map(str, files), "-o", "o.bcf"]), KEYWORDS[command])
-        assert make_job(reference, files, "o.bcf", options, "x") == make_job(reference, files, "o.bcf", {}, "x")
+        options = pick_keywords(parse([command, str(reference), *map(str, files), "-o", out]), KEYWORDS[command])
+        assert make_job(reference, files, out, options, "x") == make_job(reference, files, out, {}, "x")
     options = pick_keywords(parse(["call", str(reference), str(bam)]), KEYWORDS["call"])
     assert call_api.make_job(reference, bam, None, options, "x") == call_api.make_job(reference, bam, None, {}, "x")
 
