@@ -54,6 +54,11 @@ def numbers(start, stop, out):
     return count
 
 
+@kernel
+def parts(values, start, stop):
+    return values[start:stop], values[start:], values[:stop], values[:]
+
+
 class Rows(NamedTuple):
     values: np.ndarray
     offsets: np.ndarray
@@ -102,6 +107,16 @@ def test_loops_of_other_integers(integer):
     out, expected = np.zeros(200, np.int64), np.zeros(200, np.int64)
     assert numbers(integer(3), integer(9), out) == numbers.py_func(3, 9, expected)
     np.testing.assert_array_equal(out, expected)
+
+
+@settings(deadline=None)
+@given(st.integers(-9, 9), st.integers(-9, 9))
+def test_slices(start, stop):
+    values = np.arange(6, dtype=np.int16)
+    for made, expected in zip(parts(values, start, stop), parts.py_func(values, start, stop), strict=True):
+        np.testing.assert_array_equal(made, expected)
+        assert made.strides == expected.strides
+        assert made.size == 0 or np.shares_memory(made, values)
 
 
 def test_references_of_variables_that_change():

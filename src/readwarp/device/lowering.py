@@ -11,6 +11,7 @@ from typing import Any
 from numba.core import cgutils, ir, types
 from numba.core.ir_utils import guard
 from numba.core.lowering import Lower
+from numba.cpython.slicing import fix_index
 from numba.np.arrayobj import fix_integer_index, load_item, store_item
 
 PAIR = {"pair_first": 0, "pair_second": 1}  # of an iterator's answer
@@ -21,11 +22,32 @@ class PartLower(Lower):
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
         array = self.typeof(value.name)
+        if self.typeof(index.name) == types.slice2_type and array == resty and array.ndim == 1 and array.layout == "C":
+            return self._slice(array, value, index)
         if not self._is_item(array, index):
             return super().lower_getitem(resty, expr, value, index, signature)
         pointer = self._item(array, value, index)
         item = load_item(self.context, self.builder, array, pointer)
         return self.context.cast(self.builder, item, array.dtype, resty)
+
+    def _slice(self, array: Any, value: Any, index: Any) -> Any:
+        """A part of an array; bounds beyond its ends are moved to them."""
+        builder, model, fields = self.builder, self.context.data_model_manager[array], self.loadvar(value.name)
+        size = builder.extract_value(model.get(builder, fields, "shape"), 0)
+        none = size.type(0)
+        bounds = []
+        for k in range(2):
+            bound = fix_index(builder, builder.extract_value(self.loadvar(index.name), k), size)
+            bound = builder.select(builder.icmp_signed("<", bound, none), none, bound)
+            bounds.append(builder.select(builder.icmp_signed(">", bound, size), size, bound))
+        start, stop = bounds
+        length = builder.select(builder.icmp_signed(">", stop, start), builder.sub(stop, start), none)
+        data, old_shape = builder.gep(model.get(builder, fields, "data"), [start]), model.get(builder, fields, "shape")
+        shape = builder.insert_value(old_shape, length, 0)
+        for name, changed in {"nitems": length, "data": data, "shape": shape}.items():
+            fields = model.set(builder, fields, changed, name)
+        self.incref(array, fields)
+        return fields
 
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         array, kind = self.typeof(target_var.name), self.typeof(value_var.name)
