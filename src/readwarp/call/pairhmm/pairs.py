@@ -89,9 +89,7 @@ def solve(
         sums = engine(work)
         for precision, rows in ((FLOAT32, ~sums.is_wide), (FLOAT64, sums.is_wide)):
             found = np.empty(int(rows.sum()))
-            take_logarithms(
-                sums.value[rows], work.cells[rows], precision.scale_bits, precision.min_per_cell, found
-            )
+            take_logarithms(sums.value[rows], work.cells[rows], precision.scale_bits, precision.min_per_cell, found)
             values[order[rows]] = found
         status[order[sums.on_host]] = Status.TOO_LONG
     left = order[np.isnan(values[order])]
