@@ -62,7 +62,7 @@ def locate_bases(cigar, operations, p, q, start, stop, places):
 
 @kernel
 def has_quality(qualities, places):
-    for k in range(places.size):
+    for k in range(places.size):  # noqa: SIM110 (in kernels, generators are slow)
         if places[k] >= 0 and qualities[places[k]] > 0:
             return True
     return False
