@@ -204,3 +204,17 @@ def test_device_that_is_not_there(refused, write):
 def test_memory_that_is_not_enough(refused, write):
     said = refused(write("r.fq", ONE), "--memory", "20M", code=5)
     assert said.startswith("--memory 20M is too small: one batch needs ")
+
+
+@pytest.mark.parametrize("option", ["--memory", "--vram"])
+def test_memory_without_its_unit(option, refused, write):
+    assert f"{option}: '4' is 4 bytes: perhaps 4G" in refused(write("r.fq", ONE), option, "4", code=2)
+
+
+@pytest.mark.parametrize("command", ["align", "run"])
+def test_a_forgotten_reference_is_not_indexed(command, write, tmp_path, capsys):
+    reads = [write(name, ONE) for name in ("a_1.fq", "a_2.fq")]
+    assert run_main([command, *reads, "-o", tmp_path / "out.sam" if command == "align" else tmp_path / "out"]) == 3
+    said = capsys.readouterr().err
+    assert "is given before the reads" in said and "index" not in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a_1.fq", "a_2.fq"]

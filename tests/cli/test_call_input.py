@@ -232,6 +232,10 @@ def test_phred_64_is_an_error_that_names_the_option(plain, refused, called, tmp_
 def test_other_names(plain, refused, tmp_path):
     ref = tmp_path / "other.fa"
     ref.write_text(fasta({"chrone": CONTIGS["one"]}))
+    said = refused(plain[1], ref=ref)
+    assert said.startswith(f"{plain[1]}: none of its contigs ('one', ") and "which has 'chrone'" in said
+    assert """or rename: `samtools reheader -c "sed 's/SN:/SN:chr/'"`""" in said
+    ref.write_text(fasta({"chrone": CONTIGS["one"], "two": CONTIGS["two"]}))
     assert refused(plain[1], ref=ref) == f"{plain[1]}: has reads on contig 'one', which the reference calls 'chrone'"
 
 

@@ -32,7 +32,7 @@ from readwarp.run.api import make_job as make_run_job
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("17", 17),
+        ("1700000", 1_700_000),
         ("4G", 4 << 30),
         ("4g", 4 << 30),
         ("500M", 500 << 20),

@@ -72,6 +72,46 @@ def test_run_refuses_results_that_exist(reference, sample, tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["x.vcf.gz"]
 
 
+@pytest.mark.parametrize("name", ["out.bam", "out.vcf.gz"])
+def test_run_writes_no_folder_called_like_a_file(name, reference, sample, tmp_path, capsys):
+    assert run_main(["run", reference, *sample, "-o", tmp_path / name]) == 2
+    assert f"{tmp_path / name}: -o names the folder of the results" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_summary_of_targets_and_of_haploid_genomes(reference, sample, tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def said(name: str, *options: str) -> str:
+        assert run_main(["run", reference, *sample, "-o", tmp_path / name, "--no-report", *options]) == 0
+        return capfd.readouterr().out
+
+    whole, part = said("whole"), said("part", "-r", "one:2,500-4,500", "--ploidy", "1")
+    assert "per base of the reference" in whole and "heterozygous" in whole
+    assert "per base of the targets" in part and "heterozygous" not in part
+
+
+def test_insert_sizes_name_their_input_where_there_are_several(reference, sample, tmp_path, capfd):
+    options = ["--sample", "s", "-o", tmp_path / "o.sam", "-f"]
+    assert run_main(["align", reference, *sample, *options]) == 0
+    assert "insert size 300 ±" in capfd.readouterr().err
+    again = [path.with_name(f"y_{path.name}") for path in sample]
+    for path, copy in zip(sample, again, strict=True):
+        copy.write_bytes(path.read_bytes())
+    assert run_main(["align", reference, *sample, *again, *options]) == 0
+    err = capfd.readouterr().err
+    assert "insert size of x_1.fq 300 ±" in err and "insert size of y_x_1.fq 300 ±" in err
+
+
+def test_a_read_group_without_a_sample_is_warned_of(reference, sample, tmp_path, capfd):
+    def warned(*options: str) -> bool:
+        command = ["align", reference, *sample, "-R", r"@RG\tID:a", "-o", tmp_path / "o.sam", "-f", *options]
+        assert run_main(command) == 0
+        return "--read-group names no sample" in capfd.readouterr().err
+
+    assert warned() and not warned("--sample", "s")
+
+
 def test_run_leaves_nothing_after_bad_input(reference, tmp_path, capsys):
     reads = tmp_path / "bad.fq"
     reads.write_text("".join(record(n, a) for n, a, _ in pairs(10)) + "@b\nACGT\n+\nIII\n")

@@ -1,12 +1,14 @@
 """Slips of tired users: mistyped words, and what is known by other names elsewhere."""
 
 import argparse
+import re
+from pathlib import Path
 
 import pysam
 import pytest
 
 from helpers.command_samples import run_main, sam_lines
-from readwarp.cli import COMMANDS, build_parser, main, slips
+from readwarp.cli import COMMANDS, build_parser, habits, main
 from readwarp.wording import counted, nearest
 
 
@@ -27,6 +29,20 @@ from readwarp.wording import counted, nearest
         ("align r q -k 19", "-k: the length of seeds is a matter of the index"),
         ("call r b --plody 1", "--plody: perhaps --ploidy (see"),
         ("call r b --PLOIDY 1", "--PLOIDY: perhaps --ploidy (see"),
+        ("align r q --markdup", "--markdup: perhaps --mark-duplicates (see"),
+        ("align r q --noprogres", "--noprogres: perhaps --no-progress (see"),
+        ("align r q --no-such", "unrecognized arguments: --no-such (see"),
+        (
+            "run r q -o d --mark-duplicates",
+            "--mark-duplicates: run sorts, marks duplicates and writes the index anyway",
+        ),
+        ("align r q -T30", "-T30: the lowest score to report is --min-score (see"),
+        ("call -R r -I b -O o", "-R: the reference comes first, without an option: `readwarp call ref.fa ...`"),
+        ("call r b -bamout x.bam", "-bamout: the reads as they were realigned are written with --bam-output"),
+        ("call r b -ERC GVCF", "-ERC: a genomic VCF is written with --gvcf"),
+        ("call r b -Oz -o x", "-Oz: give the output by -o; its ending decides the format"),
+        ("sort x.bam", "no command 'sort': `readwarp align --sort coordinate`"),
+        ("MarkDuplicates x.bam", "no command 'MarkDuplicates': `readwarp align --mark-duplicates`"),
     ],
 )
 def test_what_was_meant(arguments, said, capsys):
@@ -43,7 +59,41 @@ def test_a_file_in_place_of_the_command(tmp_path, capsys):
 
 
 def test_every_other_name_is_of_a_command():
-    assert set(slips.OTHER_NAMES.values()) <= set(COMMANDS) and not set(slips.OTHER_NAMES) & set(COMMANDS)
+    assert set(habits.COMMANDS.values()) <= set(COMMANDS)
+    assert not {*habits.COMMANDS} & {*COMMANDS, *habits.STEPS} and not {*habits.STEPS} & {*COMMANDS}
+
+
+def options_of(command: str) -> set[str]:
+    (commands,) = (a for a in build_parser(every=True)._actions if isinstance(a, argparse._SubParsersAction))
+    return set(commands.choices[command]._option_string_actions)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_habits_name_options_that_exist_and_hide_none(command):
+    known, said = options_of(command), habits.habits_of(command)
+    assert not known & set(said)
+    named = {
+        name
+        for text in said.values()
+        for name in re.findall(r"(?<![\w`-])--[a-z-]+", text)
+        if "in call and run" not in text
+    }
+    assert named <= known | {"--targets"}, named - known
+
+
+@pytest.mark.parametrize(
+    ("title", "command"),
+    [("bwa mem", "align"), ("GATK", "call"), ("freebayes", "call"), ("Parabricks", "align call")],
+)
+def test_what_the_docs_translate_is_known_on_the_terminal(title, command):
+    """Each option in the first column of docs/coming-from.md is one of the command, or has its line."""
+    page = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text()
+    (table,) = re.findall(rf"^## {title}.*?\n(.*?)(?=^## |\Z)", page, re.M | re.S)
+    cells = [line.split(" | ")[0] for line in table.replace(r"\|", "/").splitlines()[4:] if line.startswith("| ")]
+    options = set(re.findall(r"(?<=[ `])--?[A-Za-z][\w-]*", " ".join(cells).replace("samtools sort -o", "")))
+    known = set().union(*({*options_of(name), *habits.habits_of(name)} for name in command.split()))
+    unknown = {name for name in options if name not in known and f"-{name}" not in known}
+    assert len(options) > 5 and not unknown
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

@@ -64,6 +64,8 @@ def test_few_reads_say_nothing_of_what_is_usual():
 def test_trimmed_bases_are_a_figure_where_reads_were_trimmed():
     counts = {"bases": 1000, "bases_trimmed": 25, "reads_trimmed_too_short": 3}
     assert find_figures(Subject("x", None, None, {"counts": counts}))["trimmed"] == "2.50\N{NO-BREAK SPACE}%"
+    figures = find_figures(Subject("x", GOOD, None, {"counts": counts}))
+    assert next(iter(figures)) == "reads" and list(figures)[-1] == "trimmed"
     assert "trimmed" not in find_figures(Subject("x", None, None, {"counts": {"bases": 1000}}))
     assert "3 reads became too short to be aligned when they were trimmed" in said(counts=counts)
 

@@ -50,6 +50,10 @@ def test_too_small_a_budget_states_the_minimum():
     with pytest.raises(MemoryBudgetError, match=r"--memory 50M is too small: one batch needs 105\.2M, 100M of it") as e:
         plan(50 * MB, COSTS, threads=8)
     assert e.value.exit_code == 5
+    with pytest.raises(
+        MemoryBudgetError, match=r"^50M of memory is too little \(80% of what is free\): one batch needs"
+    ):
+        plan(50 * MB, COSTS, threads=8, is_given=False)
     plan(int(105.2 * MB), COSTS, threads=8)
 
 

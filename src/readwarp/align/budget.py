@@ -36,7 +36,13 @@ def plan_batches(resources: Resources, index: Index, backend: Backend, sort_byte
         work_per_base=8 + trims * TRIMMED + (400 + CANDIDATES * (150 + CELLS * 0.5)) / READ_LENGTH,
         held_per_base=4 + 300 / READ_LENGTH,
     )
-    return plan(budget, costs, workers_of(resources.threads, len(backend.devices)), resources.batch_bases)
+    return plan(
+        budget,
+        costs,
+        workers_of(resources.threads, len(backend.devices)),
+        resources.batch_bases,
+        resources.memory is not None,
+    )
 
 
 def plan_cards(room: int, planned: Plan, index: Index, backend: Backend) -> CardPlan:

@@ -93,6 +93,10 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
         return first_instrument(path, kinds[path]) if Path(path).is_file() else Instrument()  # a pipe is read once
 
     lines = read_group_lines(naming, groups, own, look)
+    if naming.lines and not all(field(line, "SM") for line in lines):
+        logger.warning(
+            "a --read-group names no sample: GATK and others refuse such files (add SM:NAME, or --sample NAME)"
+        )
     merged = merge_lines([line for line in lines if line] + [line for group in own for line in group])
     ids = [field(line, "ID") or "" for line in merged]
     comments = options.get("comments", False)

@@ -24,6 +24,7 @@ from readwarp.formats.alignments.header import header_text, part_line, program_l
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoded, Encoder
 from readwarp.formats.alignments.segments import ResumableWriter, Segments
+from readwarp.formats.common.fasta import check_format
 from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.formats.common.index_file import is_index
 from readwarp.formats.reads.raw import RawBatch
@@ -250,6 +251,7 @@ def open_index(job: AlignJob, reporter: Reporter) -> Index:
         if is_kept:
             logger.info("index %s", path)
         return open_or_build(*wanted)
+    check_format(job.reference)  # before the log names an index of reads, where the reference was forgotten
     logger.info("building the index %s", path)
     if is_kept:
         logger.info("it is kept there for later runs (another folder: READWARP_INDEX_DIR; another file: --index)")

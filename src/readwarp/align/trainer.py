@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.align import steps
@@ -91,13 +92,19 @@ class Trainer:
         self.models.append(sizes._asdict())
         self.metrics.note(insert_sizes=self.models)
         if sizes.pairs:
-            logger.info("insert size %.0f ± %.0f, from %s", sizes.mean, sizes.deviation, counted(sizes.pairs, "pair"))
+            known = sizes.mean, sizes.deviation, counted(sizes.pairs, "pair")
+            logger.info("insert size %s%.0f ± %.0f, from %s", self._whose(first), *known)
         elif any((reads.segment == Segment.FIRST).any() for reads in first):
             text = "too few confident pairs to estimate the insert size: taking %.0f ± %.0f"
             logger.info(text, sizes.mean, sizes.deviation)
         for group, own in found.groups.items():
             self._note_group(group, own)
         return found
+
+    def _whose(self, first: list[ReadBatch]) -> str:
+        """Of which input, if there are several."""
+        given = self.inputs.inputs
+        return f"of {Path(given[first[0].source].paths[0]).name} " if len(given) > 1 and first else ""
 
     def _estimate(self, first: list[ReadBatch], parameters: AlignParameters) -> InsertModels:
         """The models; estimated on the CPU, with the same result, if the reads do not fit on the card."""

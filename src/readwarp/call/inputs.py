@@ -180,16 +180,18 @@ def match_contigs(reader: AlignedReader, reference: Reference, whole: bool = Tru
     is called, if a contig with reads is not in the reference: these reads would be left out silently.
     """
     numbers = {name: i for i, name in enumerate(reference.names)}
-    out = {}
+    out, strange = {}, None
     for i, line in enumerate(reader.header.to_dict().get("SQ", [])):
         name = line["SN"]
         if name in numbers:
             _check_contig(reader, line, reference, numbers[name])
             out[numbers[name]] = i
-        elif whole and reader.has_reads(i):
-            raise InputError(reader.path, f"has reads on contig {name!r}, {explain_strange(name, reference.names)}")
+        elif whole and strange is None and reader.has_reads(i):
+            strange = name
     if not out:
         raise InputError(reader.path, _explain_other_names(reader, reference))
+    if strange is not None:
+        raise InputError(reader.path, f"has reads on contig {strange!r}, {explain_strange(strange, reference.names)}")
     return out
 
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from readwarp.cli import slips, stopping
+from readwarp.cli.habits import habits_of
 from readwarp.cli.stopping import Terminated
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
@@ -54,7 +55,7 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self._given = list(args or ())
-        slips.check_dashes(self._given, self._option_string_actions)
+        slips.check_dashes(self._given, self._option_string_actions, self.habits)
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {shlex.join(unknown)}")
@@ -113,7 +114,7 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
         if every or name in arguments[:1]:
             module = import_module(f"readwarp.cli.{name}")
             command.epilog = getattr(module, "EPILOG", None)
-            command.habits = getattr(module, "HABITS", {})
+            command.habits = habits_of(name)
             module.add_arguments(command)
             command.set_defaults(run=module.run)
     return parser

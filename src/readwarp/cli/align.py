@@ -17,13 +17,6 @@ examples:
 The index REF.rwx is built if it does not exist.
 """
 
-HABITS = {  # of users of bwa and minimap2
-    "-L": "the penalty for clipping is --clip; -L is --targets in call, run, genotype and report",
-    "-k": "the length of seeds is a matter of the index: `readwarp index -k`",
-    "-x": "presets are --preset",
-    "-H": "give read groups by --read-group; other header lines are added by `samtools reheader`",
-}
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_inputs(parser)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from readwarp.config import POLY_G, PRESETS, CallParameters, Scoring, TrimParameters
+from readwarp.wording import counted
 
 Number = TypeVar("Number", int, float)
 SORTS = ("coordinate", "name", "none")
@@ -62,6 +63,7 @@ FILTER_LIMITS = (  # likewise; which filter fails a call, and when
     ),
 )
 MEMORY = "memory budget, such as 8G [what is free, less a margin]"
+MIN_BYTES = 1 << 20  # fewer, without a unit, are a forgotten unit
 UNITS = {"K": 1, "M": 2, "G": 3, "T": 4}
 
 
@@ -73,7 +75,10 @@ def pick_keywords(options: argparse.Namespace, known: type) -> Any:
 def size(text: str) -> int:
     """`4G`, `500M`, `1.5g` or plain bytes -> bytes."""
     number, factor = _split_unit(text.upper().removesuffix("B").removesuffix("I"), 1024)
-    return _convert(text, lambda: int(float(number) * factor), 1, "a size such as 500M or 4G")
+    bytes_ = _convert(text, lambda: int(float(number) * factor), 1, "a size such as 500M or 4G")
+    if factor == 1 and bytes_ < MIN_BYTES:
+        raise argparse.ArgumentTypeError(f"{text!r} is {counted(bytes_, 'byte')}: perhaps {number}G")
+    return bytes_
 
 
 def count(text: str) -> int:

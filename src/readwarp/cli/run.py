@@ -35,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shared.add_reporting(parser)
 
 
+def is_targeted(options: argparse.Namespace) -> bool:
+    """Whether a part of the reference is called."""
+    return bool(options.region or options.targets or options.exclude_regions)
+
+
 def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import run_job
     from readwarp.cli.summary import show_summary
@@ -43,4 +48,4 @@ def run(options: argparse.Namespace) -> None:
 
     result = run_job(options, options.reads, RunOptions, make_job, run_sample)
     if not options.quiet:
-        show_summary(result)
+        show_summary(result, is_targeted(options), options.ploidy == 1)

@@ -3,18 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from readwarp.cli.habits import COMMANDS, STEPS
 from readwarp.errors import UsageError
 from readwarp.wording import nearest
 
-OTHER_NAMES = {  # of commands, in other tools
-    **dict.fromkeys(("mem", "aln", "map", "bwa-mem", "fq2bam"), "align"),
-    **dict.fromkeys(("germline", "pipeline", "wgs"), "run"),
-    **dict.fromkeys(("mpileup", "haplotypecaller", "variants"), "call"),
-    **dict.fromkeys(("joint", "genotypegvcfs", "combinegvcfs"), "genotype"),
-    **dict.fromkeys(("cat", "gather", "join"), "merge"),
-    **dict.fromkeys(("sw", "ssw"), "pairwise"),
-    **dict.fromkeys(("info", "check", "devices"), "doctor"),
-}
 LONG_DASHES = "\u2013\u2014\u2212"  # what word processors make of hyphens
 BOTH_DASHES = "--"
 
@@ -38,21 +30,26 @@ def check_words(arguments: Sequence[str], commands: Iterable[str]) -> None:
         options = f"`readwarp {command} ... {first}`" if command else "`readwarp COMMAND ...`"
         hint = f"perhaps {known}" if known else f"the command comes first: {options}"
         raise UsageError(f"{first}: {hint} (see `readwarp --help`)")
-    meant = OTHER_NAMES.get(first.lower()) or nearest(first, commands)
+    if done := STEPS.get(first.lower()):
+        raise UsageError(f"no command {first!r}: {done}")
+    meant = COMMANDS.get(first.lower()) or nearest(first, commands)
     if meant is None and Path(first).exists():
         raise UsageError(f"{first} is a file: the command comes first, as in `readwarp run {first} ...`")
     hint = f"perhaps {meant}" if meant else f"there are {', '.join(commands)}"
     raise UsageError(f"no command {first!r}: {hint} (see `readwarp --help`)")
 
 
-def check_dashes(arguments: Sequence[str], known: Iterable[str]) -> None:
-    """Raises UsageError for `-threads`, which would be taken for `-t hreads`."""
+def check_dashes(arguments: Sequence[str], known: Iterable[str], habits: Mapping[str, str]) -> None:
+    """Raises UsageError for `-threads`, which would be taken for `-t hreads`, and likewise for GATK's `-bamout`."""
     for text in arguments:
         if text == BOTH_DASHES:
             return
         name = text.partition("=")[0]
-        if len(name) > 2 and name[0] == "-" != name[1] and f"-{name}" in known:
-            raise UsageError(f"{name}: long names begin with two hyphens: -{name}")
+        if len(name) > 2 and name[0] == "-" != name[1]:
+            if f"-{name}" in known:
+                raise UsageError(f"{name}: long names begin with two hyphens: -{name}")
+            if name in habits:
+                raise UsageError(f"{name}: {habits[name]}")
 
 
 def explain_unknown(arguments: Sequence[str], known: Iterable[str], habits: Mapping[str, str]) -> str:
@@ -63,8 +60,25 @@ def explain_unknown(arguments: Sequence[str], known: Iterable[str], habits: Mapp
     given = {text.partition("=")[0] for text in arguments if text.startswith("-")} - {BOTH_DASHES, "-", *known}
     said = []
     for text in sorted(given):
-        if text in habits:
-            said.append(f"; {text}: {habits[text]}")
-        elif text.startswith(BOTH_DASHES) and (near := nearest(text, (name for name in known if len(name) > 2))):
+        short = text[:2] if text[1] != "-" else text  # -Oz is -O with its value
+        if here := habits.get(text) or habits.get(short if short not in known else ""):
+            said.append(f"; {text}: {here}")
+        elif text.startswith(BOTH_DASHES) and (near := nearest_option(text, known)):
             said.append(f"; {text}: perhaps {near}")
     return "".join(said)
+
+
+def nearest_option(text: str, known: Iterable[str]) -> str | None:
+    """The only long option that begins like this one, or one that is spelled like it; never its negation."""
+    is_negated = _letters(text).startswith("no")
+    alike = {_letters(name): name for name in known if len(name) > 2 and _letters(name).startswith("no") == is_negated}
+    begun = [name for letters, name in alike.items() if letters.startswith(_letters(text))]
+    if len(begun) == 1:
+        return begun[0]
+    bare = {letters.removeprefix("no"): name for letters, name in alike.items()}
+    near = nearest(_letters(text).removeprefix("no"), bare)
+    return None if near is None else bare[near]
+
+
+def _letters(option: str) -> str:
+    return option.replace("-", "").lower()

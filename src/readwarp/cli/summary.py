@@ -16,14 +16,14 @@ from readwarp.stream.reporter import Result
 MAX_CALLS = 5
 
 
-def show_summary(result: Result) -> None:
-    """Tables on stdout."""
+def show_summary(result: Result, targeted: bool, haploid: bool) -> None:
+    """Tables on stdout. targeted: a part of the reference was called; haploid: with one copy of it."""
     title = f"[bold]sample {escape(result.paths['alignments'].stem)}[/]"
     table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(justify="right")
     table.add_column(style="dim")
-    for row in summarise(result.metrics):
+    for row in summarise(result.metrics, targeted, haploid):
         table.add_row(*row)
     calls = Table(title="first variants", title_justify="left", box=None, pad_edge=False, title_style="bold")
     for name in ("place", "alleles", "genotype", "depth", "quality"):
@@ -34,7 +34,7 @@ def show_summary(result: Result) -> None:
     show(table, "", *((calls, "") if calls.rows else ()), *files)
 
 
-def summarise(metrics: Metrics) -> list[tuple[str, str, str]]:
+def summarise(metrics: Metrics, targeted: bool = False, haploid: bool = False) -> list[tuple[str, str, str]]:
     """(what, figure, explanation)."""
     count = metrics.counts.get
     reads, passed = count("reads", 0), count("variants_pass", 0)
@@ -50,11 +50,11 @@ def summarise(metrics: Metrics) -> list[tuple[str, str, str]]:
             "of the bases",
         ),
         ("insert size", describe_insert_size(metrics), "bases, mean ± deviation"),
-        ("mean depth", depth, "bases used for calling per base of the reference"),
+        ("mean depth", depth, f"bases used for calling per base of the {'targets' if targeted else 'reference'}"),
         ("variants", f"{passed:,}", f"pass all filters, of {count('variants', 0):,}"),
         ("SNVs", f"{count('snvs', 0):,}", f"Ts/Tv {ratio(count('transitions', 0), count('transversions', 0))}"),
         ("indels", f"{count('indels', 0):,}", ""),
-        ("heterozygous", percent(count("heterozygous", 0), passed), "of the variants"),
+        ("heterozygous", "" if haploid else percent(count("heterozygous", 0), passed), "of the variants"),
     ]
     return [row for row in rows if row[1]]
 

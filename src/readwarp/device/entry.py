@@ -54,10 +54,12 @@ class Entry(PyCallWrapper):
         leaves = {place: node.kind for place, node in nodes.items() if not isinstance(node.kind, types.BaseTuple)}
         arrays = {place: kind for place, kind in leaves.items() if isinstance(kind, types.Array)}
         values = {
-            place: self._number(api, builder, kind, item(builder, objects, place))
+            place: number(api, kind, item(builder, objects, place))
             for place, kind in leaves.items()
             if place not in arrays
         }
+        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, api.err_occurred())):  # a number too large
+            builder.ret(api.get_null_object())
         slots = self._describe(api, builder, objects, arrays)
         for k, (place, kind) in enumerate(arrays.items()):
             fields = self.context.get_value_type(kind).as_pointer()
@@ -91,12 +93,6 @@ class Entry(PyCallWrapper):
             builder.store(found, builder.gep(objects, [builder.add(loop.index, INT(1))]))
         return objects
 
-    def _number(self, api: Any, builder: Any, kind: Any, number: Any) -> Any:
-        native = api.to_native_value(kind, number)
-        with cgutils.if_unlikely(builder, native.is_error):
-            builder.ret(api.get_null_object())
-        return native.value
-
     def _describe(self, api: Any, builder: Any, objects: Any, arrays: dict[int, Any]) -> Any:
         """Numba's description of each array, in slots with room for the axes of any."""
         array: Any = types.Array
@@ -118,6 +114,15 @@ class Entry(PyCallWrapper):
             owner = cgutils.gep_inbounds(builder, slots, loop.index, 0)
             release = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t])
             builder.call(cgutils.get_or_insert_function(self.module, release, "NRT_decref"), [builder.load(owner)])
+
+
+def number(api: Any, kind: Any, given: Any) -> Any:
+    """A number of Python or NumPy as the kernel takes it; Numba's own way, for other types, is longer."""
+    if kind == types.int64:
+        return api.long_as_longlong(given)
+    if kind == types.float64:
+        return api.float_as_double(given)
+    return api.to_native_value(kind, given).value
 
 
 def table(builder: Any, numbers: list[int]) -> Any:

@@ -34,7 +34,7 @@ TRIM_FIGURES: Figures = {"trimmed": ("of the bases", lambda counts: share_trimme
 RUN_FIGURES: Figures = {"reads/s": ("aligned, sorted, written", lambda rate: f"{rate:,}")}
 MEANINGS = {
     name: meaning
-    for name, (meaning, _) in {**TRIM_FIGURES, **ALIGNMENT_FIGURES, **VARIANT_FIGURES, **RUN_FIGURES}.items()
+    for name, (meaning, _) in {**ALIGNMENT_FIGURES, **TRIM_FIGURES, **VARIANT_FIGURES, **RUN_FIGURES}.items()
 }
 
 
@@ -59,8 +59,8 @@ def find_figures(subject: Subject) -> dict[str, str]:
     """Name of the figure -> text; only what the sample has."""
     counts = subject.run.get("counts", {})
     parts = (
-        (TRIM_FIGURES, counts if "bases_trimmed" in counts else None),
         (ALIGNMENT_FIGURES, subject.alignments),
+        (TRIM_FIGURES, counts if "bases_trimmed" in counts else None),
         (VARIANT_FIGURES, subject.variants),
         (RUN_FIGURES, subject.run.get("reads_per_second")),
     )

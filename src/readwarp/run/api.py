@@ -11,12 +11,15 @@ from readwarp.align.inputs import ReadOptions
 from readwarp.align.trim.options import TrimOptions
 from readwarp.call.api import CallingOptions, spell_regions
 from readwarp.call.api import make_job as make_call_job
+from readwarp.errors import UsageError
 from readwarp.formats.common.qualities import PHRED33
 from readwarp.keywords import AnyPath, check_keywords, command_line
 from readwarp.run.job import RunJob, run_sample, sample_of
 from readwarp.stream.choice import ResourceOptions
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
+
+FILES = (".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html")  # which no folder is called
 
 
 class RunOptions(
@@ -68,6 +71,11 @@ def make_job(
     reference: AnyPath, reads: Sequence[AnyPath], folder: AnyPath, options: RunOptions, command: str
 ) -> RunJob:
     """Raises InputError and UsageError."""
+    if Path(folder).suffix in FILES and not Path(folder).exists():
+        plain = Path(folder).with_name(Path(folder).name.split(".")[0])
+        raise UsageError(
+            f"{folder}: -o names the folder of the results, whose files are named after the sample: {plain}"
+        )
     is_amplicon = options.get("no_mark_duplicates", False) or options.get("primers") is not None
     sorting = {"sort": "coordinate", "mark_duplicates": not is_amplicon, "write_index": True}
     given: Any = options  # each job takes its own

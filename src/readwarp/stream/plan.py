@@ -44,10 +44,11 @@ class Plan:
     peak_bytes: int  # the maximum that is expected
 
 
-def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None) -> Plan:
+def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None, is_given: bool = True) -> Plan:
     """The plan with the largest useful batches for a budget of bytes, with fewer workers if it is too small for all.
 
-    `batch_bases` is the user's limit. Raises MemoryBudgetError, which states the minimum, if one worker does not fit.
+    batch_bases: the user's limit. is_given: the budget is the user's, not what is free. Raises MemoryBudgetError, which
+    states the minimum, if one worker does not fit.
     """
     wanted = batch_bases or USUAL_BATCH
     smallest = min(wanted, MIN_BATCH)
@@ -61,6 +62,9 @@ def plan(budget: int, costs: Costs, threads: int, batch_bases: int | None = None
             return Plan(bases, workers, in_flight, fixed + int(bases * per_base))
     minimum = fixed + int(smallest * per_base) + 1
     need = f"one batch needs {readable(minimum)}, {readable(fixed)} of it for the index and the program"
+    if not is_given:
+        text = f"{readable(budget)} of memory is too little ({FREE_SHARE:.0%} of what is free): {need}"
+        raise MemoryBudgetError(f"{text}; --memory allows more")
     raise MemoryBudgetError(f"--memory {readable(budget)} is too small: {need}")
 
 

@@ -47,7 +47,11 @@ class Oriented:
 
 def orient(reads: ReadBatch, there: ReadBatch) -> Oriented:
     """Both strands of the reads, once per batch. there: the same reads with their bases on the side of the step."""
-    return Oriented(_oriented(there.bases, reads.read_offsets), reads.read_offsets)
+    bases, offsets = there.bases, reads.read_offsets
+    both = np.empty(2 * bases.size, np.uint8)
+    both[: bases.size] = bases
+    _complement(bases, offsets, both[bases.size :])
+    return Oriented(both, offsets)
 
 
 def score(reads: Oriented, candidates: Candidates, packed: ndarray, scoring: Scoring) -> Scores:
@@ -126,8 +130,10 @@ def lay(reads: Oriented, candidates: Candidates) -> Laid:
 
 def _pairs(oriented: ndarray, laid: Laid, packed: ndarray) -> Pairs:
     """Oriented reads against whole windows."""
-    bases, starts, lengths = _windows(packed, laid.window_start, laid.window_stop)
-    return Pairs(oriented, laid.starts, laid.lengths.astype(np.int64), bases, starts, lengths)
+    offsets = offsets_of(laid.window_stop - laid.window_start)
+    bases = np.empty(offsets[-1], np.uint8)
+    _unpack_windows(packed, laid.window_start, offsets, bases)
+    return Pairs(oriented, laid.starts, laid.lengths.astype(np.int64), bases, offsets[:-1], np.diff(offsets))
 
 
 def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) -> tuple[ndarray, ndarray]:
@@ -143,20 +149,16 @@ def _cigars(status: ndarray, aligned: ndarray, gapped: ndarray, traces: Traces) 
 
 
 @kernel
-def _oriented(bases, offsets):
-    """The reads as sequenced, then their reverse complements: read r on strand s starts at offsets[r] + s * bases.
+def _complement(bases, offsets, out):
+    """The reverse complement of each read, in its place.
 
     Indices are unsigned here and in `_unpack`: tests for a negative index would prevent vector loops.
     """
-    out = np.empty(2 * bases.size, np.uint8)
-    out[: bases.size] = bases
     for read in range(offsets.size - 1):
-        length = np.uint64(offsets[read + 1] - offsets[read])
-        last, reverse = np.uint64(offsets[read + 1]) - np.uint64(1), np.uint64(bases.size + offsets[read])
-        for k in range(length):
-            base = bases[last - k]
-            out[reverse + k] = base if base > 3 else np.uint8(3) - base
-    return out
+        first, stop = np.uint64(offsets[read]), np.uint64(offsets[read + 1])
+        for k in range(stop - first):
+            base = bases[stop - np.uint64(1) - k]
+            out[first + k] = base if base > 3 else np.uint8(3) - base
 
 
 @kernel
@@ -175,17 +177,11 @@ def _unpack(packed, start, stop, out):
 
 
 @kernel
-def _windows(packed, starts, stops):
-    """(bases of all windows, their starts there, their lengths)."""
-    places, lengths = np.zeros(starts.size, np.int64), stops - starts
-    total = 0
+def _unpack_windows(packed, starts, offsets, out):
+    """The reference from each start on -> out[offsets[window] : offsets[window + 1]]."""
     for window in range(starts.size):
-        places[window] = total
-        total += lengths[window]
-    bases = np.empty(total, np.uint8)
-    for window in range(starts.size):
-        _unpack(packed, starts[window], stops[window], bases[places[window] : places[window] + lengths[window]])
-    return bases, places, lengths
+        first, stop = offsets[window], offsets[window + 1]
+        _unpack(packed, starts[window], starts[window] + stop - first, out[first:stop])
 
 
 @kernel

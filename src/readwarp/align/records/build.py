@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
-from readwarp.align.places import contig_of, share_half
+from readwarp.align.places import share_half
 from readwarp.align.records.choose import PRIMARY, SECONDARY, SUPPLEMENTARY, Choices, Traced, min_mate_score
 from readwarp.align.records.scalar import are_equal, base_of
 from readwarp.align.records.tags import Rows, encode_tags
@@ -99,17 +100,15 @@ def lead_with_first_part(traces, kinds, length, strand, extensions):
     traces[0], traces[first] = traces[first], traces[0]
 
 
-@kernel
-def fill_places(rows, traced, contig_offsets, out):
+def fill_places(rows: Rows, traced: Traced, contig_offsets: ndarray, out: Alignments) -> None:
     """Contig, position and MAPQ of mapped records; -1, -1 and 0 of the others."""
-    start, mapping_quality = traced.extensions.reference_start, traced.choices.mapping_quality
-    for row in range(rows.read.size):
-        e = rows.trace[row]
-        out.contig[row], out.position[row], out.mapping_quality[row] = -1, -1, 0
-        if e >= 0:
-            contig = contig_of(contig_offsets, start[e])
-            out.contig[row], out.position[row] = contig, start[e] - contig_offsets[contig]
-            out.mapping_quality[row] = mapping_quality[e]
+    is_mapped = rows.trace >= 0
+    e = rows.trace[is_mapped]
+    start = traced.extensions.reference_start[e]
+    contig = np.searchsorted(contig_offsets, start, side="right") - 1
+    out.contig[:], out.position[:], out.mapping_quality[:] = -1, -1, 0
+    out.contig[is_mapped], out.position[is_mapped] = contig, start - contig_offsets[contig]
+    out.mapping_quality[is_mapped] = traced.choices.mapping_quality[e]
 
 
 @kernel

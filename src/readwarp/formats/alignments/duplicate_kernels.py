@@ -15,7 +15,7 @@ from readwarp.formats.alignments.layout import (
     uint16_at,
     uint32_at,
 )
-from readwarp.formats.common.text import find_name, put_bytes
+from readwarp.formats.common.text import find_name, put_bytes, put_copy
 from readwarp.rules.cigar import HARD_CLIP, SOFT_CLIP, run_of
 
 KIND, LIBRARY, SINGLE, PLACE, MATE_CONTIG, MATE_PLACE, OWN_SCORE, SCORE = range(8)  # words of a signature
@@ -38,7 +38,7 @@ def unclipped_span(data, at):
     stop, left, right = start - 1, np.int64(0), np.int64(0)
     for i in range(operations):
         operation, length, on_reference, _ = run_of(uint32_at(data, cigar + 4 * i))
-        if operation in (SOFT_CLIP, HARD_CLIP):
+        if operation == SOFT_CLIP or operation == HARD_CLIP:
             right += length
             if stop == start - 1:
                 left += length
@@ -84,9 +84,11 @@ def sign(records, mates, libraries, out):
     """The signature of each record and the record -> out (uint8, SKIP bytes more for each)."""
     data, offsets = records
     (letters, name_offsets), number = libraries
+    words = np.empty(WORDS, np.int64)
     for i in range(mates.size):
         at, stop, to = offsets[i], offsets[i + 1], offsets[i] + SKIP * i
-        words = np.zeros(WORDS, np.int64)
+        for word in range(WORDS):
+            words[word] = 0
         flag = uint16_at(data, at + FLAG)
         if flag & NOT_EXAMINED == 0:
             start, end = unclipped_span(data, at)
@@ -101,9 +103,7 @@ def sign(records, mates, libraries, out):
                 sign_pair(data, at, flag, start, end, mate, words)
         for word in range(WORDS):
             put_bytes(words[word], 4, out, to + 4 * word)
-        source, target = data[at:stop], out[to + SKIP : to + SKIP + stop - at]
-        for j in range(source.size):
-            target[j] = source[j]
+        put_copy(data, at, stop, out, to + SKIP)
 
 
 @scalar

@@ -92,7 +92,7 @@ def field_stop(tags, at, stop):
     if at + 4 > stop:
         return stop + 1
     kind, at = tags[at + 2], at + 3
-    if kind in (TEXT, HEX):
+    if kind == TEXT or kind == HEX:
         while at < stop and tags[at] != 0:
             at += 1
         return at + 1

@@ -47,12 +47,12 @@ def measure(cigar, first, last):
     head, tail, pairs, gap_bases, gaps = np.int64(0), np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for i in range(first, last):
         operation, length, _, _ = run_of(cigar[i])
-        if operation in (SOFT_CLIP, HARD_CLIP):
+        if operation == SOFT_CLIP or operation == HARD_CLIP:
             if i == first:
                 head = length
             else:
                 tail = length
-        elif operation in (INSERTION, DELETION):
+        elif operation == INSERTION or operation == DELETION:
             gap_bases += length
             gaps += 1
         else:

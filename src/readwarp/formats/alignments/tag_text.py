@@ -14,9 +14,11 @@ from readwarp.formats.alignments.layout import (
     get_number,
     width_of,
 )
-from readwarp.formats.common.text import put_number
+from readwarp.formats.common.text import put_copy, put_number
 
 TAB, COLON, COMMA, MINUS, DOT, ZERO = 9, 58, 44, 45, 46, 48
+NO_POWER = 50
+POWERS = np.array([float(f"1e{exponent}") for exponent in range(-NO_POWER, NO_POWER + 1)])
 FACTOR = 5  # text is at most this many times longer than the binary field
 
 
@@ -27,17 +29,13 @@ def put_tags(tags, start, stop, out, at):
         kind = tags[start + 2]
         out[at], out[at + 1], out[at + 2], out[at + 3], out[at + 5] = TAB, tags[start], tags[start + 1], COLON, COLON
         end, value, at = field_stop(tags, start, stop), start + 3, at + 6
-        if kind in (CHARACTER, TEXT, HEX, FLOAT):
-            out[at - 2] = kind
-        else:
-            out[at - 2] = ARRAY if kind == ARRAY else INTEGER  # in SAM text, of every width
+        out[at - 2] = kind
         if kind == ARRAY:
             at = put_array(tags, value, end, out, at)
-        elif kind in (CHARACTER, TEXT, HEX):
-            for i in range(value, end if kind == CHARACTER else end - 1):
-                out[at] = tags[i]
-                at += 1
+        elif kind == CHARACTER or kind == TEXT or kind == HEX:
+            at = put_copy(tags, value, end if kind == CHARACTER else end - 1, out, at)
         else:
+            out[at - 2] = FLOAT if kind == FLOAT else INTEGER  # in SAM text, of every width
             at = put_value(tags, value, kind, out, at)
         start = end
     return at
@@ -63,9 +61,7 @@ def put_value(tags, at, kind, out, to):
 @scalar
 def put_float(bits, out, at):
     """An IEEE single with six significant digits, as %g writes it."""
-    single = np.empty(1, np.uint32)
-    single[0] = bits
-    value = np.float64(single.view(np.float32)[0])
+    value = np.float64(np.uint32(bits).view(np.float32))
     if value < 0 or bits >> 31:
         out[at] = MINUS
         at += 1
@@ -78,10 +74,10 @@ def put_float(bits, out, at):
         out[at], out[at + 1], out[at + 2] = letters
         return at + 3
     exponent = np.int64(np.floor(np.log10(value)))
-    digits = np.int64(np.rint(value * 10.0 ** (5 - exponent)))
+    digits = np.int64(np.rint(value * POWERS[NO_POWER + 5 - exponent]))
     if digits >= 1000000 or digits < 100000:
         exponent += 1 if digits >= 1000000 else -1
-        digits = np.int64(np.rint(value * 10.0 ** (5 - exponent)))
+        digits = np.int64(np.rint(value * POWERS[NO_POWER + 5 - exponent]))
     shown = 6
     while digits % 10 == 0:
         digits //= 10
@@ -102,7 +98,7 @@ def put_fixed(digits, shown, exponent, out, at):
             at += 1
         return put_number(digits, out, at)
     if shown <= exponent + 1:
-        return put_number(digits * np.int64(10 ** (exponent + 1 - shown)), out, at)
+        return put_number(digits * np.int64(POWERS[NO_POWER + exponent + 1 - shown]), out, at)
     return put_pointed(digits, shown, exponent + 1, out, at)
 
 

@@ -52,6 +52,12 @@ def read_contigs(path: str | Path) -> Iterator[Contig]:
         raise InputError(path, "holds no sequence")
 
 
+def check_format(path: Path) -> None:
+    """Raises InputError for a file whose first line is not that of a reference."""
+    with reading(path), _open(path) as stream:
+        _parse(stream, path)
+
+
 @contextmanager
 def _open(path: Path) -> Iterator[BinaryIO]:
     with path.open("rb") as raw:

@@ -73,9 +73,9 @@ def put_next(separator, number, out, at):
 @scalar
 def put_copy(values, start, stop, out, at):
     """values[start:stop] -> out[at:]; where they end."""
-    source, target = values[start:stop], out[at : at + stop - start]  # slices index from 0, which compiles to vectors
-    for i in range(source.size):
-        target[i] = source[i]
+    source, target = np.uint64(start), np.uint64(at)  # tests for a negative index would prevent vector loops
+    for i in range(np.uint64(max(0, stop - start))):
+        out[target + i] = values[source + i]
     return at + stop - start
 
 

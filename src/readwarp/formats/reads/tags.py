@@ -23,30 +23,31 @@ REASONS = {
     NO_TAG: "its comment is not made of SAM tags such as BC:Z:AC, or Illumina's 1:N:0:ACGT: leave out --comments (-C)",
     UNKNOWN_GROUP: "the read group of its RG tag is not in the header",
 }
-KINDS = CHARACTER, INTEGER, FLOAT, TEXT, HEX, ARRAY
 COLON, COMMA, MINUS, PLUS, DOT = 58, 44, 45, 43, 46
 ZERO, NINE, NO, YES = 48, 57, 78, 89
+POWERS = np.array([float(f"1e{exponent}") for exponent in range(310)])  # the last is infinite
 
 
 def encode_comments(reads: ReadBatch, raw: RawBatch, records: Sequence[Records]) -> ReadBatch:
     """The reads with the tags and read groups in the comments of their records. Raises InputError."""
-    groups, sizes = pack_names(raw.input.groups), np.zeros(len(reads), np.int64)
-    for file, rows in enumerate(records):
-        text, longest = raw.chunk.data[file], int(rows.comment_length.max(initial=0))
-        scratch = np.empty(4 * longest + 8, np.uint8)
-        record, reason = measure_comments(text, rows, (file, len(records)), groups, scratch, sizes, reads.read_group)
-        if record >= 0:
-            raise InputError(raw.input.paths[file], REASONS[reason], raw.chunk.first_record + record)
-    offsets = offsets_of(sizes)
-    tags = np.empty(offsets[-1] + 8, np.uint8)
-    for file, rows in enumerate(records):
-        fill_comments(raw.chunk.data[file], rows, (file, len(records)), tags, offsets)
+    groups, sizes, places = pack_names(raw.input.groups), *(np.zeros(len(reads), np.int64) for _ in range(2))
+    longest = max(int(rows.comment_length.max(initial=0)) for rows in records)
+    tags, offsets = np.empty(4 * longest + 8, np.uint8), np.zeros(0, np.int64)
+    for is_measured in (False, True):
+        for file, (text, rows) in enumerate(zip(raw.chunk.data, records, strict=True)):
+            stride = file, len(records)
+            record, reason = write_comments(text, rows, stride, groups, tags, places, sizes, reads.read_group)
+            if record >= 0:
+                raise InputError(raw.input.paths[file], REASONS[reason], raw.chunk.first_record + record)
+        if not is_measured:
+            offsets = offsets_of(sizes)
+            tags, places = np.empty(offsets[-1] + 8, np.uint8), offsets[:-1]
     return replace(reads, tags=tags[: offsets[-1]], tag_offsets=offsets)
 
 
 @kernel
-def measure_comments(text, records, stride, groups, scratch, sizes, read_group):
-    """Bytes of tags of each read -> sizes, and its group among the names `groups` -> read_group.
+def write_comments(text, records, stride, groups, tags, places, sizes, read_group):
+    """Tags of each read -> `tags` from its place on, their bytes -> sizes, its group among the names -> read_group.
 
     Record r is that of read `first + step * r`; `stride`: first, step. -> (record, reason) of the first error, or
     (-1, 0).
@@ -54,24 +55,18 @@ def measure_comments(text, records, stride, groups, scratch, sizes, read_group):
     (first, step), (group_letters, group_offsets) = stride, groups
     letters, comment, length = text.letters, records.comment, records.comment_length
     for r in range(comment.size):
-        size, group_start, group_stop = encode(letters, comment[r], comment[r] + length[r], scratch)
+        read = first + step * r
+        out = tags[places[read] :]
+        size, group_start, group_stop = encode(letters, comment[r], comment[r] + length[r], out)
         if size < 0:
             return r, size
-        sizes[first + step * r] = size
+        sizes[read] = size
         if group_stop > group_start:
             group = find_name(letters, group_start, group_stop, group_letters, group_offsets)
             if group < 0:
                 return r, UNKNOWN_GROUP
-            read_group[first + step * r] = group
+            read_group[read] = group
     return -1, 0
-
-
-@kernel
-def fill_comments(text, records, stride, tags, offsets):
-    first, step = stride
-    letters, comment, length = text.letters, records.comment, records.comment_length
-    for r in range(comment.size):
-        encode(letters, comment[r], comment[r] + length[r], tags[offsets[first + step * r] :])
 
 
 @scalar
@@ -80,8 +75,15 @@ def is_field(text, start, stop):
     if stop - start < 5 or text[start + 2] != COLON or text[start + 4] != COLON:
         return False
     first, second, kind = text[start], text[start + 1], text[start + 3]
-    letter = 65 <= first <= 90 or 97 <= first <= 122
-    return letter and (65 <= second <= 90 or 97 <= second <= 122 or 48 <= second <= 57) and kind in KINDS
+    if not is_letter(first) or not (is_letter(second) or ZERO <= second <= NINE):
+        return False
+    is_number = kind == INTEGER or kind == FLOAT or kind == ARRAY
+    return is_number or kind == CHARACTER or kind == TEXT or kind == HEX
+
+
+@scalar
+def is_letter(byte):
+    return 97 <= byte | 32 <= 122
 
 
 @scalar
@@ -240,16 +242,15 @@ def decimal(text, start, stop):
         if end == i + 1:
             return 0.0, start
         exponent, i = exponent + written, end
-    value = mantissa * 10.0**exponent if exponent >= 0 else mantissa / 10.0**-exponent
+    power = POWERS[min(abs(exponent), POWERS.size - 1)]
+    value = mantissa * power if exponent >= 0 else mantissa / power
     return (-value if negative else value), i
 
 
 @scalar
 def float_bits(value):
     """IEEE single of a float64, as an integer."""
-    single = np.empty(1, np.float32)
-    single[0] = value
-    return np.int64(single.view(np.uint32)[0])
+    return np.int64(np.float32(value).view(np.uint32))
 
 
 @scalar

@@ -1,0 +1,121 @@
+"""What commands and options of other tools are called here. docs/coming-from.md has the same for reading."""
+
+from typing import NamedTuple
+
+
+class Habit(NamedTuple):
+    """Options of other tools, for some commands, and what to say of them."""
+
+    commands: str
+    names: str
+    here: str
+
+
+OPTIONS = [
+    Habit("align", "-L", "the penalty for clipping is --clip; -L is --targets in call, run, genotype and report"),
+    Habit("align run", "-k", "the length of seeds is a matter of the index: `readwarp index -k`"),
+    Habit("align run", "-x", "presets are --preset"),
+    Habit("align run", "-H", "give read groups by --read-group; other header lines are added by `samtools reheader`"),
+    Habit("align run", "-T", "the lowest score to report is --min-score"),
+    Habit("align run", "-K", "not needed: the output does not depend on the number of threads"),
+    Habit("align run", "-y", "comments are kept by -C (--comments)"),
+    Habit("align run", "-N", "the number of secondary alignments is --secondary"),
+    Habit("align run", "--rg --rg-id", "the read group is -R '@RG\\tID:x\\tSM:y'"),
+    Habit("align run", "--in-fq --in-se-fq", "reads are given without an option, after the reference"),
+    Habit("align", "-b", "the output's ending decides: -o out.bam"),
+    Habit(
+        "align",
+        "--remove-duplicates --dedup",
+        "duplicates are flagged by --mark-duplicates; `samtools view -F DUP` drops them",
+    ),
+    Habit("align merge", "--create-index --CREATE_INDEX", "the index is written by --write-index"),
+    Habit(
+        "run",
+        "--sort --mark-duplicates --markdup --write-index --create-index",
+        "run sorts, marks duplicates and writes the index anyway",
+    ),
+    Habit("run", "-A -B -O -E", "scores have long names in run: --match, --mismatch, --gap-open, --gap-extend"),
+    Habit(
+        "align call run",
+        "--min-mapq --minimum-mapping-quality --min-MQ",
+        "in call and run, --min-mapping-quality leaves reads out; align writes all",
+    ),
+    Habit("call run", "--min-baseq --min-BQ --min-base-quality-score", "the lowest base quality is --min-base-quality"),
+    Habit("call run genotype", "-ip", "padding is --interval-padding"),
+    Habit("call run genotype", "-XL --exclude-intervals", "intervals to leave out are --exclude-regions"),
+    Habit(
+        "call run genotype report",
+        "--intervals --interval-file --bed --regions-file --targets-file",
+        "intervals are -L (--targets)",
+    ),
+    Habit("call run", "-ERC --ERC --emit-ref-confidence", "a genomic VCF is written with --gvcf"),
+    Habit("call run", "-bamout --bamout --bam-out", "the reads as they were realigned are written with --bam-output"),
+    Habit(
+        "call run",
+        "-stand-call-conf --standard-min-confidence-threshold-for-calling",
+        "the lowest QUAL that passes is --min-qual",
+    ),
+    Habit("call run", "--dont-use-soft-clipped-bases", "that is --ignore-soft-clips"),
+    Habit("call run", "--pcr-indel-model", "not needed: errors of indels are modelled by the repeat"),
+    Habit("call run", "--dbsnp -D", "names of known variants are added by `bcftools annotate -a dbsnp.vcf.gz -c ID`"),
+    Habit("call", "-C", "reads that make an allele worth testing are --min-alternate-count"),
+    Habit("call run", "-F", "the share of reads that makes an allele worth testing is --min-alternate-fraction"),
+    Habit("call", "-p", "the number of copies is --ploidy"),
+    Habit("call run", "--cnv-map", "that is --ploidy-bed, with the same file"),
+    Habit("call", "-mv", "not needed: alleles are called at once, and only variants are written"),
+    Habit("call genotype", "-O", "give the output by -o; its ending decides the format (.vcf, .vcf.gz, .bcf)"),
+    Habit(
+        "call genotype",
+        "-R --reference --ref --fasta-ref",
+        "the reference comes first, without an option: `readwarp {command} ref.fa ...`",
+    ),
+    Habit(
+        "align run",
+        "--reference --ref",
+        "the reference comes first, without an option: `readwarp {command} ref.fa ...`",
+    ),
+    Habit("call", "-I --input --in-bam --bam", "alignments are given without an option, after the reference"),
+    Habit("genotype", "-V --variant", "gVCFs are given without an option, after the reference"),
+    Habit("call", "--out-variants --out", "the output is -o (--output)"),
+    Habit("align", "--out-bam --out", "the output is -o (--output)"),
+    Habit(
+        "align merge call genotype run report pairwise index",
+        "-@ -j --native-pair-hmm-threads --nct",
+        "threads are -t (--threads)",
+    ),
+    Habit("align call run", "--num-gpus --gpus", "GPUs are --device, such as cuda:0,1"),
+    Habit("align call run", "--low-memory", "GPU memory is limited by --vram, such as 16G"),
+]
+COMMANDS = {  # of other tools: the command here, or what to do
+    **dict.fromkeys(("mem", "aln", "map", "bwa-mem", "fq2bam"), "align"),
+    **dict.fromkeys(("germline", "pipeline", "wgs"), "run"),
+    **dict.fromkeys(("mpileup", "haplotypecaller", "variants"), "call"),
+    **dict.fromkeys(("joint", "genotypegvcfs", "combinegvcfs", "genomicsdbimport"), "genotype"),
+    **dict.fromkeys(("cat", "gather", "join"), "merge"),
+    **dict.fromkeys(("sw", "ssw"), "pairwise"),
+    **dict.fromkeys(("info", "check", "devices"), "doctor"),
+}
+STEPS = {  # of other tools, which are options of a command here, or not needed
+    **dict.fromkeys(
+        ("sort", "sortsam"),
+        "`readwarp align --sort coordinate` and `run` sort as they align; `samtools sort` sorts other files",
+    ),
+    **dict.fromkeys(
+        ("markdup", "markduplicates", "fixmate", "dedup", "bamsormadup"),
+        "`readwarp align --mark-duplicates` and `run` mark as they align; `samtools markdup` marks in other files",
+    ),
+    **dict.fromkeys(("trim", "fastp", "cutadapt"), "`--trim` of align and run does it as they align"),
+    **dict.fromkeys(
+        ("view", "flagstat", "stats", "depth", "idxstats", "tview", "faidx"), "use `samtools`: the files are standard"
+    ),
+    **dict.fromkeys(("filter", "norm", "query", "concat"), "use `bcftools`: the files are standard"),
+    **dict.fromkeys(("baserecalibrator", "applybqsr", "bqsr"), "not needed"),
+    **dict.fromkeys(("variantrecalibrator", "applyvqsr", "variantfiltration"), "`call` applies its filters itself"),
+    **dict.fromkeys(("mutect2", "mutect"), "there is no somatic calling"),
+}
+
+
+def habits_of(command: str) -> dict[str, str]:
+    """Option -> what to say of it."""
+    rows = (habit for habit in OPTIONS if command in habit.commands.split())
+    return {name: habit.here.format(command=command) for habit in rows for name in habit.names.split()}
