@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import readwarp
@@ -190,7 +191,22 @@ def test_errors(given, bam, tmp_path):
         readwarp.call(given[0], bam, output=tmp_path / "s.vcf", gvcf=True, alleles=bam)
     with pytest.raises(UsageError, match="no gVCF is given"):
         readwarp.genotype(given[0], output=tmp_path / "s.vcf")
+    with pytest.raises(
+        TypeError, match=r"align\(\) takes files one by one, not \[.*\]; \*\[\.\.\.\] gives those of a list"
+    ):
+        readwarp.align(given[0], list(given[1:]), output=tmp_path / "s.bam")
+    with pytest.raises(TypeError, match=r"align\(\) takes memory as int, not '4G'"):
+        readwarp.align(*given, output=tmp_path / "s.bam", memory="4G")
+    with pytest.raises(TypeError, match=r"call\(\) takes min_quality as float, not '20'"):
+        readwarp.call(given[0], bam, output=tmp_path / "s.vcf", min_quality="20")
+    with pytest.raises(TypeError, match=r"Aligner\(\) takes mismatch as int, not 2.5"):
+        readwarp.Aligner(given[0], mismatch=2.5)
     assert [path.name for path in tmp_path.iterdir()] == ["there.bam"]
+
+
+def test_numbers_of_other_types_are_numbers(given, tmp_path):
+    options = {"memory": 1e9, "threads": np.int64(1), "secondary": None, "insert_size": (400, 90.5)}
+    assert readwarp.align(*given, output=tmp_path / "s.bam", **options).metrics.counts["reads"] == 2 * PAIRS
 
 
 def options_of(command: str) -> set[str]:
@@ -209,13 +225,13 @@ def test_keywords_are_the_long_options(command):
 
 def test_defaults_are_those_of_the_command(given, bam, tmp_path):
     reference, *reads = given
-    for command, make_job, files in (
-        ("align", align_api.make_job, reads),
-        ("run", run_api.make_job, reads),
-        ("genotype", genotype_api.make_job, [bam]),
+    for command, make_job, files, out in (
+        ("align", align_api.make_job, reads, "o.bam"),
+        ("run", run_api.make_job, reads, "o"),
+        ("genotype", genotype_api.make_job, [bam], "o.bcf"),
     ):
-        options = pick_keywords(parse([command, str(reference), *map(str, files), "-o", "o.bcf"]), KEYWORDS[command])
-        assert make_job(reference, files, "o.bcf", options, "x") == make_job(reference, files, "o.bcf", {}, "x")
+        options = pick_keywords(parse([command, str(reference), *map(str, files), "-o", out]), KEYWORDS[command])
+        assert make_job(reference, files, out, options, "x") == make_job(reference, files, out, {}, "x")
     options = pick_keywords(parse(["call", str(reference), str(bam)]), KEYWORDS["call"])
     assert call_api.make_job(reference, bam, None, options, "x") == call_api.make_job(reference, bam, None, {}, "x")
 
@@ -298,6 +314,7 @@ def test_help_lists_the_options():
     assert text.startswith("Align reads to a file of alignments") and "seed -> chain" in text
     assert "    mark_duplicates: bool\n" in text and "    eqx: bool  # = and X in CIGARs instead of M\n" in text
     assert "options" not in inspect.signature(readwarp.align).parameters
+    assert ", sort: str | None = ..., mark_duplicates: bool = ..., " in str(inspect.signature(readwarp.align))
     assert "    mismatch: int\n" in (inspect.getdoc(readwarp.Aligner) or "")
     assert "    ploidy: int  # copies of each contig\n" in (inspect.getdoc(readwarp.Caller) or "")
 

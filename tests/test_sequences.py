@@ -95,6 +95,7 @@ def test_names(given, name):
         (("name", "ACGT", None, "comment"), "read 0: 4 items; give"),
         ((3, "ACGT"), "read 0: its name is of type int"),
         (("x" * 255, "ACGT"), "read 0: the name 'x{40}' is longer than 254 letters"),
+        ((SeqRecord(Seq("AC"), id="r"), SeqRecord(Seq("GT"), id="r")), "read 0: a pair of reads; first reads"),
         (("r", "ACGT", "III"), "read r: quality has 3 letters, sequence 4"),
         (("r", "AC", [1, 94]), "read r: a quality is outside Phred 0 to 93"),
         (("r", "AC", "I "), "read r: a quality is outside Phred 0 to 93"),

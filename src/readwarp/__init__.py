@@ -6,6 +6,7 @@
     readwarp.genotype(reference, *gvcfs, output=...)
     readwarp.index(reference), merge(*alignments, output=...), report(*folders)
     readwarp.Aligner, Caller, pairwise, pair_hmm            the same on objects and arrays
+    readwarp.errors, config                                 exceptions and parameters
 
 The public names are imported on first use, so that `import readwarp` and `readwarp --help` stay fast.
 """
@@ -15,16 +16,24 @@ from typing import TYPE_CHECKING, Any
 from readwarp.version import __version__
 
 if TYPE_CHECKING:  # for checkers and editors
+    from readwarp import config as config
+    from readwarp import errors as errors
     from readwarp.align.aligner import Aligner as Aligner
     from readwarp.align.api import align as align
     from readwarp.align.merge_api import merge as merge
+    from readwarp.align.results import Record as Record
+    from readwarp.align.results import Records as Records
     from readwarp.call.api import call as call
     from readwarp.call.caller import Caller as Caller
     from readwarp.call.joint.api import genotype as genotype
     from readwarp.call.pairhmm.api import pair_hmm as pair_hmm
+    from readwarp.call.results import Genotype as Genotype
+    from readwarp.call.results import Variant as Variant
+    from readwarp.call.results import Variants as Variants
     from readwarp.config import Scoring as Scoring
     from readwarp.index import Index as Index
     from readwarp.index.api import index as index
+    from readwarp.pairwise.api import MatrixScoring as MatrixScoring
     from readwarp.pairwise.api import pairwise as pairwise
     from readwarp.ragged import Ragged as Ragged
     from readwarp.report.api import report as report
@@ -34,14 +43,21 @@ if TYPE_CHECKING:  # for checkers and editors
 
 
 _CALLABLE_PACKAGES = ("align", "call", "index", "pairwise", "report", "run")
+_MODULES = ("config", "errors")
 _PUBLIC = {
     "Aligner": "readwarp.align.aligner",
     "Caller": "readwarp.call.caller",
+    "Genotype": "readwarp.call.results",
     "Index": "readwarp.index",
+    "MatrixScoring": "readwarp.pairwise.api",
     "Progress": "readwarp.stream.reporter",
     "Ragged": "readwarp.ragged",
+    "Record": "readwarp.align.results",
+    "Records": "readwarp.align.results",
     "Result": "readwarp.stream.reporter",
     "Scoring": "readwarp.config",
+    "Variant": "readwarp.call.results",
+    "Variants": "readwarp.call.results",
     "genotype": "readwarp.call.joint.api",
     "merge": "readwarp.align.merge_api",
     "pair_hmm": "readwarp.call.pairhmm.api",
@@ -52,7 +68,7 @@ __all__ = ["__version__", *_CALLABLE_PACKAGES, *_PUBLIC]
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in _CALLABLE_PACKAGES:
+    if name in (*_CALLABLE_PACKAGES, *_MODULES):
         return import_module(f"readwarp.{name}")
     if name in _PUBLIC:
         from readwarp.callable_package import documented
@@ -62,4 +78,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """What users need, for tab completion, and what Python itself looks for."""
+    return sorted({*__all__, *_MODULES, *(name for name in globals() if name.startswith("__"))})

@@ -2,22 +2,35 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from readwarp.wording import nearest
 
 AnyPath = str | PathLike[str]
+SIMPLE: dict[Any, type] = {int: Integral, float: Real, str: str, type(None): type(None)}  # what is taken for these
 
 
 def check_keywords(function: str, options: Mapping[str, Any], *known: type) -> None:
-    """Raises TypeError, as Python does, for a keyword that none of these TypedDicts has."""
-    names = {name for kind in known for name in kind.__annotations__}
-    for name in options:
-        if name not in names:
-            hint = f"; perhaps {near}" if (near := nearest(name, names)) else ""
+    """Raises TypeError, as Python does, for a keyword that none of these TypedDicts has, or a text for a number."""
+    hints = {name: hint for kind in known for name, hint in get_type_hints(kind).items()}
+    for name, value in options.items():
+        if name not in hints:
+            hint = f"; perhaps {near}" if (near := nearest(name, hints)) else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+        wanted = get_args(hints[name]) or (hints[name],)
+        if value is None or not SIMPLE.keys() >= set(wanted):
+            continue  # None is the default; other types are for those who use them
+        if not isinstance(value, tuple(SIMPLE[kind] for kind in wanted)) and not _is_whole(value, wanted):
+            kinds = " or ".join(kind.__name__ for kind in wanted if kind is not type(None))
+            raise TypeError(f"{function}() takes {name} as {kinds}, not {value!r}")
+
+
+def _is_whole(value: Any, wanted: Sequence[type]) -> bool:
+    """1e9 is as good as 1_000_000_000."""
+    return int in wanted and isinstance(value, float) and value.is_integer()
 
 
 def pick(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -26,7 +39,13 @@ def pick(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]
 
 
 def command_line(command: str, *files: AnyPath, **options: Any) -> str:
-    """What one would type: `readwarp align ref.fa reads.fq --output out.bam --sort coordinate`."""
+    """What one would type: `readwarp align ref.fa reads.fq --output out.bam --sort coordinate`.
+
+    Raises TypeError for a list where files are given one by one.
+    """
+    for file in files:
+        if not isinstance(file, str | PathLike):
+            raise TypeError(f"{command}() takes files one by one, not {file!r}; *[...] gives those of a list")
     words = ["readwarp", command, *map(str, files)]
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"

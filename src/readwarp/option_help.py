@@ -10,6 +10,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 
+class Shown(str):
+    """Looks in a signature as it is written."""
+
+    __repr__ = str.__str__
+
+
 class Option(NamedTuple):
     name: str
     type: str  # as it is written
@@ -23,7 +29,9 @@ def explain_options(function: Any, kind: type) -> None:
     function.__doc__ = "\n".join([text, "", "Options:", "", *map(line_of, options), ""])
     signature = inspect.signature(function)
     kept = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
-    added = [inspect.Parameter(each.name, keyword, default=..., annotation=each.type) for each in options]
+    added = [
+        inspect.Parameter(each.name, keyword, default=Shown("..."), annotation=Shown(each.type)) for each in options
+    ]
     function.__signature__ = signature.replace(parameters=kept + added)
 
 

@@ -129,6 +129,8 @@ def read_of(given: Any, number: int) -> Read:
     qualities: Any = None
     sequence = given
     if isinstance(given, tuple) and not hasattr(given, "sequence") and not hasattr(given, "seq"):
+        if given and fields_of(given[0]) is not None:
+            raise UsageError(f"read {number}: a pair of reads; first reads and mates are two arguments")
         if len(given) not in (2, 3):
             raise UsageError(
                 f"read {number}: {counted(len(given), 'item')}; give (name, sequence) or (name, sequence, qualities)"

@@ -13,7 +13,8 @@ import readwarp
 from helpers.align_oracle import READ, cut_pair, reverse_complement
 from helpers.sequences import records_of
 from readwarp.align import Aligner
-from readwarp.errors import InputError, MissingLibraryError, OutputExistsError, UsageError
+from readwarp.device import manifest
+from readwarp.errors import InputError, MissingLibraryError, OutputExistsError, ReadwarpError, UsageError
 
 QUALITIES = ("I5?+" * READ)[:READ]
 
@@ -160,7 +161,35 @@ def test_files_that_cannot_be_written(records, tmp_path):
         records.write(tmp_path / "x.txt")
     with pytest.raises(UsageError, match="--write-index and --sort name do not go together"):
         records.write(tmp_path / "x.bam", sort="name", write_index=True)
+    with pytest.raises(UsageError, match="--sort coord: not one of coordinate, name, none"):
+        records.write(tmp_path / "x.bam", sort="coord")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_read_group_as_a_dictionary(records, tmp_path):
+    for read_group in (r"@RG\tID:lane\tSM:me", {"ID": "lane", "SM": "me"}):
+        records.write(tmp_path / "x.sam", read_group=read_group, force=True)
+        assert "@RG\tID:lane\tSM:me\n" in (tmp_path / "x.sam").read_text()
+
+
+def test_kernels_are_prepared_after_what_is_wrong_is_said(fasta, records, tmp_path, monkeypatch):
+    """All that lacks is compiled before an object or a file is made, which takes up to a minute; errors come first."""
+    asked = []
+    for module in ("readwarp.align.aligner", "readwarp.align.results", "readwarp.call.caller", "readwarp.index"):
+        monkeypatch.setattr(f"{module}.prepare_once", asked.append)
+    for wrong in ({"device": "quantum"}, {"preset": "long"}, {"index": "no.fa"}, {"parameters": 1, "eqx": True}):
+        with pytest.raises(ReadwarpError):
+            Aligner(**{"index": fasta, **wrong})
+    for wrong in ({"reference": "no.fa"}, {"ploidy": 0}):
+        with pytest.raises(ReadwarpError):
+            readwarp.Caller(**{"reference": fasta, **wrong})
+    with pytest.raises(UsageError):
+        records.write(tmp_path / "x.bam", sort="coord")
+    assert asked == []
+    Aligner(fasta), Aligner(fasta, trim=True), readwarp.Caller(fasta), readwarp.Index.build(fasta)
+    records.write(tmp_path / "x.bam")
+    assert [name for name in asked if name != "index"] == ["Aligner", "Aligner.trim", "call", "Records"]
+    assert "index" in asked and {*asked} <= {*manifest.commands()}
 
 
 def test_tables(records):
@@ -175,7 +204,7 @@ def test_tables(records):
     assert arrow["NM"].to_pylist() == [record.tags.get("NM") for record in records]
     assert str(frame["position"].dtype) == "Int64" and str(frame["flag"].dtype) == "int64"
     polars = pytest.importorskip("polars")
-    assert polars.DataFrame(records)["name"].to_list() == arrow["name"].to_pylist()
+    assert polars.DataFrame(records.to_arrow()).columns == arrow.column_names
 
 
 def pandas():

@@ -138,6 +138,11 @@ def test_a_caller_pickles(caller, made):
     assert repr(again) == f"Caller({made[0]}, ploidy=1, threads=2)"
 
 
+def test_variants_do_not_pickle(called):
+    with pytest.raises(TypeError, match=r"pickle list\(variants\), or the Caller"):
+        pickle.dumps(called())
+
+
 def test_samples_may_be_one_name(caller, made):
     assert caller.call(made[1], samples="b").samples == ("b",)
     with pytest.raises(TypeError, match=r"Caller\(\) got an unexpected keyword argument 'ploidi'; perhaps ploidy"):

@@ -3,6 +3,7 @@
 import argparse
 import io
 import os
+import subprocess
 import sys
 
 import pytest
@@ -123,4 +124,8 @@ def test_log_lines_go_where_stderr_is_at_the_time(monkeypatch):
 
 
 def test_public_names_are_listed():
-    assert {"Aligner", "Index", "Scoring", "pairwise"} <= set(dir(readwarp))
+    """And nothing else, for tab completion; each is there as soon as readwarp is imported."""
+    code = "import readwarp; print(*(name for name in dir(readwarp) if getattr(readwarp, name) and name[0] != '_'))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {"Aligner", "Index", "MatrixScoring", "Records", "Scoring", "Variant", "errors", "pairwise"} <= set(found)
+    assert {*found, "__version__"} == {*readwarp.__all__, "config", "errors"}

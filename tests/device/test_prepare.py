@@ -39,6 +39,17 @@ def test_what_is_missing_is_compiled_once(fresh):
     assert prepare.prepare("unknown", 2) == 0
 
 
+def test_in_python_it_is_said_once_how_long_it_takes_and_took(fresh, capsys):
+    prepare.prepare_once.cache_clear()
+    prepare.prepare_once("any")
+    first, *_, last = capsys.readouterr().err.splitlines()
+    assert first == "readwarp: compiling 1 kernel, once, which takes about 2 s"
+    assert last.startswith("readwarp: compiled 1 kernel in ") and last.endswith(" s; later runs find them")
+    prepare.prepare_once("any")
+    assert capsys.readouterr().err == ""
+    prepare.prepare_once.cache_clear()
+
+
 def test_a_worker_that_dies_is_no_error(fresh, monkeypatch):
     """The kernel is compiled where it is called."""
     start = workers.Workers.start

@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import dnaio
 import pysam
 
 import readwarp
 from helpers.command_samples import run_main
+from readwarp.align.results import Records
 from readwarp.device import jit
 from readwarp.device.signature import signature_of
 
@@ -88,14 +91,28 @@ COMMANDS = (
 )
 
 
-def call_aligner(folder: Path, contig: str) -> None:
-    aligner = readwarp.Aligner(folder / "ref.fa")
-    reads = [contig[k * 100 : k * 100 + 150] for k in range(50)]
-    aligner.align(reads)
-    aligner.align(
-        [(f"r{k}", read, "I" * 150) for k, read in enumerate(reads)],
-        [(f"r{k}", read, "I" * 150) for k, read in enumerate(reads)],
-    )
+def call_aligner(folder: Path, contig: str, **options: Any) -> Records:
+    with dnaio.open(folder / "plain_1.fq") as first, dnaio.open(folder / "plain_2.fq") as last:
+        reads, mates = list(first), list(last)
+    for more in ({}, {"eqx": True}, {"all_hits": True}, {"secondary": 3, "split_secondary": True}):
+        aligner = readwarp.Aligner(folder / "ref.fa", **options, **more)
+        aligner.align([read.sequence for read in reads])
+        records = aligner.align(reads, mates)
+    return records
+
+
+def call_trimming_aligner(folder: Path, contig: str) -> None:
+    call_aligner(folder, contig, trim=True)
+    call_aligner(folder, contig, trim=True, correct_overlap=True, trim_quality=20, trim_bases="drop")
+
+
+def call_records(records: Records, folder: Path) -> None:
+    for name in ("x.sam", "x.bam", "x.cram", "x.paf"):
+        records.write(folder / name, force=True)
+    records.write(folder / "x.bam", sort="name", force=True)
+    for name in ("x.bam", "x.cram"):
+        records.write(folder / name, sort="coordinate", mark_duplicates=True, write_index=True, force=True)
+    records.to_pysam()
 
 
 def call_pair_hmm(folder: Path, contig: str) -> None:
@@ -104,7 +121,11 @@ def call_pair_hmm(folder: Path, contig: str) -> None:
         readwarp.pair_hmm([contig[:n][:: -1 if quality > 2 else 1] for n in lengths], quality, [contig[:800]])
 
 
-FUNCTIONS: dict[str, Callable[[Path, str], None]] = {"Aligner": call_aligner, "pair_hmm": call_pair_hmm}
+FUNCTIONS: dict[str, Callable[[Path, str], object]] = {
+    "Aligner": call_aligner,
+    "Aligner.trim": call_trimming_aligner,
+    "pair_hmm": call_pair_hmm,
+}
 
 
 def make_inputs(folder: Path, real: Path) -> dict[str, str]:
@@ -162,12 +183,16 @@ def call_all(folder: Path, real: Path) -> tuple[Called, dict[tuple[str, str], fl
             with calls(called, words[0]):
                 if run_main([*words, *MORE.get(words[0], ())]) != 0:
                     failed.append(text)
+        contig = "".join((folder / "ref.fa").read_text().splitlines()[1:])
         for name, function in FUNCTIONS.items():
             with calls(called, name):
-                function(folder, "".join((folder / "ref.fa").read_text().splitlines()[1:]))
+                function(folder, contig)
+        records = call_aligner(folder, contig)
+        with calls(called, "Records"):
+            call_records(records, folder)
     for names in called.values():
         if "index" in names:
-            names |= {"Aligner", "align", "run"}  # which build one where there is none
+            names |= {"Aligner", "Aligner.trim", "align", "run"}  # which build one where there is none
     assert not failed, failed
     return called, seconds
 

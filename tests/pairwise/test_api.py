@@ -130,6 +130,8 @@ def test_bad_input():
         pairwise("AZ", "A", MatrixScoring(np.eye(4), "ACGT", 1, 1))
     with pytest.raises(UsageError, match="integers"):
         pairwise("A", "A", MatrixScoring(np.eye(4) / 2, "ACGT", 1, 1))
+    with pytest.raises(UsageError, match="scoring 'BLOSUM62': give a Scoring or a MatrixScoring"):
+        pairwise("A", "A", "BLOSUM62")
     with pytest.raises(UsageError, match="quantum"):
         pairwise("A", "A", device="quantum")
 

@@ -16,6 +16,7 @@ from readwarp.device import backend as backends
 from readwarp.device.machine import usable_threads
 from readwarp.device.prepare import prepare_once
 from readwarp.errors import UsageError
+from readwarp.formats.common.files import check_inputs
 from readwarp.index import Index, open_or_build
 from readwarp.keywords import check_keywords, explain_names
 from readwarp.metrics import Metrics
@@ -54,11 +55,14 @@ class Aligner:
         **options: Unpack[AlignerOptions],
     ):
         check_keywords("Aligner", options, AlignerOptions)
-        prepare_once("Aligner")
         if parameters is not None and options:
             raise UsageError(f"Aligner: give either parameters or options ({', '.join(options)})")
         wanted = parameters or alignment_parameters(options)
         seeds = wanted.seed if options.get("preset") else None
+        backend, given = backends.choose(device), insert_sizes or given_sizes(options)
+        if not isinstance(index, Index):
+            check_inputs([index])
+        prepare_once("Aligner.trim" if wanted.trim else "Aligner")  # after what can be wrong: it may take a minute
         if isinstance(index, Index):
             self.index, self._fasta = index, None
         else:
@@ -67,10 +71,9 @@ class Aligner:
         if parameters is None:
             wanted = change(wanted, seed=change(wanted.seed, k=have.k, s=have.s, t=have.t))
         self.parameters = wanted
-        self.insert_sizes = insert_sizes or given_sizes(options)
+        self.insert_sizes = given
         self.device = device
         self.metrics = Metrics()
-        backend = backends.choose(device)
         with backend.on():
             self._placed = steps.place(self.index, backend)
 

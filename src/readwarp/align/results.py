@@ -1,6 +1,6 @@
 """What `Aligner.align` returns: the records of reads, as rows, as objects of pysam, as tables, and as a file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,6 +10,7 @@ import numpy as np
 
 from readwarp import tables
 from readwarp.batches import Alignments, ReadBatch
+from readwarp.device.prepare import prepare_once
 from readwarp.formats.alignments.header import field, header_text, program_lines, read_group_line
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of, sort_for
 from readwarp.formats.alignments.sam import Encoder
@@ -173,7 +174,7 @@ class Records(Sequence[Record]):
         return tables.to_pandas(self._columns())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Arrow's interface: pyarrow.table(records), polars.DataFrame(records)."""
+        """Arrow's interface: pyarrow.table(records)."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def write(
@@ -183,25 +184,23 @@ class Records(Sequence[Record]):
         sort: str | None = None,
         mark_duplicates: bool = False,
         write_index: bool = False,
-        read_group: str | None = None,
+        read_group: str | Mapping[str, str] | None = None,
         force: bool = False,
     ) -> Path:
         r"""Write a .sam, .bam, .cram or .paf file, as `readwarp align` does, and return its path.
 
         sort: coordinate, name or none; None: coordinate, if that is needed to mark duplicates or write an index.
-        read_group: a line such as r"@RG\tID:lane1\tSM:sample". force: replace a file that exists. CRAM needs an
-        Aligner that was made with the path of its reference. Raises UsageError.
+        read_group: a line such as r"@RG\tID:lane1\tSM:sample", or {"ID": "lane1", "SM": "sample"}. force: replace a
+        file that exists. CRAM needs an Aligner that was made with the path of its reference. Raises UsageError.
         """
         path = Path(output)
-        format_of(path)
+        finish = Finish(sort_for(sort, mark_duplicates, write_index), mark_duplicates, write_index)
+        finish.check(format_of(path))
         check_new(path, force, [self.fasta] if self.fasta else [])
+        if isinstance(read_group, Mapping):
+            read_group = "\t".join(["@RG", *(f"{name}:{value}" for name, value in read_group.items())])
         with locked(path):
-            self._write(
-                str(path),
-                Finish(sort_for(sort, mark_duplicates, write_index), mark_duplicates, write_index),
-                read_group,
-                self.fasta,
-            )
+            self._write(str(path), finish, read_group, self.fasta)
         return path
 
     def _write(self, path: str, finish: Finish, read_group: str | None, fasta: Path | None) -> None:
@@ -209,6 +208,7 @@ class Records(Sequence[Record]):
         header = self._header(finish.sort, line)
         reads = self.reads if line is None else replace(self.reads, read_group=np.zeros(len(self.reads), np.int32))
         groups = () if line is None else (field(line, "ID") or "",)
+        prepare_once("Records")
         with AlignmentWriter(path, header, finish, reference=None if fasta is None else str(fasta)) as writer:
             lengths = np.diff(self.reference.contig_offsets).tolist() if writer.format == "paf" else ()
             encoder = Encoder(self.reference.names, groups, writer.text, tuple(lengths))

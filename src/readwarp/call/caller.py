@@ -42,10 +42,11 @@ class Caller:
     def __init__(
         self, reference: str | Path, *, threads: int = 1, device: str = "cpu", **parameters: Unpack[ParameterOptions]
     ):
-        prepare_once("call")
         self.path = Path(reference)
         self.parameters = parameters_of(parameters)
         self.resources = Resources(threads, device)
+        check_inputs([self.path])
+        prepare_once("call")  # after what can be wrong: it may take a minute
         self.reference = read_reference(self.path)
         self.metrics = Metrics()
 

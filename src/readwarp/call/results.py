@@ -86,6 +86,9 @@ class Variants(Iterator[Variant]):
         state = "not begun" if self._is_fresh else "begun"
         return f"Variants(samples: {', '.join(self.samples)}; {state})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("Variants are found as they are asked for: pickle list(variants), or the Caller")
+
     def close(self) -> None:
         """End the calling before all variants are found; the files are closed."""
         self._variants.close()

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from readwarp.wording import counted
+
 INTERVAL = 10.0  # seconds between two lines
 
 
@@ -24,7 +26,7 @@ class Compiling(NamedTuple):
             return f"waiting for another readwarp ({self.holder}) that compiles kernels"
         left = max(1, round(self.seconds_left))
         if not self.done:
-            return f"compiling {self.total} kernels, once, which takes about {left} s"
+            return f"compiling {counted(self.total, 'kernel')}, once, which takes about {left} s"
         return f"compiling kernels: {self.done} of {self.total}, about {left} s left"
 
 
@@ -44,6 +46,10 @@ class Lines:
         if now - self._said >= INTERVAL or state.holder != self._holder:
             self._said, self._holder = now, state.holder
             self.say(str(state))
+
+
+def done(kernels: int, seconds: float) -> str:
+    return f"compiled {counted(kernels, 'kernel')} in {seconds:.0f} s; later runs find them"
 
 
 def to_stderr(line: str) -> None:

@@ -5,11 +5,12 @@ of ours fails, or a kernel is not in the manifest, it is compiled when it is cal
 """
 
 import logging
+import time
 from collections.abc import Iterable
 from functools import cache
 
 from readwarp.device import cache_folders, manifest
-from readwarp.device.compile_progress import Compiling, Lines, Show, to_stderr
+from readwarp.device.compile_progress import Compiling, Lines, Show, done, to_stderr
 from readwarp.device.levels import current_level
 from readwarp.device.machine import usable_threads
 from readwarp.device.manifest import Entry, place_of
@@ -41,8 +42,11 @@ def prepare(command: str, threads: int, show: Show | None = None) -> int:
 
 @cache
 def prepare_once(command: str) -> None:
-    """`prepare` for what is called in Python, perhaps often and in several threads."""
-    prepare(command, usable_threads())
+    """`prepare` for what is called in Python, perhaps often and in several threads; on stderr, also that it is done."""
+    started = time.perf_counter()
+    kernels = prepare(command, usable_threads())
+    if kernels:
+        to_stderr(done(kernels, time.perf_counter() - started))
 
 
 def missing(needed: Iterable[Entry]) -> list[Entry]:

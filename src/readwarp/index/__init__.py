@@ -16,6 +16,7 @@ from numpy import ndarray
 
 from readwarp.callable_package import make_callable
 from readwarp.config import SeedParameters
+from readwarp.device.prepare import prepare_once
 from readwarp.errors import InputError, OutputExistsError, UsageError
 from readwarp.formats.common.files import check_output
 from readwarp.formats.common.index_file import is_index
@@ -59,6 +60,7 @@ class Index:
         """The index of a FASTA, GenBank or EMBL file, in memory. threads: None: all that this process may use."""
         from readwarp.index import build
 
+        prepare_once("index")
         parameters, threads = parameters or SeedParameters(), threads or len(os.sched_getaffinity(0))
         reference = build.read_reference(path)
         return cls(reference, parameters, *build.index_reference(reference, parameters, threads))

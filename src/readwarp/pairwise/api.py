@@ -114,6 +114,8 @@ def _scheme(scoring: Scoring | MatrixScoring, mode: int) -> Scheme:
     """The scoring without its bonus, and its matrix extended to all codes."""
     if isinstance(scoring, Scoring):
         return Scheme(Costs(scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend), mode)
+    if not isinstance(scoring, MatrixScoring):
+        raise UsageError(f"scoring {scoring!r}: give a Scoring or a MatrixScoring, such as MatrixScoring.load()")
     given = np.asarray(scoring.matrix)
     scores = given.astype(np.int32)
     letters = len(scoring.alphabet)

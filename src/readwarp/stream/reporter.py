@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from readwarp.metrics import Metrics
 from readwarp.version import __version__
-from readwarp.wording import counted
 
 if TYPE_CHECKING:  # imported when something has to be compiled
     from readwarp.device.compile_progress import Compiling, Lines
@@ -136,10 +135,12 @@ class Reporter:
 
     def _note_compiled(self, kernels: int, seconds: float) -> None:
         if kernels:
+            from readwarp.device.compile_progress import done
+
             self._compiled += kernels
             self._compile_seconds += seconds
             self.metrics.note(compiled_kernels=self._compiled, compile_seconds=round(self._compile_seconds, 1))
-            logger.info("compiled %s in %.0f s; later runs find them", counted(kernels, "kernel"), seconds)
+            logger.info("%s", done(kernels, seconds))
 
     @contextmanager
     def kernels(self) -> Iterator[Meter]:

@@ -45,6 +45,13 @@ def test_ways_to_say_the_same():
     assert single.tolist() == [[expected[0, 1]]]
 
 
+def test_qualities_of_a_single_read():
+    expected = readwarp.pair_hmm(READS[0], 30, HAPLOTYPES).tolist()
+    text, numbers = "?" * len(READS[0]), [30] * len(READS[0])
+    for qualities in (text, [text], [text.encode()], numbers, [numbers]):
+        assert readwarp.pair_hmm([READS[0]], qualities, HAPLOTYPES).tolist() == expected
+
+
 def test_chosen_pairs():
     every = readwarp.pair_hmm(READS, 25, HAPLOTYPES)
     some = readwarp.pair_hmm(READS, 25, HAPLOTYPES, pairs=([1, 0, 1], np.array([2, 0, 2])), threads=2)

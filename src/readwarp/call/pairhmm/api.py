@@ -198,7 +198,7 @@ def _phreds(given: Any, offsets: ndarray, name: str) -> Any:
     if isinstance(given, ndarray) and given.ndim == 1 and given.dtype != object:
         return _as_phreds(_check_size(given, bases, name), name)
     lengths = np.diff(offsets).tolist()
-    is_single = len(lengths) == 1 and (len(given) == 0 or np.isscalar(given[0]))
+    is_single = len(lengths) == 1 and (len(given) == 0 or (np.isscalar(given[0]) and not isinstance(given[0], TEXT)))
     several_ = [given] if is_single else given
     values = [phreds_of(each) if isinstance(each, TEXT) else np.asarray(each) for each in several_]
     if len(values) != len(lengths):
