@@ -81,6 +81,17 @@ def test_names_of_mates_differ(refused, write):
     assert refused(*files).startswith(said)
 
 
+def test_lanes_whose_first_reads_are_given_before_all_last_ones(refused, write):
+    """As `*_R1.fq *_R2.fq` in a shell expands."""
+    made = [pairs(20, seed) for seed in (1, 2)]
+    texts = [[record(f"L{lane}.{row[0]}", row[mate]) for row in made[lane]] for mate in (1, 2) for lane in (0, 1)]
+    names = ["L1_R1.fq", "L2_R1.fq", "L1_R2.fq", "L2_R2.fq"]
+    files = [write(name, "".join(text)) for name, text in zip(names, texts, strict=True)]
+    said = refused(*files)
+    assert said.startswith(f"{files[1]}: record 1: the names of the mates differ")
+    assert f"both hold first reads: give files in the order R1 R2 R1 R2, {files[0]} {files[2]} ..." in said
+
+
 def test_interleaved_without_the_last_mate(refused, write):
     path = write("i.fq", ONE * 3)
     assert "record 3: the last read has no mate" in refused(path, "--interleaved")

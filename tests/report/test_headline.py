@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 from readwarp.report.alignments import AlignmentStatistics
-from readwarp.report.headline import Subject, find_figures, find_unusual
+from readwarp.report.headline import Subject, find_figures, find_unusual, meanings_of
 from readwarp.report.variants import Genotypes, VariantStatistics
 
 READS = {"total": 10_000, "primary": 10_000, "supplementary": 0, "duplicates": 500, "mapped": 9_950, "paired": 10_000}
@@ -59,6 +59,12 @@ def test_each_unusual_figure_is_named():
 def test_few_reads_say_nothing_of_what_is_usual():
     few = {name: number // 100 for name, number in GOOD.flagstat.items()}
     assert said(replace(GOOD, flagstat={**few, "mapped": 10})) == ""
+
+
+def test_depth_says_that_it_is_of_targets():
+    whole, part = (Subject("x", replace(GOOD, targets=rows), None, {}) for rows in ([], [("one", 0, 9, "a", 1.0, 1.0)]))
+    assert meanings_of(whole)["mean depth"] == "without duplicates"
+    assert meanings_of(part)["mean depth"] == "of the targets, without duplicates"
 
 
 def test_trimmed_bases_are_a_figure_where_reads_were_trimmed():

@@ -6,7 +6,7 @@ from typing import Any
 from readwarp.report import runs
 from readwarp.report.coverage_plots import a_share
 from readwarp.report.drawing import MAX_COLOURS
-from readwarp.report.headline import MEANINGS, Subject, find_figures, find_unusual
+from readwarp.report.headline import MEANINGS, Subject, find_figures, find_unusual, meanings_of
 from readwarp.report.html import Html, element, scrolled, table
 from readwarp.report.numbers import number_text
 from readwarp.report.plot import Plot
@@ -43,8 +43,9 @@ def figure(plot: Plot) -> Html:
     )
 
 
-def cards(figures: Mapping[str, str]) -> Html:
+def cards(subject: Subject) -> Html:
     """The figures of one sample."""
+    meanings = meanings_of(subject)
     return element(
         "dl",
         [
@@ -52,9 +53,9 @@ def cards(figures: Mapping[str, str]) -> Html:
                 "div",
                 element("dt", name),
                 element("dd", text, class_="value"),
-                element("dd", MEANINGS[name], class_="meaning"),
+                element("dd", meanings[name], class_="meaning"),
             )
-            for name, text in figures.items()
+            for name, text in find_figures(subject).items()
         ],
         class_="cards",
     )

@@ -36,6 +36,7 @@ MEANINGS = {
     name: meaning
     for name, (meaning, _) in {**ALIGNMENT_FIGURES, **TRIM_FIGURES, **VARIANT_FIGURES, **RUN_FIGURES}.items()
 }
+OF_TARGETS = {"mean depth": "of the targets, without duplicates", "depth ≥ 20": "of the bases of the targets"}
 
 
 class Subject(NamedTuple):
@@ -65,6 +66,11 @@ def find_figures(subject: Subject) -> dict[str, str]:
         (RUN_FIGURES, subject.run.get("reads_per_second")),
     )
     return {name: text(part) for figures, part in parts if part for name, (_, text) in figures.items()}
+
+
+def meanings_of(subject: Subject) -> dict[str, str]:
+    """Name of the figure -> what it means for this sample."""
+    return MEANINGS | (OF_TARGETS if subject.alignments and subject.alignments.targets else {})
 
 
 def share_trimmed(counts: Mapping[str, int]) -> str:

@@ -14,7 +14,7 @@ from readwarp.report import alignment_plots as alignments
 from readwarp.report import blocks, coverage_plots, links, multiqc, read_plots, runs
 from readwarp.report import variant_plots as variants
 from readwarp.report.drawing import MAX_COLOURS, as_json
-from readwarp.report.headline import Subject, find_figures, read_subject
+from readwarp.report.headline import Subject, read_subject
 from readwarp.report.html import Html, element, join
 from readwarp.report.inputs import Sample
 from readwarp.report.plot import Plot, Plotter
@@ -103,7 +103,7 @@ def render(
         element(
             "section",
             element("h2", "Overview", id="overview-title"),
-            blocks.cards(find_figures(subjects[0])) if is_alone else blocks.overview_table(subjects, ids),
+            blocks.cards(subjects[0]) if is_alone else blocks.overview_table(subjects, ids),
             blocks.unusual(subjects),
             id="overview",
             aria_labelledby="overview-title",
@@ -251,7 +251,7 @@ def _samples(subjects: Sequence[Subject], ids: Sequence[str], files: Sequence[Se
     for number, (subject, own) in enumerate(zip(subjects, ids, strict=True)):
         command = subject.run.get("command")
         content = join(
-            blocks.cards(find_figures(subject)),
+            blocks.cards(subject),
             blocks.unusual([subject]),
             blocks.links(files[number], f"Files of {subject.name}") if files else None,
             element("p", element("code", str(command)), class_="command") if command else None,
