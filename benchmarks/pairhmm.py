@@ -142,11 +142,11 @@ def kernel(length: int, size: int, real: type) -> Contest:
     above, insertion, sums = np.empty(size * count, real), np.empty(size * count, real), np.empty(count, real)
     scale = np.full(count, 1e30, real)
     bases, numbers = haplotype[:length].ravel(), terms.astype(real).ravel()
-    space = Space(bases, numbers, haplotype.ravel(), above, insertion)
+    space = Space(numbers, above, insertion, np.empty(count, np.int64))
 
     def call() -> None:
         for _ in range(40):
-            sum_group(space, length, size, scale, symbols, sums)
+            sum_group(bases, haplotype.ravel(), space, length, size, scale, symbols, sums)
 
     return call, 40 * length * size * count
 

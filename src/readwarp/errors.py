@@ -18,10 +18,10 @@ class OutputExistsError(UsageError, FileExistsError):
 
     def __init__(self, path: object, remedy: str = "use --force to replace it"):
         super().__init__(f"{path}: exists already ({remedy})")
-        self.path = path
+        self.path, self.remedy = path, remedy
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.path,)
+        return type(self), (self.path, self.remedy)
 
 
 class MissingLibraryError(UsageError, ImportError):

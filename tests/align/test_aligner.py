@@ -265,7 +265,7 @@ def test_other_processes(fasta, genome):
 
 @pytest.mark.parametrize(
     "error",
-    [InputError("x.fq", "is bad", 3), OutputExistsError("x.bam"), UsageError("no")],
+    [InputError("x.fq", "is bad", 3), OutputExistsError("x.bam", "remedy"), UsageError("no")],
     ids=lambda e: type(e).__name__,
 )
 def test_errors_pickle(error):

@@ -22,7 +22,10 @@ sys.meta_path.insert(0, Blocked())
 for name in sys.argv[1:]:
     import_module(name)
 """
-COMPILING = {f"readwarp.device.{name}" for name in ("compiler", "parts", "numba_cache", "vectors", "instructions")}
+COMPILING = {
+    f"readwarp.device.{name}"
+    for name in ("compiler", "entry", "instructions", "lowering", "numba_cache", "parts", "shortcuts", "vectors")
+}
 FOR_CARDS = {"readwarp.device.freeing", "readwarp.device.memory", "readwarp.pairwise.trace_plan"}  # and cuda*.py
 
 

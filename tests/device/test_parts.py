@@ -197,7 +197,7 @@ def test_garbage_collection_and_numba_are_left_as_they_were():
         (compiler.Flags, ["no_cpython_wrapper", "no_cfunc_wrapper", "no_compile", "release_gil", "copy"]),
         (compiler.CompileResult, ["_replace", "call_helper", "environment", "fndesc", "library", "target_context"]),
         (cpu.CPUContext, ["create_module", "insert_user_function", "subtarget", "codegen"]),
-        (callwrapper.PyCallWrapper, ["build", "build_wrapper", "get_env", "_simplified_return_type"]),
+        (callwrapper.PyCallWrapper, ["build", "build_wrapper", "get_env"]),
         (dispatcher._FunctionCompiler, ["_customize_flags", "_compile_core"]),
         (dispatcher.Dispatcher, ["get_call_template", "add_overload", "compile"]),
         (target_extension, ["dispatcher_registry", "target_registry"]),

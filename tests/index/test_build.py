@@ -80,6 +80,9 @@ def test_reference(tmp_path):
     assert letters_of(index) == "ACGTNNTTG"
     assert repr(index) == "Index(2 contigs, 9 bases, 0 seeds, k=20, s=16)"
     assert repr(index.reference) == "Reference(2 contigs, 9 bases)"
+    path.write_bytes(b">a\nacgt\n")
+    alone = Index.build(path)
+    assert repr(alone) == "Index(1 contig, 4 bases, 0 seeds, k=20, s=16)" and "(1 contig," in repr(alone.reference)
 
 
 @pytest.mark.parametrize("name", ["odd/portiera_genome.fa.gz", "odd/mitochondrion.gb", "na12878_chr21/ref.fa"])

@@ -20,7 +20,7 @@ from numba.core.typing.typeof import typeof_impl
 from numba.np.numpy_support import from_dtype
 
 from readwarp.device import vectors
-from readwarp.device.entry import create_entry
+from readwarp.device.entry import make_entry
 from readwarp.device.levels import current_level
 from readwarp.device.loader import load_extensions
 from readwarp.device.machine_code import MachineCode
@@ -84,7 +84,7 @@ def compile_kernel(part: Part, signature: str) -> MachineCode:
         made = part.compile_part(tuple(types_of(signature)))
         library, context = Library(_codegen(), made.library.name), made.target_context.subtarget(enable_nrt=True)
         with context.push_code_library(library):  # what makes Python's objects may need more parts
-            create_entry(context, library, made)
+            library.add_ir_module(make_entry(context, made))
         library.add_linking_library(made.library)
         library.add_linking_library(rtsys.library)  # for the wrapper
         load_extensions()  # so that LLVM knows the symbols

@@ -1,136 +1,67 @@
-"""How Python calls a kernel: a function that takes the arguments apart, calls the kernel, and returns its result.
+"""The function of a kernel that Python calls: it takes Python's objects apart and makes one of the result.
 
-Numba's own has code for each argument, for its errors and for its end: more than half of the machine code of a command.
-Here loops over tables do it for all arrays. Types are not tested, since `jit.Kernel` chooses the code by them.
+A kernel is called by the types of its arguments (`jit.Kernel`), so none is checked again. Numba's own checks each one,
+and each field of a tuple, which is a fifth of the code of a kernel.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.callwrapper import PyCallWrapper
 
-INT, FAILED = ir.IntType(64), ir.IntType(32)
 
-
-class Node(NamedTuple):
-    """An argument, or an item of one that is a tuple."""
-
-    parent: int  # the node that holds it; 0: all arguments
-    item: int
-    kind: Any  # Numba's type
-
-
-def nodes_of(kinds: Any, parent: int = 0, first: int = 1) -> list[Node]:
-    """All arguments of these types with their items, in the order in which the kernel takes them, from node 1 on."""
-    nodes: list[Node] = []
-    for item, kind in enumerate(kinds):
-        nodes.append(Node(parent, item, kind))
-        if isinstance(kind, types.BaseTuple):
-            nodes += nodes_of(kind, first + len(nodes) - 1, first + len(nodes))
-    return nodes
-
-
-def create_entry(context: Any, library: Any, made: Any) -> None:
-    """Add the function to the library, for what Numba made of the kernel."""
-    module, description = context.create_module("wrapper"), made.fndesc
-    callee = ir.Function(
-        module,
-        context.call_conv.get_function_type(description.restype, description.argtypes),
-        description.llvm_func_name,
-    )
-    entry: Any = Entry
-    entry(context, module, callee, description, made.environment, made.call_helper, release_gil=True).build()
-    library.add_ir_module(module)
+def make_entry(context: Any, made: Any) -> Any:
+    """The module of LLVM code that calls what Numba has made of a kernel."""
+    module, kernel = context.create_module("entry"), made.fndesc
+    kind = context.call_conv.get_function_type(kernel.restype, kernel.argtypes)
+    function = ir.Function(module, kind, kernel.llvm_func_name)
+    Entry(context, module, function, kernel, made.environment, made.call_helper, release_gil=True).build()
+    return module
 
 
 class Entry(PyCallWrapper):
-    """Numba's, with loops."""
+    """Numba's, without checks of types. Python's GIL is released while the kernel runs."""
 
     def build_wrapper(self, api: Any, builder: Any, closure: Any, args: Any, kws: Any) -> None:
-        nodes = dict(enumerate(nodes_of(self.fndesc.argtypes), 1))
-        objects = self._objects(api, builder, args, nodes)
-        environment = self.get_env(api, builder)  # type: ignore[no-untyped-call]
-        leaves = {place: node.kind for place, node in nodes.items() if not isinstance(node.kind, types.BaseTuple)}
-        arrays = {place: kind for place, kind in leaves.items() if isinstance(kind, types.Array)}
-        values = {
-            place: number(api, kind, item(builder, objects, place))
-            for place, kind in leaves.items()
-            if place not in arrays
-        }
-        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, api.err_occurred())):  # a number too large
+        environment, self.api, self.builder = self.get_env(api, builder), api, builder
+        self.borrowed: list[Any] = []  # what keeps the arrays of the arguments
+        values = [self.value_of(kind, api.tuple_getitem(args, k)) for k, kind in enumerate(self.fndesc.argtypes)]
+        number_too_large = cgutils.is_not_null(builder, api.err_occurred())
+        with builder.if_then(number_too_large, likely=False):
+            self.give_back()
             builder.ret(api.get_null_object())
-        slots = self._describe(api, builder, objects, arrays)
-        for k, (place, kind) in enumerate(arrays.items()):
-            fields = self.context.get_value_type(kind).as_pointer()
-            values[place] = builder.load(builder.bitcast(builder.gep(slots, [INT(k)]), fields))
         thread = api.save_thread()
-        call, in_order = self.context.call_conv.call_function, [values[place] for place in leaves]
-        status, result = call(
-            builder, self.func, self.fndesc.restype, list(leaves.values()), in_order, attrs=("noinline",)
+        status, result = self.context.call_conv.call_function(
+            builder, self.func, self.fndesc.restype, self.fndesc.argtypes, values, attrs=("noinline",)
         )
         api.restore_thread(thread)
-        self._release(builder, slots, len(arrays))
+        self.give_back()
         with builder.if_then(status.is_ok, likely=True):
-            with builder.if_then(status.is_none):
-                api.return_none()
-            kind = self._simplified_return_type()  # type: ignore[no-untyped-call]
-            builder.ret(api.from_native_return(kind, result, environment))
+            builder.ret(api.from_native_return(self.fndesc.restype, result, environment))
         self.context.call_conv.raise_error(builder, api, status)
         builder.ret(api.get_null_object())
 
-    def _objects(self, api: Any, builder: Any, args: Any, nodes: dict[int, Node]) -> Any:
-        """The object of each node."""
-        objects = cgutils.alloca_once(builder, args.type, size=len(nodes) + 1)
-        builder.store(args, objects)
-        parents = table(builder, [node.parent for node in nodes.values()])
-        items = table(builder, [node.item for node in nodes.values()])
-        get_item = ir.FunctionType(args.type, [args.type, INT])
-        get = cgutils.get_or_insert_function(self.module, get_item, "PyTuple_GetItem")
-        with cgutils.for_range(builder, INT(len(nodes))) as loop:
-            parent = item(builder, objects, item(builder, parents, loop.index))
-            found = builder.call(get, [parent, item(builder, items, loop.index)])
-            builder.store(found, builder.gep(objects, [builder.add(loop.index, INT(1))]))
-        return objects
+    def value_of(self, kind: Any, given: Any) -> Any:
+        """A Python object as the kernel takes it."""
+        if isinstance(kind, types.Array):
+            fields = cgutils.alloca_once(self.builder, self.context.get_value_type(kind))
+            self.api.nrt_adapt_ndarray_from_python(given, self.builder.bitcast(fields, self.api.voidptr))
+            array = self.builder.load(fields)
+            self.borrowed.append(self.builder.extract_value(array, 0))
+            return array
+        if isinstance(kind, types.BaseTuple):
+            parts: Any = kind
+            values = [self.value_of(part, self.api.tuple_getitem(given, k)) for k, part in enumerate(parts)]
+            return self.context.make_tuple(self.builder, kind, values)
+        if kind == types.int64:
+            return self.api.long_as_longlong(given)
+        if kind == types.float64:
+            return self.api.float_as_double(given)
+        return self.api.to_native_value(kind, given).value
 
-    def _describe(self, api: Any, builder: Any, objects: Any, arrays: dict[int, Any]) -> Any:
-        """Numba's description of each array, in slots with room for the axes of any."""
-        array: Any = types.Array
-        axes = max((kind.ndim for kind in arrays.values()), default=1)
-        slots = cgutils.alloca_once(builder, self.context.get_value_type(array(types.uint8, axes, "C")), len(arrays))
-        failed, places = cgutils.alloca_once_value(builder, FAILED(0)), table(builder, list(arrays))
-        with cgutils.for_range(builder, INT(len(arrays))) as loop:
-            found = item(builder, objects, item(builder, places, loop.index))
-            slot = builder.bitcast(builder.gep(slots, [loop.index]), api.voidptr)
-            code = api.nrt_adapt_ndarray_from_python(found, slot)
-            builder.store(builder.or_(builder.load(failed), code), failed)
-        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, builder.load(failed))):
-            api.err_set_string("PyExc_TypeError", "not an array")
-            builder.ret(api.get_null_object())
-        return slots
-
-    def _release(self, builder: Any, slots: Any, count: int) -> None:
-        with cgutils.for_range(builder, INT(count)) as loop:
-            owner = cgutils.gep_inbounds(builder, slots, loop.index, 0)
-            release = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t])
-            builder.call(cgutils.get_or_insert_function(self.module, release, "NRT_decref"), [builder.load(owner)])
-
-
-def number(api: Any, kind: Any, given: Any) -> Any:
-    """A number of Python or NumPy as the kernel takes it; Numba's own way, for other types, is longer."""
-    if kind == types.int64:
-        return api.long_as_longlong(given)
-    if kind == types.float64:
-        return api.float_as_double(given)
-    return api.to_native_value(kind, given).value
-
-
-def table(builder: Any, numbers: list[int]) -> Any:
-    """A constant array of integers."""
-    values = ir.Constant(ir.ArrayType(INT, len(numbers)), [INT(number) for number in numbers])
-    place = cgutils.global_constant(builder, "table", values)
-    return builder.bitcast(place, INT.as_pointer())
-
-
-def item(builder: Any, values: Any, index: Any) -> Any:
-    return builder.load(builder.gep(values, [INT(index) if isinstance(index, int) else index]))
+    def give_back(self) -> None:
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t])
+        release = cgutils.get_or_insert_function(self.module, kind, "NRT_decref")
+        for owner in self.borrowed:
+            self.builder.call(release, [owner])

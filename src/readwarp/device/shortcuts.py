@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba.core.postproc import PostProcessor, VariableLifetime
+from numba.core.runtime.context import NRTContext
 from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
 
@@ -16,11 +17,14 @@ _signatures: dict[tuple[BaseFunction, tuple[Any, ...]], Any] = {}
 @contextmanager
 def shortcuts() -> Iterator[None]:
     """Inside, Numba takes them. The compiler's lock is held."""
-    BaseFunction.get_call_type, PostProcessor.run = _recall_call_type, _run_on_demand  # type: ignore[method-assign]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in SHORTCUTS]
+    for owner, name, ours in SHORTCUTS:
+        setattr(owner, name, ours)
     try:
         yield
     finally:
-        BaseFunction.get_call_type, PostProcessor.run = _get_call_type, _run  # type: ignore[method-assign]
+        for owner, name, numbas in before:
+            setattr(owner, name, numbas)
 
 
 def _recall_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
@@ -43,3 +47,20 @@ def _run_on_demand(self: Any, emit_dels: bool = False, extend_lifetimes: bool = 
     self.func_ir.generator_info = None
     if emit_dels:
         self._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+
+def _get_counted_meminfos(self: Any, builder: Any, ty: Any, val: Any) -> list[tuple[Any, Any]]:
+    """Owners of arrays within a value; Numba takes everything else of the value apart too."""
+    models = self._context.data_model_manager
+    found = [(ty, models[ty].get_nrt_meminfo(builder, val))] if models[ty].has_nrt_meminfo() else []
+    for kind, field in models[ty].traverse(builder):
+        if models[kind].contains_nrt_meminfo():
+            found += self.get_meminfos(builder, kind, field(val))
+    return found
+
+
+SHORTCUTS = (
+    (BaseFunction, "get_call_type", _recall_call_type),
+    (PostProcessor, "run", _run_on_demand),
+    (NRTContext, "get_meminfos", _get_counted_meminfos),
+)

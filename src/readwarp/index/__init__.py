@@ -24,6 +24,7 @@ from readwarp.index import store
 from readwarp.index.place import cache_folder, index_path, place_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
+from readwarp.wording import counted
 
 __all__ = ["Index", "Reference", "index_path", "open_or_build"]
 logger = logging.getLogger("readwarp")
@@ -53,7 +54,7 @@ class Index:
     def __repr__(self) -> str:
         p, reference = self.parameters, self.reference
         contigs, bases = len(reference.names), int(reference.contig_offsets[-1])
-        return f"Index({contigs} contigs, {bases} bases, {self.positions.size} seeds, k={p.k}, s={p.s})"
+        return f"Index({counted(contigs, 'contig')}, {bases} bases, {self.positions.size} seeds, k={p.k}, s={p.s})"
 
     @classmethod
     def build(cls, path: str | Path, parameters: SeedParameters | None = None, threads: int | None = None) -> "Index":

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from numpy import ndarray
 
+from readwarp.wording import counted
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -15,4 +17,4 @@ class Reference:
     packed: ndarray  # uint8, two bases a byte, low nibble first (readwarp.rules.bases)
 
     def __repr__(self) -> str:
-        return f"Reference({len(self.names)} contigs, {int(self.contig_offsets[-1])} bases)"
+        return f"Reference({counted(len(self.names), 'contig')}, {int(self.contig_offsets[-1])} bases)"

@@ -19,12 +19,6 @@ class Sequences(NamedTuple):
 
 
 @kernel
-def rounded_up(positions):
-    """Rounded up to whole squares of `transpose`."""
-    return (positions + 7) // 8 * 8
-
-
-@kernel
 def _eight_by_eight(a, b, c, d, e, f, g, h):
     """Transpose an 8 x 8 square of bytes, given by rows: swap single bytes, then pairs, then fours."""
     low = np.uint64(0x00FF00FF00FF00FF)

@@ -54,7 +54,7 @@ def reference_bands(pileup: Pileup, reads: AlignedReads, window: Window, covered
     repeats = find_repeats(window)
     gaps = Gaps(np.zeros(size, np.int32), count_gaps(pileup, window.start, window.stop), repeats.phred)
     count_spanning(reads, window.start, repeats, gaps.spanning)
-    weigh_positions(here, gaps, *odds_tables(copies), out)
+    weigh_positions(here, gaps, *odds_tables(copies), np.empty((2, copies + 1)), out)
     return join_positions(window, out, ~covered)
 
 
@@ -77,12 +77,14 @@ def count_gaps(pileup: Pileup, start: int, stop: int) -> ndarray:
 
 
 @kernel
-def weigh_positions(pileup, gaps, substitutions, indels, out):
-    """Fill the depth, the likelihoods and the quality of `out`. substitutions, indels: of `odds_tables`."""
+def weigh_positions(pileup, gaps, substitutions, indels, losses, out):
+    """Fill the depth, the likelihoods and the quality of `out`.
+
+    substitutions, indels: of `odds_tables`. losses: float64 [kind, copies + 1], room for one position's.
+    """
     counts, quality_sums, reference, depth = pileup.counts, pileup.quality_sums, out.base, out.depth
     spanning, number_gaps, phred = gaps.spanning, gaps.gaps, gaps.phred
     ploidy, likelihoods, quality = out.ploidy, out.likelihoods, out.quality
-    losses = np.empty((2, likelihoods.shape[1]))
     for w in range(reference.size):
         copies, own, other, own_sum, other_sum = np.int64(ploidy[w]), 0, 0, 0, 0
         for base in range(4):

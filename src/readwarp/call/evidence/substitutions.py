@@ -72,7 +72,8 @@ def compare_bases(reads, sites, min_base_quality, out):
             is_deleted = operation == DELETION and place >= first_base
             q = min(qualities[place], mapping_quality[read]) if is_deleted or is_match(operation) else 0
             if q < min_base_quality or q < 2 or (bases[place] > 3 and not is_deleted):
-                values[row : row + number] = 0.0
+                for a in range(number):
+                    values[row + a] = 0.0
                 allele[pair] = NOTHING
                 continue
             base = 4 if is_deleted else bases[place]

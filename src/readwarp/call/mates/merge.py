@@ -50,7 +50,8 @@ def locate_bases(cigar, operations, p, q, start, stop, places):
 
     operations: first and stop of the read's. p: position of its first aligned base. q: its first base.
     """
-    places[: stop - start] = -1
+    for k in range(stop - start):
+        places[k] = -1
     for i in range(operations[0], operations[1]):
         operation, length, on_reference, on_read = run_of(cigar[i])
         if is_match(operation):
@@ -61,8 +62,8 @@ def locate_bases(cigar, operations, p, q, start, stop, places):
 
 @kernel
 def has_quality(qualities, places):
-    for place in places:  # noqa: SIM110 (in kernels, generators are slow)
-        if place >= 0 and qualities[place] > 0:
+    for k in range(places.size):  # noqa: SIM110 (in kernels, generators are slow)
+        if places[k] >= 0 and qualities[places[k]] > 0:
             return True
     return False
 

@@ -22,8 +22,10 @@ from readwarp.call.pairhmm.scalar import (
 )
 from readwarp.device.jit import kernel
 from readwarp.device.simd import empty_vectors, lanes, store_transposed
-from readwarp.pairwise.pairs import Pairs
-from readwarp.pairwise.transpose import Sequences, rounded_up, transpose
+from readwarp.pairwise.transpose import Sequences, transpose_groups
+from readwarp.ragged import offsets_of, replace
+
+AT_ONCE = 1 << 14  # pairs that are in lanes at a time
 
 
 class Tables(NamedTuple):
@@ -34,6 +36,20 @@ class Tables(NamedTuple):
 
     terms: ndarray
     starts: Annotated[ndarray, "int64 [reads]"]  # the first row of each
+
+
+class Groups(NamedTuple):
+    """Pairs in groups of lanes; the last one may have fewer, and then lanes without a pair."""
+
+    rows: Annotated[ndarray, "int64 [groups]"]
+    columns: Annotated[ndarray, "int64 [groups]"]
+    bases: Annotated[ndarray, "int8 [bytes]"]  # [positions, lanes of bytes], of the reads
+    haplotypes: Annotated[ndarray, "int8 [bytes]"]
+    base_offsets: Annotated[ndarray, "int64 [groups + 1]"]  # in positions
+    haplotype_offsets: Annotated[ndarray, "int64 [groups + 1]"]
+    pads: Annotated[ndarray, "int64 [lanes]"]  # rows before each read's first
+    starts: Annotated[ndarray, "int64 [lanes]"]  # its first row in the table
+    scale: ndarray  # [lanes], T of the row above a group's first, in the dtype of the sums
 
 
 def log_likelihoods(
@@ -49,23 +65,67 @@ def sum_pairs(
     reads: ReadRows, haplotypes: ndarray, haplotype_offsets: ndarray, work: Work, precision: Precision
 ) -> ndarray:
     """Sums of M + X over the last row of pairs, which are sorted by length; in the scale of the precision."""
-    lengths = np.diff(reads.offsets)
+    lengths, sizes = np.diff(reads.offsets), np.diff(haplotype_offsets)
     used = np.flatnonzero(np.bincount(work.read, minlength=len(reads)))
     starts = np.zeros(len(reads), np.int64)
     starts[used] = np.cumsum(lengths[used] + 1) - lengths[used] + 2
     tables = Tables(np.empty(int((lengths[used] + 1).sum() + 2) * COLUMNS, precision.number), starts)
     fill_tables(reads, used, precision.floor, tables)
-    pairs = Pairs(
-        queries=reads.bases,
-        query_starts=reads.offsets[work.read],
-        query_lengths=lengths[work.read],
-        targets=haplotypes,
-        target_starts=haplotype_offsets[work.haplotype],
-        target_lengths=np.diff(haplotype_offsets)[work.haplotype],
-    )
-    sums, symbols = np.empty(len(pairs), precision.number), np.empty(lanes(precision.number), precision.symbol)
-    sum_sorted(pairs, work.read, tables, precision.scale, symbols, sums)
+    sums, symbols = np.empty(work.read.size, precision.number), np.empty(lanes(precision.number), precision.symbol)
+    for begin in range(0, sums.size, AT_ONCE):
+        own = slice(begin, begin + AT_ONCE)
+        read, haplotype = work.read[own], work.haplotype[own]
+        groups = lay_out(
+            Sequences(reads.bases, reads.offsets[read], lengths[read], read),
+            Sequences(haplotypes, haplotype_offsets[haplotype], sizes[haplotype], np.zeros_like(haplotype)),
+            starts[read],
+            precision,
+        )
+        found = np.empty(groups.scale.size, precision.number)
+        sum_groups(groups, tables.terms, space_for(groups, precision), symbols, found)
+        sums[own] = found[: read.size]
     return sums
+
+
+def lay_out(reads: Sequences, haplotypes: Sequences, starts: ndarray, precision: Precision) -> Groups:
+    """Put pairs in lanes; `places` of the reads do not matter. starts: of each read, in the tables."""
+    count = lanes(precision.number)
+    first = np.arange(0, starts.size, count)
+    rows = -(-np.maximum.reduceat(reads.lengths, first) // BLOCK) * BLOCK
+    columns = np.maximum.reduceat(haplotypes.lengths, first)
+    pads = np.repeat(rows, count)
+    pads[: starts.size] -= reads.lengths
+    base_offsets, haplotype_offsets = (offsets_of(-(-positions // 8) * 8) for positions in (rows, columns))
+    spare = first.size * count - starts.size
+    scale = np.append(precision.scale / haplotypes.lengths, np.zeros(spare)).astype(precision.number)
+    width = max(count, 8)
+    out = Groups(
+        rows,
+        columns,
+        empty_vectors(int(base_offsets[-1]) * width, np.int8),
+        empty_vectors(int(haplotype_offsets[-1]) * width, np.int8),
+        base_offsets,
+        haplotype_offsets,
+        pads,
+        np.append(starts, np.ones(spare, np.int64)),
+        scale,
+    )
+    reads = replace(reads, places=pads[: starts.size])
+    transpose_groups(reads, width, count, base_offsets, BEFORE, out.bases)
+    transpose_groups(haplotypes, width, count, haplotype_offsets, BEYOND, out.haplotypes)
+    return out
+
+
+def space_for(groups: Groups, precision: Precision) -> Space:
+    """Room for the largest group."""
+    count, number = lanes(precision.number), precision.number
+    longest, widest = int(np.diff(groups.base_offsets).max()), int(np.diff(groups.haplotype_offsets).max())
+    return Space(
+        empty_vectors(longest * COLUMNS * count, number),
+        empty_vectors(widest * count, number),
+        empty_vectors(widest * count, number),
+        np.empty(count, np.int64),
+    )
 
 
 @kernel
@@ -81,25 +141,26 @@ def fill_tables(reads, used, floor, tables):
     terms, starts = tables
     _set_row_before(terms, 0)
     _set_row_before(terms, 1)
-    for read in used:
+    for k in range(used.size):
+        read = used[k]
         begin, stop = offsets[read], offsets[read + 1]
         _set_row_before(terms, starts[read] - 1)
-        k = starts[read] * COLUMNS
+        place = starts[read] * COLUMNS
         for i in range(begin, stop):
             constants = row_constants(bases, qualities, gap_open, gap_extend, PROBABILITY, i, begin, stop)
             for column in range(FLOOR):
-                terms[k + column] = constants[column]
-            terms[k + FLOOR] = floor
-            k += COLUMNS
+                terms[place + column] = constants[column]
+            terms[place + FLOOR] = floor
+            place += COLUMNS
 
 
 @kernel
-def _terms_into_lanes(tables, starts, pads, count, rows, terms):
+def _terms_into_lanes(tables, starts, pads, rows, at, terms):
     """Each lane's rows end in the last one; before them are rows from the table's beginning, which pass the scale on.
 
-    A transposed square holds two rows if there are more lanes than constants, else part of a row.
+    A transposed square holds two rows if there are more lanes than constants, else part of a row. at: a place per lane.
     """
-    at = np.empty(count, np.int64)
+    count = at.size
     step = max(count, COLUMNS)
     for first in range(0, rows * COLUMNS, step):
         row = first // COLUMNS
@@ -113,43 +174,18 @@ def _terms_into_lanes(tables, starts, pads, count, rows, terms):
 
 
 @kernel
-def sum_sorted(pairs, read, tables, scale, symbols, sums):
-    """Sums over the last row of pairs in the order given, a group of lanes at a time.
+def sum_groups(groups, tables, space, symbols, sums):
+    """Sums over the last row of the pairs of all groups: sums [lanes], in the dtype of the tables.
 
-    read: of each pair, in `tables`. symbols: a vector of the integers that go with the dtype of the sums.
+    symbols: a vector of the integers that go with the dtype of the sums.
     """
-    reads, read_starts, lengths, haplotypes, starts, sizes = pairs
-    terms, table_starts = tables
-    count, longest, widest = symbols.size, 0, 0
-    for pair in range(lengths.size):
-        longest, widest = max(longest, lengths[pair]), max(widest, sizes[pair])
-    longest, widest = rounded_up(longest + BLOCK), rounded_up(widest)
+    count, rows = symbols.size, groups.rows
     width = max(count, 8)
-    space = Space(
-        empty_vectors(longest * width, np.int8),
-        empty_vectors(longest * COLUMNS * count, terms.dtype),
-        empty_vectors(widest * width, np.int8),
-        empty_vectors(widest * count, terms.dtype),
-        empty_vectors(widest * count, terms.dtype),
-    )
-    first_row, found = np.zeros(count, terms.dtype), np.empty(count, terms.dtype)
-    pads, none, own = np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64)
-    for begin in range(0, lengths.size, count):
-        stop, rows, columns = min(begin + count, lengths.size), 0, 0
-        for pair in range(begin, stop):
-            rows, columns = max(rows, lengths[pair]), max(columns, sizes[pair])
-        rows = (rows + BLOCK - 1) // BLOCK * BLOCK
-        for lane in range(count):
-            pair = begin + lane
-            pads[lane] = rows - lengths[pair] if pair < stop else rows
-            own[lane] = table_starts[read[pair]] if pair < stop else 1
-            first_row[lane] = scale / sizes[pair] if pair < stop else 0.0
-        bases, haplotype = space.bases, space.haplotype
-        codes = Sequences(reads, read_starts[begin:stop], lengths[begin:stop], pads)
-        transpose(codes, width, rows, BEFORE, bases)
-        codes = Sequences(haplotypes, starts[begin:stop], sizes[begin:stop], none)
-        transpose(codes, width, columns, BEYOND, haplotype)
-        _terms_into_lanes(terms, own, pads, count, rows, space.terms)
-        sum_group(space, rows, columns, first_row, symbols, found)
-        for pair in range(begin, stop):
-            sums[pair] = found[pair - begin]
+    for group in range(rows.size):
+        begin, stop = group * count, (group + 1) * count
+        starts, pads = groups.starts[begin:stop], groups.pads[begin:stop]
+        bases = groups.bases[groups.base_offsets[group] * width :]
+        haplotype = groups.haplotypes[groups.haplotype_offsets[group] * width :]
+        _terms_into_lanes(tables, starts, pads, rows[group], space.at, space.terms)
+        scale, own = groups.scale[begin:stop], sums[begin:stop]
+        sum_group(bases, haplotype, space, rows[group], groups.columns[group], scale, symbols, own)

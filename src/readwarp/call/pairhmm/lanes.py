@@ -38,13 +38,12 @@ BLOCK = 4  # rows whose states are in registers
 
 
 class Space(NamedTuple):
-    """One group of lanes; numbers are float32 or float64. Bases are bytes, at least eight to a position."""
+    """For one group of lanes; numbers are float32 or float64."""
 
-    bases: ndarray  # int8 [rows, lanes], of the reads
     terms: ndarray  # [rows, COLUMNS, lanes], of the reads
-    haplotype: ndarray  # int8 [columns, lanes], BEYOND after each
     above: ndarray  # [columns, lanes], T of the last row computed
     insertion: ndarray  # [columns, lanes], X of the row below it
+    at: ndarray  # int64 [lanes], places in the table of the reads' rows
 
 
 @kernel
@@ -78,13 +77,14 @@ def cell(symbol, unknown, is_wide, before, insertion, Y, row):
 
 
 @kernel
-def sum_group(space, rows, columns, scale, symbols, sums):
+def sum_group(bases, haplotype, space, rows, columns, scale, symbols, sums):
     """Sums of M + X over the last row of the pairs of a group, into `sums` [lanes].
 
-    rows: a multiple of BLOCK. scale [lanes]: T of the row above the first. `symbols` has the dtype in which bases are
-    compared.
+    bases: int8 [rows, lanes of bytes, at least eight], of the reads. haplotype: int8 [columns, likewise], BEYOND after
+    each. rows: a multiple of BLOCK. scale [lanes]: T of the row above the first. `symbols` has the dtype in which bases
+    are compared.
     """
-    bases, terms, haplotype, above, insertion = space
+    terms, above, insertion, _ = space
     count, is_wide = VECTOR_BYTES // terms.itemsize, terms.itemsize == 8
     width = max(count, 8)
     first_row, zero = load(scale, 0), splat(scale, 0)

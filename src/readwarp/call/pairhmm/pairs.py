@@ -88,9 +88,9 @@ def solve(
         work = Work(own[0], own[1], items.is_known[own[1]], lengths[own[0]] * sizes[own[1]])
         sums = engine(work)
         for precision, rows in ((FLOAT32, ~sums.is_wide), (FLOAT64, sums.is_wide)):
-            values[order[rows]] = take_logarithms(
-                sums.value[rows], work.cells[rows], precision.scale_bits, precision.min_per_cell
-            )
+            found = np.empty(int(rows.sum()))
+            take_logarithms(sums.value[rows], work.cells[rows], precision.scale_bits, precision.min_per_cell, found)
+            values[order[rows]] = found
         status[order[sums.on_host]] = Status.TOO_LONG
     left = order[np.isnan(values[order])]
     if left.size:
@@ -111,41 +111,45 @@ def sum_in_turn(sum_pairs: Pass, work: Work) -> Sums:
     return Sums(value, is_wide, np.zeros(work.read.size, bool))
 
 
-@kernel
-def are_enough(sums, cells, min_per_cell):
+def are_enough(sums: ndarray, cells: ndarray, min_per_cell: float) -> ndarray:
     """Whether each sum is good enough in the precision in which it was computed (bool [pairs])."""
-    out = np.empty(sums.size, np.bool_)
-    for k in range(sums.size):
-        out[k] = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
+    out = np.empty(sums.size, bool)
+    mark_enough(sums, cells, min_per_cell, out)
     return out
 
 
 @kernel
-def take_logarithms(sums, cells, scale_bits, min_per_cell):
-    """log10 of each sum without its scale; NaN where it is not good enough."""
-    out = np.empty(sums.size, np.float64)
+def mark_enough(sums, cells, min_per_cell, out):
+    for k in range(sums.size):
+        out[k] = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
+
+
+@kernel
+def take_logarithms(sums, cells, scale_bits, min_per_cell, out):
+    """Set `out` (float64 [pairs]) to log10 of each sum without its scale; NaN where it is not good enough."""
     for k in range(sums.size):
         is_good = is_enough(sums[k], np.float64(cells[k]), min_per_cell)
         out[k] = math.log10(sums[k]) - scale_bits * LOG10_2 if is_good else math.nan
-    return out
 
 
 @kernel
 def _hash(contents, begin, stop):
-    """A hash of the bytes of all arrays."""
+    """A hash of the bytes of the four arrays."""
     value = np.uint64(BASIS)
-    for array in contents:
-        for k in range(begin, stop):
-            value = add_byte(value, array[k])
+    one, two, three, four = contents
+    for k in range(begin, stop):
+        value = add_byte(add_byte(add_byte(add_byte(value, one[k]), two[k]), three[k]), four[k])
     return value
 
 
 @kernel
 def _are_equal(contents, a, b, length):
-    for array in contents:
-        for k in range(length):
-            if array[a + k] != array[b + k]:
-                return False
+    one, two, three, four = contents
+    for k in range(length):
+        if one[a + k] != one[b + k] or two[a + k] != two[b + k]:
+            return False
+        if three[a + k] != three[b + k] or four[a + k] != four[b + k]:
+            return False
     return True
 
 

@@ -65,8 +65,8 @@ def penalize(bases, offsets, chosen, openings, extend_of_unit, opening, extensio
     base that does not repeat rules out all windows that contain it.
     """
     longest = openings.shape[1] - 1
-    for read in chosen:
-        begin, stop = offsets[read], offsets[read + 1]
+    for row in range(chosen.size):
+        begin, stop = offsets[chosen[row]], offsets[chosen[row] + 1]
         for unit in range(1, openings.shape[0] + 1):
             needed, low = (REPEATS - 1) * unit, begin + unit
             i = low + needed - 1
