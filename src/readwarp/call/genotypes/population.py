@@ -101,7 +101,7 @@ def log_sums(weights: ndarray) -> ndarray:
 def priors_of(alleles: int, ploidy: int, allele: int, theta: float) -> tuple[ndarray, ndarray]:
     """Prior of each genotype, float64, and whether it has the allele, bool."""
     table = genotypes_of(alleles, ploidy)
-    rest = no_variant_prior(theta, ploidy)
+    rest = no_variant_prior.py_func(theta, ploidy)  # in Python: a kernel for two numbers would have to be compiled
     others = [[a for a in genotype if a] for genotype in table]
     prior = [theta ** len(set(own)) / len(own) if own else rest for own in others]
     return np.array(prior), np.array([allele in own for own in others])
