@@ -87,6 +87,23 @@ def set_slice(out, values):
 
 
 @compiled
+def clear(out, stop):
+    out[:stop] = 0
+    out[1:] = 7
+    return out.size
+
+
+@compiled
+def size_of_part(values, stop):
+    return row_size(Rows(values[:stop], values), 1)
+
+
+@compiled
+def row_size(rows, k):
+    return rows.offsets[k] - rows.values.size
+
+
+@compiled
 def refuse(value):
     if value < 0:
         raise ValueError("below zero")
@@ -143,6 +160,8 @@ def test_functions_that_numba_compiles_may_call_ours(ours_first):
         (row, lambda: (rows(), 2), True),  # returns a view
         (copy_of, lambda: (np.arange(4), np.array([3, 1])), True),
         (set_slice, lambda: (np.zeros(4), np.arange(4.0)), True),
+        (clear, lambda: (np.ones(4), 2), False),
+        (size_of_part, lambda: (np.arange(4), 2), False),
         (refuse_first, lambda: (np.ones(1),), False),
     ],
 )

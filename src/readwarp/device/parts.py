@@ -26,7 +26,7 @@ from readwarp.device.lowering import PartLower
 
 CPU = target_registry["cpu"]
 # What an expression of these kinds refers to belongs to its operands; any other may make a new array.
-LOOKS = {"getattr", "static_getitem", "getitem", "typed_getitem", "build_tuple", "exhaust_iter", "cast", "phi"}
+LOOKS = {"getattr", "static_getitem", "typed_getitem", "build_tuple", "exhaust_iter", "cast", "phi"}
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -51,12 +51,11 @@ def _makes_references(state: Any) -> bool:
     for block in state.func_ir.blocks.values():
         for statement in block.body:
             if isinstance(statement, ir.SetItem | ir.StaticSetItem):
-                if not _is_place(state.calltypes[statement].args[1]):
+                if not _is_plain(*state.calltypes[statement].args[1:]):
                     return True
             elif isinstance(statement, ir.Assign) and isinstance(statement.value, ir.Expr):
                 made = statement.value
-                is_look = made.op in LOOKS and (made.op != "getitem" or _is_look(state, made))
-                if not is_look and _is_counted(state.typemap[statement.target.name]):
+                if not _is_look(state, made) and _is_counted(state.typemap[statement.target.name]):
                     return True
     return False
 
@@ -66,14 +65,20 @@ def _is_counted(kind: types.Type) -> bool:
 
 
 def _is_look(state: Any, made: Any) -> bool:
-    """Whether a[index] is a part of a; with an array as index it is a copy."""
+    """Whether what an expression refers to belongs to its operands: a[index] does, but not for an array as index."""
+    if made.op == "call":  # of a class of named tuples
+        return isinstance(state.typemap[made.func.name], types.NamedTupleClass)
+    if made.op != "getitem":
+        return made.op in LOOKS
     index = state.typemap[made.index.name]
     return not any(isinstance(part, types.Array) for part in (index if isinstance(index, types.BaseTuple) else [index]))
 
 
-def _is_place(index: types.Type) -> bool:
-    """Whether a[index] = x sets one item; what sets more may make arrays on the way."""
-    return all(isinstance(part, types.Integer) for part in (index if isinstance(index, types.BaseTuple) else [index]))
+def _is_plain(index: types.Type, value: types.Type) -> bool:
+    """Whether a[index] = value sets one item, or several to one number; what copies arrays may make some on the way."""
+    parts: Any = index if isinstance(index, types.BaseTuple) else [index]
+    number = isinstance(value, types.Number | types.Boolean)
+    return all(isinstance(part, types.Integer) or (number and isinstance(part, types.SliceType)) for part in parts)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
