@@ -20,7 +20,7 @@ from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.target_extension import dispatcher_registry, target_registry
-from numba.core.typed_passes import AnnotateTypes, NativeLowering
+from numba.core.typed_passes import NativeLowering, NoPythonSupportedFeatureValidation
 
 from readwarp.device.lowering import PartLower
 
@@ -41,6 +41,7 @@ class LeaveOutCounts(AnalysisPass):
     def run_pass(self, state: Any) -> bool:
         if not _makes_references(state):
             state.targetctx = state.targetctx.subtarget(enable_nrt=False)
+            state.func_ir.ends_of_variables_matter = False
         return False
 
 
@@ -98,7 +99,7 @@ class PartCompiler(CompilerBase):
 
     def define_pipelines(self) -> list[Any]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.add_pass_after(LeaveOutCounts, AnnotateTypes)
+        passes.add_pass_after(LeaveOutCounts, NoPythonSupportedFeatureValidation)
         passes.passes = [(PartLowering if step is NativeLowering else step, text) for step, text in passes.passes]
         passes.finalize()
         return [passes]

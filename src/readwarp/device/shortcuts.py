@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import CodeType
 from typing import Any
 
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.runtime.context import NRTContext
 from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
+from numba.core.untyped_passes import InlineClosureLikes
 
 _get_call_type: Any = BaseFunction.get_call_type
 _run: Any = PostProcessor.run
+_run_pass: Any = InlineClosureLikes.run_pass
+INLINED = {"reduce", "stencil"}  # functions that call others, which Numba puts in their place
 _signatures: dict[tuple[BaseFunction, tuple[Any, ...]], Any] = {}
 
 
@@ -45,8 +49,18 @@ def _run_on_demand(self: Any, emit_dels: bool = False, extend_lifetimes: bool = 
     self.func_ir.blocks = canonicalize_cfg(self.func_ir.blocks)
     self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
     self.func_ir.generator_info = None
-    if emit_dels:
+    if emit_dels and getattr(self.func_ir, "ends_of_variables_matter", True):  # see `parts.LeaveOutCounts`
         self._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+
+def _inline_closures(self: Any, state: Any) -> bool:
+    """Numba looks for functions within a function, and for lists that become arrays, even where there are none."""
+    code = state.func_id.code
+    has_functions = any(isinstance(constant, CodeType) for constant in code.co_consts)
+    has_lists = any(True for block in state.func_ir.blocks.values() for _ in block.find_exprs(op="build_list"))
+    if has_functions or has_lists or not INLINED.isdisjoint(code.co_names):
+        return bool(_run_pass(self, state))
+    return False
 
 
 def _get_counted_meminfos(self: Any, builder: Any, ty: Any, val: Any) -> list[tuple[Any, Any]]:
@@ -62,5 +76,6 @@ def _get_counted_meminfos(self: Any, builder: Any, ty: Any, val: Any) -> list[tu
 SHORTCUTS = (
     (BaseFunction, "get_call_type", _recall_call_type),
     (PostProcessor, "run", _run_on_demand),
+    (InlineClosureLikes, "run_pass", _inline_closures),
     (NRTContext, "get_meminfos", _get_counted_meminfos),
 )
