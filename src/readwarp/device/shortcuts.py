@@ -5,15 +5,19 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
+from numba.core import ir, types
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.runtime.context import NRTContext
 from numba.core.transforms import canonicalize_cfg
+from numba.core.typed_passes import NopythonRewrites
 from numba.core.types.functions import BaseFunction
 from numba.core.untyped_passes import InlineClosureLikes
 
 _get_call_type: Any = BaseFunction.get_call_type
 _run: Any = PostProcessor.run
 _run_pass: Any = InlineClosureLikes.run_pass
+_run_rewrites: Any = NopythonRewrites.run_pass
+MAKING = {"binop", "inplace_binop", "unary", "call"}  # expressions that may make an array
 INLINED = {"reduce", "stencil"}  # functions that call others, which Numba puts in their place
 _signatures: dict[tuple[BaseFunction, tuple[Any, ...]], Any] = {}
 
@@ -63,6 +67,18 @@ def _inline_closures(self: Any, state: Any) -> bool:
     return False
 
 
+def _rewrite(self: Any, state: Any) -> bool:
+    """Numba joins expressions of arrays, and looks for them even where no statement makes an array."""
+    made = (each for block in state.func_ir.blocks.values() for each in block.find_insts(ir.Assign))
+    if any(isinstance(each.value, ir.Expr) and each.value.op in MAKING and _is_array(state, each) for each in made):
+        return bool(_run_rewrites(self, state))
+    return False
+
+
+def _is_array(state: Any, assignment: Any) -> bool:
+    return isinstance(state.typemap[assignment.target.name], types.Array)
+
+
 def _get_counted_meminfos(self: Any, builder: Any, ty: Any, val: Any) -> list[tuple[Any, Any]]:
     """Owners of arrays within a value; Numba takes everything else of the value apart too."""
     models = self._context.data_model_manager
@@ -77,5 +93,6 @@ SHORTCUTS = (
     (BaseFunction, "get_call_type", _recall_call_type),
     (PostProcessor, "run", _run_on_demand),
     (InlineClosureLikes, "run_pass", _inline_closures),
+    (NopythonRewrites, "run_pass", _rewrite),
     (NRTContext, "get_meminfos", _get_counted_meminfos),
 )
