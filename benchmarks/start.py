@@ -4,6 +4,7 @@
 
 align: phiX, 45 pairs. call: 2 kb of a BAM file, by default of the one that `run` makes. run: the README's example with
 its report. The first run of each, which may compile, is not counted, and the tools take turns. A row has the medians.
+"cold" jobs have no compiled kernels: a first run on a new machine.
 Python's bytecode is kept, as it is of an installed package.
 """
 
@@ -31,7 +32,7 @@ def commands(options: argparse.Namespace, folder: Path) -> dict[tuple[str, str],
     pairs, reads = f"{ODD}/phix.1.fastq {ODD}/phix.2.fastq", f"{NA12878}/reads_1.fq.gz {NA12878}/reads_2.fq.gz"
     results, readwarp = folder / "results", f"{quote(sys.executable)} -m readwarp"
     reference, alignments = options.reference or genome, options.alignments or results / "reads.bam"
-    return {
+    made = {
         ("run", "readwarp"): f"{readwarp} run {genome} {reads} -o {results} --force {QUIET}",
         ("align", "readwarp"): f"{readwarp} align {phix} {pairs} -o {folder}/phix.bam --force {QUIET}",
         ("align", "minimap2"): f"minimap2 -ax sr {phix} {pairs} {QUIET}",
@@ -40,6 +41,9 @@ def commands(options: argparse.Namespace, folder: Path) -> dict[tuple[str, str],
         ("call", "bcftools"): f"bcftools mpileup -f {reference} -r {options.region} {alignments} 2>/dev/null "
         f"| bcftools call -mv -Oz -o {folder}/peer.vcf.gz {QUIET}",
     }
+    empty = f"rm -rf {folder}/kernels; READWARP_CACHE={folder}/kernels"
+    cold = {(f"cold {job}", tool): f"{empty} {text}" for (job, tool), text in made.items() if tool == "readwarp"}
+    return made | cold
 
 
 def row_of(job: str, tool: str, usages: list[Usage]) -> Row:

@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+import time
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
@@ -11,11 +12,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from helpers.kernel_scenarios import call_all
-from readwarp.device import kernel_cache, manifest
+from readwarp.device import manifest
 from readwarp.device.jit import Kernel
 from readwarp.device.manifest import Entry
 
-BYTES_PER_SECOND = 50_000  # of machine code that are compiled
 REAL = Path(__file__).resolve().parents[2] / "test_data" / "na12878_chr21"
 
 
@@ -28,7 +28,7 @@ def test_kernels_exist(entry):
 @pytest.mark.slow
 def test_commands_call_what_the_table_says(tmp_path):
     """With all of their options, nothing else, and all of it. After a change: python tests/device/test_manifest.py"""
-    called, _ = call_all(tmp_path, REAL)
+    called = call_all(tmp_path, REAL)
     known = {(entry.kernel, entry.signature): entry.commands for entry in manifest.entries()}
     assert called.keys() - known.keys() == set()
     assert known.keys() - called.keys() == set()
@@ -36,13 +36,17 @@ def test_commands_call_what_the_table_says(tmp_path):
 
 
 def record() -> None:
-    """Write the table. Seconds of kernels that came from the cache stay, or are guessed from the size of the code."""
-    earlier = {(entry.kernel, entry.signature): entry.seconds for entry in manifest.entries()}
+    """Write the table. Seconds are those of compiling each kernel here, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
-        called, seconds = call_all(Path(folder), REAL)
-    guessed = {key: len(kernel_cache.find(*key).object_code) / BYTES_PER_SECOND for key in called}
-    spent = guessed | earlier | seconds
-    manifest.write([Entry(*key, spent[key], frozenset(names)) for key, names in called.items()])
+        called = call_all(Path(folder), REAL)
+    manifest.write([Entry(*key, seconds_of(*key), frozenset(names)) for key, names in sorted(called.items())])
+
+
+def seconds_of(name: str, signature: str) -> float:
+    module, _, path = name.partition(":")
+    begin = time.process_time()
+    attrgetter(path)(import_module(module)).make(signature)
+    return time.process_time() - begin
 
 
 if __name__ == "__main__":

@@ -167,34 +167,26 @@ def write_fastq(path: Path, records: Iterable[list[str]]) -> None:
 Called = dict[tuple[str, str], set[str]]  # kernel and signature -> commands
 
 
-def call_all(folder: Path, real: Path) -> tuple[Called, dict[tuple[str, str], float]]:
-    """What each command calls, and the seconds of what had to be compiled."""
-    meaning, called, seconds = make_inputs(folder, real), defaultdict[tuple[str, str], set[str]](set), {}
-
-    failed = []
-
-    def hear(kernel: str, signature: str, spent: float | None) -> None:
-        if spent is not None:
-            seconds[kernel, signature] = spent
-
-    with jit.listen(hear):
-        for text in COMMANDS:
-            words = text.format(**meaning).split()
-            with calls(called, words[0]):
-                if run_main([*words, *MORE.get(words[0], ())]) != 0:
-                    failed.append(text)
-        contig = "".join((folder / "ref.fa").read_text().splitlines()[1:])
-        for name, function in FUNCTIONS.items():
-            with calls(called, name):
-                function(folder, contig)
-        records = call_aligner(folder, contig)
-        with calls(called, "Records"):
-            call_records(records, folder)
+def call_all(folder: Path, real: Path) -> Called:
+    """What each command calls."""
+    meaning, called, failed = make_inputs(folder, real), defaultdict[tuple[str, str], set[str]](set), []
+    for text in COMMANDS:
+        words = text.format(**meaning).split()
+        with calls(called, words[0]):
+            if run_main([*words, *MORE.get(words[0], ())]) != 0:
+                failed.append(text)
+    contig = "".join((folder / "ref.fa").read_text().splitlines()[1:])
+    for name, function in FUNCTIONS.items():
+        with calls(called, name):
+            function(folder, contig)
+    records = call_aligner(folder, contig)
+    with calls(called, "Records"):
+        call_records(records, folder)
     for names in called.values():
         if "index" in names:
             names |= {"Aligner", "Aligner.trim", "align", "run"}  # which build one where there is none
     assert not failed, failed
-    return called, seconds
+    return called
 
 
 @contextmanager
