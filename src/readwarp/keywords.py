@@ -69,6 +69,11 @@ def as_paths(given: AnyPath | Sequence[AnyPath]) -> tuple[AnyPath, ...]:
     return (given,) if isinstance(given, str | PathLike) else tuple(given)
 
 
+def as_texts(given: AnyPath | Sequence[AnyPath] | None) -> tuple[str, ...]:
+    """One path or text, several, or none."""
+    return tuple(map(str, as_paths(given))) if given else ()
+
+
 def as_tuple(given: str | Sequence[str] | None) -> tuple[str, ...]:
     """One text, several, or none."""
     return (given,) if isinstance(given, str) else tuple(given or ())

@@ -56,9 +56,9 @@ def test_targets(folder):
     bed.write_text("track name=x\none\t100\t200\none\t150\t250\n\ntwo\t0\t50\textra\n")
     packed = folder.folder / "targets.bed.gz"
     packed.write_bytes(gzip.compress(bed.read_bytes()))
-    samples = [replace(sample, targets=packed) for sample in samples_in(folder.folder)]
+    samples = [replace(sample, targets=(str(packed),)) for sample in samples_in(folder.folder)]
     same = read_depth(make(samples, None, 2)[0].texts["depth"])[1]
-    samples = [replace(sample, targets=bed) for sample in samples]
+    samples = [replace(sample, targets=(str(bed),)) for sample in samples]
     texts = make(samples, None, 2)[0].texts
     title, depth = read_depth(texts["depth"])
     assert depth == same and title.startswith("Depth of the intervals of targets.bed: ")
@@ -85,11 +85,24 @@ def test_targets(folder):
     ]
 
 
+def test_targets_as_texts(folder, tmp_path):
+    """As -L takes them elsewhere: regions, lists of them, several files, and contigs that are not there."""
+    listed = tmp_path / "some.intervals"
+    listed.write_text("one:151-250\n")
+    sample = Sample("x", folder.folder / "x.bam", targets=("one:101-200,two:1-50", str(listed)))
+    texts = make([sample], tmp_path, 1)[0].texts
+    rows = read_rows(texts["targets"])
+    assert [row[:3] for row in rows] == [["one", "100", "200"], ["one", "150", "250"], ["two", "0", "50"]]
+    assert read_depth(texts["depth"])[0].startswith("Depth of the intervals of one:101-200,two:1-50, some.intervals: ")
+    with pytest.raises(InputError, match="three"):
+        make([replace(sample, targets=("three:1-9",))], tmp_path, 1)
+
+
 def test_a_bad_interval_is_named(folder, tmp_path):
     bed = tmp_path / "bad.bed"
     bed.write_text("one\t0\t10\none\tten\t20\n")
     with pytest.raises(InputError, match=r"bad\.bed: record 2"):
-        make([Sample("x", folder.folder / "x.bam", targets=bed)], None, 1)
+        make([Sample("x", folder.folder / "x.bam", targets=(str(bed),))], None, 1)
 
 
 def test_gvcf(folder):

@@ -1,7 +1,6 @@
 """readwarp.call: the command `readwarp call`, from Python."""
 
 from collections.abc import Sequence
-from os import PathLike
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -11,7 +10,7 @@ from readwarp.config import CallParameters
 from readwarp.formats.common.files import named_files
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.regions import Region
-from readwarp.keywords import AnyPath, as_paths, as_tuple, check_keywords, command_line, path_or_none, pick
+from readwarp.keywords import AnyPath, as_paths, as_texts, as_tuple, check_keywords, command_line, path_or_none, pick
 from readwarp.stream.choice import ResourceOptions, resources_of
 from readwarp.stream.display import Listener, reporting
 from readwarp.stream.reporter import Result
@@ -156,14 +155,10 @@ def places_of(options: PlaceOptions) -> Places:
     """Raises UsageError."""
     return Places(
         regions=as_regions(options.get("region")),
-        targets=_texts(options.get("targets")),
-        excluded=_texts(options.get("exclude_regions")),
+        targets=as_texts(options.get("targets")),
+        excluded=as_texts(options.get("exclude_regions")),
         padding=options.get("interval_padding", 0),
     )
-
-
-def _texts(given: AnyPath | Sequence[AnyPath] | None) -> tuple[str, ...]:
-    return (str(given),) if isinstance(given, str | PathLike) else tuple(map(str, given or ()))
 
 
 def spell_regions(options: PlaceOptions) -> None:

@@ -33,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name}", dest=dest, action="append", type=Path, default=[], metavar="FILE", help=text)
     text = "FASTA, for mismatches by cycle and for CRAM [as metrics.json says]"
     group.add_argument("--reference", type=Path, metavar="REF", help=text)
-    text = "depth in these intervals alone [as metrics.json says]"
-    group.add_argument("-L", "--targets", type=Path, metavar="BED", help=text)
+    text = "depth in a region, or in those of a BED file, interval list or list of regions; may be repeated"
+    group.add_argument("-L", "--targets", action="append", metavar="FILE", help=f"{text} [as metrics.json says]")
     group.add_argument("--title", metavar="TEXT", help="heading of the page [the sample's name]")
     group.add_argument("--statistics", type=Path, metavar="DIR", help="folder of the texts [beside BAM and VCF]")
     shared.add_threads(group)

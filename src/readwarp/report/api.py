@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack
 from readwarp.device.machine import usable_threads
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_inputs, check_output
-from readwarp.keywords import AnyPath, as_paths, check_keywords, command_line, path_or_none
+from readwarp.keywords import AnyPath, as_paths, as_texts, check_keywords, command_line, path_or_none
 from readwarp.report import page, statistics
 from readwarp.report.inputs import Sample, complete, samples_in, stem, tell_apart
 from readwarp.stream.display import Listener, reporting
@@ -22,7 +22,7 @@ class ReportOptions(TypedDict, total=False):
     vcf: AnyPath | Sequence[AnyPath]  # VCF, VCF.gz or BCF of the same samples, in the same order
     metrics: AnyPath | Sequence[AnyPath]  # metrics.json of the same samples, in the same order
     reference: AnyPath | None  # FASTA, for mismatches by cycle and for CRAM; None: as metrics.json says
-    targets: AnyPath | None  # depth in these intervals alone; None: as metrics.json says
+    targets: AnyPath | Sequence[AnyPath] | None  # depth in these alone; None: as metrics.json says
     title: str | None  # heading of the page; None: the sample's name
     statistics: AnyPath | None  # folder of the texts; None: beside BAM and VCF
     threads: int | None  # None: all that this process may use
@@ -58,7 +58,7 @@ def run_report(
     """Make the texts and the page of them. Raises ReadwarpError."""
     path = Path(output or Path(folders[0] if len(folders) == 1 else "") / "report.html")
     samples, texts_in = samples_of(folders, options), path_or_none(options.get("statistics"))
-    inputs = [file for s in samples for file in (*s.files, s.reference, s.targets) if file]
+    inputs = [file for s in samples for file in (*s.files, *s.made_with)]
     check_output(path, options.get("force", False), inputs)
     check_inputs(inputs)
     with reporter.progress("statistics", "tools") as meter:
@@ -70,7 +70,7 @@ def run_report(
 
 def samples_of(folders: Sequence[AnyPath], options: ReportOptions) -> list[Sample]:
     """The samples of the folders, then those of bam, vcf and metrics. Raises UsageError and InputError."""
-    made_with = path_or_none(options.get("reference")), path_or_none(options.get("targets"))
+    made_with = path_or_none(options.get("reference")), as_texts(options.get("targets"))
     samples = [sample for folder in folders for sample in samples_in(Path(folder), *made_with)]
     listed = [options.get("bam", ()), options.get("vcf", ()), options.get("metrics", ())]
     given = [[Path(path) for path in as_paths(files)] for files in listed]

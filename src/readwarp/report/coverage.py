@@ -17,8 +17,8 @@ from numpy import ndarray
 
 from readwarp.batches import AlignedReads
 from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter
-from readwarp.formats.common.intervals import Interval
 from readwarp.formats.common.qualities import PHRED33
+from readwarp.formats.common.regions import Contigs, read_named_targets
 from readwarp.rules.cigar import DELETION, EQUAL, MATCH, SKIP, UNEQUAL
 from readwarp.stream.runner import map_ordered
 
@@ -78,18 +78,19 @@ class Tally:
         return (self.sums / length).tolist(), (self.deep / length).tolist()
 
 
-def count_depth(path: Path, reference: Path | None, targets: Sequence[Interval] | None, threads: int) -> Depth:
-    """Raises InputError. targets: all that counts in the distribution; None: the whole genome."""
+def count_depth(path: Path, reference: Path | None, targets: Sequence[str], threads: int) -> Depth:
+    """Raises InputError. targets, as `-L` takes them: all that counts in the distribution; none: the whole genome."""
     reader = AlignedReader(path, reference, form=Form(PHRED33))
     try:
         axis = [0, *accumulate(reader.lengths)]
         width = bin_width(axis[-1])
         bins, names = cut_bins(reader, axis, width)
-        given = sorted((t for t in targets or () if t.name in reader.names), key=lambda t: place_of(t, reader, axis))
-        places = [place_of(t, reader, axis) for t in given]
+        contigs = Contigs(reader.names, reader.lengths)
+        given = sorted(found for text in targets for found in read_named_targets(text, contigs))
+        places = [(axis[target.contig] + target.start, axis[target.contig] + target.stop) for target, _ in given]
         start, stop = np.array(places or np.empty((0, 2)), np.int64).T
         tallies = Tally.of(bins), Tally.of(Spans(start, stop))
-        wanted = join_spans(tallies[1]) if targets is not None else Spans(*np.array([[0], [axis[-1]]]))
+        wanted = join_spans(tallies[1]) if targets else Spans(*np.array([[0], [axis[-1]]]))
         bases = np.zeros(1, np.int64)
         count = partial(depth_of, reader, axis)
         for window, depth in map_ordered(cut_windows(reader, axis), count, threads, 2 * threads):
@@ -102,25 +103,13 @@ def count_depth(path: Path, reference: Path | None, targets: Sequence[Interval] 
     total = int((wanted.stop - wanted.start).sum())
     bases[0] += total - bases.sum()  # where no window was
     means, (target_means, shares) = tallies[0].means()[0], tallies[1].means()
-    named = [(t.name, t.start, t.stop, name_of(t)) for t in given]
+    named = [(reader.names[contig], start, stop, name) for (contig, start, stop), name in given]
     return Depth(
         bases,
         width,
         [(*place, mean) for place, mean in zip(names, means, strict=True)],
         [(*place, mean, share) for place, mean, share in zip(named, target_means, shares, strict=True)],
     )
-
-
-def place_of(target: Interval, reader: AlignedReader, axis: list[int]) -> tuple[int, int]:
-    """Where a target is on the axis, within its contig."""
-    contig = reader.names.index(target.name)
-    length, first = reader.lengths[contig], axis[contig]
-    return first + min(target.start, length), first + min(target.stop, length)
-
-
-def name_of(target: Interval) -> str:
-    """The fourth column of BED, or the fifth of an interval list, whose fourth is the strand."""
-    return next((text for text in target.columns if text not in ("+", "-", ".")), "")
 
 
 def bin_width(length: int) -> int:

@@ -21,7 +21,7 @@ class Sample:
     calls: Path | None = None
     metrics: Path | None = None
     reference: Path | None = None
-    targets: Path | None = None
+    targets: tuple[str, ...] = ()  # as `-L` takes them
 
     @property
     def file_name(self) -> str:
@@ -31,6 +31,12 @@ class Sample:
     @property
     def files(self) -> list[Path]:
         return [file for file in (self.alignments, self.calls, self.metrics) if file]
+
+    @property
+    def made_with(self) -> list[Path]:
+        """The reference and the files of targets."""
+        targets = [Path(given) for given in self.targets if Path(given).exists()]
+        return [self.reference, *targets] if self.reference else targets
 
 
 def read_metrics(path: Path | None) -> dict[str, Any]:
@@ -52,7 +58,7 @@ def stem(path: Path) -> str:
     return path.stem
 
 
-def samples_in(folder: Path, reference: Path | None = None, targets: Path | None = None) -> list[Sample]:
+def samples_in(folder: Path, reference: Path | None = None, targets: tuple[str, ...] = ()) -> list[Sample]:
     """The samples of an output folder of `run`: every BAM or CRAM, with the VCF of the same name.
 
     Raises InputError and UsageError.
@@ -82,7 +88,7 @@ def complete(sample: Sample) -> Sample:
     return replace(
         sample,
         reference=sample.reference or found.get("reference"),
-        targets=sample.targets or found.get("targets"),
+        targets=sample.targets or tuple(str(path) for key, path in found.items() if key == "targets"),
     )
 
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.segments import write_whole
-from readwarp.formats.common.intervals import read_intervals
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
 from readwarp.report.tools import Tools
@@ -110,14 +109,14 @@ class Maker:
     def depth(self) -> None:
         """Three texts of one pass: the distribution, along the genome, and of each target."""
         targets = self.sample.targets
-        title = f"# Depth of {f'the intervals of {targets.name}' if targets else 'the reference'}: {DEPTH_NOTE}"
+        places = f"the intervals of {', '.join(Path(given).name for given in targets)}" if targets else "the reference"
+        title = f"# Depth of {places}: {DEPTH_NOTE}"
         stale = [name for name in ("depth", "along", "targets") if name in self.texts and self._is_stale(name, title)]
         if not stale:
             return
         from readwarp.report.coverage import count_depth  # needs kernels
 
-        given = list(read_intervals(targets)) if targets else None
-        found = count_depth(self._source("depth"), self.sample.reference, given, self.helpers + 1)
+        found = count_depth(self._source("depth"), self.sample.reference, targets, self.helpers + 1)
         rows: dict[str, Iterable[tuple[object, ...]]] = {
             "depth": (("# depth", "bases"), *((depth, n) for depth, n in enumerate(found.bases.tolist()) if n)),
             "along": ((*place, f"{mean:.5g}") for *place, mean in found.bin_means),

@@ -99,7 +99,8 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
         align_reads(alignment, index, backend, reporter)
         if alignment.resume:
             write_note(bam, alignment, index, metrics)
-    sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, targets_of(job))
+    targets = (str(bed),) if (bed := targets_of(job)) else ()
+    sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, targets)
     texts_of_sample = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
     pages = (job.page, links.session_path(job.page))
     for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, *pages, *texts_of_sample):

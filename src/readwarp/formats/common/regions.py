@@ -96,15 +96,27 @@ def read_targets(given: str, contigs: Contigs) -> list[Target]:
 
     Raises InputError for an unknown contig, a broken line, and for what is neither.
     """
+    return [target for target, _ in read_named_targets(given, contigs)]
+
+
+def read_named_targets(given: str, contigs: Contigs) -> list[tuple[Target, str]]:
+    """`read_targets`, each with its name, if the file has one: column 4 of BED, 5 of an interval list."""
     path = Path(given)
     if not path.exists():
-        return _locate_text(given, contigs)
+        return [(target, "") for target in _locate_text(given, contigs)]
     kind = kind_of(path, read_text(path))
     if kind == REGIONS:
-        return [target for line, text in read_regions(path) for target in _locate_line(path, line, text, contigs)]
+        lines = read_regions(path)
+        return [(target, "") for line, text in lines for target in _locate_line(path, line, text, contigs)]
     if kind == PICARD:
         _check_contigs(path, contigs)
-    return [target for _, target, _ in read_target_lines(path, contigs) if target.start < target.stop]
+    found = ((target, _name_of(columns)) for _, target, columns in read_target_lines(path, contigs))
+    return [(target, name) for target, name in found if target.start < target.stop]
+
+
+def _name_of(columns: Sequence[str]) -> str:
+    """The first of the columns after the interval that is not its strand."""
+    return next((text for text in columns if text not in ("+", "-", ".")), "")
 
 
 def _locate_text(given: str, contigs: Contigs) -> list[Target]:
