@@ -303,7 +303,7 @@ def test_phred_64(sam, write, reference, capfd):
     assert run_main(["align", reference, old, "-q"]) == 3
     text = "its base qualities are 33 to 71 as Phred+33, so they are Phred+64: give --phred64"
     assert f"readwarp: error: {old}: {text}" in capfd.readouterr().err
-    meant = sam_lines(sam(new, "-R", r"@RG\tID:x"))
+    meant = sam_lines(sam(new, "-R", r"@RG\tID:x\tSM:y"))
     assert sam_lines(sam(old, "--phred64", "-R", r"@RG\tID:x")) == meant
     assert fields(sam_lines(sam(old, "--phred33", "-R", r"@RG\tID:x"))[0])[10] != fields(meant[0])[10]
     assert run_main(["align", reference, new, "-q", "--phred64"]) == 3
