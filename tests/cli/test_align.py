@@ -304,8 +304,8 @@ def test_phred_64(sam, write, reference, capfd):
     text = "its base qualities are 33 to 71 as Phred+33, so they are Phred+64: give --phred64"
     assert f"readwarp: error: {old}: {text}" in capfd.readouterr().err
     meant = sam_lines(sam(new, "-R", r"@RG\tID:x\tSM:y"))
-    assert sam_lines(sam(old, "--phred64", "-R", r"@RG\tID:x")) == meant
-    assert fields(sam_lines(sam(old, "--phred33", "-R", r"@RG\tID:x"))[0])[10] != fields(meant[0])[10]
+    assert sam_lines(sam(old, "--phred64", "-R", r"@RG\tID:x\tSM:y")) == meant
+    assert fields(sam_lines(sam(old, "--phred33", "-R", r"@RG\tID:x\tSM:y"))[0])[10] != fields(meant[0])[10]
     assert run_main(["align", reference, new, "-q", "--phred64"]) == 3
     assert f"{new}: record {named[0][0]}: a base quality below Phred+64's 0" in capfd.readouterr().err
 
@@ -318,4 +318,4 @@ def test_phred_64(sam, write, reference, capfd):
             out.write(read)
     assert run_main(["align", reference, bam, "-q"]) == 3
     assert f"{bam}: {text}" in capfd.readouterr().err
-    assert sam_lines(sam(bam, "--phred64", "-R", r"@RG\tID:x")) == meant
+    assert sam_lines(sam(bam, "--phred64", "-R", r"@RG\tID:x\tSM:y")) == meant
