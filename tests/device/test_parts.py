@@ -13,6 +13,7 @@ from numba.core.runtime import _nrt_python, rtsys
 from readwarp.device.compiler import compile_kernel, register_kernels
 from readwarp.device.loader import load
 from readwarp.device.parts import CPU, Part, PartLibrary
+from readwarp.device.shortcuts import SHORTCUTS
 from readwarp.device.signature import signature_of
 
 CONTEXT = cpu_target.target_context
@@ -101,6 +102,16 @@ def size_of_part(values, stop):
 @compiled
 def row_size(rows, k):
     return rows.offsets[k] - rows.values.size
+
+
+@compiled
+def squares(count):
+    """What Numba inlines: a list that becomes an array, and a function within the function."""
+
+    def square(k):
+        return k * k
+
+    return np.array([square(k) + 1 for k in range(count)]) - np.ones(count)
 
 
 @compiled
@@ -196,11 +207,16 @@ def test_errors_of_inner_functions_reach_python():
         refuse_first(-np.ones(1))
 
 
+def test_what_numba_inlines_is_inlined():
+    np.testing.assert_array_equal(squares(5), squares.py_func(5))
+
+
 def test_garbage_collection_and_numba_are_left_as_they_were():
     fresh = compiled(lambda x: x + 1)
     assert fresh(1) == 2 and gc.isenabled()
     assert CONTEXT.codegen()._library_class is codegen.JITCodeLibrary
     assert target_extension.dispatcher_registry[CPU] is CPUDispatcher
+    assert not any(getattr(owner, name) is ours for owner, name, ours in SHORTCUTS)
     fails = compiled(lambda x: x.nothing)
     with pytest.raises(numba.TypingError):
         fails(1)

@@ -16,6 +16,7 @@ from readwarp.device.workers import fill, in_order
 
 SMALL = ("readwarp.call.pairhmm.penalties:penalize", "u1[:],i8[:],i8[:],u1[:,:],u1[:],u1[:],u1[:]")
 ANY = frozenset({"any"})
+ALL = manifest.entries()
 ENTRIES = [Entry(*SMALL, 2.0, ANY)]
 
 
@@ -63,6 +64,23 @@ def test_a_worker_that_dies_is_no_error(fresh, monkeypatch):
     assert prepare.prepare("any", 2, print) == 0
     monkeypatch.setattr(workers.Workers, "start", lambda *_: None)  # no process can be started
     assert prepare.prepare("any", 2, print) == 0
+
+
+def test_several_processes_compile_each_kernel_once(fresh, monkeypatch):
+    """And where one fails, the others go on with the modules that are left."""
+    good = [entry for entry in ALL if entry.kernel.startswith("readwarp.formats.reads.fastx") and entry.seconds < 0.15]
+    good += [Entry(*SMALL, 3.0, ANY), *(entry for entry in ALL if entry.kernel.startswith("readwarp.rules.bases:"))]
+    rows = [entry._replace(seconds=2.0, commands=ANY) for entry in good]
+    assert len({entry.kernel.partition(":")[0] for entry in rows}) == 3 and len(rows) >= 5
+    bad = Entry("readwarp.rules.bases:absent", "i8", 9.0, ANY)
+    monkeypatch.setattr(manifest, "entries", lambda: (bad, *rows))
+    states = []
+    made = prepare.prepare("any", 3, states.append)
+    assert [state.done for state in states] == sorted(state.done for state in states)
+    with_bad = [entry for entry in rows if entry.kernel.startswith("readwarp.rules.bases:")]
+    assert made == len(rows) - len(with_bad) == len(list(fresh.rglob("*.kernel")))
+    monkeypatch.setattr(manifest, "entries", lambda: tuple(rows))
+    assert prepare.prepare("any", 3, states.append) == len(with_bad) and missing(rows) == []
 
 
 def test_without_a_folder_to_write_to(fresh, monkeypatch, caplog):

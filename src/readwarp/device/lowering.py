@@ -1,9 +1,9 @@
 """How parts become LLVM code: as Numba does it, with less code for what kernels do most.
 
 For each item of an array, Numba copies the array's seven fields to the stack and looks its function up anew: 30
-instructions of which the optimiser keeps four, and a millisecond. Here it takes six at most. Loops over numbers begin
-with a third of the code; their steps stay Numba's, as LLVM made fewer vectors from shorter ones. Variables that hold no
-references need no end.
+instructions, of which the optimiser keeps four. Here it takes ten. Loops over numbers begin with a third of the code;
+their steps stay Numba's, since kernels with shorter ones were slower (docs/notes/compilation.md). Variables that hold
+no references need nothing at their end.
 """
 
 from typing import Any

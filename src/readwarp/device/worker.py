@@ -46,7 +46,7 @@ def compile_all(rows: Sequence[str], folder: Path, processes: int) -> None:
     numbered = [list(group) for _, group in groupby(enumerate(rows), lambda row: module_of(row[1]))]
     queue, children = queue_of(len(numbered)), []
     compiler.get_ready()
-    for _ in range(min(processes, len(numbered)) - 1):
+    for _ in range(processes - 1):
         children.append(os.fork())
         if children[-1] == 0:
             children = []

@@ -21,7 +21,7 @@ from readwarp.device.worker import module_of
 from readwarp.errors import ReadwarpError
 
 PAUSE = 0.5  # seconds between two updates
-SHARE = 4.0  # seconds of compilation for which another process is worth its start
+SHARE = 1.0  # seconds of compilation for which another process is worth a fork
 ENVIRONMENT = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}  # of messages about overloads that do not fit
 USUAL = 5.0  # seconds of work after which this machine's own speed counts more than that of the recorded one
 
@@ -58,7 +58,8 @@ def copy(entry: Entry, level: Level, folder: Path) -> bool:
 def compile_entries(entries: Sequence[Entry], folder: Path, level: Level, threads: int, show: Show) -> int:
     """Compile into a folder -> the number of kernels that were compiled; fewer, if a process of ours failed."""
     seconds = sum(entry.seconds for entry in entries)
-    processes = max(1, min(threads, round(seconds / SHARE)))
+    modules = len({module_of(entry.kernel) for entry in entries})
+    processes = max(1, min(threads, modules, round(seconds / SHARE)))
     workers = Workers.start(in_order(entries), folder, level, processes)
     if workers is None:
         return 0
