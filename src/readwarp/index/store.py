@@ -18,6 +18,7 @@ from numpy import ndarray
 from readwarp.config import SeedParameters
 from readwarp.formats.common import index_file
 from readwarp.formats.common.index_file import BLOCK, CHECKED_BLOCKS, MAGIC, PREFIX, VERSION, align_up, describe_source
+from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 
@@ -52,13 +53,14 @@ def save(
         "checksums": {name: _checksums(array) for name, array in arrays.items()},
     }
     private = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        with private.open("xb") as file:
-            _write(file, json.dumps(description).encode(), arrays)
-        private.replace(path)
-    except BaseException:
-        private.unlink(missing_ok=True)
-        raise
+    with writing(path):
+        try:
+            with private.open("xb") as file:
+                _write(file, json.dumps(description).encode(), arrays)
+            private.replace(path)
+        except BaseException:
+            private.unlink(missing_ok=True)
+            raise
 
 
 def _write(file: BinaryIO, text: bytes, arrays: dict[str, ndarray]) -> None:
