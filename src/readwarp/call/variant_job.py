@@ -20,7 +20,15 @@ from readwarp.config import Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import GENOMIC_GENOTYPE_FIELDS, GENOMIC_INFORMATION, NON_REF, header_lines
-from readwarp.formats.variants.vcf import COUNT_FIELDS, GENOTYPE_FIELDS, Declared, Header, VariantWriter, kind_of
+from readwarp.formats.variants.vcf import (
+    COUNT_FIELDS,
+    GENOTYPE_FIELDS,
+    Declared,
+    Header,
+    VariantWriter,
+    check_contigs,
+    kind_of,
+)
 from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -76,6 +84,7 @@ class VariantJob:
             reporter.prepare(self.name, self.resources.threads)
             with reporter.metrics.time("read_reference"):
                 reference = read_reference(self.reference)
+            check_contigs(self.reference, reference.names)
             result = work(reference)
         found, passed = (reporter.metrics.counts.get(name, 0) for name in ("variants", "variants_pass"))
         verb = "passes" if passed == 1 else "pass"

@@ -14,7 +14,7 @@ from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.segments import write_whole
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
-from readwarp.report.tools import Tools
+from readwarp.report.tools import Tools, argument
 from readwarp.report.variants import Calls, read_calls
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
@@ -142,7 +142,7 @@ class Maker:
         shown = source = self._source("calls")
         if ".g." in source.name:
             shown = self.scratch / f"{stem(source)}.vcf"
-            arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', source.name)
+            arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', argument(source))
             self.tools.write("bcftools", *arguments, output=shown, folder=source.parent)
         self.found = read_calls(self.tools, shown, self.rows)
         if self._is_stale("calls"):
@@ -170,7 +170,7 @@ class Maker:
     def _write(self, target: Path, source: Path, *command: str) -> None:
         partial = target.with_name(f".{target.name}.partial").absolute()
         try:
-            self.tools.write(*command, source.name, output=partial, folder=source.parent)
+            self.tools.write(*command, argument(source), output=partial, folder=source.parent)
             partial.replace(target)
         except BaseException:
             partial.unlink(missing_ok=True)

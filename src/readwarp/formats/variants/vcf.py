@@ -14,11 +14,13 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Calls
+from readwarp.errors import InputError
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.ragged import replace
 from readwarp.version import __version__
+from readwarp.wording import printable
 
 PlacedLine = tuple[int, bytes]  # 0-based position and VCF line of a call
 
@@ -85,8 +87,12 @@ class Header(NamedTuple):
     extra: Sequence[str] = ()  # lines before #CHROM
 
     def text(self) -> str:
-        lines = ["##fileformat=VCFv4.2", f"##source=readwarp {__version__}", f"##readwarpCommand={self.command}"]
-        lines += [f"##reference={self.reference}", '##FILTER=<ID=PASS,Description="All filters passed">']
+        lines = [
+            "##fileformat=VCFv4.2",
+            f"##source=readwarp {__version__}",
+            f"##readwarpCommand={printable(self.command)}",
+        ]
+        lines += [f"##reference={printable(self.reference)}", '##FILTER=<ID=PASS,Description="All filters passed">']
         lines += [f'##FILTER=<ID={row.name},Description="{row.description}">' for row in self.filters]
         for name, length, md5 in self.contigs:
             lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
@@ -94,6 +100,13 @@ class Header(NamedTuple):
         lines += [field_line("FORMAT", field) for field in self.genotype_fields]
         columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *self.samples)
         return "\n".join((*lines, *self.extra, "\t".join(columns))) + "\n"
+
+
+def check_contigs(path: object, names: Sequence[str]) -> None:
+    """Raises InputError for a contig of the reference that a VCF cannot hold: a comma would end its name."""
+    strange = next((name for name in names if "," in name), None)
+    if strange is not None:
+        raise InputError(path, "the name of a contig cannot have ',' in VCF: rename it", strange)
 
 
 def field_line(kind: str, field: Declared) -> str:
