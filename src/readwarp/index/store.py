@@ -18,12 +18,13 @@ from numpy import ndarray
 from readwarp.config import SeedParameters
 from readwarp.errors import InputError
 from readwarp.formats.common import index_file
-from readwarp.formats.common.index_file import BLOCK, CHECKED_BLOCKS, MAGIC, PREFIX, VERSION, align_up, describe_source
+from readwarp.formats.common.index_file import BLOCK, MAGIC, PREFIX, VERSION, align_up, describe_source
 from readwarp.formats.common.names import contig_problem
+from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 
-__all__ = ["CHECKED_BLOCKS", "VERSION", "IndexFile", "describe_source", "save"]
+__all__ = ["VERSION", "IndexFile", "describe_source", "save"]
 
 
 class IndexFile(index_file.IndexFile):
@@ -57,13 +58,14 @@ def save(
         "checksums": {name: _checksums(array) for name, array in arrays.items()},
     }
     private = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        with private.open("xb") as file:
-            _write(file, json.dumps(description).encode(), arrays)
-        private.replace(path)
-    except BaseException:
-        private.unlink(missing_ok=True)
-        raise
+    with writing(path):
+        try:
+            with private.open("xb") as file:
+                _write(file, json.dumps(description).encode(), arrays)
+            private.replace(path)
+        except BaseException:
+            private.unlink(missing_ok=True)
+            raise
 
 
 def _write(file: BinaryIO, text: bytes, arrays: dict[str, ndarray]) -> None:

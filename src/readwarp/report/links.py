@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
-from readwarp.formats.alignments.segments import write_whole
+from readwarp.formats.common.writing import write_whole
 from readwarp.report.inputs import Sample
 
 XML = re.compile("[\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")  # its characters, by the specification, 2.2

@@ -12,9 +12,9 @@ from readwarp.call.job import CallJob
 from readwarp.call.targets import bases_of
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
-from readwarp.formats.alignments.segments import write_whole
 from readwarp.formats.common.files import check_output, check_resume, locked
 from readwarp.formats.common.names import file_problem
+from readwarp.formats.common.writing import write_whole
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics

@@ -4,8 +4,8 @@ Lines are made for a whole batch of calls at once, in any thread, and written in
 when it is complete.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -18,6 +18,7 @@ from readwarp.errors import InputError
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.common.writing import writing
 from readwarp.ragged import replace
 from readwarp.version import __version__
 from readwarp.wording import printable
@@ -254,7 +255,7 @@ class VariantWriter(Writer):
         self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
         self.index: Path | None = None  # made by `close`
         self._file = OutputFile(path)
-        self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads)
+        self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads, self._file.name)
         try:
             self.write(header.encode())
         except BaseException:  # the disk is full
@@ -267,7 +268,8 @@ class VariantWriter(Writer):
     def complete(self) -> None:
         self._lines.close()
         if self._kind == "bcf":
-            _to_bcf(self._file.place)
+            with writing(self._file.name), quiet_htslib():
+                _to_bcf(self._file.place)
         if self._kind != "vcf":
             self._index()
         self._file.finish()
@@ -277,8 +279,9 @@ class VariantWriter(Writer):
         is_csi = self._kind == "bcf" or self._needs_csi
         made = self._file.place.with_name(self._file.place.name + (".csi" if is_csi else ".tbi"))
         try:
-            pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
-            self.index = made.replace(self._file.name + made.suffix)
+            with writing(self._file.name + made.suffix), quiet_htslib():
+                pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
+                self.index = made.replace(self._file.name + made.suffix)
         except BaseException:
             made.unlink(missing_ok=True)
             raise
@@ -292,7 +295,6 @@ class VariantWriter(Writer):
 def _to_bcf(path: Path) -> None:
     """VCF.gz -> BCF under the same name."""
     copy = path.with_name(path.name + ".bcf")
-    verbosity = pysam.set_verbosity(0)  # htslib looks for an index, and says so when there is none
     try:
         with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
             for record in source:
@@ -301,5 +303,13 @@ def _to_bcf(path: Path) -> None:
     except BaseException:
         copy.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def quiet_htslib() -> Iterator[None]:
+    """What htslib says of errors, which are raised too, and of files without an index does not reach stderr."""
+    verbosity = pysam.set_verbosity(0)
+    try:
+        yield
     finally:
         pysam.set_verbosity(verbosity)
