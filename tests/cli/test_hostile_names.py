@@ -110,12 +110,17 @@ def test_contigs_that_sam_cannot_hold(reads, capsys, name, said):
 
 
 def test_contigs_that_vcf_cannot_hold(reads, capsys):
-    """Commas: alignments may have them, and `run` says so before it aligns."""
-    Path("odd.fa").write_text(fasta({"a,b": CONTIGS["one"]}))
+    """Commas: alignments may have them, and so may what is not called; `run` says so before it aligns."""
+    Path("odd.fa").write_text(fasta({"a,b": CONTIGS["one"], "two": CONTIGS["two"]}))
     assert run_main(["align", "odd.fa", "x_1.fq", "-o", "o.bam", "--write-index", "-q"]) == 0
-    said = "odd.fa: record a,b: the name of a contig cannot have ',' in VCF: rename it", 3
+    said = "odd.fa: record a,b: the name of a contig cannot have ',' in VCF: rename it, or leave it out "
+    said = f"{said}(--exclude-regions)", 3
     assert refused(capsys, "call", "odd.fa", "o.bam", "-o", "o.vcf", "-q") == said
     assert refused(capsys, "run", "odd.fa", "x_1.fq", "-o", "out", "-q") == said
+    assert run_main(["call", "odd.fa", "o.bam", "-r", "two", "-o", "o.bcf", "-q"]) == 0
+    assert capsys.readouterr().err == ""
+    with pysam.VariantFile("o.bcf") as file:
+        assert list(file.header.contigs) == ["two"]
 
 
 def test_an_odd_sample_comes_through(reads, capsys):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import field, read_group_line
-from readwarp.formats.common.names import text_problem
+from readwarp.formats.common.names import sample_problem, text_problem
 from readwarp.formats.reads.first_name import Instrument
 from readwarp.wording import counted
 
@@ -62,7 +62,7 @@ def read_group_lines(
     Raises UsageError.
     """
     for option, value in (("--sample", naming.sample), ("--library", naming.library)):
-        if value is not None and (problem := text_problem(value) or ("" if value.strip() else "is empty")):
+        if value is not None and (problem := sample_problem(value)):
             raise UsageError(f"{option} {value}: {problem}")
     if not naming.lines:
         named = [paths[0] for paths, lines in zip(inputs, own, strict=True) if not lines]

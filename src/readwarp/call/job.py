@@ -31,7 +31,7 @@ from readwarp.formats.alignments.regions import Form, ReadFilter
 from readwarp.formats.common.files import check_output, check_twice
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import BlockJoiner, Piece, piece_of
-from readwarp.formats.variants.vcf import VariantWriter, check_contigs, format_calls, lines_of
+from readwarp.formats.variants.vcf import VariantWriter, format_calls, lines_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.stream.cards import Cards, open_cards
@@ -268,8 +268,7 @@ def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> N
 
     samples: those that the alignments will have.
     """
-    check_contigs(job.reference, reference.names)
-    job.places.find(reference)
+    job.find_targets(reference)
     read_ploidies(job.ploidies, reference, job.parameters.ploidy, samples)
     read_primers(job.primers, reference)
     if job.alleles:

@@ -66,8 +66,9 @@ class VariantJob:
     force: bool = False  # replace an output that exists
 
     def find_targets(self, reference: Reference) -> list[Target]:
-        """The parts of the reference to call. Raises InputError."""
+        """The parts of the reference to call. Raises InputError, also for a contig that VCF cannot name."""
         found = self.places.find(reference)
+        check_contigs(self.reference, (reference.names[target.contig] for target in found))
         if not found:
             if self.places.excluded:
                 logger.warning("all that was asked for is in --exclude-regions: nothing is called")
@@ -84,7 +85,6 @@ class VariantJob:
             reporter.prepare(self.name, self.resources.threads)
             with reporter.metrics.time("read_reference"):
                 reference = read_reference(self.reference)
-            check_contigs(self.reference, reference.names)
             result = work(reference)
         found, passed = (reporter.metrics.counts.get(name, 0) for name in ("variants", "variants_pass"))
         verb = "passes" if passed == 1 else "pass"

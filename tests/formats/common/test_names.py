@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helpers.hostile import names
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import field, header_text, lines_of, read_group_line
-from readwarp.formats.common.names import ROOM, contig_problem, file_problem, text_problem
+from readwarp.formats.common.names import ROOM, contig_problem, file_problem, sample_problem, text_problem
 from readwarp.formats.variants.vcf import Header, check_contigs
 from readwarp.wording import printable
 
@@ -82,6 +82,9 @@ def test_a_sample_comes_back(vcf):
         text = header_text([("c", 100, "")], read_groups=[line])
         assert lines_of(text, "RG") == [line] and field(line, "SM") == name
         assert str(pysam.AlignmentHeader.from_text(text)) == text
+        if sample_problem(name):
+            assert not name.strip(" ")
+            return
         found = vcf(Header([("c", 100, "")], [name], command=other, reference=other, information=(), filters=()))
         assert found == (["c"], [name])
 
@@ -101,7 +104,13 @@ def test_a_file_named_after_a_sample_lies_in_its_folder(name):
     ("name", "said"),
     [
         *[("a/b", "has a slash"), ("..", "begins with '.'"), (".a", "begins with '.'"), ("-a", "begins with '-'")],
-        *[("", "is empty"), ("a\nb", "has '\\n'"), ("a\x1b[2J", "has '\\x1b'"), ("a\u2028", "has '\\u2028'")],
+        *[
+            ("", "is blank"),
+            (" ", "is blank"),
+            ("a\nb", "has '\\n'"),
+            ("a\x1b[2J", "has '\\x1b'"),
+            ("a\u2028", "has '\\u2028'"),
+        ],
         *[("s3:a", "begins like an address"), ("a##idx##b", "has '##idx##'"), ("é" * 96, "has more than 191 bytes")],
     ],
 )

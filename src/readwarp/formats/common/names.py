@@ -33,16 +33,21 @@ def text_problem(text: str) -> str | None:
     return None if strange is None else f"has {strange!r}, which a header cannot hold"
 
 
+def sample_problem(name: str) -> str | None:
+    """Why a VCF cannot name a sample so."""
+    return text_problem(name) if name.strip(" ") else "is blank"
+
+
 def file_problem(name: str) -> str | None:
     """Why files cannot be named after a sample."""
     if "/" in name:
         return "has a slash"
     if name[:1] in ("", ".", "-"):
-        return f"begins with {name[0]!r}" if name else "is empty"
+        return f"begins with {name[0]!r}" if name else "is blank"
     if ADDRESS.match(name):
         return "begins like an address"
     if INDEXED in name:
         return f"has {INDEXED!r}"
     if len(name.encode("utf-8", "surrogatepass")) > MAX_FILE_NAME - ROOM:
         return f"has more than {MAX_FILE_NAME - ROOM} bytes"
-    return text_problem(name)
+    return sample_problem(name)
