@@ -71,6 +71,18 @@ def variants(path: str) -> None:
                 check_sample(sample, len(record.alleles), line)
 
 
+def same_body(path: str, expected: str) -> None:
+    """The lines of a VCF after its header are those of another file."""
+    body = [line for line in Path(path).read_text().splitlines() if not line.startswith("#")]
+    assert body == Path(expected).read_text().splitlines(), "other lines"
+
+
+def same_records(path: str, expected: str) -> None:
+    """The records of a SAM file are those of another one."""
+    one, two = ([line for line in Path(name).read_text().splitlines() if line[:1] != "@"] for name in (path, expected))
+    assert one == two, "other records"
+
+
 def check_sample(sample: pysam.VariantRecordSample, alleles: int, line: str) -> None:
     genotype = [allele for allele in sample.get("GT") or () if allele is not None]
     assert all(0 <= allele < alleles for allele in genotype), line

@@ -28,6 +28,8 @@ from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import ORDER, program_lines
 from readwarp.formats.common.qualities import MISSING
+from readwarp.formats.common.writing import writing
+from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.index.reference import Reference
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, MATCH, SKIP
 
@@ -53,19 +55,23 @@ class RealignedBam:
 
     def write(self) -> Path:
         """The path of the index."""
-        with tempfile.TemporaryDirectory(prefix=f".{self.path.name}-", dir=self.path.parent) as folder:
+        with (
+            writing(self.path),
+            quiet_htslib(),
+            tempfile.TemporaryDirectory(prefix=f".{self.path.name}-", dir=self.path.parent) as folder,
+        ):
             found, named, mated, done = (f"{folder}/{name}.bam" for name in ("found", "named", "mated", "done"))
             header = pysam.AlignmentHeader.from_text(self._header())
             with pysam.AlignmentFile(found, "wb", header=header) as out:
                 for record in self._records(header):
                     out.write(record)
-            samtools.run("sort", "-n", "-T", f"{folder}/n", "-o", named, found)
+            samtools.run("sort", "-n", "-T", f"{folder}/n", "-o", named, found, output=self.path)
             with pysam.AlignmentFile(named) as file, pysam.AlignmentFile(mated, "wb", header=header) as out:
                 for _, template in groupby(file, key=lambda record: (record.query_name, record.get_tag("RG"))):
                     for record in agree(list(template)):
                         out.write(record)
-            samtools.run("sort", "--no-PG", "-T", f"{folder}/p", "-o", done, mated)
-            samtools.run("index", done)
+            samtools.run("sort", "--no-PG", "-T", f"{folder}/p", "-o", done, mated, output=self.path)
+            samtools.run("index", done, output=f"{self.path}.bai")
             Path(done).replace(self.path)
             index = Path(f"{self.path}.bai")
             Path(f"{done}.bai").replace(index)

@@ -16,12 +16,15 @@ from isal import isal_zlib
 from numpy import ndarray
 
 from readwarp.config import SeedParameters
+from readwarp.errors import InputError
 from readwarp.formats.common import index_file
-from readwarp.formats.common.index_file import BLOCK, CHECKED_BLOCKS, MAGIC, PREFIX, VERSION, align_up, describe_source
+from readwarp.formats.common.index_file import BLOCK, MAGIC, PREFIX, VERSION, align_up, describe_source
+from readwarp.formats.common.names import contig_problem
+from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 
-__all__ = ["CHECKED_BLOCKS", "VERSION", "IndexFile", "describe_source", "save"]
+__all__ = ["VERSION", "IndexFile", "describe_source", "save"]
 
 
 class IndexFile(index_file.IndexFile):
@@ -29,6 +32,9 @@ class IndexFile(index_file.IndexFile):
 
     def reference(self) -> Reference:
         text = self.description
+        for name in text["names"]:
+            if problem := contig_problem(name):
+                raise InputError(self.path, problem, name)
         ends = offsets_of(text["lengths"])
         ends.flags.writeable = False
         return Reference(tuple(text["names"]), ends, tuple(text["md5"]), self.array("packed"))
@@ -52,13 +58,14 @@ def save(
         "checksums": {name: _checksums(array) for name, array in arrays.items()},
     }
     private = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        with private.open("xb") as file:
-            _write(file, json.dumps(description).encode(), arrays)
-        private.replace(path)
-    except BaseException:
-        private.unlink(missing_ok=True)
-        raise
+    with writing(path):
+        try:
+            with private.open("xb") as file:
+                _write(file, json.dumps(description).encode(), arrays)
+            private.replace(path)
+        except BaseException:
+            private.unlink(missing_ok=True)
+            raise
 
 
 def _write(file: BinaryIO, text: bytes, arrays: dict[str, ndarray]) -> None:

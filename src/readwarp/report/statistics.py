@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.formats.alignments.samtools import reference_in
-from readwarp.formats.alignments.segments import write_whole
+from readwarp.formats.common.writing import write_whole, writing, writing_temporary
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
-from readwarp.report.tools import Tools
+from readwarp.report.tools import Tools, argument
 from readwarp.report.variants import Calls, read_calls
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
@@ -44,7 +44,7 @@ def make(
     with tempfile.TemporaryDirectory() as scratch:
         helpers = max(0, threads // (3 * len(samples)) - 1)
         rows = max_rows(len(samples))
-        tools = Tools()
+        tools = Tools(scratch)
         makers = [
             Maker(sample, tools, texts_of(sample, folder), Path(scratch) / str(number), helpers, rows)
             for number, sample in enumerate(samples)
@@ -142,8 +142,9 @@ class Maker:
         shown = source = self._source("calls")
         if ".g." in source.name:
             shown = self.scratch / f"{stem(source)}.vcf"
-            arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', source.name)
-            self.tools.write("bcftools", *arguments, output=shown, folder=source.parent)
+            arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', argument(source))
+            with writing_temporary():
+                self.tools.write("bcftools", *arguments, output=shown, folder=source.parent)
         self.found = read_calls(self.tools, shown, self.rows)
         if self._is_stale("calls"):
             options = ("-s", "-") if self.found.samples else ()
@@ -169,9 +170,10 @@ class Maker:
 
     def _write(self, target: Path, source: Path, *command: str) -> None:
         partial = target.with_name(f".{target.name}.partial").absolute()
-        try:
-            self.tools.write(*command, source.name, output=partial, folder=source.parent)
-            partial.replace(target)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        with writing(target):
+            try:
+                self.tools.write(*command, argument(source), output=partial, folder=source.parent)
+                partial.replace(target)
+            except BaseException:
+                partial.unlink(missing_ok=True)
+                raise

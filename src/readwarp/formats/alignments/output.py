@@ -21,7 +21,9 @@ from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import Sorter
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
+from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.common.writing import unwritten
 
 
 def format_of(path: str | Path | None) -> str:
@@ -92,16 +94,25 @@ class AlignmentWriter(Writer):
         if finish.mark_duplicates:
             self._libraries = Libraries.of(lines_of(header, "RG"))
         self._file = OutputFile(path)
-        self._sink = self._open_sink(threads, reference)
+        try:
+            self._sink = self._open_sink(threads, reference)
+        except BaseException:
+            self._file.remove()
+            raise
 
     def _open_sink(self, threads: int, reference: str | None) -> "ByteWriter | SamtoolsWriter":
         if self.format == "cram" and reference is None:
             raise UsageError("CRAM output needs the reference's FASTA")
         if not self.text and self.format != "bam":
             return SamtoolsWriter(self._file, self._header, reference if self.format == "cram" else None)
-        sink = ByteWriter(self._file.open(), 0 if self.text else threads)
-        if self.format != "paf":
-            sink.write(self._header.encode() if self.text else binary_header(self._header))
+        sink = ByteWriter(self._file.open(), 0 if self.text else threads, self._file.name)
+        try:
+            if self.format != "paf":
+                sink.write(self._header.encode() if self.text else binary_header(self._header))
+        except BaseException:
+            with suppress(OSError):
+                sink.abort()
+            raise
         return sink
 
     def write(self, encoded: Encoded) -> None:
@@ -145,7 +156,11 @@ class AlignmentWriter(Writer):
         ending = "crai" if self.format == "cram" else "csi" if longest > CSI_LENGTH else "bai"
         kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)
         index, threads = f"{self._file.name}.{ending}", str(self._threads)
-        samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place))
+        try:
+            samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place), output=index)
+        except BaseException:
+            Path(index).unlink(missing_ok=True)
+            raise
         self.index = Path(index)
 
 
@@ -163,7 +178,11 @@ class SamtoolsWriter:
         except BaseException:
             self._folder.cleanup()
             raise
-        self.write(binary_header(header))
+        try:
+            self.write(binary_header(header))
+        except BaseException:
+            self.abort()
+            raise
 
     def write(self, data: bytes | ndarray) -> None:
         assert self._child.stdin is not None
@@ -190,8 +209,8 @@ class SamtoolsWriter:
         The new header must fit into the room that a CRAM file has for it; if it does not, UR is omitted.
         """
         text = Path(self._folder.name) / "header.sam"
-        for origin in (f"\tUR:{Path(reference).resolve()}", ""):
-            lines = self._header.splitlines()
+        place, lines = str(Path(reference).resolve()), self._header.rstrip("\n").split("\n")
+        for origin in ("",) if text_problem(place) else (f"\tUR:{place}", ""):
             text.write_text("".join(f"{line}{origin}\n" if line[:3] == "@SQ" else f"{line}\n" for line in lines))
             with suppress(ReadwarpError):
                 samtools.run("reheader", "-i", "-P", str(text), str(self._file.place))
@@ -203,7 +222,7 @@ class SamtoolsWriter:
         reason = self._child.error()
         if self._file.is_stdout and "Broken pipe" in reason:
             raise BrokenPipeError(reason)
-        raise ReadwarpError(f"{self._file.name}: {reason}")
+        raise unwritten(self._file.name, reason)
 
     def abort(self) -> None:
         self._child.close()

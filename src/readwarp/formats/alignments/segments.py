@@ -12,13 +12,12 @@ just been aligned.
 """
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from isal import igzip
@@ -29,6 +28,7 @@ from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill
+from readwarp.formats.common.writing import sync, write_whole, writing
 
 SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: as much work can be lost
 
@@ -51,7 +51,12 @@ class Segments:
         if stated.exists():
             _check_job(self.folder, json.loads(stated.read_text()), json.loads(text))
         else:
-            write_whole(stated, text.encode())
+            try:
+                write_whole(stated, text.encode())
+            except BaseException:
+                with suppress(OSError):  # it may hold something
+                    self.folder.rmdir()
+                raise
         self._find()
 
     def _find(self) -> None:
@@ -72,13 +77,17 @@ class Segments:
         """The file of the next segment until it is complete."""
         return self.folder / f"{len(self.paths):06d}.partial"
 
+    def open_partial(self) -> BinaryIO:
+        return self.partial.open("wb", buffering=1 << 20)
+
     def add(self, done: int, counts: dict[str, int]) -> None:
         """The file `partial` is complete: it holds everything up to template `done`."""
         path = self.partial.with_suffix(f".{done}")
         write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
-        _sync(self.partial)
-        self.partial.replace(path)
-        _sync(self.folder)
+        with writing(self.folder):
+            sync(self.partial)
+            self.partial.replace(path)
+            sync(self.folder)
         self.paths.append(path)
         self.done, self.counts = done, counts
 
@@ -92,26 +101,6 @@ def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
         raise UsageError(
             f"{folder}: belongs to another job ({', '.join(changed)} differ); remove it, or resume that job"
         )
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that appears with all of its content, on disk, or not at all."""
-    partial = Path(f"{path}.partial")
-    try:
-        partial.write_bytes(content)
-        _sync(partial)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class ResumableWriter(Writer):
@@ -138,7 +127,7 @@ class ResumableWriter(Writer):
         """Everything before this template has been written; the run's counts up to there."""
         self._is_whole = False
         if self._file is None:
-            self._file = ByteWriter(self._segments.partial.open("wb", buffering=1 << 20), self._threads)
+            self._file = ByteWriter(self._segments.open_partial(), self._threads, str(self._segments.partial))
         for encoded in self._waiting:
             self._file.write(encoded.data)
             self._written += encoded.data.size
