@@ -17,7 +17,7 @@ from readwarp.errors import ReadwarpError, UsageError
 from readwarp.formats.common.files import INDEXES, check_output, is_device, is_same, named_files
 from readwarp.formats.common.writing import writing
 from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.wording import counted
+from readwarp.wording import counted, printable
 
 RESULTS = (*(f".{ending}" for ending in INDEXES), ".bam", ".cram", ".sam", ".vcf", ".gz", ".bcf", ".html", ".xml")
 TEXTS = ("sample", "library", "read_group", "title", "region", "command", "command_line")  # options without files
@@ -33,9 +33,11 @@ def show(*lines: Any) -> None:
     with writing("stdout"):
         with console.capture() as captured:
             for line in lines:
-                console.print(line, markup=False, soft_wrap=isinstance(line, str))
-        text = captured.get()
-        sys.stdout.write(text if console.is_terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines()))
+                text = printable(line) if isinstance(line, str) else line
+                console.print(text, markup=False, soft_wrap=isinstance(line, str))
+        shown = captured.get()
+        plain = "".join(f"{line.rstrip()}\n" for line in shown.splitlines())
+        sys.stdout.write(shown if console.is_terminal else plain)
 
 
 class CommandReporter(Reporter):
@@ -73,7 +75,7 @@ class CommandReporter(Reporter):
             handler.close()
 
     def _add(self, handler: logging.Handler, pattern: str) -> logging.Handler:
-        handler.setFormatter(logging.Formatter(pattern))
+        handler.setFormatter(_OneLine(pattern))
         logger.addHandler(handler)
         self._handlers.append(handler)
         return handler
@@ -134,6 +136,13 @@ def run_job(
         result = run(make_job(options.reference, inputs, options.output, given, options.command_line), reporter)
         conclude(options, result.paths)
         return result
+
+
+class _OneLine(logging.Formatter):
+    """No name in a message can end the line or steer the terminal."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return printable(super().formatMessage(record))
 
 
 class _LogFile(logging.FileHandler):
@@ -249,6 +258,8 @@ class _Kernels(Meter):
         self.bar.update(self.task, description=f"compiling {name}")
 
     def compiling(self, state: Any) -> None:
+        from rich.markup import escape
+
         self.bar.start()
         total = None if state.holder else 1.0
-        self.bar.update(self.task, description=str(state), total=total, completed=state.share)
+        self.bar.update(self.task, description=escape(printable(str(state))), total=total, completed=state.share)

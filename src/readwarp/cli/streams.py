@@ -44,8 +44,3 @@ def give_up_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def printable(text: str) -> str:
-    """Bytes of a name that are not UTF-8, which no text can hold, become U+FFFD."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -14,7 +14,7 @@ from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.common.writing import write_whole, writing, writing_temporary
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
-from readwarp.report.tools import Tools
+from readwarp.report.tools import Tools, argument
 from readwarp.report.variants import Calls, read_calls
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
@@ -142,7 +142,7 @@ class Maker:
         shown = source = self._source("calls")
         if ".g." in source.name:
             shown = self.scratch / f"{stem(source)}.vcf"
-            arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', source.name)
+            arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', argument(source))
             with writing_temporary():
                 self.tools.write("bcftools", *arguments, output=shown, folder=source.parent)
         self.found = read_calls(self.tools, shown, self.rows)
@@ -172,7 +172,7 @@ class Maker:
         partial = target.with_name(f".{target.name}.partial").absolute()
         with writing(target):
             try:
-                self.tools.write(*command, source.name, output=partial, folder=source.parent)
+                self.tools.write(*command, argument(source), output=partial, folder=source.parent)
                 partial.replace(target)
             except BaseException:
                 partial.unlink(missing_ok=True)
