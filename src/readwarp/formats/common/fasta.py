@@ -25,6 +25,7 @@ OTHER_FILES = {
 FAI = re.compile(rb"[^\t\n]+(\t[0-9]+){4,5}\r?\n?")
 BLOCK = 1 << 24  # bytes read at a time
 MAX_CONTIG = (1 << 31) - 1  # bases
+MAX_HEADER = 1 << 24  # bytes
 MAX_ANNOTATED = 1 << 30  # bytes of a GenBank or EMBL file
 IUPAC = b"ACGTUNRYSWKMBDHV"
 UPPER = bytes(range(256)).upper()
@@ -117,9 +118,9 @@ def _read_fasta(stream: BinaryIO, first: bytes, path: Path) -> Iterator[Contig]:
 
 def _whole_line(stream: BinaryIO, start: bytes, path: Path) -> bytes:
     """The header that begins so."""
-    line = start if start.endswith(b"\n") else start + stream.readline(BLOCK)
-    if len(line) >= BLOCK and not line.endswith(b"\n"):
-        raise InputError(path, f"a header is longer than {BLOCK >> 20} MiB")
+    line = start if start.endswith(b"\n") else start + stream.readline(MAX_HEADER)
+    if len(line) >= MAX_HEADER and not line.endswith(b"\n"):
+        raise InputError(path, f"a header is longer than {MAX_HEADER >> 20} MiB")
     return line
 
 
