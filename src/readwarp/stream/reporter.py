@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from readwarp.formats.common.files import write_whole
 from readwarp.metrics import Metrics
 from readwarp.version import __version__
 
@@ -155,4 +156,4 @@ class Reporter:
 
         versions = {"python": platform.python_version(), **library_versions()}
         self.metrics.note(versions=versions, peak_memory_bytes=peak_memory())
-        self.metrics.write(path)
+        write_whole(path, self.metrics.to_json().encode())

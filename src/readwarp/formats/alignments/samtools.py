@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,10 @@ from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.formats.common.index_file import is_index, source_of
 
-TOOL = (sys.executable, "-m", "readwarp.formats.common.tool")  # it takes a folder, samtools or bcftools, and arguments
+
+def command_of(folder: object, tool: str, *arguments: str) -> list[str]:
+    """The command line that runs samtools or bcftools in a folder, until this process ends."""
+    return [sys.executable, "-m", "readwarp.formats.common.tool", str(os.getpid()), str(folder), tool, *arguments]
 
 
 class Child(subprocess.Popen[bytes]):
@@ -24,16 +28,16 @@ class Child(subprocess.Popen[bytes]):
     """
 
     def __init__(self, *arguments: str, **pipes: Any):
-        command = [*TOOL, ".", "samtools", *arguments]
+        command = command_of(".", "samtools", *arguments)
         environment = {"REF_PATH": os.devnull} | os.environ
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         super().__init__(command, env=environment, start_new_session=True, stderr=self._said, **pipes)
 
     def error(self) -> str:
         """What went wrong, once it has ended."""
-        self.wait()
+        code = self.wait()
         self._said.seek(0)
-        return reason(self._said.read())
+        return reason(self._said.read(), code)
 
     def close(self) -> None:
         """End it, if it still runs."""
@@ -50,14 +54,16 @@ def run(*arguments: str) -> None:
             raise ReadwarpError(f"samtools {arguments[0]}: {child.error()}")
 
 
-def reason(said: bytes) -> str:
-    """The first error in what samtools wrote to stderr, without its place in the source code."""
+def reason(said: bytes, code: int) -> str:
+    """The first error in what samtools wrote to stderr, without its place in the source code; or what ended it."""
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
     lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("[E::")] or lines or ["samtools failed"]
     return re.sub(r"^\[\S+\] ", "", errors[0])
 
 
-def reference_in(path: str, folder: str) -> str:
+def reference_in(path: str, folder: Path) -> str:
     """The reference as FASTA that has a .fai, or beside which one can be made: itself, or a copy in `folder`.
 
     Of an index (.rwx), that is the file it was made from, or its contigs.
@@ -71,7 +77,7 @@ def reference_in(path: str, folder: str) -> str:
             is_plain = file.read(1) == b">"
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})") from error
-    copy = Path(folder) / "reference.fa"
+    copy = folder / "reference.fa"
     if is_plain:
         copy.symlink_to(Path(path).resolve())
         return str(copy)

@@ -12,8 +12,6 @@ just been aligned.
 """
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -27,8 +25,10 @@ from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
+from readwarp.formats.common.files import private_folder, remove_folder, sync, write_whole
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill
+from readwarp.stopping import held_back
 
 SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: as much work can be lost
 
@@ -38,7 +38,7 @@ class Segments:
 
     def __init__(self, output: str, job: dict[str, Any]) -> None:
         """Open or make the folder of this output. Raises UsageError where it holds another job's work."""
-        self.folder = Path(f"{output}.unfinished")
+        self.output, self.folder = output, folder_of(output)
         self.paths: list[Path] = []
         self.done = 0
         self.counts: dict[str, int] = {}
@@ -76,14 +76,23 @@ class Segments:
         """The file `partial` is complete: it holds everything up to template `done`."""
         path = self.partial.with_suffix(f".{done}")
         write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
-        _sync(self.partial)
+        sync(self.partial)
         self.partial.replace(path)
-        _sync(self.folder)
+        sync(self.folder)
         self.paths.append(path)
         self.done, self.counts = done, counts
 
-    def remove(self) -> None:
-        shutil.rmtree(self.folder)
+
+def folder_of(output: object) -> Path:
+    return Path(f"{output}.unfinished")
+
+
+def remove(output: object) -> None:
+    """Remove the folder of an output, at once for all who look at it: it is of no use once the output is complete."""
+    private = private_folder(output)
+    with held_back(), suppress(FileNotFoundError):
+        folder_of(output).rename(private)
+        remove_folder(private)
 
 
 def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
@@ -92,26 +101,6 @@ def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
         raise UsageError(
             f"{folder}: belongs to another job ({', '.join(changed)} differ); remove it, or resume that job"
         )
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that appears with all of its content, on disk, or not at all."""
-    partial = Path(f"{path}.partial")
-    try:
-        partial.write_bytes(content)
-        _sync(partial)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class ResumableWriter(Writer):
@@ -161,7 +150,7 @@ class ResumableWriter(Writer):
                 for records in _read_text(path) if self.text else _read_records(path):
                     writer.write(records)
         self.duplicates, self.index = writer.duplicates, writer.index
-        self._segments.remove()
+        remove(self._segments.output)
 
     def abort(self) -> None:
         with suppress(OSError):  # a full disk: complete segments stay
