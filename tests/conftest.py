@@ -1,5 +1,6 @@
 """Fixtures shared by all tests. Without a GPU, CUDA kernels run on emulated cards (tests/emulated_card)."""
 
+import secrets
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,17 @@ def pytest_addoption(parser):
         default="9.0,8.0",
         help="compute capabilities of the emulated cards that the gpu tests run on, each in turn (without a GPU)",
     )
+    parser.addoption("--fuzz-seed", type=int, help="of tests/fuzz, to repeat a run (default: a new one, printed)")
+    parser.addoption("--fuzz-cases", type=int, default=500, help="cases of each campaign of tests/fuzz (default 500)")
+
+
+def pytest_configure(config):
+    if config.option.fuzz_seed is None:  # here and not in the workers of xdist, which get the options
+        config.option.fuzz_seed = secrets.randbelow(1 << 32)
+
+
+def pytest_report_header(config):
+    return f"--fuzz-seed {config.option.fuzz_seed}"
 
 
 def pytest_collection_modifyitems(config, items):

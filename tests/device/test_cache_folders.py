@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from helpers.caches import forget_folders
-from readwarp.device import cache_folders, compile_lock
+from readwarp.device import cache_folders, compile_lock, kernel_cache, trust
 from readwarp.device.compile_lock import compiling_alone
+from readwarp.device.machine_code import MachineCode
 
 IS_ROOT = os.getuid() == 0
 SOMEBODY = 65534
@@ -92,12 +93,12 @@ def test_a_cache_that_is_a_file_is_told(asked, tmp_path):
 
 @pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o2775])
 def test_a_folder_that_others_may_write_to_is_refused(asked, tmp_path, monkeypatch, mode):
-    monkeypatch.setattr(cache_folders, "_is_private", lambda group, user: False)
+    monkeypatch.setattr(trust, "_is_private", lambda group, user: False)
     (tmp_path / "home").rmdir()
     (tmp_path / "home").touch()  # so that the temporary folder is the last one
     bad = made(tmp_path / "tmp" / f"readwarp-{os.getuid()}", mode)
     file = tmp_path / "home" / "readwarp"  # cannot be made
-    text = f"{bad}: kernels in this folder are not used: others may write to it (mode {mode:o}; remedy: chmod go-w)"
+    text = f"{bad}: kernels in this folder are not used: it is open to others (mode {mode:o}; remedy: chmod go-w)"
     assert asked(cache_folders.folders) == ((file,), [text])
     with pytest.raises(OSError, match=r"no folder for compiled kernels can be written: .*/home/readwarp, .*/tmp/"):
         asked(cache_folders.own_folder)
@@ -135,7 +136,7 @@ def test_a_group_with_nobody_else_is_no_danger(monkeypatch):
     def has(members, name="ann", gid=1000):
         monkeypatch.setattr(grp, "getgrgid", lambda _: grp.struct_group((name, "x", gid, members)))
         monkeypatch.setattr(pwd, "getpwuid", lambda _: pwd.struct_passwd(("ann", "x", 1000, 1000, "", "", "")))
-        return cache_folders._is_private(gid, 1000)
+        return trust._is_private.__wrapped__(gid, 1000)
 
     assert has([]) and has(["ann"])
     assert not has(["ann", "bob"]) and not has([], "lab", 2000) and not has([], "users")
@@ -143,7 +144,7 @@ def test_a_group_with_nobody_else_is_no_danger(monkeypatch):
 
 def test_a_file_is_trusted_by_itself(asked, tmp_path, monkeypatch):
     """Somebody may have been able to write to a folder for a while."""
-    monkeypatch.setattr(cache_folders, "_is_private", lambda group, user: False)
+    monkeypatch.setattr(trust, "_is_private", lambda group, user: False)
     good, bad = tmp_path / "good", tmp_path / "bad"
     for path, mode in ((good, 0o644), (bad, 0o666)):
         path.write_bytes(b"code")
@@ -151,15 +152,17 @@ def test_a_file_is_trusted_by_itself(asked, tmp_path, monkeypatch):
     paths = [tmp_path / "absent", bad, good]
     found, told = asked(lambda: list(cache_folders.read(iter(paths))))
     assert found == [(good, b"code")]
-    assert told == [f"{bad}: this kernel is not used: others may write to it (mode 666; remedy: chmod go-w)"]
+    assert told == [f"{bad}: this kernel is not used: it is open to others (mode 666; remedy: chmod go-w)"]
 
 
 def test_the_package_is_trusted_as_far_as_its_modules_are(asked, tmp_path, monkeypatch):
     """Where a group may change the package, it may change its kernels; elsewhere not."""
-    monkeypatch.setattr(cache_folders, "_is_private", lambda group, user: False)
-    shipped = made(tmp_path / "shipped", 0o775)
+    monkeypatch.setattr(trust, "_is_private", lambda group, user: False)
+    package = made(tmp_path / "package", 0o775)
+    shipped = made(package / "kernels", 0o775)
+    monkeypatch.setattr(cache_folders, "SHIPPED", shipped)
     assert asked(cache_folders.shared_folders)[0] == ()
-    monkeypatch.setattr(cache_folders, "PACKAGE", made(tmp_path / "package", 0o775))
+    monkeypatch.setattr(trust, "PACKAGE", package)
     assert asked(cache_folders.shared_folders) == ((shipped,), [])
 
 
@@ -167,6 +170,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from readwarp.device.compile_lock import compiling_alone
+from readwarp.device.machine_code import MachineCode
 with compiling_alone(Path(sys.argv[1]), print) as waited:
     print("held", waited, flush=True)
     time.sleep(60)
@@ -200,3 +204,37 @@ def test_without_locks_the_user_is_told(tmp_path, monkeypatch, caplog):
     with compiling_alone(tmp_path, print) as waited:
         assert not waited
     assert "its file system has no locks (No locks available): other processes may compile the same" in caplog.text
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root can give a folder away")
+def test_kernels_of_another_user_in_the_temporary_folder_are_not_loaded(asked, tmp_path, monkeypatch):
+    """readwarp-UID, mode 777, of another user, with a kernel that ours would be."""
+    code = MachineCode("symbol", "environment", (), (), b"ELF")
+    mine = made(tmp_path / "mine")
+    kernel, signature = "readwarp.rules.bases:any", "int64"
+    asked(lambda: kernel_cache.save(kernel, signature, code, mine))
+    assert asked(lambda: kernel_cache.find(kernel, signature), READWARP_CACHE=mine) == (code, [])
+
+    (tmp_path / "home").rmdir()
+    (tmp_path / "home").touch()
+    monkeypatch.delenv("READWARP_CACHE")
+    theirs = tmp_path / "tmp" / f"readwarp-{os.getuid()}"
+    mine.rename(theirs)
+    theirs.chmod(0o777)
+    os.chown(theirs, SOMEBODY, SOMEBODY)
+    found, told = asked(lambda: kernel_cache.find(kernel, signature))
+    assert found is None and told == [
+        f"{theirs}: kernels in this folder are not used: it belongs to {trust._name_of(SOMEBODY)}"
+    ]
+
+
+def test_the_way_to_a_cache_is_looked_at_too(asked, tmp_path, monkeypatch):
+    monkeypatch.setattr(trust, "_is_private", lambda group, user: False)
+    lab = made(tmp_path / "lab", 0o2775)
+    found, told = asked(cache_folders.own_folder, READWARP_CACHE=lab / "cache")
+    assert found == tmp_path / "home" / "readwarp"
+    assert told == [
+        f"{lab / 'cache'}: kernels in this folder are not used: {lab} is open to others "
+        "(mode 2775; remedy: chmod go-w)",
+        f"READWARP_CACHE: {lab / 'cache'} cannot be used for new kernels, which go to {found}",
+    ]

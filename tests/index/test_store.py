@@ -1,5 +1,6 @@
 """The index file: what is written comes back, and files that are damaged, foreign or incomplete are refused."""
 
+import json
 import os
 import random
 import struct
@@ -92,17 +93,84 @@ def test_damage_is_found_wherever_it_is(saved):
     Index.open(saved)
 
 
-def test_large_files_are_checked_in_part_when_opened_and_wholly_by_verify(saved, monkeypatch):
+def test_all_blocks_are_checked(saved, monkeypatch):
     for module in (store, index_file):  # which writes and which reads
         monkeypatch.setattr(module, "BLOCK", 1 << 9)
-    monkeypatch.setattr(store, "CHECKED_BLOCKS", 2)
+    monkeypatch.setattr(index_file, "ALONE", 2)
     Index.build(saved.with_suffix("")).save(saved, force=True)
-    file = store.IndexFile(saved)
-    middle = file.array("positions").ctypes.data - file.data.ctypes.data
-    damaged(saved, middle)
     Index.open(saved)
-    with pytest.raises(InputError, match=r"damaged index \(positions, block 0\)"):
-        Index.verify(saved)
+    file = store.IndexFile(saved)
+    for name in index_file.DTYPES:
+        place = file.array(name).ctypes.data - file.data.ctypes.data + 600 // file.array(name).itemsize * 2
+        damaged(saved, place)
+        with pytest.raises(InputError, match=rf"damaged index \({name}, block [0-9]+\); build it again"):
+            Index.open(saved)
+        damaged(saved, place)
+    Index.verify(saved)
+
+
+LIES = [  # key, value, what the error names
+    ("names", ["c0"], "names"),
+    ("names", ["c0", "c 1"], "names"),
+    ("names", ["c0", "c0"], "names"),
+    ("names", ["c0", 5], "names"),
+    ("names", None, "description"),
+    ("lengths", [40_045, 0], "lengths"),
+    ("lengths", [-5, 40_050], "lengths"),
+    ("lengths", [40_000, "45"], "description"),
+    ("lengths", [40_000, 60], "packed"),
+    ("md5", ["", ""], "md5"),
+    ("parameters", {"k": 40, "s": 36, "t": 2}, "parameters"),
+    ("parameters", {"k": 20, "s": 16, "t": 2.0}, "parameters"),
+    ("source", {"size": 5}, "source"),
+    ("sizes", {"packed": 20_023}, "description"),
+    ("checksums", {}, "description"),
+]
+
+
+def repacked(path, description, **arrays):
+    """The index with another description and other arrays, and right checksums."""
+    file = store.IndexFile(path)
+    arrays = {name: arrays.get(name, file.array(name)) for name in index_file.DTYPES}
+    facts = {"checksums": {name: store._checksums(array) for name, array in arrays.items()}}
+    with path.with_name("new").open("wb") as out:
+        store._write(out, json.dumps({**file.description, **facts, **description}).encode(), arrays)
+    path.with_name("new").replace(path)
+
+
+@pytest.mark.parametrize(("key", "value", "named"), LIES)
+def test_descriptions_that_lie(saved, key, value, named):
+    repacked(saved, {key: value})
+    with pytest.raises(InputError, match=rf"ref\.fa\.rwx: damaged index \({named}\); build it again"):
+        Index.open(saved)
+
+
+@pytest.mark.parametrize("text", [b"\xff", b'{"names": ', b"[" * 100_000, b"5", b"9" * 5000, b"{}"])
+def test_descriptions_that_are_none(saved, text):
+    arrays = {name: np.empty(0, np.uint8) for name in index_file.DTYPES}
+    with saved.open("wb") as out:
+        store._write(out, text, arrays)
+    with pytest.raises(InputError, match=r"damaged index \(description\); build it again"):
+        Index.open(saved)
+
+
+def test_arrays_that_lie(saved):
+    whole, file = saved.read_bytes(), store.IndexFile(saved)
+    last = file.array("positions").size - 1
+    for name, place, value, named in [
+        ("packed", 7, 0x53, "packed: no bases"),
+        ("packed", 7, 0xF0, "packed: no bases"),
+        ("positions", 3, 40_045 - 19, "positions beyond the reference"),
+        ("bucket_starts", 0, 1, "bucket_starts out of order"),
+        ("bucket_starts", 9, last, "bucket_starts out of order"),
+        ("bucket_starts", -1, last + 2, "bucket_starts out of order"),
+    ]:
+        array = file.array(name).copy()
+        array[place] = value
+        repacked(saved, {}, **{name: array})
+        with pytest.raises(InputError, match=rf"damaged index \({named}\); build it again"):
+            Index.open(saved)
+        saved.write_bytes(whole)
 
 
 @pytest.mark.parametrize("cut", [1, 5000])

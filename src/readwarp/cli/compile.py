@@ -12,8 +12,8 @@ examples:
   readwarp compile --package --level all                             for all who use this installation or image
 
 Users find the kernels of a folder by READWARP_KERNELS=/opt/readwarp/kernels, those of the package by themselves. The
-folder must belong to root, to the owner of the package or to the user, and only its owner may write to it. Kernels fit
-the versions of readwarp, Numba and Python that made them; with others, they are compiled in the first run as usual.
+folder, and each above it, must belong to root, to the owner of the package or to the user, and only its owner may write
+to it. Kernels fit the versions of readwarp, Numba and Python that made them; with others, the first run compiles.
 """
 
 
@@ -35,6 +35,7 @@ def run(options: argparse.Namespace) -> None:
     from readwarp.cli.reporting import CommandReporter
     from readwarp.device import cache_folders, levels, manifest
     from readwarp.device.machine import usable_threads
+    from readwarp.device.trust import DistrustError
     from readwarp.device.workers import fill
     from readwarp.errors import UsageError
 
@@ -56,6 +57,8 @@ def run(options: argparse.Namespace) -> None:
                         folder, options.commands or known, level, options.threads or usable_threads(), meter.compiling
                     )
                 print(f"{level.name}: {sum(made)} kernels in {folder} ({made.compiled} compiled, {made.copied} copied)")
+    except DistrustError as error:
+        raise UsageError(f"{folder}: nobody would use kernels in it: {error}") from error
     except OSError as error:
         place = error.filename or options.output
         raise UsageError(f"{place}: cannot be written ({error.strerror or error})") from error

@@ -7,15 +7,13 @@ They are looked for in this order:
 3. the user's: READWARP_CACHE, $XDG_CACHE_HOME/readwarp or ~/.cache/readwarp, or one in the temporary folder: those up
    to the first one that can be written, into which new kernels go.
 
-Machine code is executed, so whoever writes it can do all that the user can. Hence a folder, and each file in it, must
-belong to the user, to root or to the owner of the package, and nobody else may write to it. In a folder with the sticky
-bit, to which all may write, each user has a folder of his own. What is refused is told, once in a process.
+Machine code is executed, so whoever writes it can do all that the user can. Hence each folder on the way to a file, and
+the file, must be one of `trust`. In a folder with the sticky bit, to which all may write, each user has a folder of his
+own. What is refused is told, once in a process.
 """
 
-import grp
 import logging
 import os
-import pwd
 import re
 import stat
 import sys
@@ -26,11 +24,11 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent.parent
+from readwarp.device.trust import OTHERS, PACKAGE, DistrustError, make_folder, read_trusted, real_folder
+
 NAME = PACKAGE.name
 SHIPPED = PACKAGE / "kernels"
 SITE, OWN = "READWARP_KERNELS", "READWARP_CACHE"
-OTHERS = stat.S_IWGRP | stat.S_IWOTH
 logger = logging.getLogger("readwarp")
 
 
@@ -62,7 +60,7 @@ def own_folders() -> tuple[Path, ...]:
     """The user's, to look in: those up to the one that can be written, which need not exist yet."""
     found = list[Path]()
     for folder in _candidates():
-        if folder.is_dir() and not _is_trusted(folder):
+        if not _is_trusted(folder):
             continue
         found.append(folder)
         if _is_writable(folder):
@@ -76,14 +74,16 @@ def own_folder() -> Path:
     given, candidates = os.environ.get(OWN), _candidates()
     for folder in candidates:
         try:
-            folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-            is_usable = os.access(folder, os.W_OK | os.X_OK) and _is_trusted(folder)
+            found = make_folder(folder)
+        except DistrustError as error:
+            _tell_distrust(folder, error)
+            continue
         except OSError:
-            is_usable = False
-        if is_usable:
+            continue
+        if os.access(found, os.W_OK | os.X_OK):
             if given and folder != candidates[0]:
-                _tell(f"{OWN}: {given} cannot be used for new kernels, which go to {folder}")
-            return folder
+                _tell(f"{OWN}: {given} cannot be used for new kernels, which go to {found}")
+            return found
     raise OSError(f"no folder for compiled kernels can be written: {', '.join(map(str, candidates))}")
 
 
@@ -117,41 +117,20 @@ def _is_writable(folder: Path) -> bool:
 
 @cache
 def _is_trusted(folder: Path) -> bool:
-    """Tells why not."""
-    found = folder.stat()
-    # Whoever may write to the package may change readwarp itself.
-    problem = problem_of(found, PACKAGE.stat().st_mode & OTHERS if folder == SHIPPED else 0)
-    if problem:
-        _tell(f"{folder}: kernels in this folder are not used: {problem}")
-    return problem is None
-
-
-def problem_of(found: os.stat_result, granted: int = 0) -> str | None:
-    """Why a folder or file must not be trusted; None if it may be. granted: bits of OTHERS that do not matter."""
-    if found.st_uid not in {0, os.getuid(), PACKAGE.stat().st_uid}:
-        return f"it belongs to {_name_of(found.st_uid)}"
-    writers = found.st_mode & OTHERS & ~granted
-    if writers & stat.S_IWGRP and _is_private(found.st_gid, found.st_uid):
-        writers &= ~stat.S_IWGRP
-    if writers:
-        return f"others may write to it (mode {stat.S_IMODE(found.st_mode):o}; remedy: chmod go-w)"
-    return None
-
-
-def _is_private(group: int, user: int) -> bool:
-    """Whether it is the user's own group, in which there is nobody else, as many distributions have it."""
+    """As far as it exists; tells why not."""
     try:
-        members, owner = grp.getgrgid(group), pwd.getpwuid(user)
-    except KeyError:
+        real_folder(folder)
+    except DistrustError as error:
+        _tell_distrust(folder, error)
         return False
-    return (owner.pw_gid, owner.pw_name) == (group, members.gr_name) and set(members.gr_mem) <= {owner.pw_name}
+    except OSError:
+        pass
+    return True
 
 
-def _name_of(user: int) -> str:
-    try:
-        return pwd.getpwuid(user).pw_name
-    except KeyError:
-        return f"user {user}"
+def _tell_distrust(folder: Path, error: DistrustError) -> None:
+    what = "it" if error.place == folder else error.place
+    _tell(f"{folder}: kernels in this folder are not used: {what} {error.reason}")
 
 
 @cache
@@ -179,16 +158,11 @@ def read(paths: Iterator[Path]) -> Iterator[tuple[Path, bytes]]:
     """The contents of those files that exist and can be trusted; another's in a folder of ours is told."""
     for path in paths:
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            yield path, read_trusted(path)
+        except DistrustError as error:
+            _tell(f"{path}: this kernel is not used: {'it' if error.place == path else error.place} {error.reason}")
         except OSError:  # most often absent
             continue
-        with open(descriptor, "rb") as file:
-            granted = PACKAGE.stat().st_mode & OTHERS if path.is_relative_to(SHIPPED) else 0
-            problem = problem_of(os.fstat(descriptor), granted)
-            if problem is None:
-                yield path, file.read()
-            else:
-                _tell(f"{path}: this kernel is not used: {problem}")
 
 
 @cache

@@ -48,7 +48,7 @@ def _lock(path: Path) -> int | None:
     A file of another user can be locked without permission to write to it; in folders such as /tmp it cannot even be
     opened with O_CREAT (fs.protected_regular).
     """
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link, and no waiting for a pipe
     try:
         file = os.open(path, flags)
     except FileNotFoundError:

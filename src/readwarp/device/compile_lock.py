@@ -28,7 +28,7 @@ def compiling_alone(folder: Path, waiting: Callable[[str, float], object]) -> It
     compile the same kernel, and the last one's file stays.
     """
     try:
-        file = os.open(folder / "compiling.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        file = os.open(folder / "compiling.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:
         logger.debug("%s: no lock: %s", folder, error.strerror)
         yield False

@@ -19,13 +19,15 @@ from functools import cache
 from pathlib import Path
 
 from readwarp.device import cache_folders
-from readwarp.device.cache_folders import NAME, PACKAGE, compiler
+from readwarp.device.cache_folders import NAME, compiler
 from readwarp.device.levels import Level, current_level
 from readwarp.device.machine_code import MachineCode, from_bytes, to_bytes
+from readwarp.device.trust import PACKAGE, make_folder
 
 NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
-ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "numba_cache", "loader")}  # and do not make kernels
+# Modules of the package that keep kernels and do not make them.
+ONLY_KEEP = {f"{NAME}.device.{name}" for name in ("kernel_cache", "cache_folders", "trust", "numba_cache", "loader")}
 LATEST, UNUSED = 3, 30  # versions of a module that are always kept; days without use after which others are removed
 logger = logging.getLogger("readwarp")
 DAY = 24 * 3600
@@ -101,7 +103,7 @@ def made(folder: Path, root: Path | None = None) -> Path:
     """A folder within `root` (None: the user's folder), to write to. Raises OSError."""
     path = (root or cache_folders.own_folder()) / folder
     is_new = not path.exists()
-    path.mkdir(mode=0o755, parents=True, exist_ok=True)
+    path = make_folder(path)
     if is_new:
         prune(path)
     _mark_as_used(path)

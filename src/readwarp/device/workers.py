@@ -13,7 +13,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from readwarp.device import cache_folders, kernel_cache, levels, manifest
+from readwarp.device import cache_folders, kernel_cache, levels, manifest, trust
 from readwarp.device.compile_progress import Compiling, Show
 from readwarp.device.levels import Level
 from readwarp.device.manifest import Entry, place_of
@@ -36,6 +36,7 @@ class Filled(NamedTuple):
 
 def fill(folder: Path, commands: Iterable[str], level: Level, threads: int, show: Show) -> Filled:
     """Put all that some commands need for a level into a folder. Raises OSError, ReadwarpError."""
+    trust.make_folder(folder)  # in one that others can write to, nobody would use the kernels
     wanted = frozenset(commands)
     needed = [entry for entry in manifest.entries() if entry.commands & wanted]
     absent = [entry for entry in needed if not (folder / place_of(entry, level)).exists()]
@@ -127,4 +128,4 @@ class Workers:
 
 def _path_to_package() -> str:
     """The child imports the package from where this process has it."""
-    return os.pathsep.join(filter(None, (str(cache_folders.PACKAGE.parent), os.environ.get("PYTHONPATH"))))
+    return os.pathsep.join(filter(None, (str(trust.PACKAGE.parent), os.environ.get("PYTHONPATH"))))

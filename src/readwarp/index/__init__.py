@@ -71,7 +71,7 @@ class Index:
     def open(cls, path: str | Path) -> "Index":
         """Map an index file. Raises InputError for another kind of file, another version, or damage."""
         file = store.IndexFile(Path(path))
-        file.check(store.CHECKED_BLOCKS)
+        file.check()
         starts, tags, positions = (file.array(name) for name in ("bucket_starts", "tags", "positions"))
         origin = str(Path(path).resolve()), file.digest
         return cls(file.reference(), file.parameters(), starts, tags, positions, origin)
@@ -92,8 +92,7 @@ class Index:
     @staticmethod
     def verify(path: str | Path) -> None:
         """Check every byte of an index file. Raises InputError if it is damaged."""
-        file = store.IndexFile(Path(path))
-        file.check(len(file.blocks))
+        store.IndexFile(Path(path)).check()
 
 
 def _map_again(path: str, digest: str) -> Index:

@@ -21,7 +21,7 @@ from readwarp.config import SeedParameters
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
 from readwarp.formats.common.fasta import read_contigs
-from readwarp.formats.common.index_file import CHECKED_BLOCKS, is_index
+from readwarp.formats.common.index_file import MAX_BASES, is_index
 from readwarp.index.reference import Reference
 from readwarp.index.store import IndexFile
 from readwarp.index.syncmers import Scratch, Shape, Syncmers, bucket_of, sketch, tag_of
@@ -30,8 +30,7 @@ from readwarp.rules.bases import CODES, pack, unpack
 
 STRETCH = 1 << 21  # bases per task
 PIECE = 1 << 13  # bases sketched at once, whose scratch stays in the cache
-MAX_BASES = (1 << 32) - 1
-MIN_BUCKET_BITS = 8
+MIN_BUCKET_BITS = 8  # index_file.MIN_BUCKETS
 MAX_INNER_BITS = 16  # bucket bits within a partition
 CODE_TABLE = CODES.tobytes()
 
@@ -51,7 +50,7 @@ def read_reference(path: str | Path) -> Reference:
     """
     if is_index(path):
         file = IndexFile(Path(path))
-        file.check(CHECKED_BLOCKS)
+        file.check(["packed"])
         return file.reference()
     names, digests, ends = [], [], [0]
     packed = np.zeros(1 + Path(path).stat().st_size // 2 if Path(path).exists() else 1, np.uint8)

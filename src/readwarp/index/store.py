@@ -15,13 +15,13 @@ from numpy import ndarray
 
 from readwarp.config import SeedParameters
 from readwarp.formats.common import index_file
-from readwarp.formats.common.index_file import BLOCK, CHECKED_BLOCKS, MAGIC, PREFIX, VERSION, align_up, describe_source
+from readwarp.formats.common.index_file import BLOCK, MAGIC, PREFIX, VERSION, align_up, describe_source
 from readwarp.formats.common.scratch import private_file
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 from readwarp.stopping import completed, held_back
 
-__all__ = ["CHECKED_BLOCKS", "VERSION", "IndexFile", "describe_source", "save"]
+__all__ = ["VERSION", "IndexFile", "describe_source", "save"]
 
 
 class IndexFile(index_file.IndexFile):
