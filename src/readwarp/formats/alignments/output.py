@@ -158,10 +158,14 @@ class SamtoolsWriter:
         self._file, self._header, self._reference = file, header, reference
         self._folder = ScratchFolder()
         try:
-            self._fasta = reference and samtools.reference_in(reference, self._folder.path)
-            options = ["-C", "-T", self._fasta] if self._fasta else ["-h"]
-            options += [] if file.is_stdout else ["-o", str(file.place)]
-            self._child = samtools.Child("view", "--no-PG", *options, "-", stdin=subprocess.PIPE)
+            fasta = reference and samtools.reference_in(reference, self._folder.path)
+            self._is_named = fasta == reference
+            if fasta and not self._is_named:  # the path is part of the file, so it is the same each time
+                fasta = f"/proc/self/cwd/{Path(fasta).name}"
+            options = ["-C", "-T", str(Path(fasta).absolute())] if fasta else ["-h"]
+            options += [] if file.is_stdout else ["-o", str(file.place.absolute())]
+            pipe, folder = subprocess.PIPE, self._folder.path
+            self._child = samtools.Child("view", "--no-PG", *options, "-", folder=folder, stdin=pipe)
         except BaseException:
             self._folder.close()
             raise
@@ -183,7 +187,7 @@ class SamtoolsWriter:
         if self._child.wait():
             self._fail()
         if self._reference and not self._file.is_direct:
-            if self._fasta != self._reference:
+            if not self._is_named:
                 self._name_reference(self._reference)
             _clear_id(self._file.place)
         self.abort()

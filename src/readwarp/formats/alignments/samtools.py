@@ -27,8 +27,9 @@ class Child(subprocess.Popen[bytes]):
     a CRAM file on the network.
     """
 
-    def __init__(self, *arguments: str, **pipes: Any):
-        command = command_of(".", "samtools", *arguments)
+    def __init__(self, *arguments: str, folder: object = ".", **pipes: Any):
+        """folder: that it runs in."""
+        command = command_of(folder, "samtools", *arguments)
         environment = {"REF_PATH": os.devnull} | os.environ
         self._said = tempfile.TemporaryFile()  # noqa: SIM115
         super().__init__(command, env=environment, start_new_session=True, stderr=self._said, **pipes)
