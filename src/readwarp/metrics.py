@@ -79,5 +79,5 @@ class Metrics:
                 "stage_seconds": {k: round(v, 3) for k, v in sorted(self.seconds.items())},
             }
 
-    def to_json(self) -> str:
-        return json.dumps(self.as_dict(), indent=2) + "\n"
+    def as_json(self) -> bytes:
+        return (json.dumps(self.as_dict(), indent=2) + "\n").encode()

@@ -28,6 +28,8 @@ from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import ORDER, program_lines
 from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.qualities import MISSING
+from readwarp.formats.common.writing import writing
+from readwarp.formats.variants.vcf import quiet_htslib
 from readwarp.index.reference import Reference
 from readwarp.rules.cigar import DELETION, HARD_CLIP, INSERTION, MATCH, SKIP
 
@@ -55,25 +57,27 @@ class RealignedBam:
         """The file with its index, complete but not named yet."""
         file = OutputFile(str(self.path))
         try:
-            self._make(file)
+            with writing(self.path), quiet_htslib():
+                self._make(file)
         except BaseException:
             file.remove()
             raise
         return file
 
     def _make(self, file: OutputFile) -> None:
-        found, named, mated = (file.place.with_name(f"{name}.bam") for name in ("found", "named", "mated"))
+        place = str(file.place)
+        found, named, mated = (f"{place}.{name}.bam" for name in ("found", "named", "mated"))
         header = pysam.AlignmentHeader.from_text(self._header())
         with pysam.AlignmentFile(found, "wb", header=header) as out:
             for record in self._records(header):
                 out.write(record)
-        samtools.run("sort", "-n", "-T", f"{file.place}.n", "-o", str(named), str(found))
+        samtools.run("sort", "-n", "-T", f"{place}.n", "-o", named, found, output=self.path)
         with pysam.AlignmentFile(named) as records, pysam.AlignmentFile(mated, "wb", header=header) as out:
             for _, template in groupby(records, key=lambda record: (record.query_name, record.get_tag("RG"))):
                 for record in agree(list(template)):
                     out.write(record)
-        samtools.run("sort", "--no-PG", "-T", f"{file.place}.p", "-O", "bam", "-o", str(file.place), str(mated))
-        samtools.run("index", "-o", str(file.index_path(".bai")), str(file.place))
+        samtools.run("sort", "--no-PG", "-T", f"{place}.p", "-O", "bam", "-o", place, mated, output=self.path)
+        samtools.run("index", "-o", str(file.index_path(".bai")), place, output=f"{self.path}.bai")
 
     def _header(self) -> str:
         lines = [f"@HD\tVN:1.6\t{ORDER['coordinate']}"]

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from readwarp import stopping
-from readwarp.cli import slips
+from readwarp.cli import slips, streams
 from readwarp.cli.habits import habits_of
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
@@ -69,22 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command -> exit code. Without `argv` the process is the command: signals stop it, and it may end here."""
     arguments = slips.expand_help(sys.argv[1:] if argv is None else argv)
     if argv is None:
+        streams.prepare()
         stopping.install()
     try:
-        if not arguments:
-            build_parser(arguments).print_help(sys.stderr)
-            return UsageError.exit_code
-        options = parse(arguments)
-        options.command_line = shlex.join(["readwarp", *arguments])
-        options.run(options)
-        sys.stdout.flush()
+        code = _run(arguments)
+        streams.flush_stdout()
         if argv is None:
             stopping.ignore()
-        return 0
-    except SystemExit as leaving:  # --help, --version
-        if argv is None:
-            stopping.ignore()
-        return leaving.code if isinstance(leaving.code, int) else 0
+        return code
     except BaseException as error:
         if argv is None:
             stopping.ignore()
@@ -94,6 +86,19 @@ def main(argv: Sequence[str] | None = None) -> int:
             _let_go(error)
             _exit_if_busy(code)
         return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if not arguments:
+        build_parser(arguments).print_help(sys.stderr)
+        return UsageError.exit_code
+    try:
+        options = parse(arguments)
+    except SystemExit as leaving:  # --help, --version
+        return leaving.code if isinstance(leaving.code, int) else 0
+    options.command_line = streams.printable(shlex.join(["readwarp", *arguments]))
+    options.run(options)
+    return 0
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -129,14 +134,15 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
 def explain(error: BaseException, verbose: bool = False) -> int:
     """Print one line on stderr that says what went wrong (with -v after a traceback) -> exit code."""
     if isinstance(error, BrokenPipeError):  # the reader of our output has gone, such as `head`: no error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up_stdout()
         return 0
     if verbose:
         import traceback
 
-        traceback.print_exception(error)
+        streams.tell("".join(traceback.format_exception(error)).rstrip())
     code, line = _code_and_line(error)
-    print(f"readwarp: error: {line}", file=sys.stderr, flush=True)
+    streams.tell(f"readwarp: error: {line}")
+    streams.give_up_stdout()
     return code
 
 

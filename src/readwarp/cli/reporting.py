@@ -5,14 +5,16 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, cached_property
 from typing import Any
 
 from readwarp.cli.ending import conclude
 from readwarp.cli.options import pick_keywords
+from readwarp.cli.streams import tell
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_output
+from readwarp.formats.common.writing import writing
 from readwarp.stream.reporter import Meter, Reporter, Result
 from readwarp.wording import counted
 
@@ -29,7 +31,8 @@ def show(*lines: Any) -> None:
         for line in lines:
             console.print(line, markup=False, soft_wrap=isinstance(line, str))
     text = captured.get()
-    sys.stdout.write(text if console.is_terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines()))
+    with writing("stdout"):
+        sys.stdout.write(text if console.is_terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines()))
 
 
 class CommandReporter(Reporter):
@@ -51,7 +54,7 @@ class CommandReporter(Reporter):
         self._add(_Stderr(), "readwarp: %(message)s").setLevel(level)
         if options.log:
             try:
-                self._add(logging.FileHandler(options.log), "%(asctime)s %(levelname)s %(message)s")
+                self._add(_LogFile(options.log, encoding="utf-8"), "%(asctime)s %(levelname)s %(message)s")
             except OSError as error:
                 raise UsageError(f"--log {options.log}: {error.strerror}") from None
         return self
@@ -102,14 +105,28 @@ def run_job(
         return result
 
 
+class _LogFile(logging.FileHandler):
+    """If it cannot be written any more, that is said once, and the command goes on."""
+
+    _ended = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        error = sys.exc_info()[1]
+        if not self._ended:
+            reason = getattr(error, "strerror", None) or error
+            tell(f"readwarp: --log {self.baseFilename}: {reason}: the log ends here")
+        self._ended = True
+
+    def close(self) -> None:
+        with suppress(OSError):
+            super().close()
+
+
 class _Stderr(logging.Handler):
     """Writes log lines to sys.stderr as it is at the time: a progress bar replaces it, to print them above itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        try:
-            print(self.format(record), file=sys.stderr, flush=True)
-        except OSError:  # the reader of stderr has gone
-            self.handleError(record)
+        tell(self.format(record))
 
 
 @cache

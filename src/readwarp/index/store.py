@@ -17,6 +17,7 @@ from readwarp.config import SeedParameters
 from readwarp.formats.common import index_file
 from readwarp.formats.common.index_file import BLOCK, MAGIC, PREFIX, VERSION, align_up, describe_source
 from readwarp.formats.common.scratch import private_file
+from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
 from readwarp.stopping import completed, held_back
@@ -51,7 +52,7 @@ def save(
         "sizes": {name: array.size for name, array in arrays.items()},
         "checksums": {name: _checksums(array) for name, array in arrays.items()},
     }
-    with private_file(path) as private:
+    with writing(path), private_file(path) as private:
         with private.path.open("wb") as file:
             _write(file, json.dumps(description).encode(), arrays)
         with held_back():

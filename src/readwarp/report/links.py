@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
-from readwarp.formats.common.files import write_whole
+from readwarp.formats.common.writing import write_whole
 from readwarp.report.inputs import Sample
 
 MAX_SAMPLES = 20  # opened by a session

@@ -9,7 +9,7 @@ from importlib import resources as package
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from readwarp.formats.common.files import write_whole
+from readwarp.formats.common.writing import write_whole
 from readwarp.report import alignment_plots as alignments
 from readwarp.report import blocks, coverage_plots, links, multiqc, read_plots, runs
 from readwarp.report import variant_plots as variants

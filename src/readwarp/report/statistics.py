@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.formats.alignments.samtools import reference_in
-from readwarp.formats.common.files import write_whole
-from readwarp.formats.common.scratch import ScratchFolder
+from readwarp.formats.common.scratch import ScratchFolder, private_file
+from readwarp.formats.common.writing import write_whole, writing, writing_temporary
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
 from readwarp.report.tools import Tools
@@ -47,7 +47,7 @@ def make(
     with ScratchFolder() as scratch:
         helpers = max(0, threads // (3 * len(samples)) - 1)
         rows = max_rows(len(samples))
-        tools = Tools()
+        tools = Tools(str(scratch.path))
         makers = [
             Maker(sample, tools, texts_of(sample, folder), scratch.path / str(number), helpers, rows)
             for number, sample in enumerate(samples)
@@ -146,7 +146,8 @@ class Maker:
         if ".g." in source.name:
             shown = self.scratch / f"{stem(source)}.vcf"
             arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', source.name)
-            self.tools.write("bcftools", *arguments, output=shown, folder=source.parent)
+            with writing_temporary():
+                self.tools.write("bcftools", *arguments, output=shown, folder=source.parent)
         self.found = read_calls(self.tools, shown, self.rows)
         if self._is_stale("calls"):
             options = ("-s", "-") if self.found.samples else ()
@@ -171,15 +172,11 @@ class Maker:
         self._write(self.texts[command], self._source(command), "samtools", command, *options)
 
     def _write(self, target: Path, source: Path, *command: str) -> None:
-        partial = target.with_name(f".{target.name}.partial").absolute()
-        try:
-            self.tools.write(*command, source.name, output=partial, folder=source.parent)
+        with writing(target), private_file(target.absolute()) as partial:
+            self.tools.write(*command, source.name, output=partial.path, folder=source.parent)
             if command[1] == "stats":
-                partial.write_bytes(self._without_places(partial.read_bytes(), source))
-            partial.replace(target)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+                partial.path.write_bytes(self._without_places(partial.path.read_bytes(), source))
+            partial.path.replace(target)
 
     def _without_places(self, text: bytes, source: Path) -> bytes:
         """The text of `stats`, whose command line names files, not where they or our copies lie, nor the threads.

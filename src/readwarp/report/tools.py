@@ -32,7 +32,9 @@ def read_sections(path: Path) -> Sections:
 class Tools:
     """Runs tools from any thread, until `stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: str) -> None:
+        """scratch: a folder for what pysam leaves behind when it is killed."""
+        self._scratch = scratch
         self._lock, self._running, self._is_stopped = threading.Lock(), set[subprocess.Popen[bytes]](), False
 
     def stop(self) -> None:
@@ -43,9 +45,13 @@ class Tools:
                 process.kill()
 
     def write(self, tool: str, *arguments: str, output: Path, folder: Path) -> None:
-        """Run `tool arguments` in `folder`, its stdout to `output`. Raises ReadwarpError."""
+        """Run `tool arguments` in `folder`, its stdout to `output`. Raises ReadwarpError, and OSError about the output.
+
+        The tools write texts by stdio and do not look whether that succeeds, so what they say passes through here.
+        """
         with output.open("wb") as out:
-            self._finish(self._start(tool, arguments, out.fileno(), folder), tool, arguments)
+            for line in self.lines(tool, *arguments, folder=folder):
+                out.write(line)
 
     def lines(self, tool: str, *arguments: str, folder: Path) -> Iterator[bytes]:
         """The lines that `tool arguments` writes to stdout, as they come. Raises ReadwarpError."""
@@ -60,7 +66,7 @@ class Tools:
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
         command = command_of(folder.absolute(), tool, *arguments)
-        environment = {"REF_PATH": os.devnull} | os.environ  # nothing is fetched from the network
+        environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": self._scratch}  # nothing from the network
         with self._lock:
             if self._is_stopped:
                 raise ReadwarpError("stopped")

@@ -12,7 +12,8 @@ from readwarp.call.job import CallJob
 from readwarp.call.targets import bases_of
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
-from readwarp.formats.common.files import check_output, check_resume, clear_remains, locked, write_whole
+from readwarp.formats.common.files import check_output, check_resume, clear_remains, locked
+from readwarp.formats.common.writing import write_whole
 from readwarp.index import Index
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics

@@ -22,6 +22,7 @@ from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.formats.common.scratch import ScratchFolder
+from readwarp.formats.common.writing import unwritten
 
 CRAM_ID = 20  # bytes, by the specification
 
@@ -94,16 +95,25 @@ class AlignmentWriter(Writer):
         if finish.mark_duplicates:
             self._libraries = Libraries.of(lines_of(header, "RG"))
         self._file = OutputFile(path)
-        self._sink = self._open_sink(threads, reference)
+        try:
+            self._sink = self._open_sink(threads, reference)
+        except BaseException:
+            self._file.remove()
+            raise
 
     def _open_sink(self, threads: int, reference: str | None) -> "ByteWriter | SamtoolsWriter":
         if self.format == "cram" and reference is None:
             raise UsageError("CRAM output needs the reference's FASTA")
         if not self.text and self.format != "bam":
             return SamtoolsWriter(self._file, self._header, reference if self.format == "cram" else None)
-        sink = ByteWriter(self._file.open(), 0 if self.text else threads)
-        if self.format != "paf":
-            sink.write(self._header.encode() if self.text else binary_header(self._header))
+        sink = ByteWriter(self._file.open(), 0 if self.text else threads, self._file.name)
+        try:
+            if self.format != "paf":
+                sink.write(self._header.encode() if self.text else binary_header(self._header))
+        except BaseException:
+            with suppress(OSError):
+                sink.abort()
+            raise
         return sink
 
     def write(self, encoded: Encoded) -> None:
@@ -147,8 +157,9 @@ class AlignmentWriter(Writer):
         longest = max((int(field(line, "LN") or 0) for line in lines_of(self._header, "SQ")), default=0)
         ending = ".crai" if self.format == "cram" else ".csi" if longest > CSI_LENGTH else ".bai"
         kind = () if self.format == "cram" else ("-c",) if ending == ".csi" else ("-b",)
-        index = str(self._file.index_path(ending))
-        samtools.run("index", "-@", str(self._threads), *kind, "-o", index, str(self._file.place))
+        index, threads = str(self._file.index_path(ending)), str(self._threads)
+        name = f"{self._file.name}{ending}"
+        samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place), output=name)
 
 
 class SamtoolsWriter:
@@ -169,7 +180,11 @@ class SamtoolsWriter:
         except BaseException:
             self._folder.close()
             raise
-        self.write(binary_header(header))
+        try:
+            self.write(binary_header(header))
+        except BaseException:
+            self.abort()
+            raise
 
     def write(self, data: bytes | ndarray) -> None:
         assert self._child.stdin is not None
@@ -211,7 +226,7 @@ class SamtoolsWriter:
         reason = self._child.error()
         if self._file.is_stdout and "Broken pipe" in reason:
             raise BrokenPipeError(reason)
-        raise ReadwarpError(f"{self._file.name}: {reason}")
+        raise unwritten(self._file.name, reason)
 
     def abort(self) -> None:
         self._child.close()

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ from typing import Any
 from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.formats.common.index_file import is_index, source_of
+from readwarp.formats.common.scratch import ScratchFolder
+from readwarp.formats.common.writing import unwritten, writing_temporary
 
 
 def command_of(folder: object, tool: str, *arguments: str) -> list[str]:
@@ -30,8 +31,9 @@ class Child(subprocess.Popen[bytes]):
     def __init__(self, *arguments: str, folder: object = ".", **pipes: Any):
         """folder: that it runs in."""
         command = command_of(folder, "samtools", *arguments)
-        environment = {"REF_PATH": os.devnull} | os.environ
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        self._scratch = ScratchFolder()  # pysam leaves files behind when it is killed
+        environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": str(self._scratch.path)}
+        self._said = open(self._scratch.path / "said", "w+b")  # noqa: SIM115
         super().__init__(command, env=environment, start_new_session=True, stderr=self._said, **pipes)
 
     def error(self) -> str:
@@ -46,13 +48,15 @@ class Child(subprocess.Popen[bytes]):
         with suppress(BrokenPipeError):
             self.__exit__(None, None, None)  # closes the pipes
         self._said.close()
+        self._scratch.close()
 
 
-def run(*arguments: str) -> None:
-    """Run `samtools ...` to its end. Raises ReadwarpError with its message."""
+def run(*arguments: str, output: object = None) -> None:
+    """Run `samtools ...` to its end. Raises ReadwarpError with its message, or an error about the `output`."""
     with closing(Child(*arguments, stdin=subprocess.DEVNULL)) as child:
         if child.wait():
-            raise ReadwarpError(f"samtools {arguments[0]}: {child.error()}")
+            said = f"samtools {arguments[0]}: {child.error()}"
+            raise ReadwarpError(said) if output is None else unwritten(output, said)
 
 
 def reason(said: bytes, code: int) -> str:
@@ -82,7 +86,7 @@ def reference_in(path: str, folder: Path) -> str:
     if is_plain:
         copy.symlink_to(Path(path).resolve())
         return str(copy)
-    with copy.open("wb") as out:
+    with writing_temporary(), copy.open("wb") as out:
         for contig in read_contigs(path):
             out.write(b">" + contig.name.encode() + b"\n" + contig.letters + b"\n")
     return str(copy)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from isal import igzip
@@ -25,9 +25,10 @@ from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
-from readwarp.formats.common.files import private_folder, remove_folder, sync, write_whole
+from readwarp.formats.common.files import private_folder, remove_folder
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill
+from readwarp.formats.common.writing import sync, write_whole, writing
 from readwarp.stopping import held_back
 
 SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: as much work can be lost
@@ -51,14 +52,19 @@ class Segments:
         if stated.exists():
             _check_job(self.folder, json.loads(stated.read_text()), json.loads(text))
         else:
-            write_whole(stated, text.encode())
+            try:
+                write_whole(stated, text.encode())
+            except BaseException:
+                with suppress(OSError):  # it may hold something
+                    self.folder.rmdir()
+                raise
         self._find()
 
     def _find(self) -> None:
         """Find the complete segments, in order, and remove incomplete ones."""
         for path in self.folder.glob("*.partial"):
             path.unlink()
-        named = sorted(path for path in self.folder.iterdir() if path.suffix[1:].isdecimal())
+        named = sorted(path for path in self.folder.glob("[0-9]*") if path.suffix[1:].isdecimal())
         for number, path in enumerate(named):
             if int(path.stem) != number:
                 raise UsageError(f"{self.folder}: segment {number} is missing; remove the folder to start again")
@@ -72,13 +78,17 @@ class Segments:
         """The file of the next segment until it is complete."""
         return self.folder / f"{len(self.paths):06d}.partial"
 
+    def open_partial(self) -> BinaryIO:
+        return self.partial.open("wb", buffering=1 << 20)
+
     def add(self, done: int, counts: dict[str, int]) -> None:
         """The file `partial` is complete: it holds everything up to template `done`."""
         path = self.partial.with_suffix(f".{done}")
         write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
-        sync(self.partial)
-        self.partial.replace(path)
-        sync(self.folder)
+        with writing(self.folder):
+            sync(self.partial)
+            self.partial.replace(path)
+            sync(self.folder)
         self.paths.append(path)
         self.done, self.counts = done, counts
 
@@ -127,7 +137,7 @@ class ResumableWriter(Writer):
         """Everything before this template has been written; the run's counts up to there."""
         self._is_whole = False
         if self._file is None:
-            self._file = ByteWriter(self._segments.partial.open("wb", buffering=1 << 20), self._threads)
+            self._file = ByteWriter(self._segments.open_partial(), self._threads, str(self._segments.partial))
         for encoded in self._waiting:
             self._file.write(encoded.data)
             self._written += encoded.data.size

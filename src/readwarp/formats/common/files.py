@@ -196,30 +196,3 @@ def _lock(place: Path, output: object) -> tuple[int, bool]:
             os.close(descriptor)
             raise UsageError(f"{place}: cannot be locked ({error.strerror})") from error
         os.close(descriptor)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that appears with all of its content, on disk, or not at all; a device or pipe as it is.
-
-    A process that is killed leaves PATH.partial, over which the next one writes.
-    """
-    if is_direct(path):
-        path.write_bytes(content)
-        return
-    partial = Path(f"{path}.partial")
-    try:
-        partial.write_bytes(content)
-        sync(partial)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def sync(path: Path) -> None:
-    """Have the system write a file or folder to disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

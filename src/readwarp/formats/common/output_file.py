@@ -15,6 +15,7 @@ from numpy import ndarray
 from readwarp.errors import UsageError
 from readwarp.formats.common.bgzf import BgzfWriter
 from readwarp.formats.common.files import is_direct, private_folder, remove_folder
+from readwarp.formats.common.writing import writing
 from readwarp.stopping import completed, held_back
 
 INDEXES = (".bai", ".csi", ".crai", ".tbi")
@@ -67,7 +68,8 @@ class OutputFile:
         """Give the files and their indexes their names, all at once."""
         with held_back():
             for file in (*others, self):
-                file._rename()
+                with writing(file.name):
+                    file._rename()
             completed()
         for file in (*others, self):
             file.remove()
@@ -94,22 +96,25 @@ class OutputFile:
 class ByteWriter:
     """Writes bytes to an open file, as they are or, with `threads`, as BGZF. Closes the file, unless it is stdout."""
 
-    def __init__(self, file: BinaryIO, threads: int = 0):
-        self._file = file
+    def __init__(self, file: BinaryIO, threads: int, name: str):
+        """name: of the file, in errors."""
+        self._file, self._name = file, name
         self._bgzf = BgzfWriter(file, threads) if threads else None
 
     def write(self, data: bytes | memoryview | ndarray) -> None:
         """Take bytes or a uint8 array, which must not change afterwards."""
-        if self._bgzf:
-            self._bgzf.write(data)
-        else:
-            self._file.write(memoryview(data))
+        with writing(self._name):
+            if self._bgzf:
+                self._bgzf.write(data)
+            else:
+                self._file.write(memoryview(data))
 
     def close(self) -> None:
-        if self._bgzf:
-            self._bgzf.close()
-        self._file.flush()
-        self._close_file()
+        with writing(self._name):
+            if self._bgzf:
+                self._bgzf.close()
+            self._file.flush()
+            self._close_file()
 
     def abort(self) -> None:
         if self._bgzf:

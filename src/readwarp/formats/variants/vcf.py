@@ -4,8 +4,8 @@ Lines are made for a whole batch of calls at once, in any thread, and written in
 when it is complete.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -17,6 +17,7 @@ from readwarp.batches import Calls
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.common.writing import writing
 from readwarp.ragged import replace
 from readwarp.version import __version__
 
@@ -242,7 +243,7 @@ class VariantWriter(Writer):
         self.index: Path | None = None  # made by `close`
         self.beside: list[OutputFile] = []  # complete, to get their names with this one
         self._file = OutputFile(path)
-        self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads)
+        self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads, self._file.name)
         try:
             self.write(header.encode())
         except BaseException:  # the disk is full
@@ -255,12 +256,15 @@ class VariantWriter(Writer):
     def complete(self) -> None:
         self._lines.close()
         if self._kind == "bcf":
-            _to_bcf(self._file.place)
+            with writing(self._file.name), quiet_htslib():
+                _to_bcf(self._file.place)
         if self._kind != "vcf":
-            is_csi = self._kind == "bcf" or self._needs_csi
-            self._file.index_path(".csi" if is_csi else ".tbi")  # tabix names it so
-            pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
-            self.index = Path(f"{self._file.name}{self._file.index}")
+            ending = ".csi" if self._kind == "bcf" or self._needs_csi else ".tbi"
+            self._file.index_path(ending)  # tabix names it so
+            with writing(f"{self._file.name}{ending}"), quiet_htslib():
+                path, is_csi = str(self._file.place), ending == ".csi"
+                pysam.tabix_index(path, preset="vcf", force=True, keep_original=True, csi=is_csi)
+            self.index = Path(f"{self._file.name}{ending}")
         self._file.finish(*self.beside)
 
     def abort(self) -> None:
@@ -273,11 +277,17 @@ class VariantWriter(Writer):
 def _to_bcf(path: Path) -> None:
     """VCF.gz -> BCF under the same name, in a private folder."""
     copy = path.with_name(path.name + ".bcf")
-    verbosity = pysam.set_verbosity(0)  # htslib looks for an index, and says so when there is none
+    with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
+        for record in source:
+            out.write(record)
+    copy.replace(path)
+
+
+@contextmanager
+def quiet_htslib() -> Iterator[None]:
+    """What htslib says of errors, which are raised too, and of files without an index does not reach stderr."""
+    verbosity = pysam.set_verbosity(0)
     try:
-        with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
-            for record in source:
-                out.write(record)
-        copy.replace(path)
+        yield
     finally:
         pysam.set_verbosity(verbosity)
