@@ -272,7 +272,7 @@ def check_files(job: CallJob, reference: Reference, samples: Sequence[str]) -> N
 
     samples: those that the alignments will have.
     """
-    job.places.find(reference)
+    job.find_targets(reference)
     read_ploidies(job.ploidies, reference, job.parameters.ploidy, samples)
     read_primers(job.primers, reference)
     if job.alleles:

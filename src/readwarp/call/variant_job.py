@@ -20,7 +20,15 @@ from readwarp.config import Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import GENOMIC_GENOTYPE_FIELDS, GENOMIC_INFORMATION, NON_REF, header_lines
-from readwarp.formats.variants.vcf import COUNT_FIELDS, GENOTYPE_FIELDS, Declared, Header, VariantWriter, kind_of
+from readwarp.formats.variants.vcf import (
+    COUNT_FIELDS,
+    GENOTYPE_FIELDS,
+    Declared,
+    Header,
+    VariantWriter,
+    check_contigs,
+    kind_of,
+)
 from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -62,8 +70,9 @@ class VariantJob:
         return (self.output,)
 
     def find_targets(self, reference: Reference) -> list[Target]:
-        """The parts of the reference to call. Raises InputError."""
+        """The parts of the reference to call. Raises InputError, also for a contig that VCF cannot name."""
         found = self.places.find(reference)
+        check_contigs(self.reference, (reference.names[target.contig] for target in found))
         if not found:
             if self.places.excluded:
                 logger.warning("all that was asked for is in --exclude-regions: nothing is called")

@@ -19,6 +19,7 @@ from readwarp.cli import slips, streams
 from readwarp.cli.habits import habits_of
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
+from readwarp.wording import printable
 
 COMMANDS = {
     "run": "turn reads into sorted alignments and variants, in one go",
@@ -147,14 +148,14 @@ def explain(error: BaseException, verbose: bool = False) -> int:
 
 
 def _code_and_line(error: BaseException) -> tuple[int, str]:
-    text = " ".join(str(error).split())
+    text = printable(" ".join(str(error).split()))
     if isinstance(error, ReadwarpError):
         return error.exit_code, text
     for kind, answer in ANSWERS.items():
         if isinstance(error, kind):
             return answer
     if isinstance(error, OSError) and error.errno:
-        return 1, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+        return 1, printable(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     return 1, f"internal error: {type(error).__name__}: {text} (please report this; -v shows the traceback)"
 
 

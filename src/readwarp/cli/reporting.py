@@ -16,7 +16,7 @@ from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_output
 from readwarp.formats.common.writing import writing
 from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.wording import counted
+from readwarp.wording import counted, printable
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
 logger = logging.getLogger("readwarp")
@@ -29,10 +29,12 @@ def show(*lines: Any) -> None:
     console = Console(highlight=False)
     with console.capture() as captured:
         for line in lines:
-            console.print(line, markup=False, soft_wrap=isinstance(line, str))
-    text = captured.get()
+            text = printable(line) if isinstance(line, str) else line
+            console.print(text, markup=False, soft_wrap=isinstance(line, str))
+    shown = captured.get()
+    plain = "".join(f"{line.rstrip()}\n" for line in shown.splitlines())
     with writing("stdout"):
-        sys.stdout.write(text if console.is_terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines()))
+        sys.stdout.write(shown if console.is_terminal else plain)
 
 
 class CommandReporter(Reporter):
@@ -70,7 +72,7 @@ class CommandReporter(Reporter):
             handler.close()
 
     def _add(self, handler: logging.Handler, pattern: str) -> logging.Handler:
-        handler.setFormatter(logging.Formatter(pattern))
+        handler.setFormatter(_OneLine(pattern))
         logger.addHandler(handler)
         self._handlers.append(handler)
         return handler
@@ -103,6 +105,13 @@ def run_job(
         result = run(make_job(options.reference, inputs, options.output, given, options.command_line), reporter)
         conclude(options, result.paths)
         return result
+
+
+class _OneLine(logging.Formatter):
+    """No name in a message can end the line or steer the terminal."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return printable(super().formatMessage(record))
 
 
 class _LogFile(logging.FileHandler):
@@ -218,6 +227,8 @@ class _Kernels(Meter):
         self.bar.update(self.task, description=f"compiling {name}")
 
     def compiling(self, state: Any) -> None:
+        from rich.markup import escape
+
         self.bar.start()
         total = None if state.holder else 1.0
-        self.bar.update(self.task, description=str(state), total=total, completed=state.share)
+        self.bar.update(self.task, description=escape(printable(str(state))), total=total, completed=state.share)

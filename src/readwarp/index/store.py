@@ -14,8 +14,10 @@ from isal import isal_zlib
 from numpy import ndarray
 
 from readwarp.config import SeedParameters
+from readwarp.errors import InputError
 from readwarp.formats.common import index_file
 from readwarp.formats.common.index_file import BLOCK, MAGIC, PREFIX, VERSION, align_up, describe_source
+from readwarp.formats.common.names import contig_problem
 from readwarp.formats.common.scratch import private_file
 from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
@@ -30,6 +32,9 @@ class IndexFile(index_file.IndexFile):
 
     def reference(self) -> Reference:
         text = self.description
+        for name in text["names"]:
+            if problem := contig_problem(name):
+                raise InputError(self.path, problem, name)
         ends = offsets_of(text["lengths"])
         ends.flags.writeable = False
         return Reference(tuple(text["names"]), ends, tuple(text["md5"]), self.array("packed"))

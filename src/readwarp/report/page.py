@@ -81,7 +81,7 @@ def write(
     for sample, subject in zip(samples, subjects, strict=True):
         if sample.metrics:
             multiqc.write(subject.run, sample, folder)
-    write_whole(output, text.encode())
+    write_whole(output, text.encode("utf-8", "replace"))
 
 
 def render(

@@ -16,7 +16,7 @@ from readwarp.formats.common.scratch import ScratchFolder, private_file
 from readwarp.formats.common.writing import write_whole, writing, writing_temporary
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
-from readwarp.report.tools import Tools
+from readwarp.report.tools import Tools, argument
 from readwarp.report.variants import Calls, read_calls
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
@@ -145,7 +145,7 @@ class Maker:
         shown = source = self._source("calls")
         if ".g." in source.name:
             shown = self.scratch / f"{stem(source)}.vcf"
-            arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', source.name)
+            arguments = ("view", "-A", "-e", 'ALT="." || ALT[0]="<NON_REF>"', argument(source))
             with writing_temporary():
                 self.tools.write("bcftools", *arguments, output=shown, folder=source.parent)
         self.found = read_calls(self.tools, shown, self.rows)
@@ -173,7 +173,7 @@ class Maker:
 
     def _write(self, target: Path, source: Path, *command: str) -> None:
         with writing(target), private_file(target.absolute()) as partial:
-            self.tools.write(*command, source.name, output=partial.path, folder=source.parent)
+            self.tools.write(*command, argument(source), output=partial.path, folder=source.parent)
             if command[1] == "stats":
                 partial.path.write_bytes(self._without_places(partial.path.read_bytes(), source))
             partial.path.replace(target)
@@ -185,4 +185,5 @@ class Maker:
         """
         reference = self.sample.reference
         names = ("--ref-seq", reference.name, source.name) if reference else (source.name,)
-        return COMMAND_OF_SAMTOOLS.sub(lambda found: found[1] + os.fsencode(" ".join(names)), text, count=1)
+        plain = re.sub(rb"[\0-\x1f\x7f]", b"?", os.fsencode(" ".join(names)))
+        return COMMAND_OF_SAMTOOLS.sub(lambda found: found[1] + plain, text, count=1)

@@ -22,11 +22,16 @@ def read_sections(path: Path) -> Sections:
     if "This file was produced by" not in text[:200]:
         raise InputError(path, "was not made by samtools stats or bcftools stats (remove the file)")
     found: Sections = defaultdict(list)
-    for line in text.splitlines():
-        if not line.startswith("#"):
+    for line in text.split("\n"):
+        if line and not line.startswith("#"):
             name, *fields = line.split("\t")
             found[name].append(fields)
     return found
+
+
+def argument(path: Path) -> str:
+    """The name of a file in the folder of a tool: neither an option (-x) nor an address (s3:x)."""
+    return f"./{path.name}" if path.name.startswith("-") or ":" in path.name else path.name
 
 
 class Tools:
@@ -49,7 +54,8 @@ class Tools:
 
         The tools write texts by stdio and do not look whether that succeeds, so what they say passes through here.
         """
-        with output.open("wb") as out:
+        output.unlink(missing_ok=True)
+        with output.open("xb") as out:  # no link that others have left is followed
             for line in self.lines(tool, *arguments, folder=folder):
                 out.write(line)
 

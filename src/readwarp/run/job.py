@@ -13,6 +13,7 @@ from readwarp.call.targets import bases_of
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
 from readwarp.formats.common.files import check_output, check_resume, clear_remains, locked
+from readwarp.formats.common.names import file_problem
 from readwarp.formats.common.writing import write_whole
 from readwarp.index import Index
 from readwarp.index.reference import Reference
@@ -63,12 +64,16 @@ class RunJob:
 
 
 def sample_of(inputs: Inputs) -> str:
-    """The one sample of all read groups, as a part of file names. Raises UsageError."""
-    samples = sorted({field(line, "SM") or field(line, "ID") or "sample" for line in inputs.read_groups})
-    if len(samples) > 1:
-        named = ", ".join(samples)
+    """The one sample of all read groups, after which the results are named. Raises UsageError."""
+    groups = {field(line, "SM") or field(line, "ID") or "sample": field(line, "ID") for line in inputs.read_groups}
+    if len(groups) > 1:
+        named = ", ".join(sorted(groups))
         raise UsageError(f"run takes the reads of one sample; these are of {named} (are they one? give --sample NAME)")
-    return samples[0].replace("/", "_")
+    ((sample, group),) = groups.items()
+    if problem := file_problem(sample):
+        text = f"read group {group}: its sample {sample} {problem}, so no file can be named after it"
+        raise UsageError(f"{text}: give --sample NAME")
+    return sample
 
 
 def run_sample(job: RunJob, reporter: Reporter) -> Result:

@@ -9,7 +9,9 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.names import text_problem
 from readwarp.version import __version__
+from readwarp.wording import printable
 
 ORDER = {
     "none": "SO:unsorted\tGO:query",
@@ -38,7 +40,7 @@ def field(line: str, tag: str) -> str | None:
 
 def lines_of(text: str, kind: str) -> list[str]:
     """The lines of a header that begin with @`kind`."""
-    return [line for line in text.splitlines() if line.startswith(f"@{kind}\t")]
+    return [line.rstrip("\r") for line in text.split("\n") if line.startswith(f"@{kind}\t")]
 
 
 def read_group_line(option: str) -> str:
@@ -51,6 +53,8 @@ def read_group_line(option: str) -> str:
         or any(not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:.+", p) for p in parts[1:])
     ):
         raise UsageError(f"--read-group {option}: must be '@RG\\tID:name', then TAG:value fields separated by \\t")
+    if problem := text_problem(line.replace("\t", " ")):
+        raise UsageError(f"--read-group {option}: {problem}")
     return line
 
 
@@ -61,7 +65,7 @@ def program_lines(carried: Sequence[str], command: str) -> list[str]:
     ends = [name for name in ids if name not in followed]
     names = chain(["readwarp"], (f"readwarp.{number}" for number in count(1)))
     ours = next(name for name in names if name not in ids)
-    line = f"@PG\tID:{ours}\tPN:readwarp\tVN:{__version__}\tCL:{' '.join(command.split())}"
+    line = f"@PG\tID:{ours}\tPN:readwarp\tVN:{__version__}\tCL:{printable(' '.join(command.split()))}"
     return [*carried, line + (f"\tPP:{ends[-1]}" if ends else "")]
 
 

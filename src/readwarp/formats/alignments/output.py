@@ -20,6 +20,7 @@ from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import Sorter
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
+from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.formats.common.writing import unwritten
@@ -213,8 +214,8 @@ class SamtoolsWriter:
         The new header must fit into the room that a CRAM file has for it; if it does not, UR is omitted.
         """
         text = self._folder.path / "header.sam"
-        for origin in (f"\tUR:{Path(reference).resolve()}", ""):
-            lines = self._header.splitlines()
+        place, lines = str(Path(reference).resolve()), self._header.rstrip("\n").split("\n")
+        for origin in ("",) if text_problem(place) else (f"\tUR:{place}", ""):
             text.write_text("".join(f"{line}{origin}\n" if line[:3] == "@SQ" else f"{line}\n" for line in lines))
             with suppress(ReadwarpError):
                 samtools.run("reheader", "-i", "-P", str(text), str(self._file.place))

@@ -77,7 +77,8 @@ def _start_samtools(stack: ExitStack, source: Source, read_input: ReadInput, col
     command = ["collate", "-u", "-O", "--no-PG"] if collate else ["view", "-u", "--no-PG"]
     if source.kind == "cram" and read_input.reference:
         command += ["--reference", samtools.reference_in(read_input.reference, folder)]
-    command += [source.path, f"{folder}/collate"] if collate else [source.path]
+    path = str(Path(source.path).absolute())  # neither an option nor an address, whatever its name
+    command += [path, f"{folder}/collate"] if collate else [path]
     child = samtools.Child(*command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     stack.enter_context(closing(child))
     decoded = stack.enter_context(closing(Source(source.path, cast(BinaryIO, child.stdout))))

@@ -4,7 +4,7 @@ Lines are made for a whole batch of calls at once, in any thread, and written in
 when it is complete.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -14,12 +14,14 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Calls
+from readwarp.errors import InputError
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
 from readwarp.formats.common.writing import writing
 from readwarp.ragged import replace
 from readwarp.version import __version__
+from readwarp.wording import printable
 
 PlacedLine = tuple[int, bytes]  # 0-based position and VCF line of a call
 
@@ -76,7 +78,7 @@ COUNT_FIELDS = (
 class Header(NamedTuple):
     """What the header of a VCF file says."""
 
-    contigs: Sequence[tuple[str, int, str]]  # name, length and MD5, "" when it is not known
+    contigs: Sequence[tuple[str, int, str]]  # name, length and MD5, "" when it is not known; with commas, left out
     samples: Sequence[str]
     command: str
     reference: str
@@ -86,15 +88,29 @@ class Header(NamedTuple):
     extra: Sequence[str] = ()  # lines before #CHROM
 
     def text(self) -> str:
-        lines = ["##fileformat=VCFv4.2", f"##source=readwarp {__version__}", f"##readwarpCommand={self.command}"]
-        lines += [f"##reference={self.reference}", '##FILTER=<ID=PASS,Description="All filters passed">']
+        lines = [
+            "##fileformat=VCFv4.2",
+            f"##source=readwarp {__version__}",
+            f"##readwarpCommand={printable(self.command)}",
+        ]
+        lines += [f"##reference={printable(self.reference)}", '##FILTER=<ID=PASS,Description="All filters passed">']
         lines += [f'##FILTER=<ID={row.name},Description="{row.description}">' for row in self.filters]
         for name, length, md5 in self.contigs:
+            if "," in name:
+                continue
             lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
         lines += [field_line("INFO", field) for field in self.information]
         lines += [field_line("FORMAT", field) for field in self.genotype_fields]
         columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *self.samples)
         return "\n".join((*lines, *self.extra, "\t".join(columns))) + "\n"
+
+
+def check_contigs(path: object, names: Iterable[str]) -> None:
+    """Raises InputError for a contig of the reference that records of a VCF cannot name, for a comma ends names."""
+    strange = next((name for name in names if "," in name), None)
+    if strange is not None:
+        reason = "the name of a contig cannot have ',' in VCF: rename it, or leave it out (--exclude-regions)"
+        raise InputError(path, reason, strange)
 
 
 def field_line(kind: str, field: Declared) -> str:
