@@ -25,9 +25,9 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.header import parse_header
-from readwarp.formats.alignments.layout import CONTIG, NAME, POSITION, values_at
+from readwarp.formats.alignments.layout import CONTIG, MAX_RECORD, NAME, POSITION, values_at
 from readwarp.formats.alignments.samtools import reference_in
-from readwarp.formats.alignments.spool import MAX_RECORD, is_stream, scan_file, spool
+from readwarp.formats.alignments.spool import is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, has_bam_index, load_bam_index
@@ -310,7 +310,7 @@ class AlignedReader:
                 raise InputError(self.path, reason, f"near {self.names[contig]}:{start + 1}") from error
             copy.seek(0)
             data = igzip.decompress(copy.read())
-        header = parse_header(data)
+        header = parse_header(data, self.path)
         assert header is not None
         yield data[header[0] :]
 

@@ -23,6 +23,7 @@ from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.decode_kernels import Blocks, Windows
 from readwarp.formats.alignments.header import parse_header
+from readwarp.formats.alignments.layout import MAX_RECORD
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex, fill_in
@@ -31,7 +32,6 @@ from readwarp.ragged import concatenate, empty, offsets_of
 
 CHUNK = 1 << 20  # compressed bytes read at a time
 MAX_BLOCK = 1 << 16  # bytes, compressed
-MAX_RECORD = 1 << 28  # bytes
 Reference = Callable[[], str | None]
 
 
@@ -160,10 +160,8 @@ class _Indexer:
         begins = self._raw.size + np.cumsum(sizes) - sizes
         begin, place = concatenate([self._blocks, Blocks(begins, self._size + places)], "blocks")
         raw, done = np.concatenate((self._raw, fresh)), 0
-        if self._windows is None and (header := parse_header(raw.tobytes())):
-            done, self._contigs, lengths = header
-            if len(set(self._contigs)) < len(self._contigs):
-                raise InputError(self._name, "its header names a contig twice")
+        if self._windows is None and (header := parse_header(raw.tobytes(), self._name)):
+            done, (_, self._contigs, lengths) = header
             first = offsets_of([(length >> LINEAR_WINDOW) + 1 for length in lengths])
             self._windows = Windows(first, np.zeros(first[-1], np.uint64))
         if self._windows is not None:
