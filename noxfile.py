@@ -72,6 +72,13 @@ def gpu(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-m", "gpu", "--capabilities", "7.5,8.0,9.0,12.0", *session.posargs)
 
 
+@nox.session(venv_backend="venv")
+def audit(session: nox.Session) -> None:
+    """Known vulnerabilities of what is installed with readwarp; fails where PyPI's advisories cannot be had."""
+    session.install("pip-audit>=2.7")
+    session.run("pip-audit", "--strict", "--progress-spinner", "off", ".")
+
+
 @nox.session
 def build(session: nox.Session) -> None:
     """sdist and wheel in dist/; the wheel in an environment of its own must start."""

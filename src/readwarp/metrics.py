@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 
 class Metrics:
@@ -80,5 +79,5 @@ class Metrics:
                 "stage_seconds": {k: round(v, 3) for k, v in sorted(self.seconds.items())},
             }
 
-    def write(self, path: Path) -> None:
-        path.write_text(json.dumps(self.as_dict(), indent=2) + "\n")
+    def as_json(self) -> bytes:
+        return (json.dumps(self.as_dict(), indent=2) + "\n").encode()

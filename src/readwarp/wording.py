@@ -16,3 +16,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     spelled = {name.lower(): name for name in known}
     found = get_close_matches(word.lower(), spelled, 1, 0.7)
     return spelled[found[0]] if found else None
+
+
+def printable(text: str) -> str:
+    """The text in one line as a terminal can show it: what would steer the terminal is spelled, such as `\\x1b`."""
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)

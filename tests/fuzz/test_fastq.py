@@ -1,4 +1,4 @@
-"""Mutated FASTQ, plain and compressed, given to align."""
+"""Mutated FASTQ and FASTA, plain and compressed, given to align with options that look at names, comments and ends."""
 
 import bz2
 import gzip
@@ -7,10 +7,11 @@ import lzma
 import pytest
 
 from helpers.command_samples import CONTIGS, fasta, pairs, record
-from helpers.fuzzing import Case, campaign
+from helpers.fuzzing import Case, Mutator, campaign
 
-COMPRESSIONS = (gzip.compress, bz2.compress, lzma.compress)
-SUFFIXES = {gzip.compress: ".gz", bz2.compress: ".bz2", lzma.compress: ".xz"}
+COMPRESSIONS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+ODD_LINES = (b"\r\n", b"@\n", b"+\n", b"\n", b"@r1/2 x\n", b"acgtnRYK*-.\n", b"\xff\xfe\n", b"@r\tXX:Z:\n", b">\n")
+OPTIONS = ((), (), ("--trim",), ("-C",), ("-a",), ("--mark-duplicates", "--write-index"), ("--batch-bases", "1000"))
 
 
 @pytest.fixture(scope="session")
@@ -18,39 +19,55 @@ def reference(tmp_path_factory, server):
     folder = tmp_path_factory.mktemp("reference")
     (folder / "ref.fa").write_text(fasta(CONTIGS))
     server.warm_up(folder, ["index", "ref.fa", "-q"])
-    return folder / "ref.fa", folder / "ref.fa.rwx"
+    return {name: folder / name for name in ("ref.fa", "ref.fa.rwx")}
 
 
 @pytest.fixture(scope="session")
 def mates(tmp_path_factory, server, reference):
     folder, made = tmp_path_factory.mktemp("mates"), pairs(40)
-    texts = ["".join(record(f"{pair[0]}/{mate} x", pair[mate]) for pair in made).encode() for mate in (1, 2)]
-    for mate in (1, 2):
-        (folder / f"r_{mate}.fq").write_bytes(texts[mate - 1])
-    server.warm_up(folder, ["align", reference[0], "r_1.fq", "r_2.fq", "-o", "o.bam", "-q"])
+    texts = ["".join(record(f"{pair[0]}/{mate} XY:i:1", pair[mate]) for pair in made).encode() for mate in (1, 2)]
+    for mate, text in enumerate(texts, 1):
+        (folder / f"r_{mate}.fq").write_bytes(text)
+    for options in set(OPTIONS):
+        server.warm_up(folder, ["align", reference["ref.fa"], "r_1.fq", "r_2.fq", "-f", "-o", "o.bam", "-q", *options])
     return texts
 
 
-@pytest.mark.slow
-def test_fastq(pytestconfig, server, reference, mates, tmp_path):
-    def make(chance):
-        texts, name = list(mates), "r_2.fq"
-        how = chance.choice(("bytes", "bytes", "lines", "compressed", "plain in compressed"))
-        if how == "lines":
-            lines = texts[1].splitlines(keepends=True)
-            place = chance.randrange(len(lines))
-            lines[place : place + 1] = chance.choice(
-                ([], [lines[place]] * 2, [b"\r\n"], [b"@\n"], [chance.bytes(lines[place])])
-            )
-            texts[1] = b"".join(lines)
-        elif how != "compressed":
-            texts[1] = chance.bytes(texts[1])
-        if how.endswith("compressed"):
-            compress = chance.choice(COMPRESSIONS)
-            texts[1], name = compress(texts[1]), name + SUFFIXES[compress]
-            texts[1] = chance.bytes(texts[1]) if how == "compressed" else texts[1]
-        files = {"ref.fa": reference[0], "ref.fa.rwx": reference[1], "r_1.fq": texts[0], name: texts[1]}
-        arguments = ("align", "ref.fa", "r_1.fq", name, "-o", "o.bam", "-q")
-        return Case(how, files, arguments, damaged="r_", checks=[("helpers.fuzz_checks:alignments", ["o.bam"])])
+def mutate_lines(chance: Mutator, text: bytes) -> bytes:
+    """A line lost, doubled, moved, changed or replaced."""
+    lines = text.splitlines(keepends=True)
+    place, other = chance.randrange(len(lines)), chance.randrange(len(lines))
+    odd = [chance.choice(ODD_LINES)]
+    lines[place : place + 1] = chance.choice(
+        ([], [lines[place]] * 2, odd, [lines[other]], [lines[place].rstrip()], [chance.bytes(lines[place])])
+    )
+    return b"".join(lines)
 
-    campaign(pytestconfig, server, tmp_path, "fastq", make)
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["pairs", "interleaved", "fasta"])
+def test_reads(form, pytestconfig, server, reference, mates, tmp_path):
+    def make(chance):
+        texts = list(mates)
+        if form == "interleaved":
+            texts = [
+                b"".join(b"@" + part for both in zip(*(t.split(b"@")[1:] for t in texts), strict=True) for part in both)
+            ]
+        elif form == "fasta":
+            texts = [b"".join(b">" + r.partition(b"+\n")[0] for r in texts[0].split(b"@")[1:])]
+        how, name = chance.choice(("bytes", "lines", "lines", "compressed", "in a compressed file")), "r_2.fq"
+        texts[-1] = mutate_lines(chance, texts[-1]) if how == "lines" else texts[-1]
+        texts[-1] = chance.bytes(texts[-1]) if how in ("bytes", "in a compressed file") else texts[-1]
+        if "compressed" in how:
+            suffix = chance.choice(list(COMPRESSIONS))
+            texts[-1], name = COMPRESSIONS[suffix](texts[-1]), name + suffix
+            texts[-1] = chance.bytes(texts[-1]) if how == "compressed" else texts[-1]
+        names = ["r_1.fq", name] if form == "pairs" else [name]
+        shape = {"pairs": (), "interleaved": ("-p",), "fasta": ("--single",)}[form]
+        output = chance.choice(("o.bam", "o.bam", "o.sam"))
+        options = (*shape, *chance.choice(OPTIONS[:-2] if output == "o.sam" else OPTIONS))
+        arguments = ("align", "ref.fa", *names, "-o", output, "-q", *options)
+        files = reference | dict(zip(names, texts, strict=True))
+        return Case(how, files, arguments, damaged="r_", checks=[("helpers.fuzz_checks:alignments", [output])])
+
+    campaign(pytestconfig, server, tmp_path, form, make, share=0.4)

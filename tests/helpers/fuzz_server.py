@@ -65,7 +65,7 @@ def act(job: dict) -> None:
     os.chdir(job["folder"])
     for descriptor, name in ((1, STDOUT), (2, STDERR)):
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), descriptor)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(os.open(job["stdin"] or os.devnull, os.O_RDONLY), 0)
     faulthandler.enable()
     code = 1
     try:

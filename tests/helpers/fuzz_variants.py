@@ -149,12 +149,10 @@ def change_numbers(chance: Mutator, data: bytes) -> bytes:
         if (how := chance.randrange(5)) == 0:
             out = bytearray(chance.bytes(bytes(out)))
             continue
-        place = 4 * chance.randrange(1, max(2, len(out) // 4))
-        (old,) = struct.unpack_from("<I", out.ljust(place + 4, b"\0"), place)
-        new = (
-            (old + chance.choice((-1, 1, 2, 8, 256, 65536))) % (1 << 32)
-            if how < 3
-            else chance.choice((0, chance.integer()))
-        )
-        struct.pack_into("<I", out, min(place, len(out) - 4), new)
+        if len(out) < 8:
+            break
+        place = 4 * chance.randrange(1, len(out) // 4)
+        (old,) = struct.unpack_from("<I", out, place)
+        near = (old + chance.choice((-1, 1, 2, 8, 256, 65536))) % (1 << 32)
+        struct.pack_into("<I", out, place, near if how < 3 else chance.choice((0, chance.integer())))
     return bytes(out)

@@ -74,6 +74,7 @@ class Case:
     # "module:function" and its arguments, run in the folder after success; it fails by an exception
     checks: Sequence[tuple[str, Sequence[str]]] = ()
     allowed: Sequence[int] = (0, *REFUSED)
+    stdin: str | None = None  # the file that is read from stdin
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,9 @@ class Server:
         answer = self._ask(folder, arguments, warm=True)
         assert answer["code"] == 0, (folder / STDERR).read_text()
 
-    def run(self, folder: Path, arguments: Sequence[object], limit: float = LIMIT) -> Outcome:
+    def run(self, folder: Path, case: Case, limit: float = LIMIT) -> Outcome:
         before = _files(folder)
-        answer = self._ask(folder, arguments, limit=limit)
+        answer = self._ask(folder, case.arguments, limit=limit, stdin=case.stdin)
         said = (folder / STDERR).read_text(errors="replace")
         left = {*(_files(folder) - before - {STDERR, STDOUT}), *(f"$TMPDIR/{name}" for name in _files(self.scratch))}
         for path in self.scratch.iterdir():
@@ -124,11 +125,9 @@ class Server:
         lines = (folder / STDERR).read_text(errors="replace").splitlines()
         return None if answer["code"] == 0 else f"exit {answer['code']}: {' / '.join(lines[-3:])}"
 
-    def _ask(
-        self, folder: Path, arguments: Sequence[object], *, warm: bool = False, check: str = "", limit: float = LIMIT
-    ) -> dict[str, Any]:
+    def _ask(self, folder: Path, arguments: Sequence[object], **options: object) -> dict[str, Any]:
         job = {"folder": str(folder), "arguments": [str(a) for a in arguments]}
-        job |= {"warm": warm, "check": check, "limit": limit}
+        job |= {"warm": False, "check": "", "limit": LIMIT, "stdin": None} | options
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
@@ -174,7 +173,7 @@ def try_case(server: Server, folder: Path, case: Case) -> list[str]:
             (folder / name).hardlink_to(content)
         else:
             (folder / name).write_bytes(content)
-    outcome = server.run(folder, case.arguments)
+    outcome = server.run(folder, case)
     faults = judge(case, outcome)
     if outcome.code == 0:
         found = ((check, server.check(folder, check, arguments)) for check, arguments in case.checks)

@@ -164,7 +164,7 @@ def test_a_text_of_something_else_is_refused(tmp_path):
 
 
 def test_nothing_is_started_after_the_stop(tmp_path):
-    tools = Tools()
+    tools = Tools(str(tmp_path))
     tools.stop()
     with pytest.raises(ReadwarpError):
         tools.write("samtools", "flagstat", "x.bam", output=tmp_path / "out", folder=tmp_path)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TypedDict
 
 from readwarp.align.read_groups import Naming, read_group_lines
-from readwarp.errors import UsageError
+from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import PART, field, lines_of, merge_lines
 from readwarp.formats.common.files import check_inputs
+from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.qualities import encoding_of
 from readwarp.formats.common.source import kind_of
 from readwarp.formats.reads import mates
@@ -87,6 +88,8 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             raise UsageError(f"{paths[0]}: is given as both files of a pair")
     headers = [read_header(paths[0]) if kinds[paths[0]] in ALIGNED else "" for paths in groups]
     naming = Naming(as_tuple(options.get("read_group")), options.get("sample"), options.get("library"))
+    for paths, header in zip(groups, headers, strict=True):
+        check_read_groups(paths[0], lines_of(header, "RG"))
     own = [[naming.apply(line) for line in lines_of(header, "RG")] for header in headers]
 
     def look(path: str) -> Instrument:
@@ -122,6 +125,13 @@ def open_inputs(reference: Path, reads: Sequence[str], options: ReadOptions) -> 
             mention_missing_mates(given, reads)
     remarks = (line for header in headers for line in lines_of(header, "CO") if not line.startswith(PART))
     return Inputs(inputs, tuple(merged), tuple(merge_programs(headers)), tuple(dict.fromkeys(remarks)))
+
+
+def check_read_groups(path: str, lines: Sequence[str]) -> None:
+    """Raises InputError for a line of a header whose fields another header could not hold."""
+    for line in lines:
+        if problem := text_problem(line.replace("\t", " ")):
+            raise InputError(path, problem, f"@RG {field(line, 'ID')}")
 
 
 def mention_missing_mates(given: ReadInput, reads: Sequence[str]) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from readwarp.errors import UsageError
+from readwarp.errors import InputError, UsageError
 from readwarp.formats.alignments.header import field, read_group_line
+from readwarp.formats.common.names import sample_problem, text_problem
 from readwarp.formats.reads.first_name import Instrument
 from readwarp.wording import counted
 
@@ -61,8 +62,8 @@ def read_group_lines(
     Raises UsageError.
     """
     for option, value in (("--sample", naming.sample), ("--library", naming.library)):
-        if value is not None and (not value.isprintable() or not value.strip()):
-            raise UsageError(f"{option} {value!r}: must be a name of printable characters")
+        if value is not None and (problem := sample_problem(value)):
+            raise UsageError(f"{option} {value}: {problem}")
     if not naming.lines:
         named = [paths[0] for paths, lines in zip(inputs, own, strict=True) if not lines]
         names = iter(name_groups(naming, named, look))
@@ -90,6 +91,8 @@ def name_groups(naming: Naming, paths: Sequence[str], look: Callable[[str], Inst
         if key not in lines:
             seen[name.group] = seen.get(name.group, 0) + 1
             number = "" if seen[name.group] == 1 else f".{seen[name.group]}"
+            if problem := text_problem(name.group):
+                raise InputError(path, f"its name, by which its reads are called, {problem}: give --read-group")
             instrument, sample = look(path), naming.sample or name.sample
             fields = [f"ID:{name.group}{number}", f"SM:{sample}", f"LB:{naming.library or sample}"]
             fields.append(f"PL:{instrument.platform or PLATFORM}")

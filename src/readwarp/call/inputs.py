@@ -16,6 +16,7 @@ from readwarp.errors import InputError, TooLargeError
 from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter, join_parts
 from readwarp.formats.common.contig_names import explain_strange, listed, other_name, remedy_for
 from readwarp.formats.common.files import allow_files
+from readwarp.formats.common.names import sample_problem
 from readwarp.index.reference import Reference
 from readwarp.ragged import replace, take
 from readwarp.wording import counted
@@ -162,6 +163,8 @@ def choose_samples(readers: Sequence[AlignedReader], wanted: Sequence[str] = ())
     for name in names:
         if name not in known:
             raise InputError(place, f"no read group of sample {name!r} (there are: {', '.join(known)})")
+        if problem := sample_problem(name):
+            raise InputError(place, f"the name of its sample {name} {problem}")
     if len(names) > MAX_SAMPLES:
         raise InputError(place, f"{len(names):,} samples, of which {MAX_SAMPLES:,} can be called together")
     return tuple(names)

@@ -20,7 +20,15 @@ from readwarp.config import Resources
 from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.gvcf import GENOMIC_GENOTYPE_FIELDS, GENOMIC_INFORMATION, NON_REF, header_lines
-from readwarp.formats.variants.vcf import COUNT_FIELDS, GENOTYPE_FIELDS, Declared, Header, VariantWriter, kind_of
+from readwarp.formats.variants.vcf import (
+    COUNT_FIELDS,
+    GENOTYPE_FIELDS,
+    Declared,
+    Header,
+    VariantWriter,
+    check_contigs,
+    kind_of,
+)
 from readwarp.index.build import read_reference
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
@@ -57,9 +65,14 @@ class VariantJob:
     command: str = ""  # for the header
     force: bool = False  # replace an output that exists
 
+    @property
+    def outputs(self) -> tuple[Path | None, ...]:
+        return (self.output,)
+
     def find_targets(self, reference: Reference) -> list[Target]:
-        """The parts of the reference to call. Raises InputError."""
+        """The parts of the reference to call. Raises InputError, also for a contig that VCF cannot name."""
         found = self.places.find(reference)
+        check_contigs(self.reference, (reference.names[target.contig] for target in found))
         if not found:
             if self.places.excluded:
                 logger.warning("all that was asked for is in --exclude-regions: nothing is called")
@@ -72,7 +85,7 @@ class VariantJob:
         check_output(self.output, self.force, inputs)
         check_inputs(inputs)
         kind_of(None if self.output is None else str(self.output))
-        with locked(self.output):
+        with locked(*self.outputs):
             reporter.prepare(self.name, self.resources.threads)
             with reporter.metrics.time("read_reference"):
                 reference = read_reference(self.reference)

@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from readwarp.cli import slips, stopping
+from readwarp import stopping
+from readwarp.cli import slips, streams
 from readwarp.cli.habits import habits_of
-from readwarp.cli.stopping import Terminated
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
+from readwarp.wording import printable
 
 COMMANDS = {
     "run": "turn reads into sorted alignments and variants, in one go",
@@ -34,8 +35,7 @@ COMMANDS = {
     "completion": "print a script that completes commands and options in a shell",
 }
 ANSWERS: dict[type[BaseException], tuple[int, str]] = {  # exit code, message
-    KeyboardInterrupt: (130, "interrupted"),
-    Terminated: (143, "terminated"),
+    **stopping.ENDS,
     MemoryError: (5, "out of memory: try a smaller --memory or fewer --threads"),
 }
 EPILOG = """\
@@ -70,24 +70,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command -> exit code. Without `argv` the process is the command: signals stop it, and it may end here."""
     arguments = slips.expand_help(sys.argv[1:] if argv is None else argv)
     if argv is None:
+        streams.prepare()
         stopping.install()
     try:
-        if not arguments:
-            build_parser(arguments).print_help(sys.stderr)
-            return UsageError.exit_code
-        options = parse(arguments)
-        options.command_line = shlex.join(["readwarp", *arguments])
-        options.run(options)
-        sys.stdout.flush()
-        return 0
-    except SystemExit as leaving:  # --help, --version
-        return leaving.code if isinstance(leaving.code, int) else 0
+        code = _run(arguments)
+        streams.flush_stdout()
+        if argv is None:
+            stopping.ignore()
+        return code
     except BaseException as error:
+        if argv is None:
+            stopping.ignore()
         code = explain(stopping.cause_of(error), verbose=_is_verbose(arguments))
         if argv is None:
             sys.unraisablehook = lambda _: None  # libraries complain when they are interrupted
+            _let_go(error)
             _exit_if_busy(code)
         return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    if not arguments:
+        build_parser(arguments).print_help(sys.stderr)
+        return UsageError.exit_code
+    try:
+        options = parse(arguments)
+    except SystemExit as leaving:  # --help, --version
+        return leaving.code if isinstance(leaving.code, int) else 0
+    options.command_line = streams.printable(shlex.join(["readwarp", *arguments]))
+    options.run(options)
+    return 0
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -123,27 +135,34 @@ def build_parser(arguments: Sequence[str] = (), every: bool = False) -> argparse
 def explain(error: BaseException, verbose: bool = False) -> int:
     """Print one line on stderr that says what went wrong (with -v after a traceback) -> exit code."""
     if isinstance(error, BrokenPipeError):  # the reader of our output has gone, such as `head`: no error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.give_up_stdout()
         return 0
     if verbose:
         import traceback
 
-        traceback.print_exception(error)
+        streams.tell("".join(traceback.format_exception(error)).rstrip())
     code, line = _code_and_line(error)
-    print(f"readwarp: error: {line}", file=sys.stderr, flush=True)
+    streams.tell(f"readwarp: error: {line}")
+    streams.give_up_stdout()
     return code
 
 
 def _code_and_line(error: BaseException) -> tuple[int, str]:
-    text = " ".join(str(error).split())
+    text = printable(" ".join(str(error).split()))
     if isinstance(error, ReadwarpError):
         return error.exit_code, text
     for kind, answer in ANSWERS.items():
         if isinstance(error, kind):
             return answer
     if isinstance(error, OSError) and error.errno:
-        return 1, f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+        return 1, printable(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     return 1, f"internal error: {type(error).__name__}: {text} (please report this; -v shows the traceback)"
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Free what the frames of an error hold, such as locks and files."""
+    while error is not None:
+        error = error.with_traceback(None).__context__
 
 
 def _exit_if_busy(code: int) -> None:

@@ -5,16 +5,18 @@ import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, cached_property
 from typing import Any
 
 from readwarp.cli.ending import conclude
 from readwarp.cli.options import pick_keywords
+from readwarp.cli.streams import tell
 from readwarp.errors import UsageError
 from readwarp.formats.common.files import check_output
+from readwarp.formats.common.writing import writing
 from readwarp.stream.reporter import Meter, Reporter, Result
-from readwarp.wording import counted
+from readwarp.wording import counted, printable
 
 LOG_INTERVAL = 30.0  # seconds between log lines where there is no progress bar
 logger = logging.getLogger("readwarp")
@@ -27,9 +29,12 @@ def show(*lines: Any) -> None:
     console = Console(highlight=False)
     with console.capture() as captured:
         for line in lines:
-            console.print(line, markup=False, soft_wrap=isinstance(line, str))
-    text = captured.get()
-    sys.stdout.write(text if console.is_terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines()))
+            text = printable(line) if isinstance(line, str) else line
+            console.print(text, markup=False, soft_wrap=isinstance(line, str))
+    shown = captured.get()
+    plain = "".join(f"{line.rstrip()}\n" for line in shown.splitlines())
+    with writing("stdout"):
+        sys.stdout.write(shown if console.is_terminal else plain)
 
 
 class CommandReporter(Reporter):
@@ -51,7 +56,7 @@ class CommandReporter(Reporter):
         self._add(_Stderr(), "readwarp: %(message)s").setLevel(level)
         if options.log:
             try:
-                self._add(logging.FileHandler(options.log), "%(asctime)s %(levelname)s %(message)s")
+                self._add(_LogFile(options.log, encoding="utf-8"), "%(asctime)s %(levelname)s %(message)s")
             except OSError as error:
                 raise UsageError(f"--log {options.log}: {error.strerror}") from None
         return self
@@ -67,7 +72,7 @@ class CommandReporter(Reporter):
             handler.close()
 
     def _add(self, handler: logging.Handler, pattern: str) -> logging.Handler:
-        handler.setFormatter(logging.Formatter(pattern))
+        handler.setFormatter(_OneLine(pattern))
         logger.addHandler(handler)
         self._handlers.append(handler)
         return handler
@@ -102,14 +107,35 @@ def run_job(
         return result
 
 
+class _OneLine(logging.Formatter):
+    """No name in a message can end the line or steer the terminal."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return printable(super().formatMessage(record))
+
+
+class _LogFile(logging.FileHandler):
+    """If it cannot be written any more, that is said once, and the command goes on."""
+
+    _ended = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        error = sys.exc_info()[1]
+        if not self._ended:
+            reason = getattr(error, "strerror", None) or error
+            tell(f"readwarp: --log {self.baseFilename}: {reason}: the log ends here")
+        self._ended = True
+
+    def close(self) -> None:
+        with suppress(OSError):
+            super().close()
+
+
 class _Stderr(logging.Handler):
     """Writes log lines to sys.stderr as it is at the time: a progress bar replaces it, to print them above itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        try:
-            print(self.format(record), file=sys.stderr, flush=True)
-        except OSError:  # the reader of stderr has gone
-            self.handleError(record)
+        tell(self.format(record))
 
 
 @cache
@@ -201,6 +227,8 @@ class _Kernels(Meter):
         self.bar.update(self.task, description=f"compiling {name}")
 
     def compiling(self, state: Any) -> None:
+        from rich.markup import escape
+
         self.bar.start()
         total = None if state.holder else 1.0
-        self.bar.update(self.task, description=str(state), total=total, completed=state.share)
+        self.bar.update(self.task, description=escape(printable(str(state))), total=total, completed=state.share)

@@ -12,13 +12,14 @@ from readwarp.cli.reporting import show
 from readwarp.metrics import Metrics
 from readwarp.report.numbers import ratio
 from readwarp.stream.reporter import Result
+from readwarp.wording import printable
 
 MAX_CALLS = 5
 
 
 def show_summary(result: Result, targeted: bool, haploid: bool) -> None:
     """Tables on stdout. targeted: a part of the reference was called; haploid: with one copy of it."""
-    title = f"[bold]sample {escape(result.paths['alignments'].stem)}[/]"
+    title = f"[bold]sample {escape(printable(result.paths['alignments'].stem))}[/]"
     table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(justify="right")

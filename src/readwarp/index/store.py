@@ -6,8 +6,6 @@ once, the last one wins, with the same bytes.
 
 import hashlib
 import json
-import os
-import secrets
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,10 +14,15 @@ from isal import isal_zlib
 from numpy import ndarray
 
 from readwarp.config import SeedParameters
+from readwarp.errors import InputError
 from readwarp.formats.common import index_file
 from readwarp.formats.common.index_file import BLOCK, MAGIC, PREFIX, VERSION, align_up, describe_source
+from readwarp.formats.common.names import contig_problem
+from readwarp.formats.common.scratch import private_file
+from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
+from readwarp.stopping import completed, held_back
 
 __all__ = ["VERSION", "IndexFile", "describe_source", "save"]
 
@@ -29,6 +32,9 @@ class IndexFile(index_file.IndexFile):
 
     def reference(self) -> Reference:
         text = self.description
+        for name in text["names"]:
+            if problem := contig_problem(name):
+                raise InputError(self.path, problem, name)
         ends = offsets_of(text["lengths"])
         ends.flags.writeable = False
         return Reference(tuple(text["names"]), ends, tuple(text["md5"]), self.array("packed"))
@@ -51,14 +57,12 @@ def save(
         "sizes": {name: array.size for name, array in arrays.items()},
         "checksums": {name: _checksums(array) for name, array in arrays.items()},
     }
-    private = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    try:
-        with private.open("xb") as file:
+    with writing(path), private_file(path) as private:
+        with private.path.open("wb") as file:
             _write(file, json.dumps(description).encode(), arrays)
-        private.replace(path)
-    except BaseException:
-        private.unlink(missing_ok=True)
-        raise
+        with held_back():
+            private.path.replace(path)
+            completed()
 
 
 def _write(file: BinaryIO, text: bytes, arrays: dict[str, ndarray]) -> None:

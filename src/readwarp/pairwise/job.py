@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice, repeat, zip_longest
 from pathlib import Path
@@ -15,9 +15,9 @@ from readwarp.config import Scoring
 from readwarp.device.prepare import prepare
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.compressed import decompress
-from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.index_file import is_index, read_index
-from readwarp.formats.common.output_file import OutputFile
+from readwarp.formats.common.output_file import ByteWriter, OutputFile
 from readwarp.formats.common.source import reading
 from readwarp.pairwise.api import pairwise
 from readwarp.pairwise.results import Alignments
@@ -68,7 +68,7 @@ def run_pairwise(job: PairwiseJob) -> None:
         lines = _sam_lines if job.format == "sam" else _tsv_lines
         return "".join(lines(batch, found))
 
-    with _output(job.output) as out, ThreadPoolExecutor(job.threads, "readwarp") as pool:
+    with locked(job.output), _output(job.output) as out, ThreadPoolExecutor(job.threads, "readwarp") as pool:
         if job.format == "sam":
             out.write(_sam_header(job).encode())
         batches = _batches(_pairs(job.queries, job.targets))
@@ -169,12 +169,17 @@ def _sam_header(job: PairwiseJob) -> str:
 
 
 @contextmanager
-def _output(path: Path | None) -> Iterator[BinaryIO]:
+def _output(path: Path | None) -> Iterator[ByteWriter]:
     """A file that appears under its name only when it is complete; stdout, pipes and devices as they are."""
     file = OutputFile(None if path is None else str(path))
+    writer = ByteWriter(file.open(), 0, file.name)
     try:
-        with nullcontext(sys.stdout.buffer) if file.name == "stdout" else file.open() as out:
-            yield out
+        yield writer
+        writer.close()
         file.finish()
+    except BaseException:
+        with suppress(OSError):  # what failed before fails again
+            writer.abort()
+        raise
     finally:
         file.remove()

@@ -88,7 +88,7 @@ def read_flagstat(path: Path) -> dict[str, int]:
 
 def read_idxstats(path: Path) -> list[tuple[str, int, int]]:
     """Name, length and mapped reads of each contig."""
-    rows = (line.split("\t") for line in path.read_text().splitlines())
+    rows = (line.split("\t") for line in path.read_text().split("\n") if line)
     return [(name, int(length), int(mapped)) for name, length, mapped, _ in rows if name != "*"]
 
 
@@ -101,8 +101,8 @@ def read_depth(path: Path) -> tuple[str, Points]:
 
 def read_rows(path: Path | None) -> list[list[str]]:
     """Fields of the lines without #."""
-    lines = path.read_text().splitlines() if path else []
-    return [line.split("\t") for line in lines if not line.startswith("#")]
+    lines = path.read_text().split("\n") if path else []
+    return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 
 def quality_bases(rows: list[list[str]]) -> dict[int, int]:

@@ -6,7 +6,7 @@ from itertools import accumulate, groupby
 from readwarp.report.alignments import AlignmentStatistics
 from readwarp.report.drawing import NAMED, Axis
 from readwarp.report.numbers import number_text
-from readwarp.report.plot import Line, Plot, Plotter, caption
+from readwarp.report.plot import Line, Plot, Plotter, brief, caption
 from readwarp.report.points import bin_points, cumulative, end_of, mean, share_from, total
 
 Samples = Mapping[int, AlignmentStatistics]  # by the sample's number
@@ -85,7 +85,7 @@ def plot_along(plotter: Plotter, samples: Samples) -> Plot | None:
     xs = [begin[bins[n][0]] + (bins[n][1] + bins[n][2]) / 2 for n in shown]
     lines = [Line(number, [(x, rows[n][3]) for x, n in zip(xs, shown, strict=True)]) for number, rows in alike.items()]
     places = [f"{name}:{start + 1:,}-{stop:,}" for name, start, stop in (bins[n] for n in shown)]
-    ticks = {begin[name] + size / 2: name for name, size in kept.items()} if len(kept) > 1 else {}
+    ticks = {begin[name] + size / 2: brief(name) for name, size in kept.items()} if len(kept) > 1 else {}
     end = max(a_share([row[3] for row in rows], 0.99) for rows in alike.values())
     whole = sum(kept.values())
     x = Axis("contig" if ticks else f"position in {next(iter(kept))}", (0, whole), ticks=ticks)

@@ -1,14 +1,16 @@
 """What lies beside the page: links to the files of each sample, and a session that opens them in IGV."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
-from readwarp.formats.alignments.segments import write_whole
+from readwarp.formats.common.writing import write_whole
 from readwarp.report.inputs import Sample
 
+XML = re.compile("[\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")  # its characters, by the specification, 2.2
 MAX_SAMPLES = 20  # opened by a session
 
 
@@ -19,7 +21,7 @@ def relative(path: Path, folder: Path) -> str:
 
 def link_of(path: Path, folder: Path) -> str:
     """The path as the address of a link on a page in the folder."""
-    return quote(relative(path, folder))
+    return quote(os.fsencode(relative(path, folder)))
 
 
 def files_of(sample: Sample, texts: Sequence[Path], folder: Path) -> Iterator[tuple[str, str]]:
@@ -37,7 +39,7 @@ def session_path(page: Path) -> Path:
 
 
 def write_session(page: Path, samples: Sequence[Sample], along: Sequence[Path]) -> Path | None:
-    """Write the session -> where it is; None, where the samples have no reference that IGV could open.
+    """Write the session -> where it is; None, where IGV could not open the reference, or XML cannot hold a path.
 
     along: files of the depth along the genome. Paths in it are relative, so the folder may be moved as a whole.
     """
@@ -48,6 +50,8 @@ def write_session(page: Path, samples: Sequence[Sample], along: Sequence[Path]) 
     tracks = [path for sample in samples for path in (sample.calls, sample.alignments) if path]
     names = [relative(path, page.parent) for path in (*tracks[:1], *along[:MAX_SAMPLES], *tracks[1:])]
     genome = quoteattr(relative(reference, page.parent))
+    if not all(map(XML.fullmatch, (genome, *names))):
+        return None
     rows = "".join(f"    <Resource path={quoteattr(name)}/>\n" for name in names)
     text = (
         '<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n'

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from readwarp.formats.common.writing import write_whole
 from readwarp.report.inputs import Sample, stem
 
 COLUMNS = {  # of the general statistics: title, description, format
@@ -47,7 +48,7 @@ def write(facts: Mapping[str, Any], sample: Sample, folder: Path | None = None) 
     }
     phases = {**PHASES, "data": {name: facts.get("phase_seconds", {})}}
     for path, content in zip(files_of(sample, folder), (general, phases), strict=True):
-        path.write_text(json.dumps(content, indent=2) + "\n")
+        write_whole(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def _name(sample: Sample, folder: Path | None) -> str:

@@ -66,7 +66,7 @@
     return value >= 10 ? value.toFixed(1) : String(Number(value.toPrecision(3)));
   }
 
-  const escape = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const escape = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/%/g, "&#37;");
 
   function axis(given, shown) {
     const range = given.log ? given.range.map(Math.log10) : given.range;

@@ -9,7 +9,7 @@ from importlib import resources as package
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from readwarp.formats.alignments.segments import write_whole
+from readwarp.formats.common.writing import write_whole
 from readwarp.report import alignment_plots as alignments
 from readwarp.report import blocks, coverage_plots, links, multiqc, read_plots, runs
 from readwarp.report import variant_plots as variants
@@ -81,7 +81,7 @@ def write(
     for sample, subject in zip(samples, subjects, strict=True):
         if sample.metrics:
             multiqc.write(subject.run, sample, folder)
-    write_whole(output, text.encode())
+    write_whole(output, text.encode("utf-8", "replace"))
 
 
 def render(

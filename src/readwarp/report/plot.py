@@ -9,6 +9,7 @@ from readwarp.report.drawing import MAX_COLOURS, Axis, Picture, Series, spread_s
 from readwarp.report.numbers import number_text
 
 MAX_TABLE_ROWS, MAX_SPREAD_PLACES = 60, 160
+MAX_NAME = 30  # letters of a name at an axis
 
 
 class Line(NamedTuple):
@@ -119,7 +120,7 @@ class Plotter:
             return None
         (x, axis), xs = axes, [float(number) for number in range(len(categories))]
         if not x.ticks:
-            x = x._replace(ticks=dict(zip(xs, categories, strict=True)))
+            x = x._replace(ticks=dict(zip(xs, map(brief, categories), strict=True)))
         if self.is_crowd:
             series = spread_series(xs, list(values.values()), is_mark=True)
         else:
@@ -156,6 +157,11 @@ class Plotter:
         if self.is_crowd:
             return f"{len(texts)} samples: their median, the range of half of them, and that of all"
         return "; ".join(f"{self.names[sample]} {text}" for sample, text in texts.items())
+
+
+def brief(name: str) -> str:
+    """A name at an axis; of a long one its ends."""
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME // 2 - 1]}…{name[-MAX_NAME // 2 :]}"
 
 
 def median_of(ordered: Sequence[float]) -> float:

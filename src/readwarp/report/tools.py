@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from readwarp.errors import InputError, ReadwarpError
-from readwarp.formats.alignments.samtools import TOOL, reason
+from readwarp.formats.alignments.samtools import command_of, reason
 
 Sections = defaultdict[str, list[list[str]]]  # rows of fields by the name of their section; a missing one has no rows
 
@@ -22,17 +22,24 @@ def read_sections(path: Path) -> Sections:
     if "This file was produced by" not in text[:200]:
         raise InputError(path, "was not made by samtools stats or bcftools stats (remove the file)")
     found: Sections = defaultdict(list)
-    for line in text.splitlines():
-        if not line.startswith("#"):
+    for line in text.split("\n"):
+        if line and not line.startswith("#"):
             name, *fields = line.split("\t")
             found[name].append(fields)
     return found
 
 
+def argument(path: Path) -> str:
+    """The name of a file in the folder of a tool: neither an option (-x) nor an address (s3:x)."""
+    return f"./{path.name}" if path.name.startswith("-") or ":" in path.name else path.name
+
+
 class Tools:
     """Runs tools from any thread, until `stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: str) -> None:
+        """scratch: a folder for what pysam leaves behind when it is killed."""
+        self._scratch = scratch
         self._lock, self._running, self._is_stopped = threading.Lock(), set[subprocess.Popen[bytes]](), False
 
     def stop(self) -> None:
@@ -43,9 +50,14 @@ class Tools:
                 process.kill()
 
     def write(self, tool: str, *arguments: str, output: Path, folder: Path) -> None:
-        """Run `tool arguments` in `folder`, its stdout to `output`. Raises ReadwarpError."""
-        with output.open("wb") as out:
-            self._finish(self._start(tool, arguments, out.fileno(), folder), tool, arguments)
+        """Run `tool arguments` in `folder`, its stdout to `output`. Raises ReadwarpError, and OSError about the output.
+
+        The tools write texts by stdio and do not look whether that succeeds, so what they say passes through here.
+        """
+        output.unlink(missing_ok=True)
+        with output.open("xb") as out:  # no link that others have left is followed
+            for line in self.lines(tool, *arguments, folder=folder):
+                out.write(line)
 
     def lines(self, tool: str, *arguments: str, folder: Path) -> Iterator[bytes]:
         """The lines that `tool arguments` writes to stdout, as they come. Raises ReadwarpError."""
@@ -59,8 +71,8 @@ class Tools:
         self._finish(process, tool, arguments)
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
-        command = [*TOOL, str(folder.absolute()), tool, *arguments]
-        environment = {"REF_PATH": os.devnull} | os.environ  # nothing is fetched from the network
+        command = command_of(folder.absolute(), tool, *arguments)
+        environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": self._scratch}  # nothing from the network
         with self._lock:
             if self._is_stopped:
                 raise ReadwarpError("stopped")
@@ -80,4 +92,4 @@ class Tools:
         with self._lock:
             self._running.discard(process)
         if process.returncode:
-            raise ReadwarpError(f"{tool} {arguments[0]}, {arguments[-1]}: {reason(said)}")
+            raise ReadwarpError(f"{tool} {arguments[0]}, {arguments[-1]}: {reason(said, process.returncode)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.report.points import Points, mean
-from readwarp.report.tools import Tools, read_sections
+from readwarp.report.tools import Tools, argument, read_sections
 
 QUERY = "%CHROM\\t%POS\\t%REF\\t%ALT\\t%QUAL\\t%FILTER\\t%TYPE[\\t%GT:%DP:%AD]\\n"
 TYPES = {"SNP": "SNV", "INDEL": "indel", "MNP": "MNV", "SNP,INDEL": "mixed", "INDEL,SNP": "mixed"}
@@ -90,7 +90,7 @@ class Calls(NamedTuple):
 def read_calls(tools: Tools, path: Path, most: int) -> Calls:
     """One pass over a VCF or BCF; lines without ALT do not count. most: of the rows to keep."""
     out, rows, width = Genotypes(), list[Row](), 0
-    for line in tools.lines("bcftools", "query", "-e", 'ALT="."', "-f", QUERY, path.name, folder=path.parent):
+    for line in tools.lines("bcftools", "query", "-e", 'ALT="."', "-f", QUERY, argument(path), folder=path.parent):
         fields = line.decode().rstrip("\n").split("\t")
         quality, filters, kind, *samples = fields[4:]
         width = len(samples)

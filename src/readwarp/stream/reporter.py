@@ -14,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from readwarp.formats.common.files import is_device
+from readwarp.formats.common.writing import write_whole, writing
 from readwarp.metrics import Metrics
 from readwarp.version import __version__
 
@@ -155,4 +157,8 @@ class Reporter:
 
         versions = {"python": platform.python_version(), **library_versions()}
         self.metrics.note(versions=versions, peak_memory_bytes=peak_memory())
-        self.metrics.write(path)
+        with writing(path):
+            if is_device(path):
+                path.write_bytes(self.metrics.as_json())
+            else:
+                write_whole(path, self.metrics.as_json())

@@ -17,6 +17,7 @@ from readwarp.config import CallParameters, JointParameters
 from readwarp.device.machine import free_memory
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.files import allow_files
+from readwarp.formats.common.names import sample_problem
 from readwarp.formats.common.regions import Target
 from readwarp.formats.variants.genomic import CHUNK, Contigs, GenomicFile
 from readwarp.formats.variants.genomic_kernels import Lines
@@ -90,6 +91,8 @@ def open_files(
     for path in inputs:
         files.append(stack.enter_context(closing(GenomicFile(path, contigs, wanted, chunk, is_held))))
         for name in files[-1].samples:
+            if problem := sample_problem(name):
+                raise InputError(path, f"the name of its sample {name} {problem}")
             if name in owner:
                 raise InputError(path, f"its sample {name!r} is in {owner[name]} too")
             owner[name] = path

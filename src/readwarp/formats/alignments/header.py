@@ -4,18 +4,23 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, count
+from typing import NamedTuple
 
 import numpy as np
 from numpy import ndarray
 
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.names import text_problem
 from readwarp.version import __version__
+from readwarp.wording import printable
 
 ORDER = {
     "none": "SO:unsorted\tGO:query",
     "coordinate": "SO:coordinate",
     "name": "SO:queryname\tSS:queryname:natural",
 }
+NAME = re.compile(rb"[!-~]+")  # of a contig
+LINE = re.compile(r"@CO\t.*|@CO|@[A-Za-z]{2}(\t[A-Za-z][A-Za-z0-9]:[^\t]*)+")
 
 
 def header_text(
@@ -38,7 +43,7 @@ def field(line: str, tag: str) -> str | None:
 
 def lines_of(text: str, kind: str) -> list[str]:
     """The lines of a header that begin with @`kind`."""
-    return [line for line in text.splitlines() if line.startswith(f"@{kind}\t")]
+    return [line.rstrip("\r") for line in text.split("\n") if line.startswith(f"@{kind}\t")]
 
 
 def read_group_line(option: str) -> str:
@@ -51,6 +56,8 @@ def read_group_line(option: str) -> str:
         or any(not re.fullmatch(r"[A-Za-z][A-Za-z0-9]:.+", p) for p in parts[1:])
     ):
         raise UsageError(f"--read-group {option}: must be '@RG\\tID:name', then TAG:value fields separated by \\t")
+    if problem := text_problem(line.replace("\t", " ")):
+        raise UsageError(f"--read-group {option}: {problem}")
     return line
 
 
@@ -61,7 +68,7 @@ def program_lines(carried: Sequence[str], command: str) -> list[str]:
     ends = [name for name in ids if name not in followed]
     names = chain(["readwarp"], (f"readwarp.{number}" for number in count(1)))
     ours = next(name for name in names if name not in ids)
-    line = f"@PG\tID:{ours}\tPN:readwarp\tVN:{__version__}\tCL:{' '.join(command.split())}"
+    line = f"@PG\tID:{ours}\tPN:readwarp\tVN:{__version__}\tCL:{printable(' '.join(command.split()))}"
     return [*carried, line + (f"\tPP:{ends[-1]}" if ends else "")]
 
 
@@ -102,35 +109,68 @@ def binary_header(text: str) -> bytes:
     return b"".join(parts)
 
 
-def parse_header(data: bytes) -> tuple[int, list[str], list[int]] | None:
-    """Size of BAM's header, names and lengths of its contigs; None if `data` end within it."""
+class BamHeader(NamedTuple):
+    """BAM's header."""
+
+    text: str  # with the lines of the contigs
+    names: list[str]
+    lengths: list[int]
+
+    @classmethod
+    def of(cls, raw: bytes, contigs: Sequence[tuple[bytes, int]], path: object) -> "BamHeader":
+        """From its text and its contigs (names with their NUL, lengths). Raises InputError."""
+        names, lengths = [name[:-1].decode("latin-1") for name, _ in contigs], [length for _, length in contigs]
+        try:
+            text = raw.partition(b"\0")[0].decode()
+        except UnicodeDecodeError as error:
+            raise InputError(path, "damaged: its header is not text") from error
+        if not all(name[-1:] == b"\0" and NAME.fullmatch(name[:-1]) and length >= 0 for name, length in contigs):
+            raise InputError(path, "damaged: its header has a contig without a proper name and length")
+        if len(set(names)) < len(names):
+            raise InputError(path, "its header names a contig twice")
+        for line in text.split("\n"):
+            if line and not LINE.fullmatch(line):
+                raise InputError(path, f"its header has a line that is not of SAM: {line[:80]!a}")
+        lines = [f"@SQ\tSN:{name}\tLN:{length}" for name, length in zip(names, lengths, strict=True)]
+        stated = [f"@SQ\tSN:{field(line, 'SN')}\tLN:{field(line, 'LN')}" for line in lines_of(text, "SQ")]
+        if not stated and lines:
+            text = "\n".join([*text.splitlines(), *lines, ""])
+        elif stated != lines:
+            raise InputError(path, "damaged: the text of its header names other contigs than its records are placed on")
+        return cls(text, names, lengths)
+
+
+def parse_header(data: bytes, path: object) -> tuple[int, BamHeader] | None:
+    """Size of BAM's header, and what it says; None if `data` end within it. Raises InputError."""
     try:
-        place = 8 + struct.unpack_from("<i", data, 4)[0]
-        (contigs,), place = struct.unpack_from("<i", data, place), place + 4
-        names, lengths = [], []
-        for _ in range(contigs):
-            (size,) = struct.unpack_from("<i", data, place)
-            names.append(data[place + 4 : place + 3 + size].decode("latin-1"))
-            lengths.append(struct.unpack_from("<i", data, place + 4 + size)[0])
+        magic, size = struct.unpack_from("<4sI", data)
+        place = 8 + size
+        (count,), place = struct.unpack_from("<I", data, place), place + 4
+        contigs = []
+        for _ in range(count):
+            (size,) = struct.unpack_from("<I", data, place)
+            contigs.append((data[place + 4 : place + 4 + size], struct.unpack_from("<i", data, place + 4 + size)[0]))
             place += 8 + size
     except struct.error:
         return None
-    return (place, names, lengths) if place <= len(data) else None
+    if magic != b"BAM\x01":
+        raise InputError(path, "is not BAM")
+    return place, BamHeader.of(data[8 : 8 + struct.unpack_from("<I", data, 4)[0]], contigs, path)
 
 
-def skip_header(read_into: Callable[[ndarray], int], path: str) -> None:
-    """Read past BAM's header; `read_into` fills a buffer, or as much of it as the file has. Raises InputError."""
+def read_binary_header(read_into: Callable[[ndarray], int], path: object) -> BamHeader:
+    """Read BAM's header; `read_into` fills a buffer, or as much of it as the file has. Raises InputError."""
 
-    def read(size: int) -> ndarray:
+    def read(size: int) -> bytes:
         data = np.empty(size, np.uint8)
         if read_into(data) < size:
             raise InputError(path, "truncated: ends within its header")
-        return data
+        return data.tobytes()
 
     def number() -> int:
-        return int.from_bytes(read(4).tobytes(), "little")
+        return int.from_bytes(read(4), "little")
 
     read(4)
-    read(number())
-    for _ in range(number()):
-        read(number() + 4)
+    text = read(number())
+    contigs = [(read(number()), int.from_bytes(read(4), "little", signed=True)) for _ in range(number())]
+    return BamHeader.of(text, contigs, path)

@@ -6,6 +6,7 @@ from numpy import ndarray
 from readwarp.device.jit import scalar
 
 CONTIG, POSITION, NAME_LENGTH, MAPPING_QUALITY, OPERATIONS, FLAG, LENGTH = 4, 8, 12, 13, 16, 18, 20
+MAX_RECORD = 1 << 28  # bytes: what says that it is longer is damaged
 MATE_CONTIG, MATE_POSITION, TEMPLATE_LENGTH, NAME = 24, 28, 32, 36
 BASES = np.full(16, 4, np.uint8)  # =ACMGRSVTWYHKDBN -> 0-4
 BASES[[1, 2, 4, 8]] = 0, 1, 2, 3

@@ -12,13 +12,11 @@ just been aligned.
 """
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from isal import igzip
@@ -27,8 +25,11 @@ from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
+from readwarp.formats.common.files import private_folder, remove_folder
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill
+from readwarp.formats.common.writing import sync, write_whole, writing
+from readwarp.stopping import held_back
 
 SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: as much work can be lost
 
@@ -38,7 +39,7 @@ class Segments:
 
     def __init__(self, output: str, job: dict[str, Any]) -> None:
         """Open or make the folder of this output. Raises UsageError where it holds another job's work."""
-        self.folder = Path(f"{output}.unfinished")
+        self.output, self.folder = output, folder_of(output)
         self.paths: list[Path] = []
         self.done = 0
         self.counts: dict[str, int] = {}
@@ -51,14 +52,19 @@ class Segments:
         if stated.exists():
             _check_job(self.folder, json.loads(stated.read_text()), json.loads(text))
         else:
-            write_whole(stated, text.encode())
+            try:
+                write_whole(stated, text.encode())
+            except BaseException:
+                with suppress(OSError):  # it may hold something
+                    self.folder.rmdir()
+                raise
         self._find()
 
     def _find(self) -> None:
         """Find the complete segments, in order, and remove incomplete ones."""
         for path in self.folder.glob("*.partial"):
             path.unlink()
-        named = sorted(path for path in self.folder.iterdir() if path.suffix[1:].isdecimal())
+        named = sorted(path for path in self.folder.glob("[0-9]*") if path.suffix[1:].isdecimal())
         for number, path in enumerate(named):
             if int(path.stem) != number:
                 raise UsageError(f"{self.folder}: segment {number} is missing; remove the folder to start again")
@@ -72,18 +78,31 @@ class Segments:
         """The file of the next segment until it is complete."""
         return self.folder / f"{len(self.paths):06d}.partial"
 
+    def open_partial(self) -> BinaryIO:
+        return self.partial.open("wb", buffering=1 << 20)
+
     def add(self, done: int, counts: dict[str, int]) -> None:
         """The file `partial` is complete: it holds everything up to template `done`."""
         path = self.partial.with_suffix(f".{done}")
         write_whole(Path(f"{path}.json"), json.dumps(counts).encode())
-        _sync(self.partial)
-        self.partial.replace(path)
-        _sync(self.folder)
+        with writing(self.folder):
+            sync(self.partial)
+            self.partial.replace(path)
+            sync(self.folder)
         self.paths.append(path)
         self.done, self.counts = done, counts
 
-    def remove(self) -> None:
-        shutil.rmtree(self.folder)
+
+def folder_of(output: object) -> Path:
+    return Path(f"{output}.unfinished")
+
+
+def remove(output: object) -> None:
+    """Remove the folder of an output, at once for all who look at it: it is of no use once the output is complete."""
+    private = private_folder(output)
+    with held_back(), suppress(FileNotFoundError):
+        folder_of(output).rename(private)
+        remove_folder(private)
 
 
 def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
@@ -92,26 +111,6 @@ def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
         raise UsageError(
             f"{folder}: belongs to another job ({', '.join(changed)} differ); remove it, or resume that job"
         )
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that appears with all of its content, on disk, or not at all."""
-    partial = Path(f"{path}.partial")
-    try:
-        partial.write_bytes(content)
-        _sync(partial)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class ResumableWriter(Writer):
@@ -138,7 +137,7 @@ class ResumableWriter(Writer):
         """Everything before this template has been written; the run's counts up to there."""
         self._is_whole = False
         if self._file is None:
-            self._file = ByteWriter(self._segments.partial.open("wb", buffering=1 << 20), self._threads)
+            self._file = ByteWriter(self._segments.open_partial(), self._threads, str(self._segments.partial))
         for encoded in self._waiting:
             self._file.write(encoded.data)
             self._written += encoded.data.size
@@ -161,7 +160,7 @@ class ResumableWriter(Writer):
                 for records in _read_text(path) if self.text else _read_records(path):
                     writer.write(records)
         self.duplicates, self.index = writer.duplicates, writer.index
-        self._segments.remove()
+        remove(self._segments.output)
 
     def abort(self) -> None:
         with suppress(OSError):  # a full disk: complete segments stay

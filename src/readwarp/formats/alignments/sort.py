@@ -9,6 +9,7 @@ are in input order.
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import BinaryIO
 
 import numpy as np
@@ -19,6 +20,7 @@ from readwarp.formats.alignments import sort_kernels as kernels
 from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.common.bgzf import BgzfWriter
+from readwarp.formats.common.writing import writing_temporary
 from readwarp.ragged import empty
 
 MAX_RUNS = 64  # merged at once; more become one run of the next level
@@ -96,11 +98,19 @@ class Sorter:
             level += 1
 
     def _write(self, pieces: Iterator[Encoded]) -> BinaryIO:
-        file: BinaryIO = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
-        writer = BgzfWriter(file, self._threads)
-        for piece in pieces:
-            writer.write(piece.data)
-        writer.close()
+        with writing_temporary():
+            file: BinaryIO = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
+            writer = BgzfWriter(file, self._threads)
+            try:
+                for piece in pieces:
+                    writer.write(piece.data)
+                writer.close()
+                file.flush()
+            except BaseException:
+                writer.abort()
+                with suppress(OSError):  # it writes what it can before
+                    file.close()
+                raise
         return file
 
     def _merge(self, files: Sequence[BinaryIO]) -> Iterator[Encoded]:

@@ -18,19 +18,20 @@ from typing import IO, BinaryIO
 import numpy as np
 from isal import igzip, isal_zlib
 
-from readwarp.errors import InputError, ReadwarpError
+from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.decode_kernels import Blocks, Windows
 from readwarp.formats.alignments.header import parse_header
+from readwarp.formats.alignments.layout import MAX_RECORD
 from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex, fill_in
+from readwarp.formats.common.writing import writing_temporary
 from readwarp.ragged import concatenate, empty, offsets_of
 
 CHUNK = 1 << 20  # compressed bytes read at a time
 MAX_BLOCK = 1 << 16  # bytes, compressed
-MAX_RECORD = 1 << 28  # bytes
 Reference = Callable[[], str | None]
 
 
@@ -43,7 +44,7 @@ def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[Bi
     """Read stdin ("-") or a pipe to its end -> an unnamed BAM file in the temporary folder, and its index.
 
     `name`: of the stream, for errors; `reference` gives an indexed FASTA file, and is called for CRAM only. Raises
-    InputError for what is damaged or not sorted, ReadwarpError where the temporary folder is full.
+    InputError for what is damaged or not sorted, OSError where the temporary folder is full.
     """
     if str(path) == "-" and sys.stdin is None:
         raise InputError(name, "is closed")
@@ -51,7 +52,7 @@ def spool(path: Path, name: str, reference: Reference, threads: int) -> tuple[Bi
     file = tempfile.TemporaryFile(prefix="readwarp-")  # noqa: SIM115
     try:
         with closing(_to_bam(_read(descriptor), name, reference, threads)) as chunks:
-            return file, _Indexer(name).index(_copy(chunks, file, name))
+            return file, _Indexer(name).index(_copy(chunks, file))
     except BaseException:
         file.close()
         raise
@@ -64,15 +65,14 @@ def scan_file(file: BinaryIO, name: str) -> BgzfIndex:
     return _Indexer(name).index(_read(file.fileno()))
 
 
-def _copy(chunks: Iterable[bytes], file: BinaryIO, name: str) -> Iterator[bytes]:
+def _copy(chunks: Iterable[bytes], file: BinaryIO) -> Iterator[bytes]:
     """The chunks, each written to the file."""
     for chunk in chunks:
-        try:
+        with writing_temporary():
             file.write(chunk)
-        except OSError as error:
-            place, why = tempfile.gettempdir(), (error.strerror or "cannot be written").lower()
-            raise ReadwarpError(f"{place}: {why} ({name} is kept there; TMPDIR sets another folder)") from error
         yield chunk
+    with writing_temporary():
+        file.flush()
 
 
 def _read(descriptor: int) -> Iterator[bytes]:
@@ -160,10 +160,8 @@ class _Indexer:
         begins = self._raw.size + np.cumsum(sizes) - sizes
         begin, place = concatenate([self._blocks, Blocks(begins, self._size + places)], "blocks")
         raw, done = np.concatenate((self._raw, fresh)), 0
-        if self._windows is None and (header := parse_header(raw.tobytes())):
-            done, self._contigs, lengths = header
-            if len(set(self._contigs)) < len(self._contigs):
-                raise InputError(self._name, "its header names a contig twice")
+        if self._windows is None and (header := parse_header(raw.tobytes(), self._name)):
+            done, (_, self._contigs, lengths) = header
             first = offsets_of([(length >> LINEAR_WINDOW) + 1 for length in lengths])
             self._windows = Windows(first, np.zeros(first[-1], np.uint64))
         if self._windows is not None:

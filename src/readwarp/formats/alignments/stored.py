@@ -12,7 +12,8 @@ import numpy as np
 from numpy import ndarray
 
 from readwarp.errors import InputError
-from readwarp.formats.alignments.header import skip_header
+from readwarp.formats.alignments.checks import ANY, Header, check_size, find_bad
+from readwarp.formats.alignments.header import read_binary_header
 from readwarp.formats.alignments.layout import FLAG, values_at
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.sort import records_in
@@ -26,24 +27,28 @@ NOT_FIRST = 0x80 | 0x100 | 0x800  # last mate, secondary, supplementary
 def read_stored(path: str) -> Iterator[Encoded]:
     """Read a BAM file, in pieces of whole templates. Raises InputError."""
     with closing(Source(path)) as source:
-        skip_header(source.read_into, source.path)
-        yield from read_templates(path, source.read_into)
+        header = read_binary_header(source.read_into, source.path)
+        yield from read_templates(path, source.read_into, Header.of(header.text, header.lengths))
 
 
-def read_templates(path: str, read_into: Callable[[ndarray], int]) -> Iterator[Encoded]:
+def read_templates(path: str, read_into: Callable[[ndarray], int], header: Header = ANY) -> Iterator[Encoded]:
     """As `read_stored`; `read_into` fills a buffer, or as much of it as the file has."""
-    rest, ended = np.empty(0, np.uint8), False
+    rest, ended, seen = np.empty(0, np.uint8), False, 0
     while not ended:
         data = np.empty(rest.size + CHUNK, np.uint8)
         data[: rest.size] = rest
         got = rest.size + read_into(data[rest.size :])
         ended, data = got < data.size, data[:got]
         records = records_in(data)
+        bad, reason = find_bad(data, records.offsets[:-1], header)
+        if bad >= 0:
+            raise InputError(path, reason, seen + bad + 1)
+        check_size(path, data[records.offsets[-1] :], seen + len(records) + 1)
         if ended and records.offsets[-1] < got:
-            raise InputError(path, "damaged, or truncated within a record")
+            raise InputError(path, "truncated within the record", seen + len(records) + 1)
         begins = template_begins(records)
         whole = len(records) if ended else int(begins[-1]) if begins.size else 0
-        rest = data[records.offsets[whole] :].copy()
+        rest, seen = data[records.offsets[whole] :].copy(), seen + whole
         if whole:
             yield take(records, "records", slice(0, whole))
 

@@ -12,6 +12,7 @@ from readwarp.errors import InputError
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import decompress, is_bgzf
 from readwarp.formats.common.index_file import is_index, read_index
+from readwarp.formats.common.names import contig_problem
 from readwarp.formats.common.source import reading
 
 OTHER_FILES = {
@@ -36,8 +37,8 @@ def read_contigs(path: str | Path) -> Iterator[Contig]:
     """The contigs of a reference file, one at a time, in file order.
 
     The first bytes of a file tell its format, not its name; an index (.rwx) is read too. Raises InputError for a file
-    that cannot be read, is truncated, corrupt or of another format, and for an empty, repeated or unprintable name, a
-    contig without sequence, and letters outside IUPAC.
+    that cannot be read, is truncated, corrupt or of another format, and for a repeated name or one that SAM cannot
+    hold, a contig without sequence, and letters outside IUPAC.
     """
     path = Path(path)
     if is_index(path):
@@ -136,10 +137,8 @@ def _read_annotated(stream: BinaryIO, first: bytes, kind: str, path: Path) -> It
 
 def _check(contig: Contig, path: Path, seen: set[str]) -> None:
     name, letters = contig
-    if not name:
-        raise InputError(path, "the contig has no name", len(seen) + 1)
-    if not name.isascii() or not name.isprintable() or "\ufffd" in name:
-        raise InputError(path, "its name is not printable ASCII", len(seen) + 1)
+    if problem := contig_problem(name):
+        raise InputError(path, problem, len(seen) + 1)
     if name in seen:
         raise InputError(path, "this name occurs twice", name)
     if not letters:

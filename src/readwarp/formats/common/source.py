@@ -41,7 +41,7 @@ class Source:
     def close(self) -> None:
         if self._stream is not self.raw:
             self._stream.close()
-        if self.raw is not sys.stdin.buffer:
+        if self.raw is not getattr(sys.stdin, "buffer", None):
             self.raw.close()
 
 

@@ -7,7 +7,6 @@ file becomes a single read.
 """
 
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -19,10 +18,12 @@ from numpy import ndarray
 from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.alignments import samtools
-from readwarp.formats.alignments.header import field, lines_of, skip_header
+from readwarp.formats.alignments.checks import check_size, find_bad
+from readwarp.formats.alignments.header import field, lines_of, read_binary_header
 from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import is_bgzf
+from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.formats.common.source import Source
 from readwarp.formats.common.text import pack_names
 from readwarp.formats.reads import bam_kernels as kernels
@@ -30,14 +31,17 @@ from readwarp.formats.reads.bam_kernels import Templates
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.ragged import empty, offsets_of, replace, take
 
-MAX_BYTES = 1 << 30  # of one record
+MAX_NAME = 254  # letters
+MAX_BYTES = 1 << 30  # of one template
 
 
 def read_header(path: str) -> str:
     """SAM header text of a BAM or CRAM file. Raises InputError."""
+    if not _check_whole(path):
+        with closing(Source(path)) as source:
+            return read_binary_header(source.read_into, path).text
     import pysam
 
-    _check_whole(path)
     verbosity = pysam.set_verbosity(0)
     try:
         with pysam.AlignmentFile(path, check_sq=False) as file:
@@ -48,8 +52,8 @@ def read_header(path: str) -> str:
         pysam.set_verbosity(verbosity)
 
 
-def _check_whole(path: str) -> None:
-    """Raises InputError unless the file ends in the block or container that marks the end."""
+def _check_whole(path: str) -> bool:
+    """Whether it is CRAM. Raises InputError unless the file ends in the block or container that marks the end."""
     if path == "-" or not Path(path).is_file():
         raise InputError(path, "BAM and CRAM can be read from files only")
     with Path(path).open("rb") as file:
@@ -60,6 +64,7 @@ def _check_whole(path: str) -> None:
         tail = tail_of(file, 40)
     if (b"\xe0EOF" not in tail) if is_cram else not tail.endswith(EOF_BLOCK):
         raise InputError(path, "truncated: the block that marks its end is missing")
+    return is_cram
 
 
 @contextmanager
@@ -68,16 +73,17 @@ def _open_records(source: Source, read_input: ReadInput, collate: bool) -> Itera
     with ExitStack() as stack:
         is_bam = source.kind == "bam" and not collate
         read_into = source.read_into if is_bam else _start_samtools(stack, source, read_input, collate)
-        skip_header(read_into, source.path)
+        read_binary_header(read_into, source.path)
         yield read_into
 
 
 def _start_samtools(stack: ExitStack, source: Source, read_input: ReadInput, collate: bool) -> Callable[[ndarray], int]:
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="readwarp-"))
+    folder = stack.enter_context(ScratchFolder()).path
     command = ["collate", "-u", "-O", "--no-PG"] if collate else ["view", "-u", "--no-PG"]
     if source.kind == "cram" and read_input.reference:
         command += ["--reference", samtools.reference_in(read_input.reference, folder)]
-    command += [source.path, f"{folder}/collate"] if collate else [source.path]
+    path = str(Path(source.path).absolute())  # neither an option nor an address, whatever its name
+    command += [path, f"{folder}/collate"] if collate else [path]
     child = samtools.Child(*command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     stack.enter_context(closing(child))
     decoded = stack.enter_context(closing(Source(source.path, cast(BinaryIO, child.stdout))))
@@ -133,6 +139,7 @@ def _chunks(path: str, read_into: Callable[[ndarray], int], limit: int, strict: 
         found = empty(Templates, {"reads": got // NAME + 1}, data=data)
         reads, seen, end, orphans, damaged = kernels.pair_up(found, ended)
         if damaged or (ended and end < got):
+            check_size(path, data[end:], first + seen)
             raise InputError(path, "damaged, or truncated within the record", first + seen)
         if strict and orphans:
             reason = "mates are not side by side; group them with `samtools collate`"
@@ -142,7 +149,7 @@ def _chunks(path: str, read_into: Callable[[ndarray], int], limit: int, strict: 
             templates = int(np.count_nonzero(found.segments != Segment.LAST))
             yield Chunk("bam", first, reads, templates, found)
         if end == 0 and not ended and size > MAX_BYTES:
-            raise InputError(path, "is longer than 1 GiB", first)
+            raise InputError(path, "its template is longer than 1 GiB", first)
         size = limit if end else 2 * size
         rest, first = data[end:].copy(), first + seen
 
@@ -150,12 +157,12 @@ def _chunks(path: str, read_into: Callable[[ndarray], int], limit: int, strict: 
 def parse(raw: RawBatch) -> ReadBatch:
     """Records of whole templates -> ReadBatch. Raises InputError."""
     templates: Templates = raw.chunk.data
+    bad, reason = find_bad(templates.data, templates.places)
+    if bad >= 0:
+        raise InputError(raw.input.paths[0], reason, _name_of(templates, bad))
     sizes = np.empty((3, templates.places.size), np.int64)
     groups = np.full(templates.places.size, raw.input.read_group, np.int32)
-    damaged = kernels.measure(templates, pack_names(raw.input.groups), sizes, groups)
-    if damaged >= 0:
-        name = templates.data[templates.places[damaged] + NAME :].tobytes().partition(b"\0")[0]
-        raise InputError(raw.input.paths[0], "its tags are damaged", name.decode("latin-1"))
+    kernels.measure(templates, pack_names(raw.input.groups), sizes, groups)
     read_offsets, name_offsets, tag_offsets = map(offsets_of, sizes)
     reads = empty(
         ReadBatch,
@@ -170,3 +177,9 @@ def parse(raw: RawBatch) -> ReadBatch:
     )
     kernels.fill(templates, reads)
     return reads
+
+
+def _name_of(templates: Templates, row: int) -> str:
+    """The name of a record, which finds it in a file of any order, with what cannot be printed escaped."""
+    name = templates.data[templates.places[row] + NAME :][:MAX_NAME].tobytes().partition(b"\0")[0]
+    return ascii(name.decode("latin-1"))[1:-1]

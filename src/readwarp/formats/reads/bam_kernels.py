@@ -10,6 +10,7 @@ from readwarp.formats.alignments.layout import (
     BASES,
     FLAG,
     LENGTH,
+    MAX_RECORD,
     NAME,
     NAME_LENGTH,
     G,
@@ -27,7 +28,6 @@ from readwarp.rules.bases import complement
 
 UNPAIRED, FIRST, LAST = 0, 1, 2  # batches.Segment
 NOT_PRIMARY, PAIRED, REVERSE, MATES, FIRST_MATE, LAST_MATE = 0x900, 0x1, 0x10, 0xC0, 0x40, 0x80
-MAX_INCOMPLETE = 1 << 29  # bytes: a longer record that the data do not hold is damage
 
 # Fields that describe the old alignment, as sorted numbers of their two letters.
 NAMES = (
@@ -75,7 +75,7 @@ def pair_up(out, ended):
     at, reads, records, orphans, waiting, waiting_records = 0, 0, 0, 0, -1, 0
     while at + NAME <= data.size:
         stop = stop_of(data, at)
-        if stop > data.size and stop - at < MAX_INCOMPLETE:
+        if stop > data.size and stop - at <= MAX_RECORD:
             break
         if stop > data.size or not is_sound(data, at, stop):
             return reads, records, at, orphans, True
@@ -118,10 +118,7 @@ def is_kept(data, at):
 
 @kernel
 def measure(templates, groups, sizes, read_group):
-    """Bases, letters of the name and tag bytes of each read -> sizes (int64 [3, reads]); its group -> read_group.
-
-    -> first read whose tags are damaged, or -1
-    """
+    """Bases, letters of the name and tag bytes of each read -> sizes (int64 [3, reads]); its group -> read_group."""
     data, places, (letters, offsets) = templates.data, templates.places, groups
     for i in range(places.size):
         at = places[i]
@@ -129,15 +126,12 @@ def measure(templates, groups, sizes, read_group):
         tag, stop = qualities_of(data, at)[1], stop_of(data, at)
         while tag < stop:
             end = field_stop(data, tag, stop)
-            if end > stop:
-                return i
             if is_kept(data, tag):
                 sizes[2, i] += end - tag
             elif data[tag] == R and data[tag + 1] == G:
                 group = find_name(data, tag + 3, end - 1, letters, offsets)
                 read_group[i] = group if group >= 0 else read_group[i]
             tag = end
-    return -1
 
 
 @kernel

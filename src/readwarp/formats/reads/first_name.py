@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from readwarp.errors import InputError
-from readwarp.formats.alignments.header import skip_header
+from readwarp.formats.alignments.header import read_binary_header
 from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.common.source import Source
 
@@ -51,7 +51,7 @@ def first_name(path: str, kind: str) -> str | None:
         return None
     with closing(Source(path)) as source:
         if kind == "bam":
-            skip_header(source.read_into, path)
+            read_binary_header(source.read_into, path)
         data = np.zeros(ROOM, np.uint8)
         source.read_into(data)
     text = data[NAME:].tobytes().partition(b"\0")[0] if kind == "bam" else data.tobytes().partition(b"\n")[0][1:]

@@ -4,8 +4,8 @@ Lines are made for a whole batch of calls at once, in any thread, and written in
 when it is complete.
 """
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -14,11 +14,14 @@ import numpy as np
 import pysam
 
 from readwarp.batches import Calls
+from readwarp.errors import InputError
 from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.common.writing import writing
 from readwarp.ragged import replace
 from readwarp.version import __version__
+from readwarp.wording import printable
 
 PlacedLine = tuple[int, bytes]  # 0-based position and VCF line of a call
 
@@ -75,7 +78,7 @@ COUNT_FIELDS = (
 class Header(NamedTuple):
     """What the header of a VCF file says."""
 
-    contigs: Sequence[tuple[str, int, str]]  # name, length and MD5, "" when it is not known
+    contigs: Sequence[tuple[str, int, str]]  # name, length and MD5, "" when it is not known; with commas, left out
     samples: Sequence[str]
     command: str
     reference: str
@@ -85,15 +88,29 @@ class Header(NamedTuple):
     extra: Sequence[str] = ()  # lines before #CHROM
 
     def text(self) -> str:
-        lines = ["##fileformat=VCFv4.2", f"##source=readwarp {__version__}", f"##readwarpCommand={self.command}"]
-        lines += [f"##reference={self.reference}", '##FILTER=<ID=PASS,Description="All filters passed">']
+        lines = [
+            "##fileformat=VCFv4.2",
+            f"##source=readwarp {__version__}",
+            f"##readwarpCommand={printable(self.command)}",
+        ]
+        lines += [f"##reference={printable(self.reference)}", '##FILTER=<ID=PASS,Description="All filters passed">']
         lines += [f'##FILTER=<ID={row.name},Description="{row.description}">' for row in self.filters]
         for name, length, md5 in self.contigs:
+            if "," in name:
+                continue
             lines.append(f"##contig=<ID={name},length={length}{f',md5={md5}' if md5 else ''}>")
         lines += [field_line("INFO", field) for field in self.information]
         lines += [field_line("FORMAT", field) for field in self.genotype_fields]
         columns = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *self.samples)
         return "\n".join((*lines, *self.extra, "\t".join(columns))) + "\n"
+
+
+def check_contigs(path: object, names: Iterable[str]) -> None:
+    """Raises InputError for a contig of the reference that records of a VCF cannot name, for a comma ends names."""
+    strange = next((name for name in names if "," in name), None)
+    if strange is not None:
+        reason = "the name of a contig cannot have ',' in VCF: rename it, or leave it out (--exclude-regions)"
+        raise InputError(path, reason, strange)
 
 
 def field_line(kind: str, field: Declared) -> str:
@@ -240,8 +257,9 @@ class VariantWriter(Writer):
     def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
         self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
         self.index: Path | None = None  # made by `close`
+        self.beside: list[OutputFile] = []  # complete, to get their names with this one
         self._file = OutputFile(path)
-        self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads)
+        self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads, self._file.name)
         try:
             self.write(header.encode())
         except BaseException:  # the disk is full
@@ -254,39 +272,38 @@ class VariantWriter(Writer):
     def complete(self) -> None:
         self._lines.close()
         if self._kind == "bcf":
-            _to_bcf(self._file.place)
+            with writing(self._file.name), quiet_htslib():
+                _to_bcf(self._file.place)
         if self._kind != "vcf":
-            self._index()
-        self._file.finish()
-
-    def _index(self) -> None:
-        """Make the index, and rename it just before the file that it belongs to."""
-        is_csi = self._kind == "bcf" or self._needs_csi
-        made = self._file.place.with_name(self._file.place.name + (".csi" if is_csi else ".tbi"))
-        try:
-            pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
-            self.index = made.replace(self._file.name + made.suffix)
-        except BaseException:
-            made.unlink(missing_ok=True)
-            raise
+            ending = ".csi" if self._kind == "bcf" or self._needs_csi else ".tbi"
+            self._file.index_path(ending)  # tabix names it so
+            with writing(f"{self._file.name}{ending}"), quiet_htslib():
+                path, is_csi = str(self._file.place), ending == ".csi"
+                pysam.tabix_index(path, preset="vcf", force=True, keep_original=True, csi=is_csi)
+            self.index = Path(f"{self._file.name}{ending}")
+        self._file.finish(*self.beside)
 
     def abort(self) -> None:
         with suppress(OSError):  # what could not be written before cannot be now
             self._lines.abort()
-        self._file.remove()
+        for file in (self._file, *self.beside):
+            file.remove()
 
 
 def _to_bcf(path: Path) -> None:
-    """VCF.gz -> BCF under the same name."""
+    """VCF.gz -> BCF under the same name, in a private folder."""
     copy = path.with_name(path.name + ".bcf")
-    verbosity = pysam.set_verbosity(0)  # htslib looks for an index, and says so when there is none
+    with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
+        for record in source:
+            out.write(record)
+    copy.replace(path)
+
+
+@contextmanager
+def quiet_htslib() -> Iterator[None]:
+    """What htslib says of errors, which are raised too, and of files without an index does not reach stderr."""
+    verbosity = pysam.set_verbosity(0)
     try:
-        with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
-            for record in source:
-                out.write(record)
-        copy.replace(path)
-    except BaseException:
-        copy.unlink(missing_ok=True)
-        raise
+        yield
     finally:
         pysam.set_verbosity(verbosity)

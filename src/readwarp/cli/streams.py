@@ -1,0 +1,51 @@
+"""What a process must have before anything else: the three standard streams, and UTF-8 for names."""
+
+import os
+import sys
+from contextlib import suppress
+
+# A closed stream is opened the wrong way round: to read or write it stays an error, but no file gets its number, under
+# which a library would write messages into it.
+STREAMS = (("stdin", "r", os.O_WRONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY))
+
+
+def prepare() -> None:
+    """Open closed streams. Where the locale is not UTF-8, the process starts again in Python's UTF-8 mode."""
+    for number, (name, mode, flag) in enumerate(STREAMS):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, flag)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
+    if sys.getfilesystemencoding() != "utf-8" and sys.executable:
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def tell(line: str) -> None:
+    """Print a line on stderr, if somebody reads it."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
+
+
+def flush_stdout() -> None:
+    """Raises OSError, which names stdout."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = "stdout"
+        raise
+
+
+def give_up_stdout() -> None:
+    """What is still to be written to stdout goes nowhere if it cannot be written: Python would try again at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def printable(text: str) -> str:
+    """Bytes of a name that are not UTF-8, which no text can hold, become U+FFFD."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

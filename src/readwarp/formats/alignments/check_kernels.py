@@ -1,0 +1,187 @@
+"""Compiled loops that check BAM records, before anything is indexed by what they say."""
+
+import numpy as np
+from numpy import ndarray
+
+from readwarp.device.jit import kernel, scalar
+from readwarp.formats.alignments.decode_kernels import span_of
+from readwarp.formats.alignments.layout import (
+    ARRAY,
+    CHARACTER,
+    CONTIG,
+    FLAG,
+    HEX,
+    MATE_CONTIG,
+    MATE_POSITION,
+    NAME,
+    NAME_LENGTH,
+    OPERATIONS,
+    POSITION,
+    TEXT,
+    G,
+    R,
+    field_stop,
+    int32_at,
+    is_whole,
+    qualities_of,
+    stop_of,
+    uint16_at,
+    uint32_at,
+)
+from readwarp.formats.common.text import find_name
+
+REASONS = (
+    "",
+    "damaged: its parts do not fit into its size",
+    "its name is empty, or has characters that SAM does not allow",
+    "its CIGAR has an unknown operation, or takes another number of bases than it has",
+    "a base quality is above 93, which SAM cannot hold",
+    "a tag is cut off",
+    "the name of a tag is not a letter and then a letter or digit",
+    "has a tag twice",
+    "the type of a tag is unknown",
+    "the text of a tag has characters that SAM does not allow",
+    "a tag of type H is not made of pairs of hexadecimal digits",
+    "lies on a contig that the header does not have, or beyond its end",
+    "its read group is not in the header",
+)
+SOUND, SIZE, BAD_NAME, CIGAR, QUALITY, CUT, TAG_NAME, TWICE, KIND, LETTERS, DIGITS, PLACE, GROUP = range(len(REASONS))
+UNMAPPED, MAX_QUALITY, NO_QUALITY = 0x4, 93, 255
+AT, SPACE = 64, 32
+
+
+def _classes() -> ndarray:
+    """What each byte may be: a bit for each of the sets below."""
+    codes = np.arange(256)
+    letter = (codes | 32 >= 97) & (codes | 32 <= 122)
+    digit = (codes >= 48) & (codes <= 57)
+    graph = (codes > SPACE) & (codes < 127)
+    hexadecimal = digit | ((codes | 32 >= 97) & (codes | 32 <= 102))
+    sets = (letter, letter | digit, graph, graph | (codes == SPACE), hexadecimal)
+    return np.array(sum(own.astype(np.uint8) << bit for bit, own in enumerate(sets)), np.uint8)
+
+
+CLASSES = _classes()
+LETTER, ALPHANUMERIC, GRAPH, PRINTABLE, HEXADECIMAL = 1, 2, 4, 8, 16
+WIDTHS = np.zeros(256, np.uint8)  # bytes of a number of each type
+WIDTHS[np.frombuffer(b"cCsSiIf", np.uint8)] = 1, 1, 2, 2, 4, 4, 4
+
+
+@kernel
+def find_bad(data, places, header):
+    """The first bad record among those at `places` of the data, whose sizes fit into the data -> (its row, reason).
+
+    `header`: lengths of the contigs (int64) and names of the read groups, or no lengths: any contig and group will do.
+    -> (-1, 0) if all are sound.
+    """
+    lengths, letters, offsets = header
+    for i in range(places.size):
+        at = places[i]
+        reason = reason_of(data, at, stop_of(data, at))
+        if reason == SOUND and lengths.size > 0:
+            reason = reason_of_place(data, at, lengths)
+        if reason == SOUND:
+            tags = qualities_of(data, at)[1], stop_of(data, at)
+            reason = reason_of_tags(data, tags, letters, offsets, lengths.size > 0)
+        if reason != SOUND:
+            return i, reason
+    return -1, SOUND
+
+
+@scalar
+def reason_of(data, at, stop):
+    """What is wrong with the name, the CIGAR or the qualities of a record."""
+    if not is_whole(data, at, stop):
+        return SIZE
+    end = at + NAME + np.int64(data[at + NAME_LENGTH]) - 1
+    stop, known = read_text(data, at + NAME, end)
+    if end == at + NAME or stop < end or data[end] != 0 or data[at + NAME] == AT or not known & GRAPH:
+        return BAD_NAME
+    start, stop = qualities_of(data, at)
+    if uint16_at(data, at + OPERATIONS) > 0:
+        bases = span_of(data, at)[1]
+        if bases < 0 or (stop > start and bases != stop - start):
+            return CIGAR
+    least, most = np.uint8(255), np.uint8(0)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        least, most = min(least, data[i]), max(most, data[i])
+    return QUALITY if most > MAX_QUALITY and least != NO_QUALITY else SOUND
+
+
+@scalar
+def reason_of_place(data, at, lengths):
+    """Whether a record and its mate lie on contigs of the header; a record with a CIGAR ends there too."""
+    for contig, position in ((CONTIG, POSITION), (MATE_CONTIG, MATE_POSITION)):
+        number, start = int32_at(data, at + contig), int32_at(data, at + position)
+        if number < -1 or number >= lengths.size or start < -1 or start >= (lengths[number] if number >= 0 else 0):
+            return PLACE
+    if uint16_at(data, at + FLAG) & UNMAPPED == 0:
+        number = int32_at(data, at + CONTIG)
+        if number < 0 or int32_at(data, at + POSITION) < 0 or span_of(data, at)[0] > lengths[number]:
+            return PLACE
+    return SOUND
+
+
+@scalar
+def reason_of_tags(data, tags, letters, offsets, is_named):
+    """What is wrong with the fields (start, stop). `is_named`: read groups must be among the names."""
+    at, stop = tags
+    first, seen = at, np.uint64(0)
+    while at < stop:
+        if at + 4 > stop:
+            return CUT
+        kind, value = data[at + 2], at + 3
+        if not (CLASSES[data[at]] & LETTER and CLASSES[data[at + 1]] & ALPHANUMERIC):
+            return TAG_NAME
+        bit = np.uint64(1) << np.uint64((31 * np.int64(data[at]) + np.int64(data[at + 1])) & 63)
+        if seen & bit and is_repeated(data, first, at):
+            return TWICE
+        seen |= bit
+        if kind == TEXT or kind == HEX:
+            end, known = read_text(data, value, stop)
+            if end == stop:
+                return CUT
+            if not known & PRINTABLE:
+                return LETTERS
+            if kind == HEX and (not known & HEXADECIMAL or (end - value) & 1):
+                return DIGITS
+            is_group = kind == TEXT and data[at] == R and data[at + 1] == G and is_named
+            if is_group and find_name(data, value, end, letters, offsets) < 0:
+                return GROUP
+            at = end + 1
+        elif kind == CHARACTER:
+            if not CLASSES[data[value]] & GRAPH:
+                return LETTERS
+            at = value + 1
+        elif kind == ARRAY:
+            width = np.int64(WIDTHS[data[value]])
+            if width == 0:
+                return KIND
+            if value + 5 > stop:
+                return CUT
+            at = value + 5 + width * uint32_at(data, value + 1)
+        else:
+            if WIDTHS[kind] == 0:
+                return KIND
+            at = value + np.int64(WIDTHS[kind])
+    return CUT if at > stop else SOUND
+
+
+@scalar
+def read_text(data, at, stop):
+    """Where the text ends, before a 0 or at `stop`, and which sets all its bytes belong to."""
+    known = np.uint8(255)
+    while at < stop and data[at] != 0:
+        known &= CLASSES[data[at]]
+        at += 1
+    return at, known
+
+
+@scalar
+def is_repeated(data, first, last):
+    """Whether a field from `first` on, all of them sound, has the name of the one at `last`."""
+    while first < last:
+        if data[first] == data[last] and data[first + 1] == data[last + 1]:
+            return True
+        first = field_stop(data, first, last)
+    return False

@@ -1,0 +1,79 @@
+"""Errors while something is written, such as a full disk, name the file or folder, and the reason.
+
+write(2) knows no names, htslib and samtools often keep the reason to themselves, and a file that has another name until
+it is complete is called by its own.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from readwarp.errors import ReadwarpError
+from readwarp.formats.common.scratch import private_file
+
+PROBE = 1 << 16  # bytes
+HINT = "for temporary files; TMPDIR sets another folder"
+
+
+@contextmanager
+def writing(path: object) -> Iterator[None]:
+    """Errors of the system in the block are about `path`, whatever raises them; of pysam's, the reason is found out."""
+    try:
+        yield
+    except ReadwarpError:  # some of them are OSErrors too
+        raise
+    except OSError as error:
+        if error.errno is None:
+            raise unwritten(path, str(error)) from error
+        raise _about(error.errno, path) from error
+
+
+@contextmanager
+def writing_temporary() -> Iterator[None]:
+    """Errors of the system in the block are about the temporary folder."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise _about(error.errno, tempfile.gettempdir(), f" ({HINT})") from error
+
+
+def unwritten(path: object, said: str) -> Exception:
+    """The error of a library or tool that could not write `path`: what its folder shows, else what was `said`."""
+    return refusal(Path(str(path)).parent, path) or ReadwarpError(f"{path}: cannot be written ({said})")
+
+
+def refusal(folder: Path, path: object) -> OSError | None:
+    """Why nothing more can be written to a folder, as an error about `path`; None if it can."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(PROBE))
+            probe.flush()
+            os.fsync(probe.fileno())
+    except OSError as error:
+        return None if error.errno is None else _about(error.errno, path)
+    return None
+
+
+def _about(number: int, path: object, hint: str = "") -> OSError:
+    return OSError(number, os.strerror(number) + hint, str(path))  # of the subclass that the number tells
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that appears with all of its content, on disk, or not at all."""
+    with writing(path), private_file(path) as private:
+        private.path.write_bytes(content)
+        sync(private.path)
+        private.path.replace(path)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file, or what a folder knows, is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
