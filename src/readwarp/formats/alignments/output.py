@@ -4,7 +4,6 @@ A file appears under its name when it is complete: until `close` renames it or `
 """
 
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -24,8 +23,12 @@ from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.common.scratch import ScratchFolder
+from readwarp.formats.common.writing import writing
 
 CHUNK = 1 << 20  # bytes
+
+CRAM_ID = 20  # bytes, by the specification
 
 
 def format_of(path: str | Path | None) -> str:
@@ -132,6 +135,8 @@ class AlignmentWriter(Writer):
         if self._write_index:
             self._index()
         self._file.finish()
+        if self._file.index:
+            self.index = Path(f"{self._file.name}{self._file.index}")
 
     def _sorted(self) -> Iterator[ndarray]:
         """The sorted records, with duplicates marked if that was asked for."""
@@ -153,17 +158,12 @@ class AlignmentWriter(Writer):
         self._file.remove()
 
     def _index(self) -> None:
-        """Write the index, under its final name, before the output appears."""
         longest = max((int(field(line, "LN") or 0) for line in lines_of(self._header, "SQ")), default=0)
-        ending = "crai" if self.format == "cram" else "csi" if longest > CSI_LENGTH else "bai"
-        kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)
-        index, threads = f"{self._file.name}.{ending}", str(self._threads)
-        try:
-            samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place), output=index)
-        except BaseException:
-            Path(index).unlink(missing_ok=True)
-            raise
-        self.index = Path(index)
+        ending = ".crai" if self.format == "cram" else ".csi" if longest > CSI_LENGTH else ".bai"
+        kind = () if self.format == "cram" else ("-c",) if ending == ".csi" else ("-b",)
+        index, threads = str(self._file.index_path(ending)), str(self._threads)
+        name = f"{self._file.name}{ending}"
+        samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place), output=name)
 
 
 class SamtoolsWriter:
@@ -174,16 +174,19 @@ class SamtoolsWriter:
 
     def __init__(self, file: OutputFile, header: str, reference: str | None):
         self._file, self._header, self._reference = file, header, reference
-        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
+        self._folder = ScratchFolder()
         self._pool = ThreadPoolExecutor(1, "readwarp copier")
         with ExitStack() as stack:
-            stack.callback(self._folder.cleanup)
-            self._fasta = reference and samtools.reference_in(reference, self._folder.name)
-            options = ["-C", "-T", self._fasta] if self._fasta else ["-h"]
+            stack.callback(self._folder.close)
+            fasta = reference and samtools.reference_in(reference, self._folder.path)
+            self._is_named = fasta == reference
+            if fasta and not self._is_named:  # the path is part of the file, so it is the same each time
+                fasta = f"/proc/self/cwd/{Path(fasta).name}"
+            options = ["-C", "-T", str(Path(fasta).absolute())] if fasta else ["-h"]
             self._out = ByteWriter(file.open(), 0, file.name)
             stack.callback(self._out.abort)
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-            self._child = samtools.Child("view", "--no-PG", *options, "-", **pipes)
+            self._child = samtools.Child("view", "--no-PG", *options, "-", folder=self._folder.path, **pipes)
             self._copied = self._pool.submit(self._copy)
             stack.pop_all()
         try:
@@ -218,8 +221,11 @@ class SamtoolsWriter:
         if self._child.wait():
             self._fail()
         self._out.close()
-        if self._reference and self._fasta != self._reference and not self._file.is_direct:
-            self._name_reference(self._reference)
+        if self._reference and not self._file.is_direct:
+            with writing(self._file.name):
+                if not self._is_named:
+                    self._name_reference(self._reference)
+                _clear_id(self._file.place)
         self._end()
 
     def _name_reference(self, reference: str) -> None:
@@ -227,7 +233,7 @@ class SamtoolsWriter:
 
         The new header must fit into the room that a CRAM file has for it; if it does not, UR is omitted.
         """
-        text = Path(self._folder.name) / "header.sam"
+        text = self._folder.path / "header.sam"
         place, lines = str(Path(reference).resolve()), self._header.rstrip("\n").split("\n")
         for origin in ("",) if text_problem(place) else (f"\tUR:{place}", ""):
             text.write_text("".join(f"{line}{origin}\n" if line[:3] == "@SQ" else f"{line}\n" for line in lines))
@@ -249,4 +255,11 @@ class SamtoolsWriter:
     def _end(self) -> None:
         self._child.close()
         self._pool.shutdown()
-        self._folder.cleanup()
+        self._folder.close()
+
+
+def _clear_id(path: Path) -> None:
+    """Clear the ID of a CRAM file, for which htslib takes its private path: same reads, same bytes."""
+    with path.open("r+b") as file:
+        file.seek(len("CRAM") + 2)  # after the version
+        file.write(bytes(CRAM_ID))

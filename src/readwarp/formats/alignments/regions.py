@@ -32,6 +32,7 @@ from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, has_bam_index, load_bam_index
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
+from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
 
@@ -75,7 +76,7 @@ class AlignedReader:
         `reference`: for CRAM, in any format. Raises InputError where the file is damaged, not sorted or not indexed.
         """
         self.path, self._form = Path("stdin") if str(path) == "-" else path, form
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: ScratchFolder | None = None
         self._file: BinaryIO | None = None
         self._again: pysam.AlignmentFile | None = None  # for `fetch`
         self.first_records = self.first_duplicates = 0  # of those that were looked at when the file was opened
@@ -110,8 +111,8 @@ class AlignedReader:
         """The reference as FASTA that htslib can use."""
         if reference is None:
             return None
-        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
-        return reference_in(str(reference), self._folder.name)
+        self._folder = ScratchFolder()
+        return reference_in(str(reference), self._folder.path)
 
     def _read_header(self) -> int:
         """Read the header -> where the first record of a BAM file begins (virtual offset)."""
@@ -179,7 +180,7 @@ class AlignedReader:
         if self._file:
             self._file.close()
         if self._folder:
-            self._folder.cleanup()
+            self._folder.close()
 
     @property
     def is_stream(self) -> bool:

@@ -1,6 +1,5 @@
 """Compressed input, known by its first bytes: gzip (of any number of members, so bgzip too), bzip2, xz, Zstandard."""
 
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any, BinaryIO, cast
 
 from isal import igzip, isal_zlib
 
+from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.formats.common.writing import writing_temporary
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -66,9 +66,11 @@ def unpacked(path: Path) -> Iterator[Path]:
         if compression_of(head) is None or is_bgzf(head):
             yield path
             return
-        with tempfile.NamedTemporaryFile(prefix="readwarp-", suffix=path.stem) as copy:
-            _copy(decompress(raw), copy)
-            yield Path(copy.name)
+        with ScratchFolder() as scratch:
+            copy = scratch.path / path.stem
+            with copy.open("wb") as out:
+                _copy(decompress(raw), out)
+            yield copy
 
 
 def _copy(stream: BinaryIO, copy: Any) -> None:
