@@ -124,18 +124,8 @@ def test_a_full_disk_while_work_is_kept(commands, out):
 
 def test_a_full_disk_while_realigned_reads_are_written(commands, out):
     path = out / "r.bam"
-    ended = finish(
-        start(
-            *commands["o.vcf"],
-            "-o",
-            out / "o.vcf",
-            "--bam-output",
-            path,
-            "-q",
-            environment=fault("write", 28, out / ".r"),
-        )
-    )
-    check_failure(ended, path, FULL)
+    command = (*commands["o.vcf"], "-o", out / "o.vcf", "--bam-output", path, "-q")
+    check_failure(finish(start(*command, environment=fault("write", 28, f"{path}.partial"))), path, FULL)
     assert list(out.iterdir()) == []
 
 
