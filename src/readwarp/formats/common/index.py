@@ -48,19 +48,6 @@ class BgzfIndex:
         return contig < len(self.starts) and self.starts[contig].size > 0
 
 
-def load_bam_index(bam: Path) -> BgzfIndex:
-    """The index beside a BAM file. Raises InputError if there is none or it is damaged."""
-    return _load(bam, _bam_indexes(bam), _parse, "`samtools index`")
-
-
-def has_bam_index(bam: Path) -> bool:
-    return any(path.exists() for path in _bam_indexes(bam))
-
-
-def _bam_indexes(bam: Path) -> tuple[Path, ...]:
-    return bam.with_name(bam.name + ".bai"), bam.with_suffix(".bai"), bam.with_name(bam.name + ".csi")
-
-
 def load_vcf_index(vcf: Path) -> BgzfIndex:
     """The index beside a VCF.gz file, with the names of its contigs. Raises InputError as `load_bam_index`."""
     paths = vcf.with_name(vcf.name + ".tbi"), vcf.with_name(vcf.name + ".csi")
