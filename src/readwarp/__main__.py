@@ -2,6 +2,16 @@
 
 import sys
 
-from readwarp.cli import main
+from readwarp import stopping
 
-sys.exit(main())
+
+def main() -> int:
+    """Run the command of sys.argv -> exit code."""
+    stopping.install()  # before anything else is imported, as signals may come at any time
+    from readwarp.cli import main as run
+
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

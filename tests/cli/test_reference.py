@@ -22,7 +22,7 @@ stdin and stdout are `-`. `readwarp --version` says the version, `readwarp COMMA
 | 3 | bad input; the message names file, record and reason |
 | 4 | the device that was asked for cannot be used |
 | 5 | not enough memory for one batch; the message states the minimum |
-| 130, 143 | stopped by Ctrl-C, by SIGTERM |
+| 130, 143 | stopped by Ctrl-C, by SIGTERM or SIGUSR1 |
 
 An error is one line on stderr, `readwarp: error: ...`; `-v` shows the traceback before it. An output appears under its
 name only when it is complete.

@@ -25,6 +25,7 @@ LAYERS = [
         "option_help",
         "ragged",
         "sequences",
+        "stopping",
         "tables",
         "version",
         "wording",

@@ -20,6 +20,7 @@ from readwarp.config import AlignParameters, Resources, SeedParameters
 from readwarp.device.backend import Backend
 from readwarp.device.workspaces import identity
 from readwarp.errors import UsageError
+from readwarp.formats.alignments import segments
 from readwarp.formats.alignments.header import header_text, part_line, program_lines
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of
 from readwarp.formats.alignments.sam import Encoded, Encoder
@@ -85,7 +86,8 @@ class AlignJob:
 
 def run_align(job: AlignJob, reporter: Reporter) -> Result:
     """Run the job: each read gets into the output once, in input order or sorted. Raises ReadwarpError."""
-    check_output(job.output, job.force, [job.reference, *job.inputs.files])
+    resumes = job.resume and segments.folder_of(job.output).exists()  # until then, the output is not done
+    check_output(job.output, job.force or resumes, [job.reference, *job.inputs.files])
     Finish(job.sort, job.mark_duplicates, job.write_index).check(format_of(job.output))
     check_resume(job.resume, [job.output], job.inputs.files)
     with locked(job.output):
@@ -122,6 +124,8 @@ def align_reads(job: AlignJob, index: Index, backend: Backend, reporter: Reporte
             cards.close()
             metrics.lap("align")
             meter.phase("sorting" if job.sort != "none" else "completing")
+    if job.output and not job.resume:
+        segments.remove(job.output)
     metrics.lap("sort" if job.sort != "none" else "complete")
     if job.mark_duplicates:
         metrics.count("duplicates", writer.duplicates)
@@ -278,13 +282,13 @@ def open_writer(job: AlignJob, index: Index, metrics: Metrics) -> AlignmentWrite
 
     if not job.resume:
         return open_output()
-    segments = Segments(str(job.output), {**facts_of(job, index), "form": job.form})
-    if segments.done:
-        done = counted(segments.done, "pair or single read", "pairs or single reads")
-        logger.info("continuing after %s, from %s", done, segments.folder)
-        for name, number in segments.counts.items():
+    kept = Segments(str(job.output), {**facts_of(job, index), "form": job.form})
+    if kept.done:
+        done = counted(kept.done, "pair or single read", "pairs or single reads")
+        logger.info("continuing after %s, from %s", done, kept.folder)
+        for name, number in kept.counts.items():
             metrics.count(name, number)
-    return ResumableWriter(segments, open_output, job.form != "formats", job.resources.threads)
+    return ResumableWriter(kept, open_output, job.form != "formats", job.resources.threads)
 
 
 def facts_of(job: AlignJob, index: Index) -> dict[str, object]:

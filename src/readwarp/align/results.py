@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -15,6 +14,7 @@ from readwarp.formats.alignments.header import field, header_text, program_lines
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of, sort_for
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.files import locked
+from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
 from readwarp.ragged import replace, take
@@ -159,8 +159,8 @@ class Records(Sequence[Record]):
         """The records as pysam.AlignedSegment, which belong to `header`."""
         import pysam
 
-        with TemporaryDirectory(prefix="readwarp-") as folder:
-            path = f"{folder}/records.bam"
+        with ScratchFolder() as scratch:
+            path = str(scratch.path / "records.bam")
             self._write(path, Finish(), None, None)
             with pysam.AlignmentFile(path, check_sq=False) as file:
                 return list(file)

@@ -9,7 +9,6 @@ overlaps several regions is realigned in the one it shares most bases with. Mate
 is in no region becomes a single read.
 """
 
-import tempfile
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -27,6 +26,7 @@ from readwarp.call.spelling import Bases
 from readwarp.errors import UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.header import ORDER, program_lines
+from readwarp.formats.common.output_file import OutputFile
 from readwarp.formats.common.qualities import MISSING
 from readwarp.formats.common.writing import writing
 from readwarp.formats.variants.vcf import quiet_htslib
@@ -53,29 +53,31 @@ class RealignedBam:
         """In order."""
         self._sites += sites
 
-    def write(self) -> Path:
-        """The path of the index."""
-        with (
-            writing(self.path),
-            quiet_htslib(),
-            tempfile.TemporaryDirectory(prefix=f".{self.path.name}-", dir=self.path.parent) as folder,
-        ):
-            found, named, mated, done = (f"{folder}/{name}.bam" for name in ("found", "named", "mated", "done"))
-            header = pysam.AlignmentHeader.from_text(self._header())
-            with pysam.AlignmentFile(found, "wb", header=header) as out:
-                for record in self._records(header):
+    def write(self) -> OutputFile:
+        """The file with its index, complete but not named yet."""
+        file = OutputFile(str(self.path))
+        try:
+            with writing(self.path), quiet_htslib():
+                self._make(file)
+        except BaseException:
+            file.remove()
+            raise
+        return file
+
+    def _make(self, file: OutputFile) -> None:
+        place = str(file.place)
+        found, named, mated = (f"{place}.{name}.bam" for name in ("found", "named", "mated"))
+        header = pysam.AlignmentHeader.from_text(self._header())
+        with pysam.AlignmentFile(found, "wb", header=header) as out:
+            for record in self._records(header):
+                out.write(record)
+        samtools.run("sort", "-n", "-T", f"{place}.n", "-o", named, found, output=self.path)
+        with pysam.AlignmentFile(named) as records, pysam.AlignmentFile(mated, "wb", header=header) as out:
+            for _, template in groupby(records, key=lambda record: (record.query_name, record.get_tag("RG"))):
+                for record in agree(list(template)):
                     out.write(record)
-            samtools.run("sort", "-n", "-T", f"{folder}/n", "-o", named, found, output=self.path)
-            with pysam.AlignmentFile(named) as file, pysam.AlignmentFile(mated, "wb", header=header) as out:
-                for _, template in groupby(file, key=lambda record: (record.query_name, record.get_tag("RG"))):
-                    for record in agree(list(template)):
-                        out.write(record)
-            samtools.run("sort", "--no-PG", "-T", f"{folder}/p", "-o", done, mated, output=self.path)
-            samtools.run("index", done, output=f"{self.path}.bai")
-            Path(done).replace(self.path)
-            index = Path(f"{self.path}.bai")
-            Path(f"{done}.bai").replace(index)
-        return index
+        samtools.run("sort", "--no-PG", "-T", f"{place}.p", "-O", "bam", "-o", place, mated, output=self.path)
+        samtools.run("index", "-o", str(file.index_path(".bai")), place, output=f"{self.path}.bai")
 
     def _header(self) -> str:
         lines = [f"@HD\tVN:1.6\t{ORDER['coordinate']}"]

@@ -90,6 +90,10 @@ class CallJob(VariantJob):
         if self.bam_output and self.bam_output.suffix != ".bam":
             raise UsageError(f"--bam-output {self.bam_output}: only BAM is written, so the name must end in .bam")
 
+    @property
+    def outputs(self) -> tuple[Path | None, ...]:
+        return (self.output, self.bam_output) if self.bam_output else (self.output,)
+
 
 def run_call(job: CallJob, reporter: Reporter) -> Result:
     """Run the job. Raises ReadwarpError."""
@@ -118,7 +122,7 @@ def call_variants(job: CallJob, reference: Reference, reporter: Reporter) -> Res
             write_windows(calling, writer, meter, shown)
             if shown:
                 with metrics.time("bam_output"):
-                    shown.write()
+                    writer.beside.append(shown.write())
         metrics.append("gpu", [{"command": "call", **facts} for facts in calling.cards.facts()])
     for name, (noun, text) in WARNINGS.items():
         if number := metrics.counts.get(name):

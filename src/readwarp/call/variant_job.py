@@ -65,6 +65,10 @@ class VariantJob:
     command: str = ""  # for the header
     force: bool = False  # replace an output that exists
 
+    @property
+    def outputs(self) -> tuple[Path | None, ...]:
+        return (self.output,)
+
     def find_targets(self, reference: Reference) -> list[Target]:
         """The parts of the reference to call. Raises InputError, also for a contig that VCF cannot name."""
         found = self.places.find(reference)
@@ -81,7 +85,7 @@ class VariantJob:
         check_output(self.output, self.force, inputs)
         check_inputs(inputs)
         kind_of(None if self.output is None else str(self.output))
-        with locked(self.output):
+        with locked(*self.outputs):
             reporter.prepare(self.name, self.resources.threads)
             with reporter.metrics.time("read_reference"):
                 reference = read_reference(self.reference)

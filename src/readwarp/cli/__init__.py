@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-from readwarp.cli import slips, stopping, streams
+from readwarp import stopping
+from readwarp.cli import slips, streams
 from readwarp.cli.habits import habits_of
-from readwarp.cli.stopping import Terminated
 from readwarp.errors import ReadwarpError, UsageError
 from readwarp.version import __version__
 from readwarp.wording import printable
@@ -35,8 +35,7 @@ COMMANDS = {
     "completion": "print a script that completes commands and options in a shell",
 }
 ANSWERS: dict[type[BaseException], tuple[int, str]] = {  # exit code, message
-    KeyboardInterrupt: (130, "interrupted"),
-    Terminated: (143, "terminated"),
+    **stopping.ENDS,
     MemoryError: (5, "out of memory: try a smaller --memory or fewer --threads"),
 }
 EPILOG = """\
@@ -76,11 +75,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _run(arguments)
         streams.flush_stdout()
+        if argv is None:
+            stopping.ignore()
         return code
     except BaseException as error:
+        if argv is None:
+            stopping.ignore()
         code = explain(stopping.cause_of(error), verbose=_is_verbose(arguments))
         if argv is None:
             sys.unraisablehook = lambda _: None  # libraries complain when they are interrupted
+            _let_go(error)
             _exit_if_busy(code)
         return code
 
@@ -153,6 +157,12 @@ def _code_and_line(error: BaseException) -> tuple[int, str]:
     if isinstance(error, OSError) and error.errno:
         return 1, printable(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror))
     return 1, f"internal error: {type(error).__name__}: {text} (please report this; -v shows the traceback)"
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Free what the frames of an error hold, such as locks and files."""
+    while error is not None:
+        error = error.with_traceback(None).__context__
 
 
 def _exit_if_busy(code: int) -> None:

@@ -1,8 +1,8 @@
-"""Processes that compile kernels: `python -m readwarp.device.worker FOLDER PROCESSES < rows`.
+"""Processes that compile kernels: `python -m readwarp.device.worker FOLDER PROCESSES PARENT < rows`.
 
 Rows are kernels and signatures, with a tab between them; those of one module stand together. Numba is imported once,
-then the process forks, and each takes the next module. A row's number is printed when its kernel is done. The level is
-that of READWARP_LEVEL.
+then the process forks, and each takes the next module. A row's number is printed when its kernel is done. They end
+when PARENT does, a PID. The level is that of READWARP_LEVEL.
 """
 
 import gc
@@ -14,6 +14,7 @@ from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
+from readwarp import stopping
 from readwarp.device import kernel_cache
 
 BYTES = 2  # of a module's number in the queue, which are read at once
@@ -46,10 +47,12 @@ def compile_all(rows: Sequence[str], folder: Path, processes: int) -> None:
     numbered = [list(group) for _, group in groupby(enumerate(rows), lambda row: module_of(row[1]))]
     queue, children = queue_of(len(numbered)), []
     compiler.get_ready()
+    parent = os.getpid()
     for _ in range(processes - 1):
         children.append(os.fork())
         if children[-1] == 0:
             children = []
+            stopping.die_with_parent(parent)
             break
     while number := os.read(queue, BYTES):
         for row, text in numbered[int.from_bytes(number, "little")]:
@@ -61,6 +64,7 @@ def compile_all(rows: Sequence[str], folder: Path, processes: int) -> None:
 
 def main() -> None:
     gc.disable()
+    stopping.die_with_parent(int(sys.argv[3]))
     compile_all(sys.stdin.read().splitlines(), Path(sys.argv[1]), int(sys.argv[2]))
     os._exit(0)  # to take millions of objects apart would cost a tenth of the time
 

@@ -98,7 +98,7 @@ class Workers:
     @classmethod
     def start(cls, entries: list[Entry], folder: Path, level: Level, processes: int) -> "Workers | None":
         """None if no process can be started."""
-        command = [sys.executable, "-P", "-m", "readwarp.device.worker", str(folder), str(processes)]
+        command = [sys.executable, "-P", "-m", "readwarp.device.worker", str(folder), str(processes), str(os.getpid())]
         environment = os.environ | ENVIRONMENT | {levels.VARIABLE: level.name, "PYTHONPATH": _path_to_package()}
         pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
         with suppress(OSError):

@@ -24,6 +24,7 @@ from readwarp.index import store
 from readwarp.index.place import cache_folder, index_path, place_of
 from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
+from readwarp.stopping import followed
 from readwarp.wording import counted
 
 __all__ = ["Index", "Reference", "index_path", "open_or_build"]
@@ -142,7 +143,8 @@ def open_or_build(
         try:
             if is_kept:
                 path.parent.mkdir(0o700, parents=True, exist_ok=True)
-            index._store(path, reference)  # another process may have been faster, with the same bytes
+            with followed():
+                index._store(path, reference)  # another process may have been faster, with the same bytes
         except OSError as error:
             metrics.count("index_not_saved")
             why = (error.strerror or "cannot be written").lower()

@@ -6,8 +6,6 @@ once, the last one wins, with the same bytes.
 
 import hashlib
 import json
-import os
-import secrets
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,9 +18,11 @@ from readwarp.errors import InputError
 from readwarp.formats.common import index_file
 from readwarp.formats.common.index_file import BLOCK, MAGIC, PREFIX, VERSION, align_up, describe_source
 from readwarp.formats.common.names import contig_problem
+from readwarp.formats.common.scratch import private_file
 from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
+from readwarp.stopping import completed, held_back
 
 __all__ = ["VERSION", "IndexFile", "describe_source", "save"]
 
@@ -57,15 +57,12 @@ def save(
         "sizes": {name: array.size for name, array in arrays.items()},
         "checksums": {name: _checksums(array) for name, array in arrays.items()},
     }
-    private = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    with writing(path):
-        try:
-            with private.open("xb") as file:
-                _write(file, json.dumps(description).encode(), arrays)
-            private.replace(path)
-        except BaseException:
-            private.unlink(missing_ok=True)
-            raise
+    with writing(path), private_file(path) as private:
+        with private.path.open("wb") as file:
+            _write(file, json.dumps(description).encode(), arrays)
+        with held_back():
+            private.path.replace(path)
+            completed()
 
 
 def _write(file: BinaryIO, text: bytes, arrays: dict[str, ndarray]) -> None:

@@ -15,7 +15,7 @@ from readwarp.config import Scoring
 from readwarp.device.prepare import prepare
 from readwarp.errors import InputError, UsageError
 from readwarp.formats.common.compressed import decompress
-from readwarp.formats.common.files import check_inputs, check_output
+from readwarp.formats.common.files import check_inputs, check_output, locked
 from readwarp.formats.common.index_file import is_index, read_index
 from readwarp.formats.common.output_file import ByteWriter, OutputFile
 from readwarp.formats.common.source import reading
@@ -68,7 +68,7 @@ def run_pairwise(job: PairwiseJob) -> None:
         lines = _sam_lines if job.format == "sam" else _tsv_lines
         return "".join(lines(batch, found))
 
-    with _output(job.output) as out, ThreadPoolExecutor(job.threads, "readwarp") as pool:
+    with locked(job.output), _output(job.output) as out, ThreadPoolExecutor(job.threads, "readwarp") as pool:
         if job.format == "sam":
             out.write(_sam_header(job).encode())
         batches = _batches(_pairs(job.queries, job.targets))

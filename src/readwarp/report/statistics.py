@@ -3,7 +3,8 @@
 A text that is newer than its file, and was made with the same reference or targets, is used as it is.
 """
 
-import tempfile
+import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.formats.alignments.samtools import reference_in
+from readwarp.formats.common.scratch import ScratchFolder, private_file
 from readwarp.formats.common.writing import write_whole, writing, writing_temporary
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
@@ -18,6 +20,7 @@ from readwarp.report.tools import Tools, argument
 from readwarp.report.variants import Calls, read_calls
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
+COMMAND_OF_SAMTOOLS = re.compile(rb"^(# The command line was:  stats ).*", re.MULTILINE)  # that of bcftools has a tab
 MAX_ROWS = 2000  # of calls on a page
 ALIGNMENT_TEXTS = {
     **{name: f"{name}.txt" for name in ("stats", "flagstat", "idxstats", "depth")},
@@ -41,12 +44,12 @@ def make(
     folder: where the texts go; None: beside the files. progress: called with the number of tools that are done, and of
     all tools.
     """
-    with tempfile.TemporaryDirectory() as scratch:
+    with ScratchFolder() as scratch:
         helpers = max(0, threads // (3 * len(samples)) - 1)
         rows = max_rows(len(samples))
-        tools = Tools(scratch)
+        tools = Tools(str(scratch.path))
         makers = [
-            Maker(sample, tools, texts_of(sample, folder), Path(scratch) / str(number), helpers, rows)
+            Maker(sample, tools, texts_of(sample, folder), scratch.path / str(number), helpers, rows)
             for number, sample in enumerate(samples)
         ]
         pool = ThreadPoolExecutor(threads, "readwarp-statistics")
@@ -103,7 +106,7 @@ class Maker:
     def stats(self) -> None:
         reference = self.sample.reference
         if self._is_stale("stats", "--ref-seq" if reference else ""):
-            found = reference and Path(reference_in(str(reference), str(self.scratch))).absolute()
+            found = reference and Path(reference_in(str(reference), self.scratch)).absolute()
             self._samtools("stats", "-@", str(self.helpers), *(("--ref-seq", str(found)) if found else ()))
 
     def depth(self) -> None:
@@ -169,11 +172,18 @@ class Maker:
         self._write(self.texts[command], self._source(command), "samtools", command, *options)
 
     def _write(self, target: Path, source: Path, *command: str) -> None:
-        partial = target.with_name(f".{target.name}.partial").absolute()
-        with writing(target):
-            try:
-                self.tools.write(*command, argument(source), output=partial, folder=source.parent)
-                partial.replace(target)
-            except BaseException:
-                partial.unlink(missing_ok=True)
-                raise
+        with writing(target), private_file(target.absolute()) as partial:
+            self.tools.write(*command, argument(source), output=partial.path, folder=source.parent)
+            if command[1] == "stats":
+                partial.path.write_bytes(self._without_places(partial.path.read_bytes(), source))
+            partial.path.replace(target)
+
+    def _without_places(self, text: bytes, source: Path) -> bytes:
+        """The text of `stats`, whose command line names files, not where they or our copies lie, nor the threads.
+
+        So it is the same for the same file and reference.
+        """
+        reference = self.sample.reference
+        names = ("--ref-seq", reference.name, source.name) if reference else (source.name,)
+        plain = re.sub(rb"[\0-\x1f\x7f]", b"?", os.fsencode(" ".join(names)))
+        return COMMAND_OF_SAMTOOLS.sub(lambda found: found[1] + plain, text, count=1)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from readwarp.errors import InputError, ReadwarpError
-from readwarp.formats.alignments.samtools import TOOL, reason
+from readwarp.formats.alignments.samtools import command_of, reason
 
 Sections = defaultdict[str, list[list[str]]]  # rows of fields by the name of their section; a missing one has no rows
 
@@ -71,7 +71,7 @@ class Tools:
         self._finish(process, tool, arguments)
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
-        command = [*TOOL, str(folder.absolute()), tool, *arguments]
+        command = command_of(folder.absolute(), tool, *arguments)
         environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": self._scratch}  # nothing from the network
         with self._lock:
             if self._is_stopped:
@@ -92,4 +92,4 @@ class Tools:
         with self._lock:
             self._running.discard(process)
         if process.returncode:
-            raise ReadwarpError(f"{tool} {arguments[0]}, {arguments[-1]}: {reason(said)}")
+            raise ReadwarpError(f"{tool} {arguments[0]}, {arguments[-1]}: {reason(said, process.returncode)}")

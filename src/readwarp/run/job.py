@@ -12,7 +12,7 @@ from readwarp.call.job import CallJob
 from readwarp.call.targets import bases_of
 from readwarp.errors import UsageError
 from readwarp.formats.alignments.header import field
-from readwarp.formats.common.files import check_output, check_resume, locked
+from readwarp.formats.common.files import check_output, check_resume, clear_remains, locked
 from readwarp.formats.common.names import file_problem
 from readwarp.formats.common.writing import write_whole
 from readwarp.index import Index
@@ -20,6 +20,7 @@ from readwarp.index.reference import Reference
 from readwarp.metrics import Metrics
 from readwarp.report import links, multiqc, statistics
 from readwarp.report.inputs import Sample
+from readwarp.stopping import completed, followed
 from readwarp.stream.reporter import Reporter, Result
 
 FACTS = (
@@ -81,19 +82,26 @@ def run_sample(job: RunJob, reporter: Reporter) -> Result:
     try:
         resumes = job.alignment.resume and (note_of(job.alignments).exists() or not job.metrics_file.exists())
         inputs = [job.alignment.reference, *job.alignment.inputs.files]
-        for output in (job.alignments, job.variants, job.metrics_file, job.page, job.calling.bam_output):
+        files = (job.alignments, *filter(None, job.calling.outputs))  # that a process may be writing
+        for output in files:
+            clear_remains(output)
+        for output in (*files, job.metrics_file, job.page):
             check_output(output, job.force or resumes, inputs)  # with nothing to resume, all is complete
         check_resume(job.alignment.resume, [job.alignments], job.alignment.inputs.files)
-        with locked(job.alignments):
-            return make_results(job, reporter)
+        with locked(*files):
+            with followed():
+                sample, texts, found = make_results(job, reporter)
+            completed()  # what follows takes a moment
+            show_results(job, sample, texts, reporter)
+            return Result.of(reporter.metrics, found)
     except BaseException:
         if is_new and not any(job.folder.iterdir()):
             job.folder.rmdir()
         raise
 
 
-def make_results(job: RunJob, reporter: Reporter) -> Result:
-    """`run_sample` once the outputs are checked and locked."""
+def make_results(job: RunJob, reporter: Reporter) -> tuple[Sample, list[statistics.Statistics], dict[str, Path | None]]:
+    """`run_sample` once the outputs are checked and locked -> the sample, the texts for its page, paths of results."""
     bam, vcf, metrics = job.alignments, job.variants, reporter.metrics
     alignment, backend = job.alignment, choose_side(job.alignment)
     reporter.prepare("run", alignment.resources.threads)
@@ -108,20 +116,24 @@ def make_results(job: RunJob, reporter: Reporter) -> Result:
     sample = Sample(bam.stem, bam, vcf, job.metrics_file, job.alignment.reference, targets)
     texts_of_sample = (*statistics.texts_of(sample).values(), *multiqc.files_of(sample))
     pages = (job.page, links.session_path(job.page))
-    for stale in (vcf, Path(f"{vcf}.tbi"), job.metrics_file, *pages, *texts_of_sample):
+    for stale in (vcf, Path(f"{vcf}.tbi"), Path(f"{vcf}.csi"), job.metrics_file, *pages, *texts_of_sample):
         stale.unlink(missing_ok=True)  # --force was given
     called = call_sample(job, index.reference, reporter)
     texts = make_statistics(sample, job, reporter) if job.report else []
+    bai = next((path for ending in ("bai", "csi") if (path := Path(f"{bam}.{ending}")).exists()), None)
+    page = job.page if job.report else None
+    files = {"alignments": bam, "alignments_index": bai, **called.paths, "metrics": job.metrics_file, "report": page}
+    return sample, texts, files
+
+
+def show_results(job: RunJob, sample: Sample, texts: list[statistics.Statistics], reporter: Reporter) -> None:
+    """Metrics and page: with them, the run is complete."""
     reporter.write_metrics(job.metrics_file)
     if job.report:
         from readwarp.report.page import Heading, write  # only where it is wanted
 
         write([sample], texts, job.page, Heading(sample.name))
-    note_of(bam).unlink(missing_ok=True)
-    bai = next((path for ending in ("bai", "csi") if (path := Path(f"{bam}.{ending}")).exists()), None)
-    page = job.page if job.report else None
-    files = {"alignments": bam, "alignments_index": bai, **called.paths, "metrics": job.metrics_file, "report": page}
-    return Result.of(metrics, files)
+    note_of(job.alignments).unlink(missing_ok=True)
 
 
 def call_sample(job: RunJob, reference: Reference, reporter: Reporter) -> Result:

@@ -18,10 +18,11 @@ from readwarp.errors import InputError
 from readwarp.formats.alignments.bam_file import BamFile, NoBlockError, Piece
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
 from readwarp.formats.common.compressed import GZIP_MAGIC
-from readwarp.formats.common.index import COUNTS_BIN, LINEAR_WINDOW, BgzfIndex
+from readwarp.formats.common.index import LINEAR_WINDOW, BgzfIndex
 
 FIXED = struct.Struct("<iiiBBHHHiii")  # a record up to the position of its mate
 UNMAPPED = 0x4
+COUNTS_BIN = 37450  # of BAI: it holds where the records of a contig begin and end, and counts
 MAX_DEPTH = 9  # levels of bins below the first
 FAR = (1 << 63) - 1  # where the records of a contig without any begin
 

@@ -4,7 +4,6 @@ A file appears under its name when it is complete: until `close` renames it or `
 """
 
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,7 +22,10 @@ from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
+from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.formats.common.writing import unwritten
+
+CRAM_ID = 20  # bytes, by the specification
 
 
 def format_of(path: str | Path | None) -> str:
@@ -130,6 +132,8 @@ class AlignmentWriter(Writer):
         if self._write_index:
             self._index()
         self._file.finish()
+        if self._file.index:
+            self.index = Path(f"{self._file.name}{self._file.index}")
 
     def _sorted(self) -> Iterator[ndarray]:
         """The sorted records, with duplicates marked if that was asked for."""
@@ -151,17 +155,12 @@ class AlignmentWriter(Writer):
         self._file.remove()
 
     def _index(self) -> None:
-        """Write the index, under its final name, before the output appears."""
         longest = max((int(field(line, "LN") or 0) for line in lines_of(self._header, "SQ")), default=0)
-        ending = "crai" if self.format == "cram" else "csi" if longest > CSI_LENGTH else "bai"
-        kind = () if self.format == "cram" else ("-c",) if ending == "csi" else ("-b",)
-        index, threads = f"{self._file.name}.{ending}", str(self._threads)
-        try:
-            samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place), output=index)
-        except BaseException:
-            Path(index).unlink(missing_ok=True)
-            raise
-        self.index = Path(index)
+        ending = ".crai" if self.format == "cram" else ".csi" if longest > CSI_LENGTH else ".bai"
+        kind = () if self.format == "cram" else ("-c",) if ending == ".csi" else ("-b",)
+        index, threads = str(self._file.index_path(ending)), str(self._threads)
+        name = f"{self._file.name}{ending}"
+        samtools.run("index", "-@", threads, *kind, "-o", index, str(self._file.place), output=name)
 
 
 class SamtoolsWriter:
@@ -169,14 +168,18 @@ class SamtoolsWriter:
 
     def __init__(self, file: OutputFile, header: str, reference: str | None):
         self._file, self._header, self._reference = file, header, reference
-        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
+        self._folder = ScratchFolder()
         try:
-            self._fasta = reference and samtools.reference_in(reference, self._folder.name)
-            options = ["-C", "-T", self._fasta] if self._fasta else ["-h"]
-            options += [] if file.is_stdout else ["-o", str(file.place)]
-            self._child = samtools.Child("view", "--no-PG", *options, "-", stdin=subprocess.PIPE)
+            fasta = reference and samtools.reference_in(reference, self._folder.path)
+            self._is_named = fasta == reference
+            if fasta and not self._is_named:  # the path is part of the file, so it is the same each time
+                fasta = f"/proc/self/cwd/{Path(fasta).name}"
+            options = ["-C", "-T", str(Path(fasta).absolute())] if fasta else ["-h"]
+            options += [] if file.is_stdout else ["-o", str(file.place.absolute())]
+            pipe, folder = subprocess.PIPE, self._folder.path
+            self._child = samtools.Child("view", "--no-PG", *options, "-", folder=folder, stdin=pipe)
         except BaseException:
-            self._folder.cleanup()
+            self._folder.close()
             raise
         try:
             self.write(binary_header(header))
@@ -199,8 +202,10 @@ class SamtoolsWriter:
             self._fail()
         if self._child.wait():
             self._fail()
-        if self._reference and self._fasta != self._reference and not self._file.is_direct:
-            self._name_reference(self._reference)
+        if self._reference and not self._file.is_direct:
+            if not self._is_named:
+                self._name_reference(self._reference)
+            _clear_id(self._file.place)
         self.abort()
 
     def _name_reference(self, reference: str) -> None:
@@ -208,7 +213,7 @@ class SamtoolsWriter:
 
         The new header must fit into the room that a CRAM file has for it; if it does not, UR is omitted.
         """
-        text = Path(self._folder.name) / "header.sam"
+        text = self._folder.path / "header.sam"
         place, lines = str(Path(reference).resolve()), self._header.rstrip("\n").split("\n")
         for origin in ("",) if text_problem(place) else (f"\tUR:{place}", ""):
             text.write_text("".join(f"{line}{origin}\n" if line[:3] == "@SQ" else f"{line}\n" for line in lines))
@@ -226,4 +231,11 @@ class SamtoolsWriter:
 
     def abort(self) -> None:
         self._child.close()
-        self._folder.cleanup()
+        self._folder.close()
+
+
+def _clear_id(path: Path) -> None:
+    """Clear the ID of a CRAM file, for which htslib takes its private path: same reads, same bytes."""
+    with path.open("r+b") as file:
+        file.seek(len("CRAM") + 2)  # after the version
+        file.write(bytes(CRAM_ID))

@@ -35,6 +35,7 @@ from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import is_bgzf
 from readwarp.formats.common.index import BgzfIndex, contigs_of_cram
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
+from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.hashes import hash_of
 
@@ -76,7 +77,7 @@ class AlignedReader:
         `reference`: for CRAM, in any format. Raises InputError where the file is damaged, not sorted or not indexed.
         """
         self.path, self._form = Path("stdin") if str(path) == "-" else path, form
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: ScratchFolder | None = None
         self._file: BinaryIO | None = None
         self._bam: BamFile | None = None
         self._index: BgzfIndex | None = None
@@ -109,10 +110,8 @@ class AlignedReader:
         if lines.get("HD", {}).get("SO") in ("unsorted", "queryname"):
             raise InputError(self.path, "is not sorted by coordinate (`samtools sort` does that)")
         if self._bam and self._index is None:
-            self._index = (
-                self._make_index() if self._form.scan and not any(map(Path.exists, bam_indexes(path))) else None
-            )
-            self._index = self._index or load_bam_index(path, self._bam)
+            is_absent = self._form.scan and not any(map(Path.exists, bam_indexes(path)))
+            self._index = self._make_index() if is_absent else load_bam_index(path, self._bam)
         if self._form.phred is None:
             self._check_encoding()
 
@@ -120,8 +119,8 @@ class AlignedReader:
         """The reference as FASTA that htslib can use."""
         if reference is None:
             return None
-        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")
-        return reference_in(str(reference), self._folder.name)
+        self._folder = ScratchFolder()
+        return reference_in(str(reference), self._folder.path)
 
     def _make_index(self) -> BgzfIndex:
         logger.info("%s has no index, so it is read through once before calling begins", self.path)
@@ -172,7 +171,7 @@ class AlignedReader:
         if self._file:
             self._file.close()
         if self._folder:
-            self._folder.cleanup()
+            self._folder.close()
 
     @property
     def is_stream(self) -> bool:

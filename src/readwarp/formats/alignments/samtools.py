@@ -2,9 +2,9 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
-import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,13 @@ from typing import Any
 from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.formats.common.index_file import is_index, source_of
+from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.formats.common.writing import unwritten, writing_temporary
 
-TOOL = (sys.executable, "-m", "readwarp.formats.common.tool")  # it takes a folder, samtools or bcftools, and arguments
+
+def command_of(folder: object, tool: str, *arguments: str) -> list[str]:
+    """The command line that runs samtools or bcftools in a folder, until this process ends."""
+    return [sys.executable, "-m", "readwarp.formats.common.tool", str(os.getpid()), str(folder), tool, *arguments]
 
 
 class Child(subprocess.Popen[bytes]):
@@ -24,18 +28,19 @@ class Child(subprocess.Popen[bytes]):
     a CRAM file on the network.
     """
 
-    def __init__(self, *arguments: str, **pipes: Any):
-        command = [*TOOL, ".", "samtools", *arguments]
-        self._folder = tempfile.TemporaryDirectory(prefix="readwarp-")  # pysam leaves files behind when it is killed
-        environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": self._folder.name}
-        self._said = open(Path(self._folder.name) / "said", "w+b")  # noqa: SIM115
+    def __init__(self, *arguments: str, folder: object = ".", **pipes: Any):
+        """folder: that it runs in."""
+        command = command_of(folder, "samtools", *arguments)
+        self._scratch = ScratchFolder()  # pysam leaves files behind when it is killed
+        environment = {"REF_PATH": os.devnull} | os.environ | {"TMPDIR": str(self._scratch.path)}
+        self._said = open(self._scratch.path / "said", "w+b")  # noqa: SIM115
         super().__init__(command, env=environment, start_new_session=True, stderr=self._said, **pipes)
 
     def error(self) -> str:
         """What went wrong, once it has ended."""
-        self.wait()
+        code = self.wait()
         self._said.seek(0)
-        return reason(self._said.read())
+        return reason(self._said.read(), code)
 
     def close(self) -> None:
         """End it, if it still runs."""
@@ -43,7 +48,7 @@ class Child(subprocess.Popen[bytes]):
         with suppress(BrokenPipeError):
             self.__exit__(None, None, None)  # closes the pipes
         self._said.close()
-        self._folder.cleanup()
+        self._scratch.close()
 
 
 def run(*arguments: str, output: object = None) -> None:
@@ -54,14 +59,16 @@ def run(*arguments: str, output: object = None) -> None:
             raise ReadwarpError(said) if output is None else unwritten(output, said)
 
 
-def reason(said: bytes) -> str:
-    """The first error in what samtools wrote to stderr, without its place in the source code."""
+def reason(said: bytes, code: int) -> str:
+    """The first error in what samtools wrote to stderr, without its place in the source code; or what ended it."""
+    if code < 0:
+        return f"was ended by {signal.Signals(-code).name}"
     lines = [line.strip() for line in said.decode(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("[E::")] or lines or ["samtools failed"]
     return re.sub(r"^\[\S+\] ", "", errors[0])
 
 
-def reference_in(path: str, folder: str) -> str:
+def reference_in(path: str, folder: Path) -> str:
     """The reference as FASTA that has a .fai, or beside which one can be made: itself, or a copy in `folder`.
 
     Of an index (.rwx), that is the file it was made from, or its contigs.
@@ -75,7 +82,7 @@ def reference_in(path: str, folder: str) -> str:
             is_plain = file.read(1) == b">"
     except OSError as error:
         raise InputError(path, f"cannot be read ({error.strerror})") from error
-    copy = Path(folder) / "reference.fa"
+    copy = folder / "reference.fa"
     if is_plain:
         copy.symlink_to(Path(path).resolve())
         return str(copy)

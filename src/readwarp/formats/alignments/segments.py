@@ -12,7 +12,6 @@ just been aligned.
 """
 
 import json
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -26,9 +25,11 @@ from readwarp.errors import UsageError
 from readwarp.formats.alignments.output import AlignmentWriter
 from readwarp.formats.alignments.sam import Encoded
 from readwarp.formats.alignments.stored import CHUNK, read_templates
+from readwarp.formats.common.files import private_folder, remove_folder
 from readwarp.formats.common.output_file import ByteWriter, Writer
 from readwarp.formats.common.source import fill
 from readwarp.formats.common.writing import sync, write_whole, writing
+from readwarp.stopping import held_back
 
 SEGMENT_BYTES = 256 << 20  # of records in a segment, uncompressed: as much work can be lost
 
@@ -38,7 +39,7 @@ class Segments:
 
     def __init__(self, output: str, job: dict[str, Any]) -> None:
         """Open or make the folder of this output. Raises UsageError where it holds another job's work."""
-        self.folder = Path(f"{output}.unfinished")
+        self.output, self.folder = output, folder_of(output)
         self.paths: list[Path] = []
         self.done = 0
         self.counts: dict[str, int] = {}
@@ -63,7 +64,7 @@ class Segments:
         """Find the complete segments, in order, and remove incomplete ones."""
         for path in self.folder.glob("*.partial"):
             path.unlink()
-        named = sorted(path for path in self.folder.iterdir() if path.suffix[1:].isdecimal())
+        named = sorted(path for path in self.folder.glob("[0-9]*") if path.suffix[1:].isdecimal())
         for number, path in enumerate(named):
             if int(path.stem) != number:
                 raise UsageError(f"{self.folder}: segment {number} is missing; remove the folder to start again")
@@ -91,8 +92,17 @@ class Segments:
         self.paths.append(path)
         self.done, self.counts = done, counts
 
-    def remove(self) -> None:
-        shutil.rmtree(self.folder)
+
+def folder_of(output: object) -> Path:
+    return Path(f"{output}.unfinished")
+
+
+def remove(output: object) -> None:
+    """Remove the folder of an output, at once for all who look at it: it is of no use once the output is complete."""
+    private = private_folder(output)
+    with held_back(), suppress(FileNotFoundError):
+        folder_of(output).rename(private)
+        remove_folder(private)
 
 
 def _check_job(folder: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
@@ -150,7 +160,7 @@ class ResumableWriter(Writer):
                 for records in _read_text(path) if self.text else _read_records(path):
                     writer.write(records)
         self.duplicates, self.index = writer.duplicates, writer.index
-        self._segments.remove()
+        remove(self._segments.output)
 
     def abort(self) -> None:
         with suppress(OSError):  # a full disk: complete segments stay

@@ -1,7 +1,6 @@
 """Compressed input, known by its first bytes: gzip (of any number of members, so bgzip too), bzip2, xz, Zstandard."""
 
 import shutil
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from isal import igzip, isal_zlib
+
+from readwarp.formats.common.scratch import ScratchFolder
 
 GZIP_MAGIC = b"\x1f\x8b"
 SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames that pzstd begins with
@@ -65,10 +66,11 @@ def unpacked(path: Path) -> Iterator[Path]:
         if compression_of(head) is None or is_bgzf(head):
             yield path
             return
-        with tempfile.NamedTemporaryFile(prefix="readwarp-", suffix=path.stem) as copy:
-            shutil.copyfileobj(decompress(raw), copy)
-            copy.flush()
-            yield Path(copy.name)
+        with ScratchFolder() as scratch:
+            copy = scratch.path / path.stem
+            with copy.open("wb") as out:
+                shutil.copyfileobj(decompress(raw), out)
+            yield copy
 
 
 def is_damage(error: Exception) -> bool:

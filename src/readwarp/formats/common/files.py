@@ -5,11 +5,13 @@ import fcntl
 import logging
 import os
 import resource
+import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from readwarp.errors import InputError, OutputExistsError, UsageError
+from readwarp.stopping import held_back
 
 NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # from file systems without locks
 SPARE_FILES = 32  # open besides the inputs
@@ -26,6 +28,7 @@ def check_output(path: Path | None, force: bool, inputs: Iterable[object] = ()) 
     if any(str(other) != "-" and path.resolve() == Path(str(other)).resolve() for other in inputs):
         raise UsageError(f"{path}: is an input too")
     if path.exists() and not force and not is_device(path):
+        clear_remains(path)
         raise OutputExistsError(path)
     if not os.access(path if is_device(path) else path.parent, os.W_OK):
         raise UsageError(f"{path}: cannot be written (permission denied)")
@@ -112,28 +115,65 @@ def ending_of(path: object, *endings: str) -> str:
     return found or endings[0]
 
 
-@contextmanager
-def locked(output: object) -> Iterator[None]:
-    """Keep other processes off `output` by a lock file beside it. Raises UsageError.
+def is_direct(output: object) -> bool:
+    """stdout (None, "-"), pipes and devices: written as they are."""
+    return output is None or str(output) == "-" or is_device(Path(str(output)))
 
-    stdout (None, "-"), pipes and devices need no lock. The system releases the lock when the process ends. It is that
-    of flock(2), so on network file systems it is as reliable as their support of it; where they have none (Lustre
-    mounted without `-o flock`), a warning is logged.
+
+def private_folder(output: object) -> Path:
+    """Where what becomes the output is kept until it is complete."""
+    return Path(f"{output}.partial")
+
+
+@contextmanager
+def locked(*outputs: object) -> Iterator[None]:
+    """Keep other processes off outputs by a lock file beside each. Raises UsageError.
+
+    What a process that was killed has left beside them is removed. The system releases a lock when its process ends. It
+    is that of flock(2), so on network file systems it is as reliable as their support of it; where they have none
+    (Lustre mounted without `-o flock`), a warning is logged, and nothing is removed.
     """
-    if output is None or str(output) == "-" or is_device(Path(str(output))):
+    with ExitStack() as stack:
+        for output in outputs:
+            if not is_direct(output):
+                stack.enter_context(_locked(output))
         yield
-        return
-    place = Path(f"{output}.lock")
-    descriptor = _lock(place, output)
+
+
+def clear_remains(output: Path) -> None:
+    """Remove what a process that was killed has left beside a complete output."""
+    if Path(f"{output}.lock").exists() or private_folder(output).exists():
+        with suppress(UsageError), locked(output):  # of a process that is alive, or in a folder that cannot be written
+            pass
+
+
+@contextmanager
+def _locked(output: object) -> Iterator[None]:
+    place, descriptor = Path(f"{output}.lock"), -1
     try:
+        with held_back():
+            descriptor, is_held = _lock(place, output)
+        if is_held:
+            remove_folder(private_folder(output))
         yield
     finally:
-        place.unlink(missing_ok=True)
-        os.close(descriptor)
+        if descriptor >= 0:
+            with held_back():
+                place.unlink(missing_ok=True)
+                os.close(descriptor)
 
 
-def _lock(place: Path, output: object) -> int:
-    """Open and lock the file that has this name; if another process has just removed it, the next one."""
+def remove_folder(path: Path) -> None:
+    """Remove a folder, if it is there, as far as that is possible: the next run removes the rest."""
+    with held_back():
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _lock(place: Path, output: object) -> tuple[int, bool]:
+    """Open and lock the file that has this name; if another process has just removed it, the next one.
+
+    -> file descriptor, whether it is locked: not where the file system has no locks.
+    """
     while True:
         try:
             descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -142,7 +182,7 @@ def _lock(place: Path, output: object) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if place.exists() and os.fstat(descriptor).st_ino == place.stat().st_ino:
-                return descriptor
+                return descriptor, True
         except BlockingIOError:
             os.close(descriptor)
             raise UsageError(f"{output}: is being written by another process ({place})") from None
@@ -152,7 +192,7 @@ def _lock(place: Path, output: object) -> int:
             if error.errno in NO_LOCKS:
                 message = "%s: its file system has no locks (%s): let no other process write it"
                 logging.getLogger("readwarp").warning(message, output, error.strerror)
-                return descriptor
+                return descriptor, False
             os.close(descriptor)
             raise UsageError(f"{place}: cannot be locked ({error.strerror})") from error
         os.close(descriptor)

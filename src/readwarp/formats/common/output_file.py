@@ -1,8 +1,11 @@
 """Output files that appear under their names when they are complete."""
 
-import os
 import sys
+import tempfile
+import weakref
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -11,18 +14,42 @@ from numpy import ndarray
 
 from readwarp.errors import UsageError
 from readwarp.formats.common.bgzf import BgzfWriter
-from readwarp.formats.common.files import is_device
+from readwarp.formats.common.files import is_direct, private_folder, remove_folder
 from readwarp.formats.common.writing import writing
+from readwarp.stopping import completed, held_back
+
+INDEXES = (".bai", ".csi", ".crai", ".tbi")
 
 
 class OutputFile:
-    """A file that has another name until `finish`. stdout, pipes and devices are written directly."""
+    """A file in a private folder, NAME.partial, until `finish`. stdout, pipes and devices are written directly.
+
+    The folder belongs to who has locked the output (`files.locked`); where there are no locks, it has a longer name.
+    Raises UsageError where it cannot be made.
+    """
 
     def __init__(self, path: str | None):
         self.is_stdout = path in (None, "-")
         self.name = "stdout" if self.is_stdout else str(path)
-        self.is_direct = self.is_stdout or is_device(Path(self.name))
-        self.place = Path(self.name) if self.is_direct else Path(f"{self.name}.{os.getpid()}.partial")
+        self.is_direct = is_direct(path)
+        self.index: str | None = None  # ending of the index: it is beside `place`, and gets its name with the file
+        self.remove: Callable[[], object] = lambda: None
+        self.place = Path(self.name)
+        if not self.is_direct:
+            with held_back():
+                folder = self._make_folder()
+                self.remove = weakref.finalize(self, remove_folder, folder)  # at the end of the process at the latest
+            self.place = folder / "output"
+
+    def _make_folder(self) -> Path:
+        folder = private_folder(self.name)
+        try:
+            with suppress(FileExistsError):
+                folder.mkdir(0o700)
+                return folder
+            return Path(tempfile.mkdtemp(suffix=folder.suffix, prefix=f"{folder.stem}.", dir=folder.parent))
+        except OSError as error:
+            raise UsageError(f"{self.name}: cannot be written ({error.strerror})") from error
 
     def open(self) -> BinaryIO:
         if self.is_stdout:
@@ -32,14 +59,38 @@ class OutputFile:
         except OSError as error:
             raise UsageError(f"{self.name}: cannot be written ({error.strerror})") from error
 
-    def finish(self) -> None:
-        if not self.is_direct:
-            with writing(self.name):
-                self.place.replace(self.name)
+    def index_path(self, ending: str) -> Path:
+        """Where to write the index: ".bai", ".csi", ".crai" or ".tbi"."""
+        self.index = ending
+        return Path(f"{self.place}{ending}")
 
-    def remove(self) -> None:
-        if not self.is_direct:
-            self.place.unlink(missing_ok=True)
+    def finish(self, *others: "OutputFile") -> None:
+        """Give the files and their indexes their names, all at once."""
+        with held_back():
+            for file in (*others, self):
+                with writing(file.name):
+                    file._rename()
+            completed()
+        for file in (*others, self):
+            file.remove()
+
+    def _rename(self) -> None:
+        """The old file goes first, then its indexes, and the new index comes before the new file.
+
+        So an index never lies beside a file that it does not belong to, nor a file without its index, even if the
+        process is killed in between. Then the next run makes both.
+        """
+        if self.is_direct:
+            return
+        indexes = {ending: Path(f"{self.name}{ending}") for ending in INDEXES}
+        old = [path for path in indexes.values() if path.exists()]
+        if old or self.index:
+            Path(self.name).unlink(missing_ok=True)
+        for path in old:
+            path.unlink()
+        if self.index:
+            Path(f"{self.place}{self.index}").replace(indexes[self.index])
+        self.place.replace(self.name)
 
 
 class ByteWriter:

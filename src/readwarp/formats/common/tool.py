@@ -1,22 +1,27 @@
-"""A samtools or bcftools of pysam as a program: `python -m readwarp.formats.common.tool FOLDER TOOL COMMAND ARGUMENTS`.
+"""A samtools or bcftools of pysam as a program: `tool.py PARENT FOLDER TOOL COMMAND ARGUMENTS`.
 
-It runs in FOLDER, where the arguments may name files. A command needs several of these processes, so this module
-imports nothing but pysam: with NumPy and the rest of the package, each would take five times as long to start.
+It ends when PARENT does (a PID), and runs in FOLDER, where the arguments may name files. A command needs several of
+these processes, so this module imports nothing but pysam: with NumPy and the rest of the package, each would take five
+times as long to start.
 """
 
 import os
 import sys
+
+from readwarp.stopping import die_with_parent
 
 OUTPUT_IS_AN_OPTION = ("query", "view")  # of bcftools
 TEXTS = ("depth", "flagstat", "idxstats", "stats")  # commands whose text pysam would keep to itself
 
 
 def main() -> int:
+    parent, folder, tool, command, *arguments = sys.argv[1:]
+    die_with_parent(int(parent))
+
     import pysam.bcftools
     import pysam.samtools
     from pysam.utils import SamtoolsError
 
-    folder, tool, command, *arguments = sys.argv[1:]
     os.chdir(folder)  # here, and not by Popen: sys.path may hold relative names
     function = getattr({"samtools": pysam.samtools, "bcftools": pysam.bcftools}[tool], command)
     try:

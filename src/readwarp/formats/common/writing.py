@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from readwarp.errors import ReadwarpError
+from readwarp.formats.common.scratch import private_file
 
 PROBE = 1 << 16  # bytes
 HINT = "for temporary files; TMPDIR sets another folder"
@@ -63,15 +64,10 @@ def _about(number: int, path: object, hint: str = "") -> OSError:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file that appears with all of its content, on disk, or not at all."""
-    partial = Path(f"{path}.{os.getpid()}.partial")
-    with writing(path):
-        try:
-            partial.write_bytes(content)
-            sync(partial)
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+    with writing(path), private_file(path) as private:
+        private.path.write_bytes(content)
+        sync(private.path)
+        private.path.replace(path)
 
 
 def sync(path: Path) -> None:

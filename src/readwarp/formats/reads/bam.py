@@ -7,7 +7,6 @@ file becomes a single read.
 """
 
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from readwarp.formats.alignments.header import field, lines_of, read_binary_head
 from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import is_bgzf
+from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.formats.common.source import Source
 from readwarp.formats.common.text import pack_names
 from readwarp.formats.reads import bam_kernels as kernels
@@ -78,7 +78,7 @@ def _open_records(source: Source, read_input: ReadInput, collate: bool) -> Itera
 
 
 def _start_samtools(stack: ExitStack, source: Source, read_input: ReadInput, collate: bool) -> Callable[[ndarray], int]:
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="readwarp-"))
+    folder = stack.enter_context(ScratchFolder()).path
     command = ["collate", "-u", "-O", "--no-PG"] if collate else ["view", "-u", "--no-PG"]
     if source.kind == "cram" and read_input.reference:
         command += ["--reference", samtools.reference_in(read_input.reference, folder)]

@@ -257,6 +257,7 @@ class VariantWriter(Writer):
     def __init__(self, path: str | None, header: str, longest_contig: int, threads: int = 1):
         self._kind, self._needs_csi = kind_of(path), longest_contig >= CSI_LENGTH
         self.index: Path | None = None  # made by `close`
+        self.beside: list[OutputFile] = []  # complete, to get their names with this one
         self._file = OutputFile(path)
         self._lines = ByteWriter(self._file.open(), 0 if self._kind == "vcf" else threads, self._file.name)
         try:
@@ -274,38 +275,28 @@ class VariantWriter(Writer):
             with writing(self._file.name), quiet_htslib():
                 _to_bcf(self._file.place)
         if self._kind != "vcf":
-            self._index()
-        self._file.finish()
-
-    def _index(self) -> None:
-        """Make the index, and rename it just before the file that it belongs to."""
-        is_csi = self._kind == "bcf" or self._needs_csi
-        made = self._file.place.with_name(self._file.place.name + (".csi" if is_csi else ".tbi"))
-        try:
-            with writing(self._file.name + made.suffix), quiet_htslib():
-                pysam.tabix_index(str(self._file.place), preset="vcf", force=True, keep_original=True, csi=is_csi)
-                self.index = made.replace(self._file.name + made.suffix)
-        except BaseException:
-            made.unlink(missing_ok=True)
-            raise
+            ending = ".csi" if self._kind == "bcf" or self._needs_csi else ".tbi"
+            self._file.index_path(ending)  # tabix names it so
+            with writing(f"{self._file.name}{ending}"), quiet_htslib():
+                path, is_csi = str(self._file.place), ending == ".csi"
+                pysam.tabix_index(path, preset="vcf", force=True, keep_original=True, csi=is_csi)
+            self.index = Path(f"{self._file.name}{ending}")
+        self._file.finish(*self.beside)
 
     def abort(self) -> None:
         with suppress(OSError):  # what could not be written before cannot be now
             self._lines.abort()
-        self._file.remove()
+        for file in (self._file, *self.beside):
+            file.remove()
 
 
 def _to_bcf(path: Path) -> None:
-    """VCF.gz -> BCF under the same name."""
+    """VCF.gz -> BCF under the same name, in a private folder."""
     copy = path.with_name(path.name + ".bcf")
-    try:
-        with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
-            for record in source:
-                out.write(record)
-        copy.replace(path)
-    except BaseException:
-        copy.unlink(missing_ok=True)
-        raise
+    with pysam.VariantFile(str(path)) as source, pysam.VariantFile(str(copy), "wb", header=source.header) as out:
+        for record in source:
+            out.write(record)
+    copy.replace(path)
 
 
 @contextmanager
