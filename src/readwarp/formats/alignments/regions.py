@@ -32,9 +32,9 @@ from readwarp.formats.common.bgzf import blocks_of
 from readwarp.formats.common.compressed import BROKEN, GZIP_MAGIC
 from readwarp.formats.common.index import BgzfIndex, contigs_of_cram, has_bam_index, load_bam_index
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
-from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.ragged import concatenate, empty, offsets_of, replace, take
 from readwarp.rules.hashes import hash_of
+from readwarp.scratch import ScratchFolder
 
 CHUNK, FIRST_CHUNK = 1 << 18, 1 << 16  # compressed bytes read at a time; the first ones of a region are fewer
 UNPLACED = b"\xff" * 4  # contig -1
