@@ -3,7 +3,7 @@
 from readwarp.device.jit import kernel
 
 COMMA, DASH, DOT, SLASH, ZERO, NINE, E, BAR = 44, 45, 46, 47, 48, 57, 101, 124
-LARGEST = 1 << 28  # PL; what is beyond counts as this
+LARGEST = 1 << 28  # PL, GQ, DP and AD; what is beyond counts as this
 
 
 @kernel
@@ -94,7 +94,7 @@ def read_numbers(text, start, stop, out, at):
     for i in range(start, stop + 1):
         if i == stop or text[i] == COMMA:
             if at < out.size:
-                out[at] = number_in(text, first, i)
+                out[at] = min(LARGEST, number_in(text, first, i))
             at, first = at + 1, i + 1
     return min(at, out.size)
 
