@@ -35,9 +35,9 @@ from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import is_bgzf
 from readwarp.formats.common.index import BgzfIndex, contigs_of_cram
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
-from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.hashes import hash_of
+from readwarp.scratch import ScratchFolder
 
 DAMAGE = {
     records.UNSORTED: "reads are not sorted by position",
