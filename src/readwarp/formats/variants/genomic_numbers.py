@@ -4,6 +4,7 @@ from readwarp.device.jit import kernel
 
 COMMA, DASH, DOT, SLASH, ZERO, NINE, E, BAR = 44, 45, 46, 47, 48, 57, 101, 124
 LARGEST = 1 << 28  # PL; what is beyond counts as this
+MAX_INTEGER = (1 << 31) - 1  # of VCF and BCF
 
 
 @kernel
@@ -17,7 +18,7 @@ def is_missing(text, start, stop):
 
 @kernel
 def number_in(text, start, stop):
-    """The whole number, -1 if it is none."""
+    """The whole number, -1 if it is none, or beyond what VCF holds."""
     value = 0
     if stop <= start or stop - start > 15:
         return -1
@@ -25,7 +26,7 @@ def number_in(text, start, stop):
         if text[i] < ZERO or text[i] > NINE:
             return -1
         value = 10 * value + text[i] - ZERO
-    return value
+    return value if value <= MAX_INTEGER else -1
 
 
 @kernel
