@@ -77,7 +77,7 @@ def refusals():
     yield (
         "columns",
         lambda t: t.replace("\tGT:GQ", " GT:GQ"),
-        "record one:51: the line has no position or alleles, or not as many columns",
+        "record one:51: the line has no position or alleles, an END before POS, or not as many columns",
     )
     yield "position", lambda t: t.replace("one\t51", "one\tx"), "record one:x: the line has no position"
     yield "order", lambda t: t.replace("one\t51", "one\t151"), "record one:52: lines are not sorted by position"
@@ -130,3 +130,45 @@ def test_bad_files(reference, gvcf, tmp_path, capsys):
     lone.write_bytes(good.read_bytes()[:-60] + good.read_bytes()[-28:])
     assert "lone.g.vcf.gz: " in refused(lone)
     assert "no contig 'three' in the reference" in refused(good, "-r", "three")
+
+
+ODD = [  # cells, what becomes of them: None: the file is read, else the reason
+    ("200,0,300,", "99999999999,0,99999999999,", None),
+    ("200,0,300,", "99999999999999999999,0,300,", "PL is not a list of whole numbers"),
+    ("200,0,300,", "-5,0,300,", "PL is not a list of whole numbers"),
+    ("MQ=50", "MQ=1e400", None),
+    ("MQ=50", "MQ=1e200", None),
+    ("MQ=50", "MQ=nan", None),
+    ("MQ=50", f"RAW_MQandDP={'9' * 5000},1", None),
+    ("MQ=50", "LIM=a b,\udcff,<x>", None),
+    ("MQ=50", "X=\udcff\udcfe", None),
+    (":20:12,8", f":{'9' * 14}:12,8", None),
+    ("C,<NON_REF>", "\udcff,<NON_REF>", "ALT is "),
+    ("C,<NON_REF>", "R,<NON_REF>", "ALT is R"),
+    ("C,<NON_REF>", "C C,<NON_REF>", "ALT is C C"),
+    ("END=200", "END=30", "an END before POS"),
+    ("END=200", "END=99999999999", None),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "reason"), ODD)
+def test_odd_cells(reference, tmp_path, capsys, old, new, reason):
+    text = written(LINES, "a", CONTIGS)
+    assert old in text
+    (tmp_path / "a.vcf").write_bytes(text.replace(old, new, 1).encode(errors="surrogateescape"))
+    assert run(reference, tmp_path / "a.vcf", "-o", tmp_path / "o.vcf.gz") == (0 if reason is None else 3)
+    said = capsys.readouterr().err
+    if reason is not None:
+        assert f"{tmp_path / 'a.vcf'}: record one:5" in said and reason in said
+        return
+    with pysam.VariantFile(str(tmp_path / "o.vcf.gz")) as file:
+        (record,) = file
+    assert record.alleles == ("A", "C") and record.samples["a"]["GT"] == (0, 1)
+    assert all(abs(value) < 1e15 for value in record.info.values() if isinstance(value, float))
+    assert "LIM" not in record.info
+
+
+def test_lines_beyond_the_contig(reference, gvcf, capsys):
+    far = variant(5_000_000, "A", "C", "0/1", [200, 0, 300, 260, 310, 500])
+    assert run(reference, gvcf("a", [*LINES, far])) == 3
+    assert "record one:5000001: it is beyond the end of its contig, which has 200 bases" in capsys.readouterr().err

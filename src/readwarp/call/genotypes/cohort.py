@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 NAN = math.nan
 ENOUGH = 100  # reads of one kind: tests of more of them tell what so many would, and so mean the same at any depth
+LARGEST = 1e15  # of an annotation
 ITEMS = re.compile("([^;=]+)=?([^;]*)")  # of INFO
 Values = Iterable[tuple[float, float]]  # value and weight
 
@@ -30,8 +31,8 @@ def read_information(text: str) -> dict[str, str]:
     """The fields of INFO; MQ by RAW_MQandDP, the sum of squared MAPQ and the number of reads, where that is given."""
     out: dict[str, str] = dict(ITEMS.findall(text))
     squares, _, reads = out.get("RAW_MQandDP", "").partition(",")
-    if squares.isdecimal() and reads.isdecimal() and int(reads):
-        out["MQ"] = str(math.sqrt(int(squares) / int(reads)))
+    if squares.isdecimal() and _number(reads) > 0:
+        out["MQ"] = str(math.sqrt(_number(squares) / _number(reads)))
     return out
 
 
@@ -116,6 +117,7 @@ def _values(lines: Sequence[dict[str, str]], name: str, weights: Sequence[int]) 
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         return NAN
+    return value if abs(value) < LARGEST else NAN

@@ -179,7 +179,7 @@ def join_limits(site: JointSite) -> str:
     """LIM of all files, and whether alleles are left out here."""
     texts = [record.information for record, _ in site.own.values() if limits.FIELD.name in record.information]
     found = {name for text in texts for name in read_information(text).get(limits.FIELD.name, "").split(",")}
-    return ",".join(sorted(found - {""} | ({limits.ALLELES} if site.is_cut else set())))
+    return ",".join(sorted({name for name in found if name.isalpha()} | ({limits.ALLELES} if site.is_cut else set())))
 
 
 def _count_reads(evidence: Evidence, site: ndarray) -> tuple[ndarray, ndarray, ndarray]:

@@ -1,5 +1,6 @@
 """Sites: where any file has a variant; the alleles of all files there, and their priors (host only)."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -28,6 +29,8 @@ OTHER = 127  # code of <NON_REF>: any allele that the line does not list
 LEFT_OUT = 126  # code of an allele that the line lists, but not the site
 OPEN = (NON_REF, "<*>")  # the last ALT of a line, which stands for any that it does not list
 MAX_GENOTYPES = 1000  # of a site
+ALLELE = re.compile(r"[ACGTN]+|[*.]|<[!-~]+>|[!-~]*[][][!-~]*|[ACGTN]+\.|\.[ACGTN]+")
+SHOWN = 50  # letters of an allele in a message
 Spans = tuple[ndarray, ndarray]  # starts and stops, ascending, which do not touch
 Codes = tuple[int, ...]  # for each allele of a line, its number at the site, OTHER or LEFT_OUT
 
@@ -94,10 +97,10 @@ def records_of(file: int, lines: Lines, spans: Spans) -> list[Record]:
     out, rows = [], np.flatnonzero(lines.kind == VARIANT)
     for row in rows[lie_in(lines.begin[rows], spans)].tolist():
         _, _, _, reference, alternates, _, _, information, *_ = lines.fields(row)
-        spelled = alternates.decode().upper().split(",")
+        spelled = alternates.decode(errors="replace").upper().split(",")
         is_open = spelled[-1] in OPEN
-        own = (reference.decode().upper(), tuple(spelled[: len(spelled) - is_open]))
-        out.append(Record(file, row, int(lines.begin[row]), *own, information.decode(), is_open))
+        own = (reference.decode(errors="replace").upper(), tuple(spelled[: len(spelled) - is_open]))
+        out.append(Record(file, row, int(lines.begin[row]), *own, information.decode("ascii", "replace"), is_open))
     return out
 
 
@@ -239,7 +242,7 @@ def _list_gaps(alleles: Sequence[str]) -> list[Allele]:
 
 
 def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] | None:
-    """The first line whose REF differs from the reference, and how."""
+    """The first line whose REF differs from the reference, or whose ALT cannot be, and how."""
     if not records:
         return None
     start = min(record.position for record in records)
@@ -251,5 +254,17 @@ def find_misfit(records: Sequence[Record], bases: Bases) -> tuple[Record, str] |
         if len(here) < size:
             return record, f"it is beyond the end of its contig, which has {bases.length} bases"
         if here != record.reference and "N" not in here:
-            return record, f"REF is {record.reference}, the reference has {here} there"
+            return record, f"REF is {_shorten(record.reference)}, the reference has {_shorten(here)} there"
+        if not are_alleles(record.alternates):
+            return record, f"ALT is {_shorten(','.join(record.alternates))}"
     return None
+
+
+@lru_cache(maxsize=1 << 14)
+def are_alleles(alternates: tuple[str, ...]) -> bool:
+    """Whether each is made of A, C, G, T and N, or is `*`, `.`, a symbol or a breakend."""
+    return all(ALLELE.fullmatch(allele) for allele in alternates)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -8,6 +8,7 @@ it overlooks a match: one block in 2,700 is a byte or two longer, at other place
 bytes of a stream has no such fault, so each block begins with a few bytes that are compressed for themselves.
 """
 
+import os
 import struct
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,6 +36,15 @@ def blocks_of(data: bytes) -> tuple[list[int], list[int]]:
         places.append(stop)
         place = stop
     return places, sizes
+
+
+def block_at(file: BinaryIO, place: int) -> tuple[int, int]:
+    """Bytes of the block that begins there, compressed and not; 0 and 0 if none does."""
+    head = os.pread(file.fileno(), HEADER.size, place)
+    if len(head) < HEADER.size or head[:4] != b"\x1f\x8b\x08\x04" or head[12:14] != b"BC":
+        return 0, 0
+    size = int.from_bytes(head[16:18], "little") + 1
+    return size, int.from_bytes(os.pread(file.fileno(), 4, place + size - 4), "little")
 
 
 def tail_of(file: BinaryIO, size: int = len(EOF_BLOCK)) -> bytes:

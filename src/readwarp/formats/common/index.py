@@ -1,24 +1,40 @@
-"""Where in a file the records of a region begin, from the parts of BAI, TBI, CSI and CRAI indexes that tell."""
+"""Where in a file the records of a region begin, from the parts of BAI, TBI, CSI and CRAI indexes that tell.
+
+An index may be damaged, older than its file, or another file's, and lie in all that it says. `check_chunks` sees
+whether its chunks are the file's records, all of them; `BgzfIndex` leans on as little of the rest as it can.
+"""
 
 import gzip
 import struct
 import zlib
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
+from numpy import ndarray
 
 from readwarp.device.jit import kernel
 from readwarp.errors import InputError
+from readwarp.formats.common.bgzf import block_at
 from readwarp.formats.common.compressed import GZIP_MAGIC
 
 T = TypeVar("T")
 CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
-LINEAR_WINDOW = 14  # bits: the linear index of BAI and TBI has an entry for 16 kb
-COUNTS_BIN = 37450  # the bin of BAI and TBI that holds counts, and where the records of a contig end
+LINEAR_WINDOW, DEPTH = 14, 5  # of BAI and TBI: bits of a smallest window (16 kb), levels of windows above it
 NAMES_SIZE = 28  # bytes of numbers before the names of contigs, in TBI from byte 8, in CSI's extra part
+BIN, CSI_BIN = 2, 4  # words of a bin before its chunks: its number, in CSI an offset, the number of chunks
+MAX_WINDOWS = 1 << 24  # of a contig
+
+
+class Chunks(NamedTuple):
+    """Where the records of each bin are, in order of contigs and bins."""
+
+    contig: Annotated[ndarray, "int64 [chunks]"]
+    begin: Annotated[ndarray, "int64 [chunks]"]  # virtual offsets
+    end: Annotated[ndarray, "int64 [chunks]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +46,40 @@ class BgzfIndex:
     stop: int | None = None  # after the last record that has a position
     names: tuple[str, ...] = ()  # of the contigs, where the index tells
     path: Path | None = None
+    chunks: Chunks | None = None
 
     def start_of(self, contig: int, position: int) -> int | None:
-        """Virtual offset at or before the first record that reaches `position` or begins after it, if there is any."""
-        starts = self.starts[contig] if 0 <= contig < len(self.starts) else ()
-        window = position >> self.shift
-        return int(starts[window]) if window < len(starts) and starts[window] else None
+        """Virtual offset at or before the first record that reaches `position` or begins after it, if there may be any.
+
+        Beyond the last window it is that of this window: the index may have been cut off.
+        """
+        starts = self.starts[contig] if 0 <= contig < len(self.starts) else np.empty(0, np.uint64)
+        return int(starts[min(position >> self.shift, starts.size - 1)]) if starts.size else None
+
+    def before(self, contig: int, offset: int) -> int | None:
+        """The last of the contig's offsets below this one, if there is any."""
+        row = int(np.searchsorted(self.starts[contig], offset)) - 1
+        return int(self.starts[contig][row]) if row >= 0 else None
 
     def only(self, names: Container[str]) -> "BgzfIndex":
-        """Without the contigs of other names: the index of a genome takes memory."""
-        if len(self.names) != len(self.starts):
-            return self
+        """Without the contigs of other names, and chunks: the index of a genome takes memory."""
         starts = [own if name in names else own[:0] for name, own in zip(self.names, self.starts, strict=True)]
-        return replace(self, starts=[own.copy() for own in starts])
+        return replace(self, starts=[own.copy() for own in starts], chunks=None)
 
     def has_records(self, contig: int) -> bool:
         return contig < len(self.starts) and self.starts[contig].size > 0
 
 
-def load_bam_index(bam: Path) -> BgzfIndex:
-    """The index beside a BAM file. Raises InputError if there is none or it is damaged."""
-    return _load(bam, _bam_indexes(bam), _parse, "`samtools index`")
+def load_vcf_index(vcf: Path, is_bcf: bool = False) -> BgzfIndex:
+    """The index beside a VCF.gz or BCF file. Raises InputError if there is none or it is damaged.
 
-
-def has_bam_index(bam: Path) -> bool:
-    return any(path.exists() for path in _bam_indexes(bam))
-
-
-def _bam_indexes(bam: Path) -> tuple[Path, ...]:
-    return bam.with_name(bam.name + ".bai"), bam.with_suffix(".bai"), bam.with_name(bam.name + ".csi")
-
-
-def load_vcf_index(vcf: Path) -> BgzfIndex:
-    """The index beside a VCF.gz file, with the names of its contigs. Raises InputError as `load_bam_index`."""
+    That of VCF.gz has the names of its contigs, that of BCF their numbers in its header.
+    """
     paths = vcf.with_name(vcf.name + ".tbi"), vcf.with_name(vcf.name + ".csi")
-    if vcf.suffix == ".vcf":
+    if vcf.suffix == ".vcf" and not is_bcf:
         raise InputError(vcf, "has no index, since it is not compressed (use `bgzip`, then `tabix -p vcf`)")
+    if is_bcf:
+        return _load(vcf, paths[1:], _parse, "`bcftools index`")
     return _load(vcf, paths, _parse, "`tabix -p vcf` or `bcftools index -t`")
 
 
@@ -86,94 +100,168 @@ def _load(path: Path, indexes: Sequence[Path], parse: Callable[[bytes, Path], T]
                 data = index.read_bytes()
                 return parse(gzip.decompress(data) if data[:2] == GZIP_MAGIC else data, index)
             except (struct.error, ValueError, EOFError, OSError, IndexError, zlib.error) as error:
-                raise InputError(index, f"not a whole index ({error})") from error
+                reason = str(error) if type(error) is ValueError else "damaged"
+                raise InputError(index, f"not a whole index ({reason}): make it again with {maker}") from error
     raise InputError(path, f"has no index (make one with {maker})")
 
 
 def _parse(data: bytes, path: Path) -> BgzfIndex:
-    if data[:4] == b"CSI\x01":
-        shift, depth, extra = struct.unpack_from("<iii", data, 4)
-        names, _ = _parse_names(data, 16) if extra >= NAMES_SIZE else ((), 0)
-        return BgzfIndex(shift, *_parse_csi(data, 16 + extra, depth), names, path)
-    if data[:4] not in (b"BAI\x01", b"TBI\x01"):
+    if data[:4] not in (b"BAI\x01", b"TBI\x01", b"CSI\x01"):
         raise ValueError("neither BAI, TBI nor CSI")
-    (contigs,) = struct.unpack_from("<i", data, 4)
-    names, place = _parse_names(data, 8) if data[:1] == b"T" else ((), 8)
+    is_csi, shift, depth, names, place = data[:1] == b"C", LINEAR_WINDOW, DEPTH, tuple[str, ...](), 8
+    if is_csi:
+        shift, depth, extra = struct.unpack_from("<iii", data, 4)
+        if not (0 < shift < 32 and 0 <= depth < 10 and 0 <= extra <= len(data) - 20):
+            raise ValueError("its windows cannot be")
+        names, place = _parse_names(data, 16)[0] if extra >= NAMES_SIZE else (), 20 + extra
+    elif data[:1] == b"T":
+        names, place = _parse_names(data, 8)
+    (contigs,) = struct.unpack_from("<i", data, place - 4 if is_csi else 4)
     words = np.frombuffer(data[place : len(data) - (len(data) - place) % 4], "<u4")
+    if not 0 <= contigs <= words.size or (names and len(names) < contigs):
+        raise ValueError("its number of contigs is wrong")
+    bins, owners = np.empty((2, words.size // BIN), np.int64)
     places, windows = np.zeros((2, contigs), np.int64)
-    stop = find_linear(words, places, windows)
-    if stop < 0:
+    number = find_bins(words, CSI_BIN if is_csi else BIN, bins, owners, places, windows)
+    if number < 0:
         raise ValueError("it ends too early")
-    spans = zip(places.tolist(), (places + 2 * windows).tolist(), strict=True)
-    return BgzfIndex(LINEAR_WINDOW, [fill_in(words[a:b].view("<u8")) for a, b in spans], stop or None, names, path)
+    bins, owners = bins[:number], owners[:number]
+    chunks, stop = _chunks_of(words, bins, owners, CSI_BIN if is_csi else BIN, depth)
+    firsts = np.searchsorted(chunks.contig, np.arange(contigs + 1)).tolist()
+    if is_csi:
+        offsets = _offsets_by_window(words, bins, owners, depth, contigs)
+    else:
+        spans = zip(places.tolist(), (places + 2 * windows).tolist(), strict=True)
+        offsets = [words[first:last].view("<u8") for first, last in spans]
+    begins = (chunks.begin[first:last].min(initial=1 << 62) for first, last in pairwise(firsts))
+    starts = [fill_in(own, int(begin)) for own, begin in zip(offsets, begins, strict=True)]
+    return BgzfIndex(shift, starts, stop, names[:contigs], path, chunks)
 
 
 def _parse_names(data: bytes, place: int) -> tuple[tuple[str, ...], int]:
     """The names whose numbers begin at `place`, and where they end."""
     (size,) = struct.unpack_from("<i", data, place + NAMES_SIZE - 4)
     stop = place + NAMES_SIZE + size
-    return tuple(data[place + NAMES_SIZE : stop].decode().split("\0")[:-1]), stop
+    names = data[place + NAMES_SIZE : stop]
+    if not 0 <= size == len(names) or (size and not names.endswith(b"\0")):
+        raise ValueError("the names of its contigs are cut off")
+    return tuple(names.decode().split("\0")[:-1]), stop
 
 
 @kernel
-def find_linear(words, places, windows):
-    """Where in the words (uint32) the linear index of each contig begins, and its number of entries.
+def find_bins(words, head, bins, owners, places, windows):
+    """Where in the words (uint32) the bins begin, and their contigs; where linear indexes begin, and their sizes.
 
-    -> virtual offset after the last record, 0 if the index does not tell; -1 if the words end too early
+    head: BIN, or CSI_BIN where there is no linear index. -> number of bins; -1 if the words end too early
     """
-    at = stop = np.int64(0)
+    at = number = np.int64(0)
     for contig in range(places.size):
-        if at >= words.size:
-            return -1
-        bins, at = np.int64(words[at]), at + 1
-        for _ in range(bins):
-            if at + 2 > words.size:
+        left = np.int64(words[at]) if at < words.size else words.size
+        at += 1
+        while left > 0:
+            if at + head > words.size:
                 return -1
-            chunks = np.int64(words[at + 1])
-            if words[at] == COUNTS_BIN and at + 6 <= words.size:
-                stop = max(stop, np.int64(words[at + 5]) << 32 | np.int64(words[at + 4]))
-            at += 2 + 4 * chunks
-        if at >= words.size:
-            return -1
-        places[contig], windows[contig] = at + 1, words[at]
-        at += 1 + 2 * windows[contig]
-    return stop if at <= words.size else -1
+            bins[number], owners[number] = at, contig
+            at += head + 4 * np.int64(words[at + head - 1])
+            number, left = number + 1, left - 1
+        if head == BIN:
+            if at >= words.size:
+                return -1
+            places[contig], windows[contig] = at + 1, words[at]
+            at += 1 + 2 * windows[contig]
+    return number if at <= words.size else -1
 
 
-def _parse_csi(data: bytes, place: int, depth: int) -> tuple[list[np.ndarray], int | None]:
-    """CSI has no linear index, but each bin holds the offset of the first record that reaches it."""
-    after_last_bin = ((1 << 3 * (depth + 1)) - 1) // 7
-    (contigs,), place = struct.unpack_from("<i", data, place), place + 4
-    starts, stops = [], list[int]()
-    for _ in range(contigs):
-        (bins,) = struct.unpack_from("<i", data, place)
-        place, offsets = place + 4, dict[int, int]()
-        for _ in range(bins):
-            number, offset, chunks = struct.unpack_from("<IQi", data, place)
-            if number < after_last_bin:
-                offsets[number] = offset
-            else:  # the bin of counts
-                stops.append(struct.unpack_from("<Q", data, place + 24)[0])
-            place += 16 + 16 * chunks
-        starts.append(fill_in(_leaves(offsets, depth)))
-    return starts, max(stops, default=None)
+def _chunks_of(words: ndarray, bins: ndarray, owners: ndarray, head: int, depth: int) -> tuple[Chunks, int | None]:
+    """The chunks, and the end of the last one as the bins of counts have it, if there are any."""
+    numbers, sizes = words[bins].astype(np.int64), words[bins + head - 1].astype(np.int64)
+    after_last = int(_first_bins(depth)[-1])
+    is_real = numbers < after_last
+    counts = bins[~is_real & (sizes > 0)]
+    stops = _wide(words, counts + head + 2)
+    real, sizes = bins[is_real], sizes[is_real]
+    at = np.repeat(real + head, sizes) + 4 * (np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes))
+    chunks = Chunks(np.repeat(owners[is_real], sizes), _wide(words, at), _wide(words, at + 2))
+    return chunks, int(stops.max()) if stops.size else None
 
 
-def _leaves(offsets: dict[int, int], depth: int) -> np.ndarray:
-    """An entry for each smallest window up to the last bin; a bin has that of its first window."""
-    starts = np.zeros(1 << 3 * depth, np.uint64)
-    windows = 0
-    for number, offset in offsets.items():
-        level, level_start = 0, 0
-        while number >= level_start + (1 << 3 * level):
-            level, level_start = level + 1, level_start + (1 << 3 * level)
-        first = (number - level_start) << 3 * (depth - level)
-        starts[first] = max(offset, int(starts[first]))
-        windows = max(windows, first + (1 << 3 * (depth - level)))
-    return starts[:windows]
+def _wide(words: ndarray, at: ndarray) -> ndarray:
+    """Virtual offsets of two words each (int64), none of which is negative."""
+    found: ndarray = words[at].astype(np.int64) | words[at + 1].astype(np.int64) << 32
+    if found.size and int(found.min()) < 0:
+        raise ValueError("it has offsets that cannot be")
+    return found
 
 
-def fill_in(starts: np.ndarray) -> np.ndarray:
-    """A window without an entry takes the one before it, and the first windows take the first entry: never too late."""
+def _first_bins(depth: int) -> ndarray:
+    """The number of the first bin of each level, and of that after the last."""
+    return ((1 << 3 * np.arange(depth + 2)) - 1) // 7
+
+
+def _offsets_by_window(words: ndarray, bins: ndarray, owners: ndarray, depth: int, contigs: int) -> list[ndarray]:
+    """CSI has no linear index, but each bin holds the offset of the first record that reaches its first window."""
+    numbers, firsts = words[bins].astype(np.int64), _first_bins(depth)
+    is_real = numbers < firsts[-1]
+    numbers, owners, offsets = numbers[is_real], owners[is_real], _wide(words, bins[is_real] + 1)
+    level = np.searchsorted(firsts, numbers, side="right") - 1
+    window = (numbers - firsts[level]) << 3 * (depth - level)
+    if window.size and int(window.max()) >= MAX_WINDOWS:
+        raise ValueError("its windows cannot be")
+    bounds, out = np.searchsorted(owners, np.arange(contigs + 1)).tolist(), list[ndarray]()
+    for first, last in pairwise(bounds):
+        own = np.zeros(int(window[first:last].max(initial=-1)) + 1, np.uint64)
+        own[window[first:last]] = offsets[first:last]
+        out.append(own)
+    return out
+
+
+def fill_in(starts: ndarray, begin: int = 0) -> ndarray:
+    """A window without an entry takes the one before it, and the first windows take where the contig begins, if known.
+
+    Never too late. Raises ValueError where entries do not ascend.
+    """
     used = starts[starts > 0]
-    return np.maximum.accumulate(np.maximum(starts, used[0])) if used.size else starts[:0]
+    if not used.size:
+        return np.array([begin], np.uint64) if 0 < begin < 1 << 62 else starts[:0]
+    if (used[1:] < used[:-1]).any():
+        raise ValueError("its offsets are not in order")
+    return np.maximum.accumulate(np.maximum(starts, min(begin, int(used[0])) if begin else used[0]))
+
+
+def check_chunks(index: BgzfIndex, file: BinaryIO, first: int, last: int) -> None:
+    """Raises InputError unless the chunks are the file's records from virtual offset `first` to `last`, with no gap."""
+    assert index.chunks is not None
+    contig, begin, end = index.chunks
+    order = np.argsort(begin, kind="stable")
+    reached = np.maximum.accumulate(np.append(first, end[order]))
+    follows = np.append(begin[order], last)
+    gaps = np.flatnonzero(follows > reached)
+    is_odd = bool((begin >= end).any() or (np.diff(contig[order]) < 0).any()) or int(reached[-1]) > last
+    is_early = int(follows[0]) < first and not _are_one(file, int(follows[0]), first)
+    if is_odd or is_early or any(not _are_one(file, int(reached[i]), int(follows[i])) for i in gaps.tolist()):
+        raise InputError(index.path, explain_other(file.name))
+
+
+def explain_other(file: object) -> str:
+    """The reason of an error about an index that does not tell where the records of its file are."""
+    return f"damaged, older than {file}, or of another file: make it again"
+
+
+def _are_one(file: BinaryIO, end: int, begin: int) -> bool:
+    """Whether there is no data between two virtual offsets: the first is the end of a block, the other a beginning."""
+    while end != begin:
+        size, data = block_at(file, end >> 16)
+        if not size or data != end & 0xFFFF:
+            return False
+        end = (end >> 16) + size << 16
+    return True
+
+
+def place_after(file: BinaryIO, size: int) -> int:
+    """Virtual offset after so many bytes of data of a BGZF file, at the beginning of a block rather than at an end."""
+    place = 0
+    while True:
+        length, data = block_at(file, place)
+        if not length or size < data:
+            return place << 16 | size
+        place, size = place + length, size - data

@@ -1,40 +1,52 @@
 """Genomic VCF in: the lines of a file that span a region, in bulk. VCF, VCF.gz and BCF; `gvcf` writes them.
 
 A file is read forwards, piece by piece, and lines before the region asked for are forgotten. With an index, it jumps to
-a region far ahead. Text (`genomic_text`) is split into lines in compiled code; BCF comes from htslib as text.
+a region far ahead. Text (`genomic_text`) is split into lines in compiled code; htslib makes text of BCF (`bcf_text`).
+
+An index could hide lines, so it is not trusted: its chunks must be all of the file, without gaps; where a contig is
+asked for first, its first line is looked at; and each jump goes to a line before the place asked for.
 """
 
+import dataclasses
 import re
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pysam
 
 from readwarp.errors import InputError
+from readwarp.formats.common.bgzf import EOF_BLOCK
 from readwarp.formats.common.contig_names import explain_absent
-from readwarp.formats.common.index import BgzfIndex, load_vcf_index
+from readwarp.formats.common.index import (
+    BgzfIndex,
+    check_chunks,
+    explain_other,
+    load_vcf_index,
+    place_after,
+)
 from readwarp.formats.variants import genomic_kernels as kernels
+from readwarp.formats.variants.bcf_text import BcfText
 from readwarp.formats.variants.genomic_cells import Cells, read_cells
 from readwarp.formats.variants.genomic_kernels import Lines, Scan
+from readwarp.formats.variants.genomic_numbers import LARGEST
 from readwarp.formats.variants.genomic_text import LineText
 from readwarp.formats.variants.gvcf import NON_REF
 from readwarp.ragged import concatenate, empty, replace, take
 
 CHUNK = 1 << 17  # bytes of text read at a time, at most; of many files less
-BCF_LINES = 1 << 10  # records read at a time
 LETTERS_OF_NON_REF = np.frombuffer(NON_REF.encode(), np.uint8)
 BAD = {
-    kernels.BAD_LINE: "the line has no position or alleles, or not as many columns as the header",
+    kernels.BAD_LINE: "the line has no position or alleles, an END before POS, or not as many columns as the header",
     kernels.NO_NON_REF: "its last ALT is not <NON_REF> (or <*>): not a genomic VCF",
     kernels.UNSORTED: "lines are not sorted by position",
     kernels.NO_LIKELIHOODS: "its FORMAT has no PL and no GL",
     kernels.BAD_NUMBER: "PL is not a list of whole numbers, or GL of logarithms",
 }
+FAR = 14  # bits: a jump goes to a line before the 16 kb that a place is in
+CONTIG = re.compile(r"##contig=<(?:.*,)?ID=([^,>]+)")
 BLOCKS_OF_BCFTOOLS = "##INFO=<ID=MinDP,"  # `bcftools call --gvcf`: lines with variants list no unknown allele
 PRIORS = ("##DeepVariant_version=", "##source=DeepVariant", "##source=DeepTrio", "##source=Clair3")
 
@@ -63,47 +75,47 @@ class GenomicFile:
         self.path, self._contigs, self._chunk = path, contigs, chunk
         self._index: BgzfIndex | None = None
         self._pieces: deque[tuple[int, Lines]] = deque()
-        self._is_over = False
+        self._is_over, self._has_jumped = False, False
         self._last = (0, 0)  # contig and position of the last line
-        self._bcf: Any = None
-        self._text_of = LineText(path, is_held)
+        self._text_of: LineText | BcfText = LineText(path, is_held)
         try:
-            if self._text_of.begin(5) == b"BCF\x02\x02":
-                self._open_bcf(wanted is not None)
-            elif wanted is not None:
-                self._index = load_vcf_index(path).only({contigs.names[number] for number in wanted})
+            head = self._text_of.begin(9)
+            if head[:5] == b"BCF\x02\x02":
+                self._text_of.close()
+                self._text_of = BcfText(path, len(head) + int.from_bytes(head[5:], "little"))
             self.samples = self._read_header()
+            if wanted is not None:
+                self._open_index({contigs.names[number] for number in wanted})
         except BaseException:
             self.close()
             raise
 
-    def _open_bcf(self, with_index: bool) -> None:
-        self._text_of.close()
-        verbosity = pysam.set_verbosity(0)
-        try:
-            self._bcf = pysam.VariantFile(str(self.path), index_filename=None)
-        except (OSError, ValueError) as error:
-            raise InputError(self.path, "cannot be read as BCF") from error
-        finally:
-            pysam.set_verbosity(verbosity)
-        if with_index and self._bcf.index is None:
-            raise InputError(self.path, "has no index (make one with `bcftools index`)")
-        self._records: Iterator[Any] = iter(self._bcf)
+    def _open_index(self, wanted: Collection[str]) -> None:
+        index = load_vcf_index(self.path, isinstance(self._text_of, BcfText))
+        if isinstance(self._text_of, BcfText):
+            index = dataclasses.replace(index, names=tuple(self._text_of.contigs[: len(index.starts)]))
+        self._index_path = index.path
+        with self.path.open("rb") as file:
+            self._first = place_after(file, self._text_of.header_size)
+            check_chunks(index, file, self._first, file.seek(0, 2) - len(EOF_BLOCK) << 16)
+        if len(index.names) < len(index.starts) or not are_in_order(index.names, self._contigs, self._contig_lines):
+            raise self._misled()
+        self._unseen = set(index.names) & set(wanted)
+        self._index = index.only(wanted)
 
     def close(self) -> None:
-        if self._bcf is not None:
-            self._bcf.close()
         self._text_of.close()
 
     def _read_header(self) -> tuple[str, ...]:
-        header = self._text_of.header() if self._bcf is None else str(self._bcf.header).splitlines()
+        header = self._text_of.header()
         if not header or not header[0].startswith("##fileformat=VCF"):
             raise InputError(self.path, "is not VCF")
         columns = header[-1].split("\t")
         if columns[0] != "#CHROM" or len(columns) <= kernels.FIXED:
             raise InputError(self.path, "its header names no sample")
         self._columns = len(columns)
-        if fault := find_fault(tuple(line for line in header if line.startswith("##contig")), self._contigs):
+        self._contig_lines = tuple(line for line in header if line.startswith("##contig"))
+        if fault := find_fault(self._contig_lines, self._contigs):
             raise InputError(self.path, fault)
         self._needs_other = not any(line.startswith(BLOCKS_OF_BCFTOOLS) for line in header)
         self.has_priors = any(line.startswith(PRIORS) for line in header)
@@ -111,24 +123,47 @@ class GenomicFile:
 
     def go_to(self, contig: int, position: int) -> None:
         """Regions from here on will be asked for: jump there if that skips lines. Needs an index."""
-        if self._bcf is not None:
-            if self._last[0] == contig and self._pieces and position <= self._last[1]:
-                return
-            self._pieces.clear()
-            self._records, self._is_over = self._bcf.fetch(self._contigs.names[contig], position), False
-            self._last = (0, 0)
-            return
         assert self._index is not None
-        name = self._contigs.names[contig]
-        number = self._index.names.index(name) if name in self._index.names else -1
-        start = self._index.start_of(number, position)
-        if start is None:  # no line reaches it or begins after it on this contig
+        name, index = self._contigs.names[contig], self._index
+        number = index.names.index(name) if name in index.names else -1
+        start = index.start_of(number, position)
+        if start is None:  # no line is on this contig
             self._pieces.clear()
             self._is_over = True
-        elif self._is_over or self._text_of.is_before(start):
-            self._pieces.clear()
-            self._text_of.seek(start)
-            self._is_over, self._last = False, (0, 0)
+            return
+        try:
+            is_new = name in self._unseen
+            if is_new:
+                self._unseen.remove(name)
+                if self._place_at(int(index.starts[number][0]), is_exact=True)[0] != name:
+                    raise ValueError("another contig's lines are there")
+            if self._is_over or is_new or self._text_of.is_before(start):
+                self._pieces.clear()
+                self._go_before(number, start, (name, position >> FAR << FAR))
+                self._is_over, self._has_jumped, self._last = False, True, (0, 0)
+        except (InputError, ValueError) as error:
+            raise self._misled() from error
+
+    def _go_before(self, contig: int, start: int, place: tuple[str, int]) -> None:
+        """Go to the last offset up to `start` of a contig in the index from which lines before a place follow.
+
+        In an index that tells the truth, that is `start` or the offset before it; there may be none.
+        """
+        assert self._index is not None
+        name, position = place
+        while (found := self._place_at(start))[0] == name and found[1] >= position:
+            before = self._index.before(contig, start)
+            if before is None:
+                return
+            start = before
+
+    def _place_at(self, offset: int, is_exact: bool = False) -> tuple[str, int]:
+        """Go to a virtual offset, or to a line before it -> contig and 0-based position of the line there."""
+        contig, position, _ = self._text_of.line_at(offset, self._first, is_exact).split(b"\t", 2)
+        return contig.decode(errors="replace"), int(position) - 1
+
+    def _misled(self) -> InputError:
+        return InputError(self._index_path, explain_other(self.path))
 
     def lines(self, contig: int, low: int, high: int) -> Lines:
         """The lines that span a base of [low, high) of a contig, and no line that begins after it.
@@ -154,11 +189,6 @@ class GenomicFile:
 
     def _text(self) -> bytes:
         """The next whole lines; nothing at the end of the file."""
-        if self._bcf is not None:
-            try:
-                return "".join(map(str, islice(self._records, BCF_LINES))).encode()
-            except (OSError, ValueError) as error:
-                raise InputError(self.path, "damaged, or truncated") from error
         text = self._text_of.lines(self._chunk)
         if text.endswith(b"\n"):
             return text
@@ -166,7 +196,12 @@ class GenomicFile:
         return text if not text or text.endswith(b"\n") else text + b"\n"
 
     def _read(self) -> None:
-        text = self._text()
+        """Append the next lines. After a jump, it is the index that is wrong where they do not begin as lines do."""
+        has_jumped, self._has_jumped = self._has_jumped, False
+        try:
+            text = self._text()
+        except InputError as error:
+            raise self._misled() if has_jumped else error from error
         if not text:
             self._is_over = True
             return
@@ -174,7 +209,7 @@ class GenomicFile:
         lines, scan = empty(Lines, {"lines": n}, text=np.frombuffer(text, np.uint8)), empty(Scan, {"lines": n})
         kernels.scan_lines(self._columns, LETTERS_OF_NON_REF, self._needs_other, lines, scan)
         for line in np.flatnonzero(scan.status).tolist():
-            raise self._error(lines, line, int(scan.status[line]))
+            raise self._misled() if has_jumped and line == 0 else self._error(lines, line, int(scan.status[line]))
         for first, stop in pairwise([*np.flatnonzero(scan.is_other).tolist(), n]):
             name = text[lines.offsets[first] : scan.name_stop[first]].decode(errors="replace")
             self._add(take(lines, "lines", slice(first, stop)), name)
@@ -187,6 +222,10 @@ class GenomicFile:
         number = self._contigs.numbers[name]
         if (number, int(lines.begin[0])) < self._last:
             raise self._error(lines, 0, kernels.UNSORTED)
+        length = self._contigs.lengths[number]
+        if int(lines.begin[-1]) >= length:
+            reason = f"it is beyond the end of its contig, which has {length} bases"
+            raise InputError(self.path, reason, self.place(lines, int(np.searchsorted(lines.begin, length))))
         self._last = number, int(lines.begin[-1])
         self._pieces.append((number, lines))
 
@@ -215,6 +254,13 @@ class GenomicFile:
         )
 
 
+def are_in_order(names: Sequence[str], contigs: Contigs, lines: Sequence[str]) -> bool:
+    """Whether the contigs of an index are in a file's header or in the reference, each once, and in its order."""
+    known = {match[1] for line in lines if (match := CONTIG.match(line))} | contigs.numbers.keys()
+    numbers = [contigs.numbers[name] for name in names if name in contigs.numbers]
+    return known.issuperset(names) and len(set(names)) == len(names) and numbers == sorted(numbers)
+
+
 @lru_cache(maxsize=16)
 def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
     """What is wrong with the contigs of a header, if anything.
@@ -223,7 +269,7 @@ def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
     """
     last, found, strange = -1, 0, ""
     for line in lines:
-        match = re.match(r"##contig=<(?:.*,)?ID=([^,>]+)", line)
+        match = CONTIG.match(line)
         strange = strange or (match[1] if match else "")
         number = contigs.numbers.get(match[1], -1) if match else -1
         if not match or number < 0:
@@ -243,7 +289,7 @@ def find_fault(lines: tuple[str, ...], contigs: Contigs) -> str | None:
 def depth_in(information: bytes) -> int:
     """DP of INFO, which is that of the file's only sample; -1 for none."""
     match = re.search(rb"(?:^|;)DP=([0-9]+)", information)
-    return int(match[1]) if match else -1
+    return min(LARGEST, int(match[1][:15])) if match else -1
 
 
 def _between(lines: Lines, low: int, high: int) -> Lines:

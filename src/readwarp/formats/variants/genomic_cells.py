@@ -25,6 +25,7 @@ from readwarp.formats.variants.genomic_kernels import (
     TAB,
 )
 from readwarp.formats.variants.genomic_numbers import (
+    LARGEST,
     leading_number,
     number_in,
     read_genotype,
@@ -38,6 +39,7 @@ NAMES = ("GT", "GQ", "DP", "MIN_DP", "PS", "SB", "SBI", "AD", "PL", "GL", "PGT",
 GT, GQ, DP, MIN_DP, PS, SB, SBI, AD, PL, GL, PGT, PID = range(len(NAMES))
 WIDEST = 6
 LETTERS = np.array([[*name.encode(), *[0] * (WIDEST - len(name))] for name in NAMES], np.uint8)
+MAX_INT = (1 << 31) - 1  # of a VCF
 ABSENT = -1  # start of a value that FORMAT does not name
 
 
@@ -76,7 +78,7 @@ def read_cells(lines, rows, column, out):
         read_numbers(text, places[SB, 0], places[SB, 1], strands[k], 0)
         independent[k] = strands[k]
         read_numbers(text, places[SBI, 0], places[SBI, 1], independent[k], 0)
-        quality = number_in(text, places[GQ, 0], places[GQ, 1])
+        quality = min(LARGEST, number_in(text, places[GQ, 0], places[GQ, 1]))
         set_ = number_in(text, places[PS, 0], places[PS, 1])
         is_phased, copies = copies < 0, abs(copies)
         if places[PS, 0] == ABSENT and places[PID, 0] != ABSENT and not is_phased:
@@ -106,8 +108,8 @@ def read_cells(lines, rows, column, out):
             status = NO_LIKELIHOODS
         copy_offsets[k + 1], depth_offsets[k + 1], likelihood_offsets[k + 1] = copy_offsets[k] + copies, stop, last
         out.genotype[copy_offsets[k] : copy_offsets[k + 1]] = genotype[:copies]
-        out.is_phased[k], out.depth[k] = is_phased, depth
-        out.quality[k], out.phase_set[k], out.status[k] = quality, set_, status
+        out.is_phased[k], out.depth[k] = is_phased, min(LARGEST, depth)
+        out.quality[k], out.phase_set[k], out.status[k] = quality, set_ if set_ < MAX_INT else -1, status
 
 
 @kernel
@@ -174,7 +176,7 @@ def weigh_block(genotype, copies, quality, depth, likelihoods, at):
         return at
     reads = float(depth) if quality < 0 else quality / phred_of_read(1, copies)
     for other in range(copies + 1):
-        likelihoods[at + other] = int(reads * phred_of_read(other, copies) + 0.5)
+        likelihoods[at + other] = int(min(float(LARGEST), reads * phred_of_read(other, copies) + 0.5))
     return at + copies + 1
 
 

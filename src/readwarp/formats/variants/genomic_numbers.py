@@ -3,8 +3,7 @@
 from readwarp.device.jit import kernel
 
 COMMA, DASH, DOT, SLASH, ZERO, NINE, E, BAR = 44, 45, 46, 47, 48, 57, 101, 124
-LARGEST = 1 << 28  # PL; what is beyond counts as this
-MAX_INTEGER = (1 << 31) - 1  # of VCF and BCF
+LARGEST = 1 << 28  # PL, GQ, DP and AD; what is beyond counts as this
 
 
 @kernel
@@ -18,7 +17,7 @@ def is_missing(text, start, stop):
 
 @kernel
 def number_in(text, start, stop):
-    """The whole number, -1 if it is none, or beyond what VCF holds."""
+    """The whole number, -1 if it is none."""
     value = 0
     if stop <= start or stop - start > 15:
         return -1
@@ -26,7 +25,7 @@ def number_in(text, start, stop):
         if text[i] < ZERO or text[i] > NINE:
             return -1
         value = 10 * value + text[i] - ZERO
-    return value if value <= MAX_INTEGER else -1
+    return value
 
 
 @kernel
@@ -95,7 +94,7 @@ def read_numbers(text, start, stop, out, at):
     for i in range(start, stop + 1):
         if i == stop or text[i] == COMMA:
             if at < out.size:
-                out[at] = number_in(text, first, i)
+                out[at] = min(LARGEST, number_in(text, first, i))
             at, first = at + 1, i + 1
     return min(at, out.size)
 

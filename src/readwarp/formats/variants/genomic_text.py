@@ -14,6 +14,8 @@ from readwarp.formats.common.bgzf import EOF_BLOCK, blocks_of, tail_of
 from readwarp.formats.common.compressed import decompress, is_bgzf
 from readwarp.formats.common.source import reading
 
+NEWLINE = 10
+ENOUGH = 1 << 12  # bytes of a line, to see its contig and position
 COMPRESSED = 1 << 15  # bytes of a BGZF file that are read at a time
 
 
@@ -23,6 +25,7 @@ class LineText:
     def __init__(self, path: Path, stays_open: bool):
         """Raises InputError for a file that cannot be read, or that was cut off."""
         self._path, self._place, self._rest = path, 0, b""
+        self.header_size = 0  # bytes, once it has been read
         with reading(path):
             self._raw: BinaryIO | None = path.open("rb")
             try:
@@ -59,7 +62,9 @@ class LineText:
             if number == 0:  # the file's last line, without an end
                 number = 1
             out += [line.decode(errors="replace").rstrip("\r") for line in lines[:number]]
+            self.header_size += len(self._rest)
             self._rest = b"\n".join(lines[number:])
+            self.header_size -= len(self._rest)
         return out
 
     def lines(self, size: int) -> bytes:
@@ -81,10 +86,19 @@ class LineText:
         """Whether the block of a virtual offset of a BGZF file has not been read yet."""
         return self._place < offset >> 16
 
-    def seek(self, offset: int) -> None:
-        """Go on at a virtual offset of a BGZF file."""
+    def line_at(self, offset: int, first: int, is_exact: bool) -> bytes:
+        """Go on at a virtual offset of a BGZF file -> the first line there, or its beginning.
+
+        Unless `is_exact`, some lines before it come first: those that begin in the same block.
+        first: virtual offset of the first line after the header. Raises ValueError where no line begins at the offset.
+        """
         self._place, self._rest = offset >> 16, b""
-        self._rest = self._more(1)[offset & 0xFFFF :]
+        data, inner = self._more(1), offset & 0xFFFF
+        if offset < first or inner >= len(data) or (inner and data[inner - 1] != NEWLINE):
+            raise ValueError("no line begins there")
+        start = first & 0xFFFF if offset >> 16 == first >> 16 else data.find(b"\n", 0, inner) + 1
+        self._rest = data[inner if is_exact else start :]
+        return self.begin(ENOUGH).partition(b"\n")[0]
 
     def _more(self, size: int) -> bytes:
         """The next bytes, of BGZF whole blocks with so many at least; nothing at the end of the file."""
