@@ -54,7 +54,7 @@ def test_few_open_files(number, align, reference, tmp_path):
 
 
 @pytest.mark.row("there is too little memory (`ulimit -v`)")
-@pytest.mark.parametrize("megabytes", [250, 330])
+@pytest.mark.parametrize("megabytes", [150, 250])
 def test_little_memory(megabytes, align, tmp_path):
     """Not enough for the libraries, and not enough for the work."""
     code, said = finish(start(*align, **limited(resource.RLIMIT_AS, megabytes << 20)))
