@@ -23,6 +23,7 @@ BESIDE = {  # imports between rooms of one layer
     ("sequences", "wording"),
     ("keywords", "wording"),
     ("callable_package", "option_help"),
+    ("scratch", "stopping"),
     ("tables", "errors"),
 }
 

@@ -161,3 +161,19 @@ def test_the_name_of_another_format_is_refused(made, tmp_path):
     with pytest.raises(UsageError, match="only BAM is written"):
         call_variants(made[0], made[1], tmp_path / "x.vcf", bam_output=tmp_path / "x.sam")
     assert not list(tmp_path.iterdir())
+
+
+def test_both_files_or_none(made, tmp_path, monkeypatch):
+    """The index of the variants cannot be made once the alignments are complete."""
+    fasta, bam, _ = made
+
+    def fails(*arguments, **named):
+        assert {path.suffix for path in tmp_path.iterdir()} == {".partial", ".lock"}
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
+        patch.setattr(pysam, "tabix_index", fails)
+        call_variants(fasta, bam, tmp_path / "o.vcf.gz", bam_output=tmp_path / "o.bam")
+    assert list(tmp_path.iterdir()) == []
+    call_variants(fasta, bam, tmp_path / "o.vcf.gz", bam_output=tmp_path / "o.bam")
+    assert {path.name for path in tmp_path.iterdir()} == {"o.bam", "o.bam.bai", "o.vcf.gz", "o.vcf.gz.tbi"}

@@ -167,6 +167,21 @@ def test_another_job_is_refused(reads, reference, tmp_path, capsys):
     assert "out.bam.unfinished: belongs to another job (parameters differ)" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("resumes", [True, False])
+def test_killed_before_the_folder_was_removed(resumes, reads, reference, tmp_path, monkeypatch):
+    """The output is complete: the next run removes the folder, and writes the same bytes."""
+    monkeypatch.setattr(segments, "SEGMENT_BYTES", 20_000)
+    arguments = ["align", reference, *reads, "-o", tmp_path / "out.bam", *SORTED, "--write-index", *OPTIONS, "-q"]
+    with monkeypatch.context() as patch:
+        patch.setattr(segments, "remove", lambda output: None)
+        assert run_main([*arguments, "--resume"]) == 0
+    written = (tmp_path / "out.bam").read_bytes()
+    assert list((tmp_path / "out.bam.unfinished").iterdir())
+    assert run_main([*arguments, "--resume" if resumes else "--force"]) == 0
+    assert (tmp_path / "out.bam").read_bytes() == written
+    assert {path.name for path in tmp_path.iterdir()} == {"out.bam", "out.bam.bai"}
+
+
 def test_run_goes_on_with_calling(reads, reference, tmp_path, monkeypatch, capsys):
     """It is stopped after the alignments are complete."""
     from readwarp.call import job

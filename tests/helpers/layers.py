@@ -24,6 +24,7 @@ LAYERS = [
         "metrics",
         "option_help",
         "ragged",
+        "scratch",
         "sequences",
         "stopping",
         "tables",

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 from dataclasses import replace
 
 import pysam
@@ -48,6 +49,20 @@ def test_a_reference_that_was_not_known_makes_them_anew(folder):
     assert read_sections(text)["MPC"] == []
     make(samples, None, 1)
     assert read_sections(text)["MPC"]
+
+
+def test_texts_do_not_depend_on_places_and_threads(folder, tmp_path):
+    """The command line in a text names files only."""
+    texts = make(samples_in(folder.folder), None, 1)[0].texts
+    copy = tmp_path / "a longer name" / "results"
+    shutil.copytree(folder.folder, copy, ignore=shutil.ignore_patterns("*.txt", "*.bedgraph"))
+    samples = [replace(sample, reference=samples_in(folder.folder)[0].reference) for sample in samples_in(copy)]
+    other = make(samples, None, 12)[0].texts
+    assert {name: path.read_bytes() for name, path in other.items()} == {
+        name: path.read_bytes() for name, path in texts.items()
+    }
+    line = texts["stats"].read_text().splitlines()[2]
+    assert line == f"# The command line was:  stats --ref-seq {samples[0].reference.name} x.bam"
 
 
 def test_targets(folder):

@@ -14,12 +14,12 @@ from readwarp.formats.alignments.header import field, header_text, program_lines
 from readwarp.formats.alignments.output import AlignmentWriter, Finish, format_of, sort_for
 from readwarp.formats.alignments.sam import Encoder
 from readwarp.formats.common.files import locked
-from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.index.reference import Reference
 from readwarp.keywords import AnyPath, explain_names
 from readwarp.ragged import replace, take
 from readwarp.rules.bases import LETTERS
 from readwarp.rules.cigar import LETTERS as OPERATIONS
+from readwarp.scratch import ScratchFolder
 from readwarp.stream.display import check_new
 
 NO_QUALITY = 255

@@ -13,7 +13,8 @@ from readwarp.batches import AlignedReads
 from readwarp.call.depth.limit import DepthLimit
 from readwarp.call.strips import Strip
 from readwarp.errors import InputError, TooLargeError
-from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter, join_parts
+from readwarp.formats.alignments.decoded import join_parts
+from readwarp.formats.alignments.regions import AlignedReader, Form, ReadFilter
 from readwarp.formats.common.contig_names import explain_strange, listed, other_name, remedy_for
 from readwarp.formats.common.files import allow_files
 from readwarp.formats.common.names import sample_problem

@@ -11,7 +11,6 @@ import logging
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -23,6 +22,7 @@ from readwarp.device.cache_folders import NAME, compiler
 from readwarp.device.levels import Level, current_level
 from readwarp.device.machine_code import MachineCode, from_bytes, to_bytes
 from readwarp.device.trust import PACKAGE, make_folder
+from readwarp.scratch import private_file
 
 NO_KERNELS = ("cli", "report", "run")  # rooms that change often and compile nothing
 IMPORT = re.compile(rf"^[ \t]*(?:from ({NAME}[\w.]*) import (\([^)]*\)|[^\n]*)|import ({NAME}[\w.]*))", re.MULTILINE)
@@ -75,10 +75,10 @@ def _tell_not_kept(reason: str) -> None:
 
 def write(path: Path, content: bytes) -> None:
     """So that all may read it, and nobody finds half of it. Raises OSError."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as out:
-        os.fchmod(out.fileno(), 0o644)
-        out.write(content)
-    Path(out.name).replace(path)
+    with private_file(path, 0o600) as private:
+        private.path.chmod(0o644)
+        private.path.write_bytes(content)
+        private.path.replace(path)
 
 
 def place_of(kernel: str, signature: str, level: Level | None = None) -> Path:

@@ -54,12 +54,14 @@ def compile_all(rows: Sequence[str], folder: Path, processes: int) -> None:
             children = []
             stopping.die_with_parent(parent)
             break
-    while number := os.read(queue, BYTES):
-        for row, text in numbered[int.from_bytes(number, "little")]:
-            compile_row(text, folder)
-            os.write(sys.stdout.fileno(), b"%d\n" % row)
-    for child in children:
-        os.waitpid(child, 0)
+    try:
+        while number := os.read(queue, BYTES):
+            for row, text in numbered[int.from_bytes(number, "little")]:
+                compile_row(text, folder)
+                os.write(sys.stdout.fileno(), b"%d\n" % row)
+    finally:  # where this one fails, the others go on; they would end with it
+        for child in children:
+            os.waitpid(child, 0)
 
 
 def main() -> None:

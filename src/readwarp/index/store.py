@@ -18,10 +18,10 @@ from readwarp.errors import InputError
 from readwarp.formats.common import index_file
 from readwarp.formats.common.index_file import BLOCK, MAGIC, PREFIX, VERSION, align_up, describe_source
 from readwarp.formats.common.names import contig_problem
-from readwarp.formats.common.scratch import private_file
 from readwarp.formats.common.writing import writing
 from readwarp.index.reference import Reference
 from readwarp.ragged import offsets_of
+from readwarp.scratch import private_file
 from readwarp.stopping import completed, held_back
 
 __all__ = ["VERSION", "IndexFile", "describe_source", "save"]

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.formats.alignments.samtools import reference_in
-from readwarp.formats.common.scratch import ScratchFolder, private_file
 from readwarp.formats.common.writing import write_whole, writing, writing_temporary
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
 from readwarp.report.tools import Tools, argument
 from readwarp.report.variants import Calls, read_calls
+from readwarp.scratch import ScratchFolder, private_file
 
 DEPTH_NOTE = "duplicates and failed reads left out, overlapping mates counted once"
 COMMAND_OF_SAMTOOLS = re.compile(rb"^(# The command line was:  stats ).*", re.MULTILINE)  # that of bcftools has a tab

@@ -96,6 +96,18 @@ def test_output_appears_only_when_it_is_complete(tmp_path, header, reference):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_cram_does_not_depend_on_where_it_is_made(tmp_path, header, reference, monkeypatch):
+    """Paths, of the output while it is written and of our copy of the reference, are no part of it."""
+    found = []
+    for name in ("here", "over/there"):
+        folder = tmp_path / name
+        folder.mkdir(parents=True)
+        monkeypatch.setattr("tempfile.tempdir", str(folder))
+        write_batches(folder / f"{len(found)}.cram", header, Finish("coordinate"), reference=str(reference))
+        found.append((folder / f"{len(found)}.cram").read_bytes())
+    assert found[0] == found[1]
+
+
 def test_a_missing_reference_of_cram(tmp_path, header):
     with pytest.raises(UsageError, match="FASTA"):
         AlignmentWriter(str(tmp_path / "out.cram"), header)

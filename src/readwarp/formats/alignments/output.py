@@ -22,8 +22,8 @@ from readwarp.formats.common.files import ending_of
 from readwarp.formats.common.index import CSI_LENGTH
 from readwarp.formats.common.names import text_problem
 from readwarp.formats.common.output_file import ByteWriter, OutputFile, Writer
-from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.formats.common.writing import unwritten
+from readwarp.scratch import ScratchFolder
 
 CRAM_ID = 20  # bytes, by the specification
 

@@ -12,8 +12,8 @@ from typing import Any
 from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.common.fasta import read_contigs
 from readwarp.formats.common.index_file import is_index, source_of
-from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.formats.common.writing import unwritten, writing_temporary
+from readwarp.scratch import ScratchFolder
 
 
 def command_of(folder: object, tool: str, *arguments: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from isal import igzip, isal_zlib
 
-from readwarp.formats.common.scratch import ScratchFolder
+from readwarp.scratch import ScratchFolder
 
 GZIP_MAGIC = b"\x1f\x8b"
 SKIPPABLE = tuple(bytes([low]) + b"\x2a\x4d\x18" for low in range(0x50, 0x60))  # frames that pzstd begins with

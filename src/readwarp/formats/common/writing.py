@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from readwarp.errors import ReadwarpError
-from readwarp.formats.common.scratch import private_file
+from readwarp.scratch import private_file
 
 PROBE = 1 << 16  # bytes
 HINT = "for temporary files; TMPDIR sets another folder"

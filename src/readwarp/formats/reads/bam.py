@@ -23,13 +23,13 @@ from readwarp.formats.alignments.header import field, lines_of, read_binary_head
 from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import is_bgzf
-from readwarp.formats.common.scratch import ScratchFolder
 from readwarp.formats.common.source import Source
 from readwarp.formats.common.text import pack_names
 from readwarp.formats.reads import bam_kernels as kernels
 from readwarp.formats.reads.bam_kernels import Templates
 from readwarp.formats.reads.raw import Chunk, RawBatch, ReadInput
 from readwarp.ragged import empty, offsets_of, replace, take
+from readwarp.scratch import ScratchFolder
 
 MAX_NAME = 254  # letters
 MAX_BYTES = 1 << 30  # of one template

@@ -55,9 +55,9 @@ class ScratchFolder(Private):
         super().__init__(Path(tempfile.gettempdir()), PREFIX, lambda path: path.mkdir(0o700))
 
 
-def private_file(path: Path) -> Private:
-    """An empty file beside `path`, to be filled and renamed."""
-    return Private(path.parent, f".{path.name}.", lambda made: made.touch(exist_ok=False))
+def private_file(path: Path, mode: int = 0o666) -> Private:
+    """An empty file beside `path`, to be filled and renamed. mode: less the user's umask."""
+    return Private(path.parent, f".{path.name}.", lambda made: made.touch(mode, exist_ok=False))
 
 
 def _open(path: Path) -> int:
