@@ -78,6 +78,7 @@ def forget(index, contig):
 
 BAD = {
     "a window too late": lambda index: later(windows(index), 2),
+    "many windows too late": lambda index: windows(index).__setitem__(slice(0, 5), windows(index)[4:5] * 5),
     "a window before the contig": lambda index: windows(index).__setitem__(0, 20),
     "offsets not in order": lambda index: windows(index).__setitem__(3, windows(index)[1] - 1),
     "no windows beyond the third": lambda index: windows(index).__delitem__(slice(3, None)),

@@ -314,14 +314,15 @@ class AlignedReader:
     def _start_of(self, contig: int, position: int) -> int | None:
         """Virtual offset at or before the first record of a contig that reaches a position; None: there is none.
 
-        Where only some regions are read, each is begun a window earlier, so that the reads before it show whether the
-        index has it too late. Elsewhere they are read anyway, for the region before.
+        Where only some regions are read, each is begun at the offset before, so that the reads before it show whether
+        the index has it too late. Elsewhere they are read anyway, for the region before.
         """
         assert self._index is not None
-        if not self._index.has_records(contig):
-            return None
-        starts, window = self._index.starts[contig], position >> self._index.shift
-        return int(starts[max(0, min(window - (not self._form.scan), starts.size - 1))])
+        offset = self._index.start_of(contig, position)
+        if offset is None or self._form.scan:
+            return offset
+        before = self._index.before(contig, offset)
+        return offset if before is None else before
 
     def _cram_pieces(self, contigs: range, start: int, stop: int) -> Iterator[Piece]:
         contig = contigs.start

@@ -1,0 +1,79 @@
+"""Damaged BAM given to commands: exit code 3, one line with file and record, and no output file."""
+
+import pysam
+import pytest
+
+from helpers.alignment_bytes import Bam, bgzf, tag
+from helpers.command_samples import pairs, record, run_main
+
+
+@pytest.fixture(scope="module")
+def aligned(tmp_path_factory, reference):
+    """A BAM file as align writes it, and the same sorted and indexed."""
+    folder = tmp_path_factory.mktemp("aligned")
+    (folder / "i.fq").write_text("".join(record(name, bases) for name, *mates in pairs(30) for bases in mates))
+    for name, *sorting in (("part.bam",), ("sorted.bam", "--sort", "coordinate", "--write-index")):
+        assert run_main(["align", reference, "-p", folder / "i.fq", "-o", folder / name, *sorting, "-q"]) == 0
+    return folder
+
+
+@pytest.fixture
+def refused(tmp_path, capfd):
+    """Run a command, expect it to refuse, and return the message: nothing else is said, by no library either."""
+
+    def refused(path, *arguments):
+        before = set(tmp_path.iterdir())
+        output = tmp_path / ("o.vcf" if arguments[0] == "call" else "o.bam")
+        assert run_main([*arguments, "-o", output, "-q"]) == 3
+        said = capfd.readouterr().err
+        assert said.startswith(f"readwarp: error: {path}: ") and said.count("\n") == 1, said
+        assert set(tmp_path.iterdir()) == before
+        return said.removeprefix(f"readwarp: error: {path}: ").strip()
+
+    return refused
+
+
+CHANGES = {
+    "size": (lambda record: setattr(record, "size", 0x80000000), "damaged: its size is -2147483648 bytes"),
+    "negative size": (lambda record: setattr(record, "size", -4), "damaged: its size is -4 bytes"),
+    "quality": (lambda record: setattr(record, "qualities", b"\x5e" * 100), "a base quality is above 93"),
+    "tag": (lambda record: setattr(record, "tags", record.tags + tag(b"XX", b"Z", b"a\tb")), "the text of a tag"),
+}
+
+
+@pytest.mark.parametrize("command", ["merge", "align"])
+@pytest.mark.parametrize(("change", "says"), CHANGES.values(), ids=CHANGES)
+def test_records(change, says, command, aligned, reference, refused, tmp_path):
+    path, bam = tmp_path / "x.bam", Bam.read(aligned / "part.bam")
+    change(bam.records[8])
+    path.write_bytes(bgzf(bam.bytes()))
+    said = refused(path, *(("merge", path) if command == "merge" else ("align", reference, path)))
+    name = bam.records[8].name[:-1].decode()
+    assert said.startswith((f"record 9: {says}", f"record {name}: {says}")), said
+
+
+@pytest.mark.parametrize("command", ["merge", "align", "call"])
+def test_headers(command, aligned, reference, refused, tmp_path):
+    """htslib prints a traceback of its own where the first block is damaged."""
+    path, data = tmp_path / "x.bam", bytearray((aligned / "sorted.bam").read_bytes())
+    data[40] ^= 0xFF
+    path.write_bytes(data)
+    refused(path, command, *(() if command == "merge" else (reference,)), path)
+
+
+def test_a_text_of_other_contigs(aligned, refused, tmp_path):
+    path, bam = tmp_path / "x.bam", Bam.read(aligned / "part.bam")
+    bam.contigs.reverse()
+    path.write_bytes(bgzf(bam.bytes()))
+    assert refused(path, "merge", path).startswith("damaged: the text of its header names other contigs")
+
+
+def test_an_index_on_which_htslib_crashes(aligned, reference, refused, tmp_path):
+    path = tmp_path / "x.bam"
+    path.write_bytes((aligned / "sorted.bam").read_bytes())
+    pysam.samtools.index(str(path))
+    index = tmp_path / "x.bam.bai"
+    data = bytearray(index.read_bytes())
+    data[8:12] = b"\xff\xff\xff\x7f"  # bins of the first contig
+    index.write_bytes(data)
+    assert refused(index, "call", reference, path).startswith("damaged index")
