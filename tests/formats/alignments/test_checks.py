@@ -73,7 +73,7 @@ def test_sound_records():
         changed(qualities=b"\xff" * 10),
         changed(qualities=b"\x5d" * 10),
         changed({LENGTH: 0}, bases=b"", qualities=b""),  # SEQ *
-        changed({OPERATIONS: 0}, cigar=b""),  # CIGAR *
+        changed({OPERATIONS: 0, FLAG: 5}, cigar=b""),  # CIGAR *
         changed({LENGTH: 9}, bases=b"\x12" * 5, qualities=b"\x01" * 9, cigar=RUN.pack(9 << 4 | 4)),
         changed(
             {OPERATIONS: 2}, cigar=RUN.pack(10 << 4 | 4) + RUN.pack(99 << 4 | 3), tags=array(b"CG", b"I", b"1234", 1)
@@ -143,6 +143,7 @@ def test_bad_records(record, says):
         (changed({POSITION: 991}), "lies on a contig"),
         (changed({POSITION: -1}), "lies on a contig"),
         (changed({FLAG: 4, POSITION: 1000}), "lies on a contig"),
+        (changed({OPERATIONS: 0}, cigar=b""), "its CIGAR"),  # mapped
         (changed({MATE: 2}), "lies on a contig"),
         (changed({MATE_POSITION: 50}), "lies on a contig"),
         (changed(tags=tag(b"RG", b"Z", b"b")), "its read group"),

@@ -11,6 +11,7 @@ from readwarp.formats.alignments.layout import (
     CONTIG,
     FLAG,
     HEX,
+    LENGTH,
     MATE_CONTIG,
     MATE_POSITION,
     NAME,
@@ -110,7 +111,7 @@ def reason_of(data, at, stop):
 
 @scalar
 def reason_of_place(data, at, lengths):
-    """Whether a record and its mate lie on contigs of the header; a record with a CIGAR ends there too."""
+    """Whether a record and its mate lie on contigs of the header; an aligned one has a CIGAR and ends there too."""
     for contig, position in ((CONTIG, POSITION), (MATE_CONTIG, MATE_POSITION)):
         number, start = int32_at(data, at + contig), int32_at(data, at + position)
         if number < -1 or number >= lengths.size or start < -1 or start >= (lengths[number] if number >= 0 else 0):
@@ -119,6 +120,8 @@ def reason_of_place(data, at, lengths):
         number = int32_at(data, at + CONTIG)
         if number < 0 or int32_at(data, at + POSITION) < 0 or span_of(data, at)[0] > lengths[number]:
             return PLACE
+        if uint16_at(data, at + OPERATIONS) == 0 and int32_at(data, at + LENGTH) > 0:  # CRAM cannot hold it
+            return CIGAR
     return SOUND
 
 
