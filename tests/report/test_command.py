@@ -80,9 +80,27 @@ def test_refusals(tmp_path, monkeypatch, capsys, words, code, reason):
 def test_a_part_that_fails_leaves_no_page(tmp_path, capsys):
     folder = build(tmp_path / "results").folder
     (folder / "x.vcf").write_text("no VCF\n")
-    assert run_main("report", folder, "-q", "-t", "1") == 1
-    assert "bcftools query, x.vcf: " in capsys.readouterr().err
-    assert not (folder / "report.html").exists()
+    before = sorted(folder.iterdir())
+    assert run_main("report", folder, "-q", "-t", "1") == 3
+    assert f"{folder / 'x.vcf'}: bcftools query: " in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"counts": 5}',
+        '{"phase_seconds": {"align": "x"}}',
+        '{"gpu": [1]}',
+        '{"wall_seconds": 1e999}',
+        "[" * 100_000,
+        "{",
+    ],
+)
+def test_metrics_that_cannot_be(made_texts, capsys, text):
+    (made_texts / "metrics.json").write_text(text)
+    assert run_main("report", made_texts) == 3
+    assert f"{made_texts / 'metrics.json'}: is not a metrics file of readwarp" in capsys.readouterr().err
 
 
 def test_metrics_that_are_none(made_texts, capsys):

@@ -2,13 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from readwarp.errors import InputError, UsageError
 
+LARGEST = 1e18  # of a number in metrics.json
 ALIGNMENTS, CALLS = (".bam", ".cram"), (".vcf.gz", ".bcf", ".vcf")
 
 
@@ -43,11 +45,38 @@ def read_metrics(path: Path | None) -> dict[str, Any]:
     """The content of metrics.json; nothing where there is none. Raises InputError."""
     try:
         facts = json.loads(path.read_text()) if path else {}
-    except (OSError, ValueError) as error:
-        raise InputError(path, f"is not a metrics file of readwarp ({error})") from None
+    except (OSError, ValueError, RecursionError):
+        raise InputError(path, "is not a metrics file of readwarp: it is not JSON") from None
     if not isinstance(facts, dict):
         raise InputError(path, "is not a metrics file of readwarp")
+    for name, is_right in SHAPES.items():
+        if name in facts and not is_right(facts[name]):
+            raise InputError(path, f"is not a metrics file of readwarp: its {name} cannot be")
     return facts
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and abs(value) < LARGEST)
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_number, value.values())) and None not in value.values()
+
+
+def _is_date(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).timestamp() > 0
+    except (ValueError, OverflowError):
+        return False
+
+
+SHAPES: dict[str, Callable[[Any], bool]] = {  # of facts that the page computes with
+    **dict.fromkeys(("counts", "phase_seconds", "stage_seconds"), _are_numbers),
+    **dict.fromkeys(("reads_per_second", "wall_seconds", "peak_memory_bytes"), _is_number),
+    "date": _is_date,
+    "versions": lambda value: isinstance(value, dict),
+    "gpu": lambda value: value is None or (isinstance(value, list) and all(isinstance(card, dict) for card in value)),
+}
 
 
 def stem(path: Path) -> str:

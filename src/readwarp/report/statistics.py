@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +59,12 @@ def make(
                 future.result()
                 if progress:
                     progress(number, len(futures))
+        except BaseException:
+            tools.stop()
+            pool.shutdown(cancel_futures=True)
+            for path in (path for maker in makers for path in maker.made):
+                path.unlink(missing_ok=True)
+            raise
         finally:
             tools.stop()
             pool.shutdown(cancel_futures=True)
@@ -96,6 +102,7 @@ class Maker:
     helpers: int  # further threads of a tool
     rows: int  # calls to be listed
     found: Calls | None = None  # once the jobs are done
+    made: list[Path] = field(default_factory=list)  # texts
 
     def jobs(self) -> list[Callable[[], None]]:
         """Functions that may run at the same time, in any order; the longest first."""
@@ -131,6 +138,7 @@ class Maker:
         for name in stale:
             lines = ("\t".join(map(str, row)) + "\n" for row in rows[name])
             write_whole(self.texts[name], f"{title}\n{''.join(lines)}".encode())
+            self.made.append(self.texts[name])
 
     def idxstats(self) -> None:
         if self._is_stale("idxstats"):
@@ -177,6 +185,7 @@ class Maker:
             if command[1] == "stats":
                 partial.path.write_bytes(self._without_places(partial.path.read_bytes(), source))
             partial.path.replace(target)
+            self.made.append(target)
 
     def _without_places(self, text: bytes, source: Path) -> bytes:
         """The text of `stats`, whose command line names files, not where they or our copies lie, nor the threads.

@@ -50,7 +50,7 @@ class Tools:
                 process.kill()
 
     def write(self, tool: str, *arguments: str, output: Path, folder: Path) -> None:
-        """Run `tool arguments` in `folder`, its stdout to `output`. Raises ReadwarpError, and OSError about the output.
+        """Run `tool arguments` in `folder`, its stdout to `output`. Raises as `lines`, and OSError about the output.
 
         The tools write texts by stdio and do not look whether that succeeds, so what they say passes through here.
         """
@@ -60,7 +60,10 @@ class Tools:
                 out.write(line)
 
     def lines(self, tool: str, *arguments: str, folder: Path) -> Iterator[bytes]:
-        """The lines that `tool arguments` writes to stdout, as they come. Raises ReadwarpError."""
+        """The lines that `tool arguments` writes to stdout, as they come.
+
+        The last argument is its input. Raises InputError, which names that, and ReadwarpError after `stop`.
+        """
         process = self._start(tool, arguments, subprocess.PIPE, folder)
         assert process.stdout is not None
         try:
@@ -68,7 +71,7 @@ class Tools:
         except BaseException:
             process.kill()
             raise
-        self._finish(process, tool, arguments)
+        self._finish(process, tool, arguments, folder)
 
     def _start(self, tool: str, arguments: tuple[str, ...], out: int, folder: Path) -> "subprocess.Popen[bytes]":
         command = command_of(folder.absolute(), tool, *arguments)
@@ -87,9 +90,10 @@ class Tools:
             self._running.add(process)
             return process
 
-    def _finish(self, process: "subprocess.Popen[bytes]", tool: str, arguments: tuple[str, ...]) -> None:
+    def _finish(self, process: "subprocess.Popen[bytes]", tool: str, arguments: tuple[str, ...], folder: Path) -> None:
         _, said = process.communicate()
         with self._lock:
             self._running.discard(process)
         if process.returncode:
-            raise ReadwarpError(f"{tool} {arguments[0]}, {arguments[-1]}: {reason(said, process.returncode)}")
+            path = folder / arguments[-1].removeprefix("./")
+            raise InputError(path, f"{tool} {arguments[0]}: {reason(said, process.returncode)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from readwarp.errors import InputError
 from readwarp.report.points import Points, mean
 from readwarp.report.tools import Tools, argument, read_sections
 
@@ -91,22 +92,30 @@ def read_calls(tools: Tools, path: Path, most: int) -> Calls:
     """One pass over a VCF or BCF; lines without ALT do not count. most: of the rows to keep."""
     out, rows, width = Genotypes(), list[Row](), 0
     for line in tools.lines("bcftools", "query", "-e", 'ALT="."', "-f", QUERY, argument(path), folder=path.parent):
-        fields = line.decode().rstrip("\n").split("\t")
-        quality, filters, kind, *samples = fields[4:]
-        width = len(samples)
-        if len(rows) < most:
-            rows.append(make_row(fields))
-        has_passed = filters in ("PASS", ".")
-        out.filters.update(("PASS",) if has_passed else filters.split(";"))
-        out.passed += has_passed
-        out.failed += not has_passed
-        if quality != ".":
-            (out.quality_passed if has_passed else out.quality_failed)[quality_bin(float(quality))] += 1
-        if has_passed:
-            balance = out.balance_indels if kind.startswith("INDEL") else out.balance_snvs
-            for text in samples:
-                add_genotype(out, text, balance)
+        fields = line.decode(errors="replace").rstrip("\n").split("\t")
+        try:
+            width = max(width, _count(fields, out, rows, most))
+        except (ValueError, OverflowError) as error:
+            raise InputError(path, "its QUAL, GT, DP or AD cannot be read", ":".join(fields[:2])) from error
     return Calls(out, rows, width)
+
+
+def _count(fields: Sequence[str], out: Genotypes, rows: list[Row], most: int) -> int:
+    """Add a line of QUERY -> its number of samples. Raises ValueError and OverflowError."""
+    quality, filters, kind, *samples = fields[4:]
+    if len(rows) < most:
+        rows.append(make_row(fields))
+    has_passed = filters in ("PASS", ".")
+    out.filters.update(("PASS",) if has_passed else filters.split(";"))
+    out.passed += has_passed
+    out.failed += not has_passed
+    if quality != ".":
+        (out.quality_passed if has_passed else out.quality_failed)[quality_bin(float(quality))] += 1
+    if has_passed:
+        balance = out.balance_indels if kind.startswith("INDEL") else out.balance_snvs
+        for text in samples:
+            add_genotype(out, text, balance)
+    return len(samples)
 
 
 def make_row(fields: Sequence[str]) -> Row:

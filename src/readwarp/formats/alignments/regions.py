@@ -6,7 +6,6 @@ region goes the same way once htslib has written it as uncompressed BAM.
 
 import logging
 import os
-import tempfile
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,22 +17,22 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pysam
-from isal import igzip
 
 from readwarp.batches import AlignedReads
 from readwarp.errors import InputError
 from readwarp.formats.alignments import decode_kernels as records
 from readwarp.formats.alignments.bam_file import NOTHING, BamFile, NoBlockError, Piece
 from readwarp.formats.alignments.bam_index import Watch, bam_indexes, load_bam_index, other_file
+from readwarp.formats.alignments.crai import contigs_of_cram
+from readwarp.formats.alignments.cram import CramFile
 from readwarp.formats.alignments.decode_kernels import Found, Wanted
 from readwarp.formats.alignments.decoded import Contigs, contigs_of, decode, join_parts, place_reads
-from readwarp.formats.alignments.header import parse_header
 from readwarp.formats.alignments.layout import MAX_RECORD, NAME
 from readwarp.formats.alignments.samtools import reference_in
 from readwarp.formats.alignments.spool import is_stream, scan_file, spool
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
 from readwarp.formats.common.compressed import is_bgzf
-from readwarp.formats.common.index import BgzfIndex, contigs_of_cram
+from readwarp.formats.common.index import BgzfIndex
 from readwarp.formats.common.qualities import PHRED64, SHIFT, TOO_LOW, explain_phred64, from_phred64
 from readwarp.ragged import empty, replace, take
 from readwarp.rules.hashes import hash_of
@@ -81,6 +80,7 @@ class AlignedReader:
         self._file: BinaryIO | None = None
         self._bam: BamFile | None = None
         self._index: BgzfIndex | None = None
+        self._cram: CramFile | None = None
         self._fasta: str | None = None
         self._again: pysam.AlignmentFile | None = None  # for `fetch`
         self.first_records = self.first_duplicates = 0  # of those that were looked at when the file was opened
@@ -95,14 +95,18 @@ class AlignedReader:
             self._file, self._index = spool(path, str(self.path), lambda: self._prepare_fasta(reference), threads)
         elif _is_cram(path):
             self._fasta = self._prepare_fasta(reference)
-            self.header, self._cram_contigs = self._read_cram_header(), contigs_of_cram(path)
+            self._cram_contigs = contigs_of_cram(path)
+            self._cram = CramFile(path, self._fasta)
+            self.header = self._header_from(self._cram.text)
         else:
             self._file = path.open("rb")
             if tail_of(self._file) != EOF_BLOCK:
                 raise InputError(path, "truncated: the block that marks its end is missing")
         if self._file:
             self._bam = BamFile(self._file, self.path)
-            self.header = self._header_of(self._bam)
+            if not self._bam.header.names:
+                raise InputError(self.path, "names no contig")
+            self.header = self._header_from(self._bam.header.text)
         self.names: tuple[str, ...] = self.header.references
         self.lengths: tuple[int, ...] = self.header.lengths
         lines = self.header.to_dict()
@@ -128,23 +132,17 @@ class AlignedReader:
         os.lseek(self._file.fileno(), 0, os.SEEK_SET)
         return scan_file(self._file, str(self.path))
 
-    def _header_of(self, bam: BamFile) -> pysam.AlignmentHeader:
-        if not bam.header.names:
-            raise InputError(self.path, "names no contig")
+    def _header_from(self, text: str) -> pysam.AlignmentHeader:
         with _silence():
             try:
-                return pysam.AlignmentHeader.from_text(bam.header.text)
+                return pysam.AlignmentHeader.from_text(text)
             except ValueError as error:
                 raise InputError(self.path, "its header is not of SAM's form") from error
-
-    def _read_cram_header(self) -> pysam.AlignmentHeader:
-        with self._open_by_pysam() as file:
-            return file.header
 
     def _check_encoding(self) -> None:
         """Raises InputError if the qualities of the first records show that they are not Phred+33."""
         try:
-            with _silence(), self._open_by_pysam() as file:
+            with _silence(), self._open_first() as file:
                 records = list(islice(file.fetch(until_eof=True), ENOUGH_RECORDS))
                 rows = [record.query_qualities for record in records]
                 self.first_records, self.first_duplicates = len(records), sum(r.is_duplicate for r in records)
@@ -154,12 +152,22 @@ class AlignedReader:
         if reason := explain_phred64(np.concatenate([*known, np.empty(0, np.uint8)])):
             raise InputError(self.path, reason)
 
+    @contextmanager
+    def _open_first(self) -> Iterator[pysam.AlignmentFile]:
+        """A file that begins with the first records."""
+        if self._cram is None:
+            with self._open_by_pysam() as file:
+                yield file
+            return
+        with self._cram.reading(None, ENOUGH_RECORDS) as path, pysam.AlignmentFile(str(path)) as file:
+            yield file
+
     def _open_by_pysam(self) -> pysam.AlignmentFile:
-        """For CRAM, and for BAM, of which htslib finds no index under this name: it would trust it."""
-        path = f"/proc/self/fd/{self._file.fileno()}" if self._file else str(self.path)
+        """BAM, of which htslib finds no index under this name: it would trust it."""
+        assert self._file is not None
         with _silence():
             try:
-                return pysam.AlignmentFile(path, reference_filename=self._fasta)
+                return pysam.AlignmentFile(f"/proc/self/fd/{self._file.fileno()}")
             except ValueError as error:
                 raise InputError(self.path, "is neither BAM nor CRAM, or names no contig") from error
             except OSError as error:
@@ -168,6 +176,8 @@ class AlignedReader:
     def close(self) -> None:
         if self._again:
             self._again.close()
+        if self._cram:
+            self._cram.close()
         if self._file:
             self._file.close()
         if self._folder:
@@ -180,22 +190,18 @@ class AlignedReader:
 
     def fetch(self, name: str, start: int, stop: int) -> Iterator[pysam.AlignedSegment]:
         """All records that overlap [start, stop) of a contig, as they are in the file; in one thread at a time."""
-        if self._again is None:
-            self._again = self._open_by_pysam()
-        for record in self._fetch(self._again, name, start, stop):
+        for record in self._cram.fetch((name, start, stop)) if self._cram else self._fetch(name, start, stop):
             if self._form.phred == PHRED64 and record.query_qualities is not None:
                 record.query_qualities = array("B", [quality - SHIFT for quality in record.query_qualities])
             yield record
 
-    def _fetch(self, file: pysam.AlignmentFile, name: str, start: int, stop: int) -> Iterator[pysam.AlignedSegment]:
-        if self._index is None:
-            yield from file.fetch(name, start, stop)
-            return
+    def _fetch(self, name: str, start: int, stop: int) -> Iterator[pysam.AlignedSegment]:
+        self._again = self._again or self._open_by_pysam()
         contig = self.names.index(name)
         if (offset := self._start_of(contig, start)) is None:
             return
-        file.seek(offset)
-        for record in file.fetch(until_eof=True):
+        self._again.seek(offset)
+        for record in self._again.fetch(until_eof=True):
             if record.reference_id != contig or record.reference_start >= stop:
                 return
             if (record.reference_end or record.reference_start + 1) > start:
@@ -293,9 +299,11 @@ class AlignedReader:
     def _pieces(self, wanted: Wanted, watch: Watch | None) -> Iterator[Piece]:
         """Decompressed bytes from the first record that may be wanted."""
         contigs = range(wanted.contig, wanted.contig + wanted.lengths.size)
-        if self._index is None or self._bam is None:
-            yield from self._cram_pieces(contigs, wanted.start, wanted.stop)
+        if self._cram:
+            places = [(self.names[i], wanted.start, min(wanted.stop, self.lengths[i])) for i in contigs]
+            yield replace(NOTHING, data=self._cram.records(places))
             return
+        assert self._index is not None and self._bam is not None
         offsets = ((contig, self._start_of(contig, wanted.start)) for contig in contigs)
         contig, offset = next(((contig, offset) for contig, offset in offsets if offset is not None), (-1, None))
         if offset is None:
@@ -323,23 +331,6 @@ class AlignedReader:
             return offset
         before = self._index.before(contig, offset)
         return offset if before is None else before
-
-    def _cram_pieces(self, contigs: range, start: int, stop: int) -> Iterator[Piece]:
-        contig = contigs.start
-        with tempfile.TemporaryFile() as copy, self._open_by_pysam() as file:
-            try:
-                with pysam.AlignmentFile(copy, "wbu", header=self.header) as out:
-                    for contig in contigs:
-                        for record in file.fetch(self.names[contig], start, min(stop, self.lengths[contig])):
-                            out.write(record)
-            except (OSError, ValueError) as error:
-                reason = f"cannot be decoded; is this its reference? ({error})"
-                raise InputError(self.path, reason, f"near {self.names[contig]}:{start + 1}") from error
-            copy.seek(0)
-            data = igzip.decompress(copy.read())
-        header = parse_header(data, self.path)
-        assert header is not None
-        yield replace(NOTHING, data=data[header[0] :])
 
 
 @contextmanager

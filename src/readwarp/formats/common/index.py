@@ -5,6 +5,7 @@ whether its chunks are the file's records, all of them; `BgzfIndex` leans on as 
 """
 
 import gzip
+import re
 import struct
 import zlib
 from collections.abc import Callable, Container, Sequence
@@ -26,6 +27,7 @@ CSI_LENGTH = 1 << 29  # contigs longer than this need a .csi index
 LINEAR_WINDOW, DEPTH = 14, 5  # of BAI and TBI: bits of a smallest window (16 kb), levels of windows above it
 NAMES_SIZE = 28  # bytes of numbers before the names of contigs, in TBI from byte 8, in CSI's extra part
 BIN, CSI_BIN = 2, 4  # words of a bin before its chunks: its number, in CSI an offset, the number of chunks
+CRAI_LINE = re.compile(rb"-?[0-9]{1,10}(\t-?[0-9]{1,15}){5}")
 MAX_WINDOWS = 1 << 24  # of a contig
 
 
@@ -83,14 +85,17 @@ def load_vcf_index(vcf: Path, is_bcf: bool = False) -> BgzfIndex:
     return _load(vcf, paths, _parse, "`tabix -p vcf` or `bcftools index -t`")
 
 
-def contigs_of_cram(cram: Path) -> set[int]:
-    """Numbers of the contigs on which a CRAM file has reads, by the index beside it. Raises InputError."""
+def load_crai(cram: Path) -> tuple[Path, list[tuple[int, ...]]]:
+    """The index beside a CRAM file: its path, and the numbers of its lines. Raises InputError."""
     paths = cram.with_name(cram.name + ".crai"), cram.with_suffix(".crai")
     return _load(cram, paths, _parse_crai, "`samtools index`")
 
 
-def _parse_crai(data: bytes, _: Path) -> set[int]:
-    return {int(line.split(b"\t")[0]) for line in data.splitlines() if line} - {-1}
+def _parse_crai(data: bytes, path: Path) -> tuple[Path, list[tuple[int, ...]]]:
+    lines = data.splitlines()
+    if not all(map(CRAI_LINE.fullmatch, lines)):
+        raise ValueError("its lines are not of numbers")
+    return path, [tuple(map(int, line.split(b"\t"))) for line in lines]
 
 
 def _load(path: Path, indexes: Sequence[Path], parse: Callable[[bytes, Path], T], maker: str) -> T:

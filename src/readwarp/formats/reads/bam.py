@@ -19,6 +19,7 @@ from readwarp.batches import ReadBatch, Segment
 from readwarp.errors import InputError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.checks import check_size, find_bad
+from readwarp.formats.alignments.cram import header_of
 from readwarp.formats.alignments.header import field, lines_of, read_binary_header
 from readwarp.formats.alignments.layout import NAME
 from readwarp.formats.common.bgzf import EOF_BLOCK, tail_of
@@ -40,16 +41,7 @@ def read_header(path: str) -> str:
     if not _check_whole(path):
         with closing(Source(path)) as source:
             return read_binary_header(source.read_into, path).text
-    import pysam
-
-    verbosity = pysam.set_verbosity(0)
-    try:
-        with pysam.AlignmentFile(path, check_sq=False) as file:
-            return str(file.header)
-    except (OSError, ValueError) as error:
-        raise InputError(path, f"cannot be read as BAM or CRAM ({error})") from error
-    finally:
-        pysam.set_verbosity(verbosity)
+    return header_of(Path(path))
 
 
 def _check_whole(path: str) -> bool:

@@ -4,59 +4,14 @@ One child reads the files of all readers of this process, in turn, and ends with
 """
 
 import json
-import subprocess
-import sys
 import threading
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 
 from readwarp.errors import InputError
+from readwarp.formats.common.htslib import Child
 
-CHILD = (sys.executable, "-m", "readwarp.formats.variants.bcf_child")
 RECORDS = 1 << 10  # read at a time
-
-
-class Child:
-    """A process that reads files."""
-
-    def __init__(self) -> None:
-        self.files = 0  # open ones
-        self._lock, self._numbers = threading.Lock(), count()
-        self._process = subprocess.Popen(
-            CHILD,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # out of reach of the terminal's Ctrl-C
-        )
-
-    def next_number(self) -> int:
-        return next(self._numbers)
-
-    def ask(self, path: Path, **request: object) -> bytes:
-        """Its answer. Raises InputError for an error, and where it crashed."""
-        process = self._process
-        assert process.stdin is not None and process.stdout is not None
-        with self._lock:
-            try:
-                process.stdin.write(json.dumps(request).encode() + b"\n")
-                process.stdin.flush()
-                head = process.stdout.read(9)
-                data = process.stdout.read(int.from_bytes(head[1:], "little"))
-            except BrokenPipeError:
-                head = data = b""
-        if head[:1] != b"\0":
-            raise InputError(path, "damaged, or truncated")
-        return data
-
-    @property
-    def is_over(self) -> bool:
-        return self._process.poll() is not None
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
 
 
 class Children:
@@ -93,7 +48,7 @@ class BcfText:
         self._file, self._place, self._is_closed = self._child.next_number(), 0, False
         self._at: int | None = None  # to go on from
         try:
-            answer = self._child.ask(path, do="open", file=self._file, name=str(path))
+            answer = self._child.ask(path, do="open_bcf", file=self._file, name=str(path))
         except BaseException:
             self.close()
             raise
@@ -126,7 +81,7 @@ class BcfText:
         return self._place >> 16 < offset >> 16
 
     def _read(self, records: int) -> bytes:
-        answer = self._child.ask(self._path, do="read", file=self._file, records=records, at=self._at)
+        answer = self._child.ask(self._path, do="read_bcf", file=self._file, records=records, at=self._at)
         place, _, text = answer.partition(b"\n")
         self._place, self._at = int(place), None
         return text

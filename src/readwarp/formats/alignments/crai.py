@@ -1,0 +1,114 @@
+"""The index of a CRAM file (.crai), held against the file: each slice is in it, with the place that its header has.
+
+See the CRAM specification 3.1, sections 7 (containers), 8.4 (slice headers) and 12 (indexing). Files of other versions
+than 3 are taken as they are.
+"""
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from readwarp.errors import InputError
+from readwarp.formats.common.index import explain_other, load_crai
+
+DEFINITION = 26  # bytes before the first container
+HEADER = 1 << 10  # bytes that are read of a container, and of a slice's header
+SEVERAL = -2  # instead of a contig
+
+
+class Slice(NamedTuple):
+    """As a line of a .crai has it, but for the slice's size."""
+
+    contig: int
+    start: int
+    span: int
+    container: int  # offset in the file
+    place: int  # after the container's header
+
+
+def contigs_of_cram(path: Path) -> set[int]:
+    """Numbers of the contigs on which a CRAM file has reads, by the index beside it.
+
+    Raises InputError if there is none, or it is damaged or of another file.
+    """
+    index, lines = load_crai(path)
+    listed = [Slice(*line[:5]) for line in lines]
+    with path.open("rb") as file:
+        if file.read(5) == b"CRAM\x03":
+            try:
+                is_right = set(listed) == _expected(file, listed)
+            except (IndexError, struct.error, OSError):  # OSError: of a place before the file
+                raise InputError(path, "damaged, or truncated") from None
+            if not is_right:
+                raise InputError(index, explain_other(path))
+    return {line.contig for line in listed} - {-1}
+
+
+def _expected(file: BinaryIO, listed: list[Slice]) -> set[Slice]:
+    """The lines for all slices; those of a slice of several contigs, and without positions, as they are listed."""
+    by_place: dict[tuple[int, int], list[Slice]] = {}
+    for line in listed:
+        by_place.setdefault(line[3:], []).append(line)
+    out = set[Slice]()
+    for found in _slices(file):
+        own = by_place.get(found[3:], [])
+        if found.contig == SEVERAL or (found.contig < 0 and all(line.contig < 0 for line in own)):
+            out.update(own or [found])
+        else:
+            out.add(found)
+    return out
+
+
+def _slices(file: BinaryIO) -> Iterator[Slice]:
+    container, size = DEFINITION, os.fstat(file.fileno()).st_size
+    while container < size:
+        data = os.pread(file.fileno(), HEADER, container)
+        (length,), at = struct.unpack_from("<i", data), 4
+        numbers = []
+        for _ in range(4):  # contig, start, span, records
+            number, at = _itf8(data, at)
+            numbers.append(number)
+        at = _after_ltf8(data, _after_ltf8(data, at))  # number of the first record, bases
+        _, at = _itf8(data, at)  # blocks
+        count, at = _itf8(data, at)
+        if length < 0 or not 0 <= count <= length:
+            raise IndexError
+        if count * 5 + at + 4 > len(data):
+            data = os.pread(file.fileno(), at + 5 * count + 4, container)
+        places = []
+        for _ in range(count):
+            place, at = _itf8(data, at)
+            places.append(place)
+        after = container + at + 4  # a CRC
+        for place in places if numbers[3] else ():
+            yield Slice(*_place_of(os.pread(file.fileno(), HEADER, after + place)), container, place)
+        container = after + length
+
+
+def _place_of(block: bytes) -> tuple[int, int, int]:
+    """Contig, start and span of a slice's header."""
+    at = 2  # method, content
+    for _ in range(3):  # number, compressed size, size
+        _, at = _itf8(block, at)
+    contig, at = _itf8(block, at)
+    start, at = _itf8(block, at)
+    return contig, start, _itf8(block, at)[0]
+
+
+def _itf8(data: bytes, at: int) -> tuple[int, int]:
+    """A number of 32 bits, and where it ends."""
+    first = data[at]
+    more = min(4, 8 - (first ^ 0xFF).bit_length())
+    rest = data[at + 1 : at + 1 + more]
+    if len(rest) < more:
+        raise IndexError
+    if more < 4:
+        return (first & (0x7F >> more)) << 8 * more | int.from_bytes(rest, "big"), at + 1 + more
+    value = (first & 15) << 28 | int.from_bytes(rest[:3], "big") << 4 | rest[3] & 15
+    return value - (value >> 31 << 32), at + 5
+
+
+def _after_ltf8(data: bytes, at: int) -> int:
+    return at + 1 + 8 - (data[at] ^ 0xFF).bit_length()

@@ -1,0 +1,84 @@
+"""CRAM as uncompressed BAM: htslib decodes it in child processes, one for each thread that reads at the same time."""
+
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pysam
+from isal import igzip
+
+from readwarp.errors import InputError
+from readwarp.formats.alignments.header import parse_header
+from readwarp.formats.common.htslib import Child
+
+FILE = 0  # the number of the file in each child
+DAMAGED = "cannot be decoded; is this its reference? Or it is damaged"
+
+
+class CramFile:
+    """A CRAM file, open for reading from any thread."""
+
+    def __init__(self, path: Path, fasta: str | None):
+        """Raises InputError for a file that htslib cannot read."""
+        self._path, self._fasta = path, fasta
+        self._lock, self._idle = threading.Lock(), list[Child]()
+        child, text = self._start()
+        self._idle.append(child)
+        self.text = text.decode(errors="replace")  # of the header
+
+    def _start(self) -> tuple[Child, bytes]:
+        child = Child()
+        try:
+            request = {"do": "open_cram", "file": FILE, "name": str(self._path), "reference": self._fasta}
+            return child, child.ask(self._path, "cannot be read as CRAM", **request)
+        except BaseException:
+            child.close()
+            raise
+
+    @contextmanager
+    def reading(self, places: Sequence[tuple[str, int, int]] | None, records: int | None = None) -> Iterator[Path]:
+        """A BAM file, for the block, with the records that overlap places (contig, start, stop), or the first ones.
+
+        Raises InputError where they cannot be decoded.
+        """
+        with self._lock:
+            child = self._idle.pop() if self._idle else None
+        child = child or self._start()[0]
+        try:
+            with tempfile.NamedTemporaryFile(prefix="readwarp-", suffix=".bam") as copy:
+                request = {"do": "read_cram", "file": FILE, "output": copy.name, "places": places, "records": records}
+                try:
+                    child.ask(self._path, DAMAGED, **request)
+                except InputError as error:
+                    near = f"near {places[0][0]}:{places[0][1] + 1}" if places else None
+                    raise InputError(self._path, DAMAGED, near) from error
+                yield Path(copy.name)
+        finally:
+            with self._lock:
+                self._idle.append(child)
+
+    def records(self, places: Sequence[tuple[str, int, int]]) -> bytes:
+        """The records as BAM has them, without a header."""
+        with self.reading(places) as path:
+            data = igzip.decompress(path.read_bytes())
+        header = parse_header(data, self._path)
+        assert header is not None
+        return bytes(data[header[0] :])
+
+    def fetch(self, place: tuple[str, int, int]) -> Iterator[pysam.AlignedSegment]:
+        with self.reading([place]) as path, pysam.AlignmentFile(str(path)) as file:
+            yield from file.fetch(until_eof=True)
+
+    def close(self) -> None:
+        for child in self._idle:
+            child.close()
+        self._idle.clear()
+
+
+def header_of(path: Path) -> str:
+    """SAM header text. Raises InputError."""
+    file = CramFile(path, None)
+    file.close()
+    return file.text

@@ -1,0 +1,56 @@
+"""htslib in child processes: what it crashes on ends the child, not this process."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from itertools import count
+from pathlib import Path
+
+from readwarp.errors import InputError
+
+CHILD = (sys.executable, "-m", "readwarp.formats.common.htslib_child")
+
+
+class Child:
+    """A process in which htslib reads files."""
+
+    def __init__(self) -> None:
+        self.files = 0  # open ones
+        self._lock, self._numbers = threading.Lock(), count()
+        self._process = subprocess.Popen(
+            CHILD,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"REF_PATH": os.devnull} | os.environ,  # nothing is fetched from the network
+            start_new_session=True,  # out of reach of the terminal's Ctrl-C
+        )
+
+    def next_number(self) -> int:
+        return next(self._numbers)
+
+    def ask(self, path: Path, reason: str = "damaged, or truncated", **request: object) -> bytes:
+        """Its answer. Raises InputError with this reason for an error, and where it crashed."""
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        with self._lock:
+            try:
+                process.stdin.write(json.dumps(request).encode() + b"\n")
+                process.stdin.flush()
+                head = process.stdout.read(9)
+                data = process.stdout.read(int.from_bytes(head[1:], "little"))
+            except BrokenPipeError:
+                head = data = b""
+        if head[:1] != b"\0":
+            raise InputError(path, reason)
+        return data
+
+    @property
+    def is_over(self) -> bool:
+        return self._process.poll() is not None
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()

@@ -1,0 +1,86 @@
+"""Reads BCF and CRAM files for `htslib`, in a process of its own.
+
+A request is a line of JSON on stdin: what to do, the number of a file, and more. The answer on stdout is a byte, 1 for
+an error, the length of a text (8 bytes, little-endian), and the text. Imports nothing but pysam, to start soon.
+"""
+
+import json
+import os
+import sys
+from itertools import islice
+from typing import Any
+
+
+def main() -> None:
+    import pysam
+
+    pysam.set_verbosity(0)
+    answers, files = os.fdopen(os.dup(1), "wb"), Files(pysam.VariantFile, pysam.AlignmentFile)
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        try:
+            status, text = b"\0", files.answer(json.loads(line))
+        except Exception as error:
+            status, text = b"\1", str(error)
+        data = text.encode(errors="surrogateescape")
+        answers.write(status + len(data).to_bytes(8, "little") + data)
+        answers.flush()
+
+
+class Files:
+    """Those that are open, by number."""
+
+    def __init__(self, variants: Any, alignments: Any):
+        self._variants, self._alignments, self._files = variants, alignments, dict[int, Any]()
+        actions = self.open_bcf, self.read_bcf, self.open_cram, self.read_cram, self.close
+        self._actions = {action.__name__: action for action in actions}
+
+    def answer(self, request: dict[str, Any]) -> str:
+        action, number = self._actions[request.pop("do")], request.pop("file")
+        return action(number, **request)
+
+    def open_bcf(self, number: int, name: str) -> str:
+        """The header and the names of contigs by their numbers, as JSON."""
+        descriptor = os.open(name, os.O_RDONLY)
+        try:  # under this name htslib finds no index, which it would load
+            self._files[number] = self._variants(f"/proc/self/fd/{descriptor}")
+        finally:
+            os.close(descriptor)
+        header = self._files[number].header
+        return json.dumps([str(header), list(header.contigs)])
+
+    def read_bcf(self, number: int, records: int, at: int | None) -> str:
+        """Virtual offset after some records, and these in lines. at: a virtual offset to go to first."""
+        file = self._files[number]
+        if at is not None:
+            file.seek(at)
+        text = "".join(map(str, islice(file, records)))
+        return f"{file.tell()}\n{text}"
+
+    def open_cram(self, number: int, name: str, reference: str | None) -> str:
+        """The header."""
+        self._files[number] = self._alignments(name, reference_filename=reference, check_sq=False)
+        return str(self._files[number].header)
+
+    def read_cram(
+        self, number: int, output: str, places: list[tuple[str, int, int]] | None, records: int | None
+    ) -> str:
+        """The records of the places, or the file's first ones, into a BAM file."""
+        file = self._files[number]
+        with self._alignments(output, "wbu", header=file.header) as out:
+            if places is None:
+                file.reset()
+                for record in islice(file.fetch(until_eof=True), records):
+                    out.write(record)
+            for place in places or ():
+                for record in file.fetch(*place):
+                    out.write(record)
+        return ""
+
+    def close(self, number: int) -> str:
+        self._files.pop(number).close()
+        return ""
+
+
+if __name__ == "__main__":
+    main()
