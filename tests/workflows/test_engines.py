@@ -4,6 +4,7 @@
 """
 
 import filecmp
+import json
 import os
 import re
 import shutil
@@ -104,6 +105,24 @@ def test_wdl(tmp_path, surroundings, expected):
     outputs = tmp_path / "out" / "out"
     assert variants(outputs / "vcfs" / "0" / "NA12878.vcf.gz") == expected[0]
     assert variants(outputs / "cohort_vcf" / "cohort.vcf.gz") == expected[1]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("plain")
+def test_wdl_with_a_name_for_the_shell(tmp_path, surroundings, expected):
+    name, folder = "a'; touch hacked; $(touch hacked) `touch hacked`\"b", WORKFLOWS / "wdl"
+    run("readwarp", "index", DATA / "ref.fa", "-o", tmp_path / "ref.fa.rwx", cwd=tmp_path, env=surroundings)
+    group = rf"@RG\tID:a\tSM:{name}"
+    given = {"fasta": DATA / "ref.fa", "index": tmp_path / "ref.fa.rwx", "reads": [DATA / "reads_1.fq.gz"]}
+    text = json.dumps({**given, "read_group": group, "prefix": name}, default=str)
+    (tmp_path / "inputs.json").write_text(text)
+    bare = surroundings | {"MINIWDL__SCHEDULER__CONTAINER_BACKEND": "bare"}
+    words = ("run", "readwarp.wdl", "--task", "align", "-i", tmp_path / "inputs.json", "--dir", f"{tmp_path}/out/.")
+    run(tool("miniwdl"), *words, "--no-color", cwd=folder, env=bare)
+    assert not list(tmp_path.rglob("hacked")) and not (folder / "hacked").exists()
+    (made,) = (path for path in (tmp_path / "out" / "out").rglob("*.bam"))
+    with pysam.AlignmentFile(made) as file:
+        assert file.header.to_dict()["RG"][0]["SM"] == name
 
 
 @pytest.mark.slow

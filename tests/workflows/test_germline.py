@@ -33,6 +33,9 @@ def test_format_and_lint(project):
         ("sample\nA\nB\n", unit("A", "1", READS), "sample B has no unit"),
         ("sample\tploidy\nA\t20\n", unit("A", "1", READS), "20 is greater than the maximum of 8"),
         ("sample\nA b\n", unit("A b", "1", READS), "does not match"),
+        ("sample\n$(id)\n", unit("$(id)", "1", READS), "does not match"),
+        ("sample\n..\n", unit("..", "1", READS), "does not match"),
+        ("sample\nA\n", unit("A", "-1;id", READS), "does not match"),
         ("sample\n", "", "the table is empty"),
         (
             "sample\tploidi\nA\t2\n",

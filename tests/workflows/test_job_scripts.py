@@ -80,3 +80,12 @@ def test_a_part_that_is_there(job, tmp_path):
     (tmp_path / "my out" / "s.part1.bam").write_text("made")
     assert job(**array(1, 1, 2, 2)).wait(20) == 0
     assert not calls(tmp_path)
+
+
+def test_a_name_for_the_shell(job, tmp_path):
+    """It is an argument, whatever is in it."""
+    name = "a'; touch hacked; $(touch hacked) `touch hacked`\"*b"
+    assert job(**array(1, 1, 2, 2), SAMPLE=name, OUT=tmp_path / "$(touch hacked)").wait(20) == 0
+    said = calls(tmp_path)
+    assert f"SM:{name} -o {tmp_path}/$(touch hacked)/{name}.part1.bam --part 1/2" in said
+    assert not list(tmp_path.rglob("hacked")) and not Path("hacked").exists()

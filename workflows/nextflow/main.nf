@@ -12,6 +12,11 @@ def read_lane(row, sheet) {
         file(path.startsWith('/') || path.contains('://') ? path : "${sheet.parent}/${path}", checkIfExists: true)
     }
     def library = row.library ?: row.sample
+    [row.sample, row.lane, library].each { name ->
+        if (!(name ==~ /[A-Za-z0-9_][A-Za-z0-9_.-]*/)) {
+            error("${params.input}: names are of letters, digits, _, - and . (they name files): ${name}")
+        }
+    }
     def meta = [
         id: "${row.sample}.${row.lane}",
         sample: row.sample,

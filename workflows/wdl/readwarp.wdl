@@ -54,7 +54,10 @@ task align {
     set -euo pipefail
     ln -s '~{fasta}' '~{name}'
     ln -s '~{index}' '~{name}.rwx'
-    readwarp align '~{name}' '~{sep="' '" reads}' -R '~{read_group}' -o '~{prefix}.bam' \
+    mapfile -t reads < '~{write_lines(reads)}' # names by files: the shell sees nothing but names in them
+    read_group=$(cat '~{write_lines([read_group])}')
+    prefix=$(cat '~{write_lines([prefix])}')
+    readwarp align '~{name}' "${reads[@]}" -R "$read_group" -o "$prefix.bam" \
       --threads ~{cpu} --memory ~{planned_mb}M --no-progress ~{options}
   >>>
   output {
@@ -89,7 +92,9 @@ task merge {
   Int planned_mb = memory_gb * 900
   command <<<
     set -euo pipefail
-    readwarp merge '~{sep="' '" bams}' -o '~{prefix}.bam' --sort coordinate --write-index \
+    mapfile -t bams < '~{write_lines(bams)}'
+    prefix=$(cat '~{write_lines([prefix])}')
+    readwarp merge "${bams[@]}" -o "$prefix.bam" --sort coordinate --write-index \
       --threads ~{cpu} --memory ~{planned_mb}M --no-progress ~{options}
   >>>
   output {
@@ -126,7 +131,8 @@ task call_variants {
     set -euo pipefail
     ln -s '~{bam}' reads.bam
     ln -s '~{bai}' reads.bam.bai
-    readwarp call '~{fasta}' reads.bam ~{"-L '" + targets + "'"} --ploidy ~{ploidy} -o '~{prefix}.vcf.gz' \
+    prefix=$(cat '~{write_lines([prefix])}')
+    readwarp call '~{fasta}' reads.bam ~{"-L '" + targets + "'"} --ploidy ~{ploidy} -o "$prefix.vcf.gz" \
       --threads ~{cpu} --memory ~{planned_mb}M --no-progress ~{options}
   >>>
   output {
@@ -171,7 +177,8 @@ task genotype {
       ln -s "$tbi" "$count.g.vcf.gz.tbi"
       echo "$count.g.vcf.gz" >> gvcfs
     done
-    readwarp genotype '~{fasta}' --list gvcfs ~{"-L '" + targets + "'"} --ploidy ~{ploidy} -o '~{prefix}.vcf.gz' \
+    prefix=$(cat '~{write_lines([prefix])}')
+    readwarp genotype '~{fasta}' --list gvcfs ~{"-L '" + targets + "'"} --ploidy ~{ploidy} -o "$prefix.vcf.gz" \
       --threads ~{cpu} --memory ~{planned_mb}M --no-progress ~{options}
   >>>
   output {
