@@ -228,6 +228,15 @@ def test_a_disk_that_cannot_be_read(name, reference, mates, sample, out, tmp_pat
     assert "Errno" not in said and said.count("\n") == 1 and list(out.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["s.stats.txt", "s.idxstats.txt", "metrics.json"])
+def test_texts_of_a_report_that_cannot_be_read(name, reference, mates, tmp_path):
+    folder = tmp_path / "results"
+    assert run_main(["run", reference, *mates, "-o", folder, "-q"]) == 0
+    path = folder / name
+    ended = finish(start("report", folder, "-q", "-f", environment=fault("read", errno.EIO, path)))
+    assert ended == (3, f"readwarp: error: {path}: cannot be read (Input/output error)\n")
+
+
 @pytest.mark.row("a disk fails to write")
 @pytest.mark.parametrize("name", ["o.bam", "o.vcf.gz"])
 def test_a_disk_that_cannot_be_written(name, commands, out):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from readwarp.errors import InputError
 from readwarp.report.points import Points, mean, total
-from readwarp.report.tools import Sections, read_sections
+from readwarp.report.tools import Sections, read_sections, text_of
 
 FLAGSTAT_LINES = {
     "total": "in total (QC-passed reads + QC-failed reads)",
@@ -77,7 +77,7 @@ def _points(rows: list[list[str]]) -> Points:
 def read_flagstat(path: Path) -> dict[str, int]:
     """The numbers of the default output of `samtools flagstat`, including reads that failed quality control."""
     found = {}
-    for line in path.read_text().splitlines():
+    for line in text_of(path).splitlines():
         passed, _, failed, what = line.split(" ", 3)
         found[re.sub(r" \([^()]* : [^()]*\)$", "", what)] = int(passed) + int(failed)
     missing = [text for text in FLAGSTAT_LINES.values() if text not in found]
@@ -88,20 +88,19 @@ def read_flagstat(path: Path) -> dict[str, int]:
 
 def read_idxstats(path: Path) -> list[tuple[str, int, int]]:
     """Name, length and mapped reads of each contig."""
-    rows = (line.split("\t") for line in path.read_text().split("\n") if line)
+    rows = (line.split("\t") for line in text_of(path).split("\n") if line)
     return [(name, int(length), int(mapped)) for name, length, mapped, _ in rows if name != "*"]
 
 
 def read_depth(path: Path) -> tuple[str, Points]:
     """The title and (depth, bases), as `readwarp.report.statistics` wrote them."""
-    with path.open() as file:
-        title = file.readline().strip().removeprefix("# ")
+    title = text_of(path).partition("\n")[0].strip().removeprefix("# ")
     return title, _points(read_rows(path))
 
 
 def read_rows(path: Path | None) -> list[list[str]]:
     """Fields of the lines without #."""
-    lines = path.read_text().split("\n") if path else []
+    lines = text_of(path).split("\n") if path else []
     return [line.split("\t") for line in lines if line and not line.startswith("#")]
 
 

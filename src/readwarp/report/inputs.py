@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from readwarp.errors import InputError, UsageError
+from readwarp.formats.common.source import reading
 
 LARGEST = 1e18  # of a number in metrics.json
 ALIGNMENTS, CALLS = (".bam", ".cram"), (".vcf.gz", ".bcf", ".vcf")
@@ -44,8 +45,9 @@ class Sample:
 def read_metrics(path: Path | None) -> dict[str, Any]:
     """The content of metrics.json; nothing where there is none. Raises InputError."""
     try:
-        facts = json.loads(path.read_text()) if path else {}
-    except (OSError, ValueError, RecursionError):
+        with reading(path):
+            facts = json.loads(path.read_text("utf-8")) if path else {}
+    except (ValueError, RecursionError):
         raise InputError(path, "is not a metrics file of readwarp: it is not JSON") from None
     if not isinstance(facts, dict):
         raise InputError(path, "is not a metrics file of readwarp")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from readwarp.formats.alignments.samtools import reference_in
+from readwarp.formats.common.source import reading
 from readwarp.formats.common.writing import write_whole, writing, writing_temporary
 from readwarp.report.drawing import MAX_COLOURS
 from readwarp.report.inputs import Sample, stem
@@ -172,7 +173,7 @@ class Maker:
         path = self.texts[text]
         if not path.is_file() or path.stat().st_mtime_ns < self._source(text).stat().st_mtime_ns:
             return True
-        with path.open() as file:
+        with reading(path), path.open(errors="replace") as file:
             return wanted not in "".join(file.readline() for _ in range(5))
 
     def _samtools(self, command: str, *options: str) -> None:

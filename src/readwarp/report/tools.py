@@ -12,13 +12,23 @@ from pathlib import Path
 
 from readwarp.errors import InputError, ReadwarpError
 from readwarp.formats.alignments.samtools import command_of, reason
+from readwarp.formats.common.source import reading
 
 Sections = defaultdict[str, list[list[str]]]  # rows of fields by the name of their section; a missing one has no rows
 
 
+def text_of(path: Path) -> str:
+    """Raises InputError."""
+    try:
+        with reading(path):
+            return path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(path, "is not text (remove the file)") from None
+
+
 def read_sections(path: Path) -> Sections:
     """The output of `samtools stats` or `bcftools stats`. Raises InputError for any other text."""
-    text = path.read_text()
+    text = text_of(path)
     if "This file was produced by" not in text[:200]:
         raise InputError(path, "was not made by samtools stats or bcftools stats (remove the file)")
     found: Sections = defaultdict(list)
