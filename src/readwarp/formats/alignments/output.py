@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from numpy import ndarray
 
-from readwarp.errors import ReadwarpError, UsageError
+from readwarp.errors import InputError, ReadwarpError, UsageError
 from readwarp.formats.alignments import samtools
 from readwarp.formats.alignments.duplicates import SKIP, DuplicateMarker, Libraries, add_signatures
 from readwarp.formats.alignments.header import binary_header, field, lines_of
@@ -227,6 +227,8 @@ class SamtoolsWriter:
         reason = self._child.error()
         if self._file.is_stdout and "Broken pipe" in reason:
             raise BrokenPipeError(reason)
+        if self._reference and "M5 tag discrepancy" in reason:
+            raise InputError(self._reference, f"is not the reference of the alignments ({reason})")
         raise unwritten(self._file.name, reason)
 
     def abort(self) -> None:
